@@ -1,0 +1,75 @@
+"""The Engine protocol: runs the SQL that the compilers emit, over named working tables. Knows nothing of RDF.
+
+One text of SQL serves every engine: bigint ids, ANSI joins, NOT EXISTS for anti-joins, UNION ALL, DISTINCT, VALUES,
+window functions; loops are in Python. Where strings, arrays or types differ, the statement asks the engine's `dialect`.
+A working table lives until it is dropped or the engine is closed; an attached one reads its Parquet files in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from triplestore.engine.dialect import Dialect
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Columns = Sequence[tuple[str, str]]
+"""(name, SQL type) pairs, types as in `triplestore.tables`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A Parquet file that an engine wrote: path relative to the folder it was told, rows, bytes."""
+
+    path: str
+    rows: int
+    bytes: int
+
+
+class Engine(Protocol):
+    """What an engine can do. Every method raises `EngineError`, with the SQL, where a statement fails."""
+
+    name: str
+    dialect: Dialect
+
+    def load(self, name: str, table: pa.Table) -> int:
+        """Make (or replace) working table `name` from Arrow; rows."""
+
+    def create(self, name: str, sql: str) -> int:
+        """Make (or replace) working table `name` from a SELECT, evaluated now; rows. It may read `name` itself."""
+
+    def append(self, name: str, selects: Sequence[str]) -> list[int]:
+        """Add the rows of each SELECT to working table `name`; rows added by each, in order."""
+
+    def remove(self, name: str, sql: str) -> int:
+        """Take the rows that the SELECT yields (all columns, none NULL) out of working table `name`; rows taken."""
+
+    def drop(self, *names: str) -> None:
+        """Forget working tables or views; unknown names are fine."""
+
+    def view(self, name: str, sql: str) -> None:
+        """Make (or replace) a view."""
+
+    def query(self, sql: str) -> pa.Table:
+        """The rows of a SELECT, as Arrow."""
+
+    def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
+        """Make view `name` over Parquet files (an empty one where there are none)."""
+
+    def lines(self, name: str, files: Sequence[str]) -> None:
+        """Make view `name(file INT, line STRING)` over text files (plain, gzip or bzip2 or zstd where the engine can;
+        `file` is the index in `files`); one row per line, without its newline, in no order, NULL never."""
+
+    def write(self, sql: str, folder: str, stem: str, order: Sequence[str]) -> list[WrittenFile]:
+        """Write the rows of a SELECT, sorted by `order`, as Parquet files whose names start with `stem`. Durable on
+        return (fsync)."""
+
+    def components(self, sql: str) -> pa.Table:
+        """Connected components of the edges (a, b) that the SELECT yields: (node, component), component the smallest
+        node of each; every node of an edge occurs once. Verified before it is returned."""
+
+    def close(self) -> None:
+        """Free what the engine holds (working tables, files of its scratch folder)."""

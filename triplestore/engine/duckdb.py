@@ -1,0 +1,138 @@
+"""The embedded engine: DuckDB in this process, spilling to disk under its memory limit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from triplestore.engine import Columns, WrittenFile
+from triplestore.engine.components import connected_components
+from triplestore.engine.dialect import Dialect, string
+from triplestore.errors import EngineError
+
+ROW_GROUP = 122_880
+"""Rows per Parquet row group: small enough for zone maps to skip, large enough to compress."""
+
+
+class DuckDBEngine:
+    """An `Engine` on one in-memory DuckDB database; see the protocol for the methods.
+
+    memory_limit: as DuckDB writes it ("2GB"); None leaves DuckDB's own default (80 % of the machine).
+    scratch: folder for spilled data; a temporary one by default, removed on close.
+    """
+
+    name = "duckdb"
+    dialect = Dialect()
+
+    def __init__(self, memory_limit: str | None = None, scratch: str | None = None, threads: int | None = None) -> None:
+        self._scratch = tempfile.mkdtemp(prefix="triplake-", dir=scratch)
+        self._connection = duckdb.connect(":memory:")
+        self._statement(f"SET temp_directory = {string(self._scratch)}")
+        self._statement("SET preserve_insertion_order = false")
+        self._statement("SET enable_progress_bar = false")
+        if memory_limit is not None:
+            self._statement(f"SET memory_limit = {string(memory_limit)}")
+        if threads is not None:
+            self._statement(f"SET threads = {threads}")
+        self._views: set[str] = set()
+
+    def _statement(self, sql: str) -> Any:
+        try:
+            return self._connection.execute(sql)
+        except duckdb.Error as error:
+            raise EngineError(str(error), sql) from error
+
+    def _changed(self, sql: str) -> int:
+        row = self._statement(sql).fetchone()
+        return int(row[0]) if row else 0
+
+    def _forget_view(self, name: str) -> None:
+        if name in self._views:
+            self._statement(f"DROP VIEW IF EXISTS {name}")
+            self._views.discard(name)
+
+    def load(self, name: str, table: pa.Table) -> int:
+        self._connection.register("_arriving", table)
+        try:
+            return self.create(name, "SELECT * FROM _arriving")
+        finally:
+            self._connection.unregister("_arriving")
+
+    def create(self, name: str, sql: str) -> int:
+        self._forget_view(name)
+        return self._changed(f"CREATE OR REPLACE TABLE {name} AS {sql}")
+
+    def append(self, name: str, selects: Sequence[str]) -> list[int]:
+        return [self._changed(f"INSERT INTO {name} {select}") for select in selects]
+
+    def remove(self, name: str, sql: str) -> int:
+        columns = [row[0] for row in self._statement(f"DESCRIBE {name}").fetchall()]
+        same = " AND ".join(f"t.{column} = gone.{column}" for column in columns)
+        return self._changed(f"DELETE FROM {name} t USING ({sql}) gone WHERE {same}")
+
+    def drop(self, *names: str) -> None:
+        for name in names:
+            self._forget_view(name)
+            self._statement(f"DROP TABLE IF EXISTS {name}")
+
+    def view(self, name: str, sql: str) -> None:
+        if name not in self._views:
+            self._statement(f"DROP TABLE IF EXISTS {name}")
+            self._views.add(name)
+        self._statement(f"CREATE OR REPLACE VIEW {name} AS {sql}")
+
+    def query(self, sql: str) -> pa.Table:
+        try:
+            return self._connection.sql(sql).to_arrow_table()
+        except duckdb.Error as error:
+            raise EngineError(str(error), sql) from error
+
+    def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
+        if files:
+            listed = ", ".join(string(file) for file in files)
+            names = ", ".join(column for column, _ in columns)
+            self.view(name, f"SELECT {names} FROM read_parquet([{listed}])")
+        else:
+            nulls = ", ".join(f"CAST(NULL AS {self.dialect.type(kind)}) AS {column}" for column, kind in columns)
+            self.view(name, f"SELECT {nulls} WHERE FALSE")
+
+    def lines(self, name: str, files: Sequence[str]) -> None:
+        # One column, no quoting, a delimiter that no text file holds: each line is one value, read in parallel.
+        reads = [
+            f"SELECT CAST({index} AS INTEGER) AS file, coalesce(line, '') AS line FROM read_csv({string(file)}, "
+            "columns = {'line': 'VARCHAR'}, delim = '\x01', quote = '', escape = '', header = false, "
+            "auto_detect = false, null_padding = false, max_line_size = 67108864)"
+            for index, file in enumerate(files)
+        ]
+        self.view(name, " UNION ALL ".join(reads))
+
+    def write(self, sql: str, folder: str, stem: str, order: Sequence[str]) -> list[WrittenFile]:
+        path = Path(folder, f"{stem}.parquet")
+        sorting = f" ORDER BY {', '.join(order)}" if order else ""
+        rows = self._changed(
+            f"COPY (SELECT * FROM ({sql}) t{sorting}) TO {string(str(path))} "
+            f"(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {ROW_GROUP})"
+        )
+        if rows == 0:
+            path.unlink()
+            return []
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        return [WrittenFile(path.name, rows, path.stat().st_size)]
+
+    def components(self, sql: str) -> pa.Table:
+        return connected_components(self.query(sql))
+
+    def close(self) -> None:
+        self._connection.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)

@@ -1,0 +1,63 @@
+"""Every error Triplake raises on purpose, with the exit code that the command line gives it.
+
+A message tells what happened, where, and what to do. Errors of the user carry the place (file, line, column);
+faults of ours carry the SQL that failed.
+"""
+
+from __future__ import annotations
+
+
+class TriplakeError(Exception):
+    """Base of all errors that Triplake raises on purpose. `exit_code` is the command line's."""
+
+    exit_code = 70
+
+
+class UsageError(TriplakeError):
+    """The request cannot be carried out as written: a wrong option, an unknown name, an unsupported construct."""
+
+    exit_code = 2
+
+
+class UnsupportedError(UsageError):
+    """A construct of a standard that Triplake does not support yet; names the construct."""
+
+
+class InputError(TriplakeError):
+    """Bad input data. Nothing was committed.
+
+    Attributes: file (path as given, or None), line and column (1-based, or None), reason (what is wrong).
+    """
+
+    exit_code = 3
+
+    def __init__(
+        self, reason: str, file: str | None = None, line: int | None = None, column: int | None = None
+    ) -> None:
+        self.reason, self.file, self.line, self.column = reason, file, line, column
+        where = file or ""
+        if line is not None:
+            where += f":{line}" if where else f"line {line}"
+            if column is not None:
+                where += f":{column}" if file else f", column {column}"
+        super().__init__(f"{where}: {reason}" if where else reason)
+
+
+class ConflictError(TriplakeError):
+    """Another writer committed first. Nothing of this writer's work is visible; run the command again."""
+
+    exit_code = 4
+
+
+class DamagedStoreError(TriplakeError):
+    """The store lacks a file it names, holds one that cannot be read, or is of a newer format."""
+
+    exit_code = 5
+
+
+class EngineError(TriplakeError):
+    """A statement failed on the engine: a fault of ours (or of the machine: disk, memory). Carries the SQL."""
+
+    def __init__(self, message: str, sql: str = "") -> None:
+        self.sql = sql
+        super().__init__(f"{message}\n-- while running:\n{sql}" if sql else message)
