@@ -40,6 +40,14 @@ class Dialect:
         """A text as DOUBLE, NULL where it is none."""
         return f"TRY_CAST({expression} AS DOUBLE)"
 
+    def trim(self, expression: str) -> str:
+        """A text without XML white space at its ends."""
+        return f"trim({expression}, e' \\t\\r\\n')"
+
+    def micros(self, expression: str) -> str:
+        """An xsd:dateTime text as microseconds since 1970 UTC (no zone: UTC), NULL where it is none."""
+        return f"epoch_us(TRY_CAST({expression} AS TIMESTAMPTZ))"
+
 
 class SparkDialect(Dialect):
     """Spark SQL."""
@@ -61,3 +69,9 @@ class SparkDialect(Dialect):
 
     def double(self, expression: str) -> str:
         return f"TRY_CAST({expression} AS DOUBLE)"
+
+    def trim(self, expression: str) -> str:
+        return f"trim(BOTH ' \\t\\r\\n' FROM {expression})"
+
+    def micros(self, expression: str) -> str:
+        return f"unix_micros(TRY_CAST({expression} AS TIMESTAMP))"

@@ -37,6 +37,7 @@ class DuckDBEngine:
         self._statement(f"SET temp_directory = {string(self._scratch)}")
         self._statement("SET preserve_insertion_order = false")
         self._statement("SET enable_progress_bar = false")
+        self._statement("SET TimeZone = 'UTC'")
         if memory_limit is not None:
             self._statement(f"SET memory_limit = {string(memory_limit)}")
         if threads is not None:

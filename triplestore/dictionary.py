@@ -1,0 +1,191 @@
+"""The dictionary: terms to ids and back, as joins.
+
+New terms get dense ids, numbered per kind in the byte order of their tokens: the same data gives the same ids on either
+engine, neighbours in spelling are neighbours in number (so columns compress and zone maps work on both), and one sort
+does it. A small set of tokens is looked up by its own lexical forms only, whatever the size of the dictionary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+import pyarrow as pa
+
+from triplestore.engine import Engine
+from triplestore.engine.dialect import Dialect
+from triplestore.storage.manifest import Counters
+from triplestore.tables import TERM
+from triplestore.terms import BUILTIN_IRIS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, RDF, XSD, split_literal
+
+SMALL: Final = 500
+"""Tokens up to which a lookup names its lexical forms in the statement."""
+
+INTEGERS: Final = tuple(
+    XSD + name
+    for name in """integer nonNegativeInteger nonPositiveInteger positiveInteger negativeInteger long int short byte
+    unsignedLong unsignedInt unsignedShort unsignedByte""".split()
+)
+"""xsd:integer and the types derived from it."""
+
+DECIMALS: Final = (XSD + "decimal", *INTEGERS)
+DOUBLES: Final = (XSD + "double", XSD + "float")
+INSTANTS: Final = (XSD + "dateTime", XSD + "dateTimeStamp", XSD + "date")
+
+_INTEGER = r"[+-]?[0-9]+"
+_DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)"
+_EXACT = r"[+-]?0*([0-9]{1,20}(\.[0-9]{0,18}0*)?|\.[0-9]{1,18}0*)"
+_DOUBLE = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN"
+_INSTANT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(\.[0-9]{1,6}0*)?)?(Z|[+-][0-9]{2}:[0-9]{2})?"
+
+
+def token_sql(term: str = "t") -> str:
+    """The token of a row of `term` (alias given), as an SQL expression; see `triplestore.terms`."""
+    return (
+        f"CASE WHEN {term}.id < {FIRST_BLANK} THEN concat('<', {term}.lexical, '>') "
+        f"WHEN {term}.id < {FIRST_LITERAL} THEN concat('_:', {term}.lexical) "
+        f"WHEN {term}.lang IS NOT NULL THEN concat('\"', {term}.lexical, '\"@', {term}.lang) "
+        f"WHEN {term}.datatype = '{XSD}string' THEN concat('\"', {term}.lexical, '\"') "
+        f"ELSE concat('\"', {term}.lexical, '\"^^<', {term}.datatype, '>') END"
+    )
+
+
+def term_sql(dialect: Dialect, source: str) -> str:
+    """Rows (id, token) of `source` as rows of the TERM table: tokens cut up, values of typed literals computed."""
+    close = "(length(token) - instr(reverse(token), '\"') + 1)"
+    cut = (
+        "SELECT id, CASE WHEN id < {blank} THEN substr(token, 2, length(token) - 2) "
+        "WHEN id < {literal} THEN substr(token, 3) ELSE substr(token, 2, {close} - 2) END AS lexical, "
+        "CASE WHEN id >= {literal} THEN substr(token, {close} + 1) END AS tail FROM {source}"
+    ).format(blank=FIRST_BLANK, literal=FIRST_LITERAL, close=close, source=source)
+    parts = (
+        f"SELECT id, lexical, CASE WHEN tail IS NULL THEN NULL WHEN tail = '' THEN '{XSD}string' "
+        f"WHEN substr(tail, 1, 1) = '@' THEN '{RDF}langString' ELSE substr(tail, 4, length(tail) - 4) END AS datatype, "
+        f"CASE WHEN substr(tail, 1, 1) = '@' THEN substr(tail, 2) END AS lang FROM ({cut}) c"
+    )
+    trimmed = dialect.trim("lexical")
+    instant = (
+        f"CASE WHEN datatype = '{XSD}date' THEN concat(substr({trimmed}, 1, 10), 'T00:00:00', substr({trimmed}, 11)) "
+        f"ELSE {trimmed} END"
+    )
+    number = (
+        f"(datatype IN {_list(dialect, INTEGERS)} AND {dialect.matches(trimmed, _INTEGER)}) "
+        f"OR (datatype = '{XSD}decimal' AND {dialect.matches(trimmed, _DECIMAL)})"
+    )
+    return (
+        f"SELECT id, lexical, datatype, lang, "
+        f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN datatype IN {_list(dialect, DOUBLES)} "
+        f"AND {dialect.matches(trimmed, _DOUBLE)} OR {number} THEN {dialect.double(trimmed)} END AS \"double\", "
+        f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN ({number}) AND {dialect.matches(trimmed, _EXACT)} "
+        f"THEN TRY_CAST({trimmed} AS DECIMAL(38,18)) END AS \"decimal\", "
+        f"CASE WHEN datatype IN {_list(dialect, INSTANTS)} AND {dialect.matches(trimmed, _INSTANT)} "
+        f"THEN {dialect.micros(instant)} END AS micros FROM ({parts}) p"
+    )
+
+
+def builtin_terms(engine: Engine, name: str) -> int:
+    """Make working table `name` of the built-in vocabulary, as rows of the TERM table; rows."""
+    engine.load("builtin_token", pa.table({"id": range(len(BUILTIN_IRIS)), "token": [f"<{i}>" for i in BUILTIN_IRIS]}))
+    rows = engine.create(name, term_sql(engine.dialect, "builtin_token"))
+    engine.drop("builtin_token")
+    return rows
+
+
+def encode(engine: Engine, raw: str, counters: Counters) -> tuple[int, Counters]:
+    """Turn working table `raw` (s, p, o: tokens) into ids, numbering the terms that `term` lacks.
+
+    Makes the working tables `encoded` (s, p, o: ids, distinct) and `new_term` (rows of TERM). Returns (number of new
+    terms, counters after it).
+    """
+    engine.create(
+        "occurring",
+        f"SELECT DISTINCT token FROM (SELECT s AS token FROM {raw} UNION ALL "
+        f"SELECT token FROM (SELECT DISTINCT p AS token FROM {raw}) p UNION ALL SELECT o FROM {raw}) t",
+    )
+    counters = _number(engine, counters)
+    engine.create(
+        "encoded",
+        f"SELECT DISTINCT s.id AS s, p.id AS p, o.id AS o FROM {raw} r JOIN dictionary s ON s.token = r.s "
+        "JOIN dictionary p ON p.token = r.p JOIN dictionary o ON o.token = r.o",
+    )
+    new = engine.create("new_term", term_sql(engine.dialect, "numbered"))
+    engine.drop("occurring", "numbered", "dictionary")
+    return new, counters
+
+
+def _number(engine: Engine, counters: Counters) -> Counters:
+    """From `occurring` (token) make `dictionary` (token, id) of its terms and `numbered`, the part of it that is new."""
+    known = f"SELECT {token_sql()} AS token, t.id FROM term t"
+    occurring = _rows(engine, "occurring")
+    if occurring <= SMALL:
+        tokens = engine.query("SELECT token FROM occurring").column(0).to_pylist()
+        known += f" WHERE t.lexical IN {_list(engine.dialect, sorted({lexical_of(t) for t in tokens} or {''}))}"
+    engine.create("dictionary", f"SELECT k.token, k.id FROM ({known}) k JOIN occurring n ON n.token = k.token")
+    engine.create(
+        "numbered",
+        "SELECT token, row_number() OVER (ORDER BY token) AS n FROM occurring a "
+        "WHERE NOT EXISTS (SELECT 1 FROM dictionary d WHERE d.token = a.token)",
+    )
+    sizes = dict.fromkeys('"<_', 0)
+    for mark, n in _pairs(engine, "SELECT substr(token, 1, 1) AS mark, count(*) AS n FROM numbered GROUP BY 1"):
+        sizes[mark] = n
+    # Byte order puts literals first, then IRIs, then blank nodes, so one running number serves all three.
+    literal, iri, blank = sizes['"'], sizes["<"], sizes["_"]
+    engine.create(
+        "numbered",
+        "SELECT token, CASE substr(token, 1, 1) "
+        f"WHEN '\"' THEN n + {FIRST_LITERAL + counters.literal - 1} "
+        f"WHEN '<' THEN n + {FIRST_IRI + counters.iri - literal - 1} "
+        f"ELSE n + {FIRST_BLANK + counters.blank - literal - iri - 1} END AS id FROM numbered",
+    )
+    engine.append("dictionary", ["SELECT token, id FROM numbered"])
+    return replace(
+        counters,
+        iri=counters.iri + iri,
+        blank=counters.blank + blank,
+        literal=counters.literal + literal,
+    )
+
+
+def lookup(engine: Engine, tokens: Iterable[str]) -> dict[str, int]:
+    """The ids of those tokens that are in the dictionary."""
+    wanted = set(tokens)
+    found: dict[str, int] = {}
+    ordered = sorted(wanted)
+    for start in range(0, len(ordered), SMALL):
+        part = ordered[start : start + SMALL]
+        lexicals = _list(engine.dialect, sorted({lexical_of(t) for t in part}))
+        sql = f"SELECT {token_sql()} AS token, t.id FROM term t WHERE t.lexical IN {lexicals}"
+        found.update((token, number) for token, number in _pairs(engine, sql) if token in wanted)
+    return found
+
+
+def decode(engine: Engine, ids: Iterable[int]) -> dict[int, str]:
+    """The tokens of ids, for the few that are printed. Ids that the dictionary lacks are left out."""
+    ordered = sorted(set(ids))
+    found: dict[int, str] = {}
+    for start in range(0, len(ordered), SMALL):
+        listed = ", ".join(str(i) for i in ordered[start : start + SMALL])
+        found.update(_pairs(engine, f"SELECT t.id, {token_sql()} AS token FROM term t WHERE t.id IN ({listed})"))
+    return found
+
+
+def lexical_of(token: str) -> str:
+    """The `lexical` column of a token."""
+    if token[0] == '"':
+        return split_literal(token)[0]
+    return token[1:-1] if token[0] == "<" else token[2:]
+
+
+def _list(dialect: Dialect, texts: Sequence[str]) -> str:
+    return f"({', '.join(dialect.string(text) for text in texts)})"
+
+
+def _rows(engine: Engine, name: str) -> int:
+    return int(engine.query(f"SELECT count(*) AS n FROM {name}").column(0)[0].as_py())
+
+
+def _pairs(engine: Engine, sql: str) -> Iterable[tuple[object, int]]:
+    table = engine.query(sql)
+    return zip(table.column(0).to_pylist(), table.column(1).to_pylist(), strict=True)

@@ -1,0 +1,80 @@
+"""A table of a version = the rows of its added Parquet files minus those of one small tombstone file.
+
+The invariant: the added files are disjoint, and the tombstones are a subset of their rows. So a deleted row that comes
+back is taken out of the tombstones again, never added twice. `compact` turns both into one sorted file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from triplestore.engine import Engine, WrittenFile
+from triplestore.storage.manifest import Manifest, TableFiles, Versions
+from triplestore.tables import Table
+
+MANY_FILES: Final = 24
+"""Added files beyond which a change rewrites the table as one."""
+
+DEAD_SHARE: Final = 0.2
+"""Share of tombstones beyond which a change rewrites the table."""
+
+
+def attach(engine: Engine, versions: Versions, manifest: Manifest, table: Table, name: str | None = None) -> None:
+    """Make view `name` (default: the table's own) over a table of a version."""
+    name = name or table.name
+    stored = manifest.files_of(table.name)
+    if not stored.tombstones:
+        engine.attach(name, _paths(versions, stored.files), table.columns)
+        return
+    engine.attach(f"{name}_added", _paths(versions, stored.files), table.columns)
+    engine.attach(f"{name}_dead", _paths(versions, stored.tombstones), table.columns)
+    engine.view(name, minus(f"{name}_added", f"{name}_dead", table.names))
+
+
+def minus(left: str, right: str, columns: Sequence[str]) -> str:
+    """The rows of `left` that are not in `right`, as SQL."""
+    same = " AND ".join(f"a.{c} = b.{c}" for c in columns)
+    names = ", ".join(f"a.{c}" for c in columns)
+    return f"SELECT {names} FROM {left} a WHERE NOT EXISTS (SELECT 1 FROM {right} b WHERE {same})"
+
+
+def write_whole(engine: Engine, versions: Versions, table: Table, source: str) -> TableFiles:
+    """Write working table `source` as the whole of `table`."""
+    stem = versions.new_stem(table.name)
+    files = engine.write(f"SELECT {table.select} FROM {source}", str(versions.data), stem, table.order)
+    return TableFiles(tuple(files))
+
+
+def write_change(
+    engine: Engine, versions: Versions, table: Table, before: TableFiles, added: str, removed: str, now: str
+) -> TableFiles:
+    """Write the change of a table of plain BIGINT columns: `added` and `removed` (disjoint, true changes) are names
+    of working tables, `now` the name of the table after the change, read only if it is better rewritten whole."""
+    dead = f"{table.name}_tombstones"
+    engine.attach(dead, _paths(versions, before.tombstones), table.columns)
+    tombstones = before.tombstones
+    select = table.select
+    if _rows(engine, removed) or (tombstones and _rows(engine, added)):
+        revived = minus(dead, added, table.names)
+        engine.create(f"{dead}_now", f"{revived} UNION ALL SELECT {select} FROM {removed}")
+        engine.create(f"{dead}_fresh", minus(added, dead, table.names))
+        added = f"{dead}_fresh"
+        tombstones = tuple(
+            engine.write(f"SELECT {select} FROM {dead}_now", str(versions.data), versions.new_stem("dead"), table.order)
+        )
+    fresh = engine.write(f"SELECT {select} FROM {added}", str(versions.data), versions.new_stem(table.name), table.order)
+    engine.drop(dead, f"{dead}_now", f"{dead}_fresh")
+    after = TableFiles((*before.files, *fresh), tombstones)
+    dead_rows, rows = sum(f.rows for f in after.tombstones), sum(f.rows for f in after.files)
+    if len(after.files) > MANY_FILES or dead_rows > DEAD_SHARE * rows:
+        return write_whole(engine, versions, table, now)
+    return after
+
+
+def _rows(engine: Engine, name: str) -> int:
+    return int(engine.query(f"SELECT count(*) AS n FROM {name}").column(0)[0].as_py())
+
+
+def _paths(versions: Versions, files: Sequence[WrittenFile]) -> list[str]:
+    return [str(versions.data / f.path) for f in files]
