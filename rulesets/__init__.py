@@ -1,0 +1,45 @@
+"""Rules as text: the rule language (`rulesets.datalog`) and the built-in rulesets (`*.dlog`, see README.md)."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from rulesets import datalog
+from triplestore.errors import UsageError
+from triplestore.rule import Ruleset
+
+_FILES: Final = {
+    "owl2rl": "owl2rl.dlog",
+    "rdfs-plus": "rdfs_plus.dlog",
+    "rdfs": "rdfs.dlog",
+    "equality": "equality.dlog",
+    "none": "",
+}
+
+NAMES: Final[tuple[str, ...]] = tuple(_FILES)
+"""The built-in rulesets, by the names that `--rules` takes."""
+
+
+def named(name_or_path: str | Path) -> Ruleset:
+    """A built-in ruleset by its name (see `NAMES`), or the rules of a user's file by its path.
+
+    Raises UsageError for what is neither, InputError (file, line, column) for a file with faulty rules.
+    """
+    name = str(name_or_path)
+    if name in _FILES:
+        return _builtin(name)
+    if Path(name_or_path).is_file():
+        return datalog.read(name_or_path)
+    raise UsageError(f"no ruleset '{name}': give one of {', '.join(NAMES)}, or the path of a file of rules")
+
+
+@cache
+def _builtin(name: str) -> Ruleset:
+    file = _FILES[name]
+    if not file:
+        return Ruleset(name, ())
+    text = files("rulesets").joinpath(file).read_text(encoding="utf-8")
+    return Ruleset(name, datalog.parse(text, f"rulesets/{file}"))

@@ -7,7 +7,7 @@ lists at hand have members, so that what follows knows plain rules only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +84,15 @@ BodyElement = Atom | ListOf | MemberOf | Filter
 class Rule:
     """``heads :- body``. No head means ``false``: a match of the body is an inconsistency, reported by name.
 
-    `name` is the W3C rule id or the user's name; `source` and `line` say where the rule was written.
+    `name` is the W3C rule id or the user's name; `source` and `line` say where the rule was written (two rules are
+    equal wherever they were).
     """
 
     name: str
     heads: tuple[Atom, ...]
     body: tuple[BodyElement, ...]
-    source: str = ""
-    line: int = 0
+    source: str = field(default="", compare=False)
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,67 @@
+"""Rule -> text in the rule language: what `rulesets.datalog.parse` reads back as the same rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Rule, Span, SpanEnd, Term, Var
+from triplestore.terms import OWL, RDF, RDFS, XSD, to_ntriples
+
+BUILTIN_PREFIXES: Final = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
+"""Prefixes that every rule text knows without declaring them."""
+
+
+def render(rule: Rule) -> str:
+    """The text of a rule: ``parse(render(rule), ..) == (rule,)``."""
+    heads = ", ".join(_element(atom) for atom in rule.heads) or "false"
+    body = ", ".join(_element(element) for element in rule.body)
+    return f"@rule {rule.name}\n{heads} :- {body} ." if body else f"@rule {rule.name}\n{heads} ."
+
+
+def _element(element: BodyElement) -> str:
+    terms = [text_of(term) for term in terms_of(element)]
+    match element:
+        case Atom():
+            return f"[{', '.join(terms)}]"
+        case ListOf():
+            return f"LIST[{', '.join(terms)}]"
+        case MemberOf():
+            return f"MEMBER[{', '.join(terms)}]"
+        case Filter(operator):
+            return f"FILTER({f' {operator} '.join(terms)})"
+
+
+def text_of(term: Term) -> str:
+    """A term as the rule language writes it."""
+    match term:
+        case Var(name):
+            return f"?{name}"
+        case Span(stem, first):
+            return f"?{stem}1 .. ?{stem}n" if first else f"?{stem}0 .. ?{stem}n-1"
+        case SpanEnd(stem):
+            return f"?{stem}n"
+        case str() if term[0] == '"':
+            close = term.rindex('"') + 1
+            datatype = term[close + 2 :] if term[close:].startswith("^^") else ""
+            return to_ntriples(term[:close]) + (f"^^{text_of(datatype)}" if datatype else term[close:])
+        case str():
+            for prefix, space in BUILTIN_PREFIXES.items():
+                if term.startswith("<" + space) and re.fullmatch(r"[A-Za-z]\w*", term[len(space) + 1 : -1]):
+                    return f"{prefix}:{term[len(space) + 1 : -1]}"
+            return term
+    return ""
+
+
+def terms_of(element: BodyElement) -> Sequence[Term]:
+    """The terms of an element, in the order of its text."""
+    match element:
+        case Atom():
+            return element.terms
+        case ListOf(head, items):
+            return head, items
+        case MemberOf(head, item, position):
+            return (head, item) if position is None else (head, item, position)
+        case Filter(_, left, right):
+            return left, right
