@@ -1,0 +1,1 @@
+"""A chain of equal resources: the smallest data on which equality explodes."""

@@ -1,0 +1,1 @@
+"""University data with the vocabulary and the proportions of LUBM."""
