@@ -1,0 +1,70 @@
+"""rdf lists in rules: finding the lists that are there, and unrolling spans to their lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from triplestore.rule import Atom, BodyElement, Filter, Rule, Span, SpanEnd, Term, Var
+from triplestore.terms import RDF, builtin
+
+FIRST, REST, NIL = (builtin(RDF + name) for name in ("first", "rest", "nil"))
+
+
+def lists_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> Iterator[tuple[int, ...]]:
+    """The member tuples of the rdf lists that start at `head`; `objects(s, p)` are the objects of the facts (s, p, ?).
+
+    Well-formed data has one; where equal or broken nodes give several rdf:first or rdf:rest, each way to rdf:nil is a
+    list of its own. A way never visits a node twice.
+    """
+    ways: list[tuple[int, tuple[int, ...], frozenset[int]]] = []
+    node, items, seen = head, [], {head}
+    while node != NIL:  # the common case, one way only, without copying
+        firsts, rests = objects(node, FIRST), objects(node, REST)
+        if len(firsts) != 1 or len(rests) != 1:
+            ways.append((node, tuple(items), frozenset(seen)))
+            break
+        items.append(firsts[0])
+        node = rests[0]
+        if node in seen:
+            return
+        seen.add(node)
+    else:
+        yield tuple(items)
+    while ways:
+        node, so_far, visited = ways.pop()
+        if node == NIL:
+            yield so_far
+            continue
+        for first in objects(node, FIRST):
+            for rest in objects(node, REST):
+                if rest not in visited:
+                    ways.append((rest, (*so_far, first), visited | {rest}))
+
+
+def unroll(rule: Rule, length: int) -> Rule:
+    """The rule with every span replaced by `length` variables (an atom with spans by `length` atoms)."""
+    heads = tuple(a for atom in rule.heads for a in unroll_atom(atom, length))
+    body: list[BodyElement] = []
+    for element in rule.body:
+        if isinstance(element, Atom):
+            body.extend(unroll_atom(element, length))
+        elif isinstance(element, Filter):
+            body.append(Filter(element.operator, _end(element.left, length), _end(element.right, length)))
+        else:
+            body.append(element)
+    return Rule(rule.name, heads, tuple(body), rule.source, rule.line)
+
+
+def unroll_atom(atom: Atom, length: int) -> list[Atom]:
+    """The atoms that an atom with spans stands for; any other atom is itself."""
+    if not any(isinstance(term, Span) for term in atom.terms):
+        return [Atom(*(_end(term, length) for term in atom.terms))]
+    return [Atom(*(_at(term, i, length) for term in atom.terms)) for i in range(length)]
+
+
+def _at(term: Term, index: int, length: int) -> Term:
+    return Var(f"{term.stem}{term.first + index}") if isinstance(term, Span) else _end(term, length)
+
+
+def _end(term: Term, length: int) -> Term:
+    return Var(f"{term.stem}{length}") if isinstance(term, SpanEnd) else term

@@ -1,0 +1,218 @@
+"""The schema part of rules: which atoms it is, its facts, and matching them.
+
+Schema facts are few (an ontology's, not the data's), so they live in memory and are joined here, whatever the engine:
+the same code serves every engine, and costs no statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from triplestore.compile.lists import lists_at, unroll_atom
+from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Span, SpanEnd, Term, Var
+from triplestore.terms import BUILTIN_IDS, BUILTIN_IRIS, OWL, RDF, RDFS, SAME_AS, TYPE, builtin
+
+Fact = tuple[int, int, int]
+Binding = dict[str, int]
+"""Variable name -> id (or list position); the length of the rule's list is under `LENGTH`."""
+
+LENGTH: Final = "#n"
+
+_DATA_PREDICATES = {TYPE, SAME_AS} | {
+    builtin(iri)
+    for iri in (
+        *(OWL + n for n in "differentFrom versionInfo priorVersion backwardCompatibleWith incompatibleWith".split()),
+        *(OWL + n for n in "deprecated annotatedSource annotatedProperty annotatedTarget versionIRI imports".split()),
+        *(RDFS + n for n in "member label comment seeAlso isDefinedBy".split()),
+        *(RDF + n for n in "subject predicate object value".split()),
+    )
+}
+_DATA_CLASSES = {builtin(iri) for iri in (OWL + "Thing", OWL + "Nothing", RDFS + "Resource", RDFS + "Literal")}
+
+SCHEMA_PREDICATES: Final = frozenset(
+    number
+    for number, iri in enumerate(BUILTIN_IRIS)
+    if iri.startswith((RDF, RDFS, OWL)) and number not in _DATA_PREDICATES
+)
+"""Predicates whose triples are schema: the vocabulary of RDF, RDFS and OWL but for annotations and the like."""
+
+METACLASSES: Final = frozenset(
+    number
+    for number, iri in enumerate(BUILTIN_IRIS)
+    if iri.startswith((RDF, RDFS, OWL)) and number not in _DATA_CLASSES
+)
+"""Classes whose instances are schema: `?x rdf:type owl:TransitiveProperty` and the like."""
+
+
+def is_schema(p: int, o: int) -> bool:
+    """Whether a fact with this predicate and object is a schema fact."""
+    return p in SCHEMA_PREDICATES or (p == TYPE and o in METACLASSES)
+
+
+def is_schema_atom(atom: Atom) -> bool:
+    """Whether an atom of a rule can match schema facts only."""
+    if not isinstance(atom.p, str):
+        return False
+    o = BUILTIN_IDS.get(atom.o, -1) if isinstance(atom.o, str) else -1
+    return is_schema(BUILTIN_IDS.get(atom.p, -1), o)
+
+
+SCHEMA_CONDITION: Final = (
+    f"(p IN ({', '.join(map(str, sorted(SCHEMA_PREDICATES)))}) "
+    f"OR (p = {TYPE} AND o IN ({', '.join(map(str, sorted(METACLASSES)))})))"
+)
+"""The same test as SQL over columns p and o."""
+
+
+class SchemaFacts:
+    """A set of facts, found by predicate and subject or predicate and object."""
+
+    def __init__(self, facts: Iterable[Fact] = ()) -> None:
+        self.facts: set[Fact] = set()
+        self._by_p: dict[int, list[tuple[int, int]]] = {}
+        self._by_ps: dict[tuple[int, int], list[int]] = {}
+        self._by_po: dict[tuple[int, int], list[int]] = {}
+        for fact in facts:
+            self.add(fact)
+
+    def add(self, fact: Fact) -> bool:
+        """Add a fact; whether it was new."""
+        if fact in self.facts:
+            return False
+        self.facts.add(fact)
+        s, p, o = fact
+        self._by_p.setdefault(p, []).append((s, o))
+        self._by_ps.setdefault((p, s), []).append(o)
+        self._by_po.setdefault((p, o), []).append(s)
+        return True
+
+    @property
+    def predicates(self) -> Iterable[int]:
+        return self._by_p.keys()
+
+    def match(self, s: int | None, p: int, o: int | None) -> Iterable[tuple[int, int]]:
+        """(s, o) of the facts with predicate p, and with subject s and object o where given."""
+        if s is None:
+            if o is None:
+                return self._by_p.get(p, ())
+            return [(x, o) for x in self._by_po.get((p, o), ())]
+        if o is None:
+            return [(s, x) for x in self._by_ps.get((p, s), ())]
+        return [(s, o)] if (s, p, o) in self.facts else ()
+
+    def objects(self, s: int, p: int) -> Sequence[int]:
+        return self._by_ps.get((p, s), ())
+
+
+def matches(
+    elements: Sequence[BodyElement], facts: SchemaFacts, constants: Mapping[str, int], binding: Binding
+) -> Iterator[Binding]:
+    """All bindings that extend `binding` and satisfy the elements over the facts. `constants`: token -> id."""
+    if not elements:
+        yield binding
+        return
+    chosen = min(range(len(elements)), key=lambda i: _cost(elements[i], binding))
+    element, rest = elements[chosen], [*elements[:chosen], *elements[chosen + 1 :]]
+    if isinstance(element, Filter):
+        if holds(element, constants, binding):
+            yield from matches(rest, facts, constants, binding)
+    elif isinstance(element, Atom) and any(isinstance(t, Span) for t in element.terms):
+        unrolled = unroll_atom(element, binding[LENGTH])
+        yield from matches([*unrolled, *rest], facts, constants, binding)
+    else:
+        for extended in _extend(element, facts, constants, binding):
+            yield from matches(rest, facts, constants, extended)
+
+
+def focused(
+    atom: Atom, fact: Fact, constants: Mapping[str, int]
+) -> Binding | None:
+    """The binding that makes an atom (without spans) the given fact, or None."""
+    binding: Binding = {}
+    for term, value in zip(atom.terms, fact, strict=True):
+        if isinstance(term, str):
+            if constants.get(term) != value:
+                return None
+        elif isinstance(term, Var) and binding.setdefault(term.name, value) != value:
+            return None
+    return binding
+
+
+def holds(condition: Filter, constants: Mapping[str, int], binding: Binding) -> bool:
+    """Whether a filter whose terms are all bound holds."""
+    left, right = _value(condition.left, constants, binding), _value(condition.right, constants, binding)
+    if condition.operator in ("<", ">"):
+        assert left is not None and right is not None
+        return left < right if condition.operator == "<" else left > right
+    return (left == right) == (condition.operator == "=")
+
+
+def _extend(
+    element: Atom | ListOf | MemberOf, facts: SchemaFacts, constants: Mapping[str, int], binding: Binding
+) -> Iterator[Binding]:
+    if isinstance(element, Atom):
+        unknown = any(isinstance(t, str) and t not in constants for t in element.terms)
+        p = _value(element.p, constants, binding)
+        if unknown or p is None:
+            return
+        s, o = _value(element.s, constants, binding), _value(element.o, constants, binding)
+        for found in facts.match(s, p, o):
+            yield from _bind(((element.s, found[0]), (element.o, found[1])), constants, binding)
+        return
+    start = _value(element.list, constants, binding)
+    heads = [start] if start is not None else sorted({s for s, _ in facts.match(None, builtin(RDF + "first"), None)})
+    for head in heads:
+        for items in lists_at(head, facts.objects):
+            base = dict(binding)
+            if isinstance(element.list, Var):
+                base[element.list.name] = head
+            if isinstance(element, ListOf):
+                if base.setdefault(LENGTH, len(items)) != len(items):
+                    continue
+                names = [Var(f"{element.items.stem}{element.items.first + i}") for i in range(len(items))]
+                yield from _bind(tuple(zip(names, items, strict=True)), constants, base)
+            else:
+                for position, item in enumerate(items):
+                    pairs: tuple[tuple[Term, int], ...] = ((element.item, item),)
+                    if element.position is not None:
+                        pairs += ((element.position, position),)
+                    yield from _bind(pairs, constants, base)
+
+
+def _bind(
+    pairs: Sequence[tuple[Term, int]], constants: Mapping[str, int], binding: Binding
+) -> Iterator[Binding]:
+    extended = dict(binding)
+    for term, value in pairs:
+        known = _value(term, constants, extended)
+        if known is None:
+            assert isinstance(term, Var)
+            extended[term.name] = value
+        elif known != value:
+            return
+    yield extended
+
+
+def _value(term: Term, constants: Mapping[str, int], binding: Binding) -> int | None:
+    if isinstance(term, Var):
+        return binding.get(term.name)
+    if isinstance(term, SpanEnd):
+        return binding.get(f"{term.stem}{binding[LENGTH]}") if LENGTH in binding else None
+    return constants.get(term) if isinstance(term, str) else None
+
+
+def _cost(element: BodyElement, binding: Binding) -> float:
+    """How many matches to expect of an element, roughly: the cheapest is joined first."""
+    if isinstance(element, Filter):
+        bound = all(not isinstance(t, Var) or t.name in binding for t in (element.left, element.right))
+        return 0.0 if bound else 1e9
+    if isinstance(element, ListOf | MemberOf):
+        known = not isinstance(element.list, Var) or element.list.name in binding
+        return 3.0 if known else 1e6
+    if any(isinstance(t, Span) for t in element.terms):
+        return 0.5 if LENGTH in binding else 1e8
+    bound_terms = sum(
+        isinstance(t, str) or (isinstance(t, Var) and t.name in binding) for t in (element.s, element.o)
+    )
+    return (1000.0, 10.0, 1.0)[bound_terms]

@@ -1,0 +1,340 @@
+"""Specialisation by schema: rules and an ontology become a program of shapes and their instances.
+
+1. The schema facts are closed under the rules that mention schema only (scm-* and the like).
+2. The schema part of every other rule is joined with them: each match is a *rule instance*, the rule with its
+   constants filled in (the program Pi of Motik et al. 2015, as data).
+3. Instances are grouped by shape (`triplestore.compile.plan`): one shape, one statement against one table.
+
+Equality needs care in bodies only. `[?x, owl:sameAs, ?y]` (written so, or met through a predicate that turns out to be
+owl:sameAs) matches `x sameAs x` for every term x that occurs; that is never stored, so such an atom is replaced by
+unifying its ends. With equality `rewrite` that is all it can match; with `axioms` stored equalities match too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from triplestore.compile.lists import unroll, unroll_atom
+from triplestore.compile.plan import DataVar, Equal, Hole, Place, Row, Shape, Unequal, canonical
+from triplestore.compile.schema import (
+    LENGTH,
+    Binding,
+    Fact,
+    SchemaFacts,
+    focused,
+    is_schema,
+    is_schema_atom,
+    matches,
+)
+from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Rule, Span, SpanEnd, Term, Var
+from triplestore.terms import BUILTIN_IDS, OWL, SAME_AS
+
+_SAME_AS_TOKEN = f"<{OWL}sameAs>"
+
+
+@dataclass(slots=True)
+class Program:
+    """Rules specialised by a schema.
+
+    instances: shape -> row -> name of a rule that it is an instance of.
+    constraints: (rule, shape) -> rows, for rules whose head is false.
+    facts: what holds without condition. violations: (rule, triples at fault), likewise.
+    """
+
+    facts: set[Fact] = field(default_factory=set)
+    instances: dict[Shape, dict[Row, str]] = field(default_factory=dict)
+    constraints: dict[tuple[str, Shape], dict[Row, str]] = field(default_factory=dict)
+    violations: set[tuple[str, Row]] = field(default_factory=set)
+
+    @property
+    def uses_occurs(self) -> bool:
+        """Whether any body needs the terms that occur (`Occurs`)."""
+        return any(s.uses_occurs for s in self.instances) or any(s.uses_occurs for _, s in self.constraints)
+
+    @property
+    def uses_inequality(self) -> bool:
+        """Whether any condition can begin to hold when a class grows (`Unequal`)."""
+        shapes = [*self.instances, *(shape for _, shape in self.constraints)]
+        return any(isinstance(c, Unequal) for shape in shapes for c in shape.conditions)
+
+    def minus(self, other: Program) -> dict[Shape, dict[Row, str]]:
+        """The instances that `other` lacks."""
+        fresh = {}
+        for shape, rows in self.instances.items():
+            known = other.instances.get(shape, {})
+            new = {row: rule for row, rule in rows.items() if row not in known}
+            if new:
+                fresh[shape] = new
+        return fresh
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """How a match of a rule's schema part becomes an instance: the shape, and what fills each parameter."""
+
+    shape: Shape
+    sources: tuple[Term, ...]
+    checks: tuple[tuple[Term, Term], ...]
+
+
+class Specialiser:
+    """Rules for one equality mode ("rewrite", "axioms" or "off"); see the module's text."""
+
+    def __init__(self, rules: Iterable[Rule], equality: str) -> None:
+        self.equality = equality
+        self._schema_rules: list[Rule] = []
+        self._data_rules: list[_DataRule] = []
+        for rule in rules:
+            compared = any(isinstance(e, Filter) and e.operator in ("=", "!=") for e in rule.body)
+            atoms = [e for e in rule.body if isinstance(e, Atom)]
+            if rule.heads and not compared and all(is_schema_atom(a) for a in atoms):
+                self._schema_rules.append(rule)
+            else:
+                heads: Sequence[Atom | None] = rule.heads or (None,)
+                self._data_rules.extend(_DataRule(rule, head, equality) for head in heads)
+        self.constants = frozenset(
+            term
+            for rule in (*self._schema_rules, *(d.rule for d in self._data_rules))
+            for atom in (*rule.heads, *(e for e in rule.body if isinstance(e, Atom | Filter)))
+            for term in (atom.terms if isinstance(atom, Atom) else (atom.left, atom.right))
+            if isinstance(term, str)
+        )
+        """Tokens of all constants of the rules."""
+
+    def close(
+        self, schema: SchemaFacts, delta: Iterable[Fact], constants: Mapping[str, int]
+    ) -> tuple[list[Fact], list[Fact]]:
+        """Close `schema` (in place) under the schema rules, after the facts of `delta` came.
+
+        Returns the derived facts: schema facts that were new, and other facts (perhaps known ones).
+        """
+        constants = {**BUILTIN_IDS, **constants}
+        fresh = [fact for fact in delta if schema.add(fact)]
+        found: list[Fact] = []
+        others: set[Fact] = set()
+        first = True
+        while fresh or first:
+            derived = {f for rule in self._schema_rules for f in self._derive(rule, schema, fresh, constants, first)}
+            first = False
+            fresh = []
+            for fact in derived:
+                if not is_schema(fact[1], fact[2]):
+                    others.add(fact)
+                elif schema.add(fact):
+                    fresh.append(fact)
+            found.extend(fresh)
+        return found, sorted(others)
+
+    def _derive(
+        self, rule: Rule, schema: SchemaFacts, fresh: Sequence[Fact], constants: Mapping[str, int], first: bool
+    ) -> Iterable[Fact]:
+        """Heads of the rule's matches that use a fresh fact; every match of a rule over lists, or without body."""
+        body = rule.body
+        if any(isinstance(e, ListOf | MemberOf) for e in body) or not body:
+            bindings = matches(body, schema, constants, {}) if body or first else iter(())
+        else:
+            bindings = (
+                found
+                for i, atom in enumerate(body)
+                if isinstance(atom, Atom)
+                for fact in fresh
+                if (start := focused(atom, fact, constants)) is not None
+                for found in matches([*body[:i], *body[i + 1 :]], schema, constants, start)
+            )
+        for binding in bindings:
+            plain = unroll(rule, binding[LENGTH]) if LENGTH in binding else rule
+            for head in plain.heads:
+                s, p, o = (_filled(term, constants, binding) for term in head.terms)
+                yield s, p, o
+
+    def program(self, schema: SchemaFacts, constants: Mapping[str, int]) -> Program:
+        """The program of the data rules over a closed schema. `constants`: token -> normalised id."""
+        constants = {**BUILTIN_IDS, **constants}
+        present = set(schema.predicates)
+        program = Program()
+        for rule in self._data_rules:
+            rule.instantiate(schema, present, constants, program)
+        return program
+
+
+class _DataRule:
+    """A rule with one head (None: false), split into schema part and data part."""
+
+    def __init__(self, rule: Rule, head: Atom | None, equality: str) -> None:
+        self.rule, self.head, self.equality = rule, head, equality
+        self.schema = [
+            e
+            for e in rule.body
+            if (isinstance(e, Atom) and is_schema_atom(e))
+            or isinstance(e, ListOf | MemberOf)
+            or (isinstance(e, Filter) and e.operator in ("<", ">"))
+        ]
+        data = [e for e in rule.body if e not in self.schema]
+        self.atoms = [e for e in data if isinstance(e, Atom)]
+        self.filters = [e for e in data if isinstance(e, Filter)]
+        self.bound = frozenset(name for e in self.schema for name in _names(e))
+        self._recipes: dict[tuple[int | None, tuple[bool, ...]], list[_Recipe]] = {}
+        self._unrolled: dict[int, list[Atom]] = {}
+
+    def instantiate(
+        self, schema: SchemaFacts, present: set[int], constants: Mapping[str, int], program: Program
+    ) -> None:
+        """Add this rule's instances over the schema to the program."""
+        for atom in (e for e in self.schema if isinstance(e, Atom)):
+            if constants[str(atom.p)] not in present:
+                return
+        needed = [t for a in self.atoms for t in a.terms if isinstance(t, str)]
+        if any(t not in constants for t in needed):
+            return  # a constant that no term of the store is: the body cannot match
+        for binding in matches(self.schema, schema, constants, {}):
+            length = binding.get(LENGTH)
+            plain = self._plain(length)
+            same = tuple(self._is_same_as(a.p, constants, binding) for a in plain)
+            key = (length, same)
+            recipes = self._recipes.get(key)
+            if recipes is None:
+                recipes = self._recipes[key] = self._make_recipes(length, plain, same, binding)
+            for recipe in recipes:
+                self._add(recipe, constants, binding, program)
+
+    def _plain(self, length: int | None) -> list[Atom]:
+        """The data atoms, spans unrolled."""
+        if length is None:
+            return self.atoms
+        if length not in self._unrolled:
+            self._unrolled[length] = [a for atom in self.atoms for a in unroll_atom(atom, length)]
+        return self._unrolled[length]
+
+    def _is_same_as(self, predicate: Term, constants: Mapping[str, int], binding: Binding) -> bool:
+        if self.equality == "off" or (isinstance(predicate, Var) and predicate.name not in binding):
+            return False
+        return _filled(predicate, constants, binding) == SAME_AS
+
+    def _add(
+        self, recipe: _Recipe, constants: Mapping[str, int], binding: Binding, program: Program
+    ) -> None:
+        for left, right in recipe.checks:
+            if _filled(left, constants, binding) != _filled(right, constants, binding):
+                return
+        row = tuple(_filled(source, constants, binding) for source in recipe.sources)
+        shape, name = recipe.shape, self.rule.name
+        if shape.body or shape.conditions:
+            target = program.constraints.setdefault((name, shape), {}) if self.head is None else (
+                program.instances.setdefault(shape, {})
+            )
+            target.setdefault(row, name)
+        elif self.head is None:
+            program.violations.add((name, tuple(row[slot.number] for slot in shape.output)))
+        else:
+            s, p, o = (row[slot.number] for slot in shape.output)
+            program.facts.add((s, p, o))
+
+    def _make_recipes(
+        self, length: int | None, atoms: Sequence[Atom], same: Sequence[bool], binding: Binding
+    ) -> list[_Recipe]:
+        """One recipe for each way of reading the body's equalities (see the module's text)."""
+        rule = unroll(self.rule, length) if length is not None else self.rule
+        head = None
+        if self.head is not None:
+            head = unroll_atom(self.head, length)[0] if length is not None else self.head
+        readings: list[tuple[bool, ...]] = []  # per atom, the ways: stored (False) or reflexive (True)
+        for atom, is_same in zip(atoms, same, strict=True):
+            free = isinstance(atom.p, Var) and atom.p.name not in binding
+            if self.equality == "off":
+                readings.append((False,))
+            elif is_same:
+                readings.append((True,) if self.equality == "rewrite" else (False, True))
+            else:
+                readings.append((False, True) if free else (False,))
+        evidence = [e for e in rule.body if isinstance(e, Atom)] if head is None else [head]
+        recipes = []
+        for reflexive in product(*readings):
+            recipe = self._reading(atoms, reflexive, evidence, binding)
+            if recipe is not None and recipe not in recipes:
+                recipes.append(recipe)
+        return recipes
+
+    def _reading(
+        self, atoms: Sequence[Atom], reflexive: Sequence[bool], output: Sequence[Atom], binding: Binding
+    ) -> _Recipe | None:
+        replaced: dict[str, Term] = {}  # data variable -> what it was unified with
+
+        def now(term: Term) -> Term:
+            while isinstance(term, Var) and term.name in replaced:
+                term = replaced[term.name]
+            return term
+
+        def is_free(term: Term) -> bool:
+            return isinstance(term, Var) and term.name not in binding
+
+        checks: list[tuple[Term, Term]] = []
+        for atom, is_reflexive in zip(atoms, reflexive, strict=True):
+            if not is_reflexive:
+                continue
+            predicate, s, o = now(atom.p), now(atom.s), now(atom.o)
+            if is_free(predicate):
+                assert isinstance(predicate, Var)
+                replaced[predicate.name] = _SAME_AS_TOKEN
+                s, o = now(s), now(o)
+            if s == o:
+                continue
+            if is_free(s):
+                assert isinstance(s, Var)
+                replaced[s.name] = o
+            elif is_free(o):
+                assert isinstance(o, Var)
+                replaced[o.name] = s
+            else:
+                checks.append((s, o))
+        stored = [
+            tuple(now(t) for t in a.terms) for a, is_reflexive in zip(atoms, reflexive, strict=True) if not is_reflexive
+        ]
+        stored = list(dict.fromkeys(stored))
+        mentioned = {t for terms in stored for t in terms}
+        occurring = dict.fromkeys(
+            now(a.s)
+            for a, is_reflexive in zip(atoms, reflexive, strict=True)
+            if is_reflexive and now(a.s) not in mentioned and (is_free(now(a.s)) or isinstance(now(a.s), str))
+        )
+        out = [tuple(now(t) for t in atom.terms) for atom in output]
+        if self.head is not None:
+            s, p, o = out[0]
+            if out[0] in stored or (self.equality != "off" and p == _SAME_AS_TOKEN and s == o):
+                return None  # derives what its body says, or x sameAs x
+        sources: list[Term] = []
+
+        def place(term: Term) -> Place:
+            if is_free(term):
+                assert isinstance(term, Var)
+                return DataVar(term.name)
+            sources.append(term)
+            return Hole(len(sources) - 1)
+
+        body = [*(tuple(place(t) for t in terms) for terms in stored), *((place(t),) for t in occurring)]
+        conditions = [
+            (Unequal if f.operator == "!=" else Equal, place(now(f.left)), place(now(f.right))) for f in self.filters
+        ]
+        shape, holes = canonical(body, conditions, [place(t) for terms in out for t in terms])
+        return _Recipe(shape, tuple(sources[hole] for hole in holes), tuple(checks))
+
+
+def _filled(term: Term, constants: Mapping[str, int], binding: Binding) -> int:
+    if isinstance(term, str):
+        return constants[term]
+    assert isinstance(term, Var), term
+    return binding[term.name]
+
+
+def _names(element: BodyElement) -> list[str]:
+    terms: tuple[Term | None, ...]
+    if isinstance(element, Atom):
+        terms = element.terms
+    elif isinstance(element, ListOf):
+        terms = (element.list,)
+    elif isinstance(element, MemberOf):
+        terms = (element.list, element.item, element.position)
+    else:
+        terms = ()
+    return [t.name for t in terms if isinstance(t, Var) and not isinstance(t, Span | SpanEnd)]

@@ -1,0 +1,85 @@
+"""The representative map pi: merging classes of equal terms, and rewriting what they touch.
+
+Motik et al. 2015 ("Handling owl:sameAs via rewriting") merge two constants at a time; here a round's equalities are
+merged at once, as connected components of a graph over representatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from triplestore.engine import Engine
+from triplestore.terms import FIRST_LITERAL, SAME_AS
+
+VIOLATION_RULE: Final = "eq-diff1"
+"""Equal literals of different values: W3C's dt-diff makes them different, eq-diff1 the inconsistency."""
+
+LITERAL_RULE: Final = "eq-literal"
+"""An IRI or blank node said to be equal to a literal: never merged, reported (ours, not W3C's)."""
+
+
+def normalised(source: str, pi: str, representative: str = "representative") -> str:
+    """The rows (s, p, o) of `source` under pi, as SQL; terms that `pi` lacks stand for themselves. Not DISTINCT."""
+    columns = ", ".join(f"coalesce({c}m.{representative}, t.{c}) AS {c}" for c in "spo")
+    joins = " ".join(f"LEFT JOIN {pi} {c}m ON {c}m.term = t.{c}" for c in "spo")
+    return f"SELECT {columns} FROM {source} t {joins}"
+
+
+def merge(engine: Engine, pairs: str) -> int:
+    """Merge the classes of the pairs (a, b: different representatives, no literals) that the SELECT yields.
+
+    Makes working table `merged` (term, representative): every representative that lost its place, and the new one.
+    Updates `same_as`. Returns the number of terms that lost their place.
+    """
+    components = engine.components(pairs)
+    if components.num_rows == 0:
+        engine.load("merged", components.rename_columns(["term", "representative"]))
+        return 0
+    engine.load("joined", components.rename_columns(["term", "representative"]))
+    engine.create(
+        "same_as",
+        "SELECT s.term, coalesce(j.representative, s.representative) AS representative FROM same_as s "
+        "LEFT JOIN joined j ON j.term = s.representative "
+        "UNION ALL SELECT j.term, j.representative FROM joined j "
+        "WHERE NOT EXISTS (SELECT 1 FROM same_as s WHERE s.term = j.term)",
+    )
+    lost = engine.create("merged", "SELECT term, representative FROM joined WHERE term <> representative")
+    engine.drop("joined")
+    return lost
+
+
+def mentions(source: str, terms: str) -> str:
+    """The rows of `source` that mention a term of the one-column SELECT `terms`, as SQL."""
+    places = " OR ".join(f"{c} IN ({terms})" for c in "spo")
+    return f"SELECT s, p, o FROM {source} WHERE {places}"
+
+
+def mergeable(source: str) -> str:
+    """The equalities of `source` between different terms that are no literals: (a, b), as SQL."""
+    return (
+        f"SELECT DISTINCT s AS a, o AS b FROM {source} "
+        f"WHERE p = {SAME_AS} AND s <> o AND s < {FIRST_LITERAL} AND o < {FIRST_LITERAL}"
+    )
+
+
+def clashes(engine: Engine, source: str) -> Sequence[str]:
+    """SELECTs of VIOLATION rows for the equalities of `source` that involve a literal.
+
+    Two literals clash unless their values are known to be one (or either datatype is none that we know).
+    """
+    def rows(rule: str, where: str) -> str:
+        triple = engine.dialect.array(["e.s", f"CAST({SAME_AS} AS BIGINT)", "e.o"])
+        return f"SELECT DISTINCT {engine.dialect.string(rule)} AS rule, {triple} AS facts FROM {source} e {where}"
+
+    value = " AND ".join(f"x.{c} IS NULL" for c in ("decimal", "double", "micros"))
+    text = "(x.lang IS NOT NULL OR x.datatype = 'http://www.w3.org/2001/XMLSchema#string')"
+    known = f"(NOT ({value}) OR {text})"
+    same = " OR ".join(f"x.{c} = y.{c}" for c in ("decimal", "double", "micros"))
+    both = (
+        f"JOIN term x ON x.id = e.s JOIN term y ON y.id = e.o WHERE e.p = {SAME_AS} AND e.s <> e.o "
+        f"AND e.s >= {FIRST_LITERAL} AND e.o >= {FIRST_LITERAL} AND {known} AND {known.replace('x.', 'y.')} "
+        f"AND NOT coalesce({same}, FALSE)"
+    )
+    one = f"WHERE e.p = {SAME_AS} AND (e.s >= {FIRST_LITERAL}) <> (e.o >= {FIRST_LITERAL})"
+    return rows(VIOLATION_RULE, both), rows(LITERAL_RULE, one)

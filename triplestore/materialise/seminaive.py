@@ -1,0 +1,489 @@
+"""Semi-naive materialisation with rewriting, set at a time.
+
+Source: Motik, Nenov, Piro, Horrocks 2015 (the r-materialisation (pi, I)); semi-naive evaluation as in Abiteboul, Hull
+and Vianu 1995. Per round:
+
+1. close the schema if the delta or a merge touched it, and specialise the rules anew: new instances are a delta too;
+2. every shape, with every atom in turn as focus on the delta (`triplestore.compile.plan.Read`), yields `derived`;
+3. the delta joins `fact`;
+4. equalities in `derived` merge classes; facts that mention a lost representative are taken out and rewritten;
+5. what is new in `derived`, normalised, is the next delta. The fixpoint is an empty delta, nothing else.
+
+Working tables: asserted (read by the caller), fact, same_as, violation (results); delta, derived, merged, occurs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+
+from triplestore.compile.plan import K, Occurs, Pattern, Read, Row, Shape, V
+from triplestore.compile.schema import SCHEMA_CONDITION, SCHEMA_PREDICATES, Fact, SchemaFacts
+from triplestore.compile.specialise import Program, Specialiser
+from triplestore.compile.sql import INLINE, Instances, inline, select, select_array
+from triplestore.engine import Engine
+from triplestore.materialise.same_as import clashes, merge, mentions, mergeable, normalised
+from triplestore.rule import Rule
+from triplestore.terms import BUILTIN_IDS, SAME_AS, TYPE
+
+FEW_MERGES: Final = 20_000
+"""Merged terms up to which a round looks whether they touch the rules; more are taken to."""
+
+@dataclass(slots=True)
+class ShapeFigures:
+    """What one statement of a round did."""
+
+    shape: str
+    focus: str
+    rows: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class RoundFigures:
+    """What one round did: rows read as delta, derivations, facts new to `fact`, terms merged, seconds."""
+
+    delta: int
+    derivations: int = 0
+    merged: int = 0
+    rewritten: int = 0
+    seconds: float = 0.0
+    shapes: list[ShapeFigures] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Figures:
+    """What a run did. `derived` counts derivations (rule instances fired), once each."""
+
+    rounds: list[RoundFigures] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def derived(self) -> int:
+        return sum(r.derivations for r in self.rounds)
+
+    @property
+    def merged(self) -> int:
+        return sum(r.merged for r in self.rounds)
+
+
+Report = Callable[[RoundFigures], None]
+
+
+class SemiNaive:
+    """One run over the engine's working tables. `equality`: "rewrite", "axioms" or "off".
+
+    constants: token -> id of the rules' constants (those that the dictionary has).
+    aliases: ids of literals that equal such a constant by value -> its id.
+    track: keep the net change of `fact` in working tables `added` and `removed`.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        rules: Iterable[Rule],
+        equality: str,
+        constants: Mapping[str, int],
+        aliases: Mapping[int, int] | None = None,
+        track: bool = False,
+        report: Report | None = None,
+    ) -> None:
+        self.engine, self.equality, self.track, self.report = engine, equality, track, report
+        self.specialiser = Specialiser(rules, equality)
+        self.constants = dict(constants)
+        self.aliases = dict(aliases or {})
+        self.figures = Figures()
+        self.program = Program()
+        self.schema = SchemaFacts()
+        self.predicates: set[int] = set()  # predicates that occur in `fact`
+        self._facts = 0  # rows of `fact`
+        self._occurs = False  # whether the table `occurs` is kept
+        self._delta = 0  # rows of `delta`
+        self._new_occurring = 0  # rows of `occurs_delta`
+        self._stale = True  # whether schema and program must be made anew
+        self._later: list[Fact] = []  # what holds without condition, to be derived this round
+        self._issued: set[Fact] = set()  # what was in `_later` before
+        self._summary: dict[tuple[int, int], int] = {}  # rows of the delta per (predicate, class)
+        self._touched_predicates: set[int] = set()  # predicates of the delta
+
+    # -- entry points ----------------------------------------------------------------------------------------------
+
+    def materialise(self, asserted: str = "asserted") -> Figures:
+        """Compute `fact`, `same_as` and `violation` from working table (or view) `asserted`."""
+        started = time.perf_counter()
+        for name in ("fact", "delta", "derived"):
+            self._empty(name)
+        self.engine.load("same_as", pa.table({"term": _ids(), "representative": _ids()}))
+        self._empty_violations()
+        self._absorb_asserted(asserted)
+        self._run()
+        self._complete_reflexive()
+        self._find_violations()
+        self.figures.seconds = time.perf_counter() - started
+        return self.figures
+
+    def insert(self, new: str) -> Figures:
+        """Add the asserted facts of working table `new` (asserted ids) to the closure in `fact`, `same_as`,
+        `violation`: semi-naive from the new facts only."""
+        started = time.perf_counter()
+        self._facts = self._count("fact")
+        self.predicates = set(self._column("SELECT DISTINCT p FROM fact"))
+        self.engine.create("violation", "SELECT rule, facts FROM violation")
+        self.engine.create("same_as", "SELECT term, representative FROM same_as")
+        self._restore_program()
+        if self.track:
+            self._empty("added")
+            self._empty("removed")
+        self._empty("delta")
+        self.engine.create("derived", normalised(new, "same_as"))
+        self._absorb()
+        self._run()
+        self._complete_reflexive()
+        self._find_violations()
+        self.figures.seconds = time.perf_counter() - started
+        return self.figures
+
+    # -- rounds ----------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            started = time.perf_counter()
+            figures = RoundFigures(self._delta)
+            fresh = self._respecialise()
+            self._occurring()
+            if not (self._delta or fresh or self._new_occurring or self._later):
+                return
+            figures.delta = self._delta
+            statements = self._statements(fresh)
+            self._empty("derived")
+            if self._later:
+                self.engine.load("later", _triples(self._later))
+                self.engine.append("derived", ["SELECT s, p, o FROM later"])
+            self._execute(statements, figures)
+            self._promote()
+            self._absorb(figures)
+            figures.seconds = time.perf_counter() - started
+            self.figures.rounds.append(figures)
+            if self.report:
+                self.report(figures)
+
+    def _execute(self, statements: Sequence[tuple[Shape, str, str]], figures: RoundFigures) -> None:
+        started = time.perf_counter()
+        counts = self.engine.append("derived", [sql for _, _, sql in statements]) if statements else []
+        seconds = (time.perf_counter() - started) / max(len(statements), 1)
+        for (shape, focus, _), rows in zip(statements, counts, strict=True):
+            figures.shapes.append(ShapeFigures(str(shape), focus, rows, seconds))
+        figures.derivations = sum(counts)
+
+    def _promote(self) -> None:
+        """The delta becomes part of `fact`."""
+        if self._delta:
+            self.engine.append("fact", ["SELECT s, p, o FROM delta"])
+            self._facts += self._delta
+            self.predicates |= {p for p, _ in self._summary}
+            if self.track:
+                self.engine.append("added", ["SELECT s, p, o FROM delta"])
+        if self._new_occurring:
+            self.engine.append("occurs", ["SELECT term FROM occurs_delta"])
+
+    # -- step 1: specialise ----------------------------------------------------------------------------------------
+
+    def _respecialise(self) -> dict[Shape, dict[Row, str]]:
+        """Bring schema and program up to date with the delta; the instances that are new. What now holds without
+        condition is left in `_later`, for this round to derive."""
+        self._summary = self._summarise()
+        self._later = []
+        touched = any(p == TYPE or p in SCHEMA_PREDICATES for p, _ in self._summary)
+        new_schema = self._facts_of(f"SELECT s, p, o FROM delta WHERE {SCHEMA_CONDITION}") if touched else []
+        if not (self._stale or new_schema):
+            return {}
+        if self._stale:
+            self.schema = SchemaFacts()
+            if self._facts:
+                new_schema += self._facts_of(f"SELECT s, p, o FROM fact WHERE {SCHEMA_CONDITION}")
+                self._normalise_constants()
+            self._stale = False
+        derived, others = self.specialiser.close(self.schema, new_schema, self.constants)
+        before, self.program = self.program, self.specialiser.program(self.schema, self.constants)
+        if derived:
+            self.engine.load("closed", _triples(derived))
+            self._delta += self.engine.append("delta", ["SELECT s, p, o FROM closed"])[0]
+            self._summary = self._summarise()
+        self._later = sorted({*others, *self.program.facts} - self._issued)
+        self._issued.update(self._later)
+        return self.program.minus(before)
+
+    def _restore_program(self) -> None:
+        """The program of the closure as it is in `fact`."""
+        self.schema = SchemaFacts(self._facts_of(f"SELECT s, p, o FROM fact WHERE {SCHEMA_CONDITION}"))
+        self._normalise_constants()
+        self.program = self.specialiser.program(self.schema, self.constants)
+        self._issued = set(self.program.facts)
+        self._stale = False
+        if self.program.uses_occurs:
+            self._occurs = True
+            self.engine.create("occurs", f"SELECT DISTINCT term FROM ({self._terms_of('fact')}) t")
+
+    def _normalise_constants(self) -> None:
+        """Put the rules' constants under pi."""
+        if self.equality != "rewrite":
+            return
+        ids = {*self.constants.values(), *BUILTIN_IDS.values()}
+        listed = ", ".join(map(str, sorted(ids)))
+        pi = self.engine.query(f"SELECT term, representative FROM same_as WHERE term IN ({listed})").to_pydict()
+        now = dict(zip(pi["term"], pi["representative"], strict=True))
+        if now:
+            self.constants = {t: now.get(i, i) for t, i in {**BUILTIN_IDS, **self.constants}.items()}
+
+    # -- step 2: statements ----------------------------------------------------------------------------------------
+
+    def _statements(self, fresh: Mapping[Shape, Mapping[Row, str]]) -> list[tuple[Shape, str, str]]:
+        """(shape, focus, SQL) of every statement that can find something this round."""
+        found = []
+        known = self.predicates | {p for p, _ in self._summary}
+        for shape, rows in fresh.items():
+            usable = [row for row in rows if self._possible(shape, row, known)]
+            if usable:
+                scans = [self._scan(e, Read.ALL) for e in shape.body]
+                found.append((shape, "instances", select(shape, scans, self._instances(shape, usable, "fresh"))))
+        for number, (shape, all_rows) in enumerate(self.program.instances.items()):
+            new = fresh.get(shape, {})
+            rows = [row for row in all_rows if row not in new] if new else list(all_rows)
+            for focus, element in enumerate(shape.body):
+                if isinstance(element, Occurs):
+                    usable = rows if self._new_occurring else []
+                else:
+                    usable = [row for row in rows if self._touched(element, row)]
+                before = self._facts > 0 or focus == 0
+                usable = [row for row in usable if before and self._possible(shape, row, known)]
+                if usable:
+                    scans = [self._scan(e, _reads(i, focus)) for i, e in enumerate(shape.body)]
+                    name = f"{number}_{focus}"
+                    found.append((shape, f"atom {focus}", select(shape, scans, self._instances(shape, usable, name))))
+        return found
+
+    def _touched(self, pattern: Pattern, row: Row) -> bool:
+        """Whether the delta can hold a match of the pattern of this instance."""
+        if isinstance(pattern.p, V):
+            return bool(self._summary)
+        p = row[pattern.p.number]
+        if p == TYPE and isinstance(pattern.o, K):
+            return (p, row[pattern.o.number]) in self._summary
+        return p in self._touched_predicates
+
+    def _possible(self, shape: Shape, row: Row, known: set[int]) -> bool:
+        """Whether every predicate that the instance asks for occurs at all."""
+        return all(
+            row[e.p.number] in known for e in shape.body if isinstance(e, Pattern) and isinstance(e.p, K)
+        )
+
+    def _instances(self, shape: Shape, rows: Sequence[Row], name: str) -> Instances:
+        if len(rows) <= INLINE:
+            return inline(rows) if rows[0] else Instances(None)
+        if not rows[0]:
+            return Instances(None)
+        table = f"instances_{name}_{abs(hash(shape)) % 10**8}"
+        columns = list(zip(*rows, strict=True))
+        self.engine.load(table, pa.table({f"k{i}": pa.array(c, pa.int64()) for i, c in enumerate(columns)}))
+        return Instances(table)
+
+    def _scan(self, element: Pattern | Occurs, read: Read) -> str:
+        old, delta, columns = ("fact", "delta", "s, p, o") if isinstance(element, Pattern) else (
+            "occurs", "occurs_delta", "term")
+        if read is Read.DELTA:
+            return delta
+        fresh = self._delta if isinstance(element, Pattern) else self._new_occurring
+        if read is Read.OLD or not fresh:
+            return old
+        if isinstance(element, Pattern) and not self._facts:
+            return delta
+        return f"(SELECT {columns} FROM {old} UNION ALL SELECT {columns} FROM {delta})"
+
+    # -- steps 4 and 5: equalities, the next delta ---------------------------------------------------------------------
+
+    def _absorb_asserted(self, asserted: str) -> None:
+        """The first delta: the asserted facts, normalised."""
+        equal = self._count(f"{asserted} WHERE p = {SAME_AS}") if self.equality != "off" else 0
+        if equal:
+            self.engine.append("derived", [f"SELECT s, p, o FROM {asserted}"])
+            self._absorb()
+        else:
+            self._delta = self.engine.create("delta", f"SELECT s, p, o FROM {asserted}")
+
+    def _absorb(self, figures: RoundFigures | None = None) -> None:
+        """From `derived` make the next `delta`, merging what it says is equal."""
+        figures = figures or RoundFigures(0)
+        if self.equality == "rewrite":
+            self._merge(figures)
+        elif self.equality == "axioms":
+            self._part_literals()
+        self._delta = self.engine.create("delta", f"SELECT DISTINCT s, p, o FROM derived d WHERE {_absent('d', 'fact')}")
+
+    def _merge(self, figures: RoundFigures) -> None:
+        while self._count(f"derived WHERE p = {SAME_AS}"):
+            self.engine.append("violation", clashes(self.engine, "derived"))
+            lost = merge(self.engine, mergeable("derived"))
+            if not lost:
+                self.engine.create("derived", f"SELECT s, p, o FROM derived WHERE p <> {SAME_AS}")
+                return
+            figures.merged += lost
+            self._stale = self._stale or self._touches_rules()
+            figures.rewritten += self._take_outdated()
+            self.engine.create(
+                "derived", f"SELECT s, p, o FROM ({normalised('derived', 'merged')}) n WHERE p <> {SAME_AS} OR s <> o"
+            )
+
+    def _touches_rules(self) -> bool:
+        """Whether a lost representative is one of the schema's terms or the rules' constants."""
+        if self._count("merged") > FEW_MERGES:
+            return True
+        lost = set(self._column("SELECT term FROM merged"))
+        used = {*BUILTIN_IDS.values(), *self.constants.values(), *(x for fact in self.schema.facts for x in fact)}
+        return not lost.isdisjoint(used)
+
+    def _take_outdated(self) -> int:
+        """Move the facts that mention a lost representative from `fact` to `derived`."""
+        terms = "SELECT term FROM merged"
+        if self.program.uses_inequality:  # `?x != ?y` may begin to hold for the class that grew
+            terms += " UNION SELECT representative FROM merged"
+        rows = 0
+        if self._facts:
+            rows = self.engine.create("outdated", mentions("fact", terms))
+        if rows:
+            self.engine.remove("fact", "SELECT s, p, o FROM outdated")
+            self._facts -= rows
+            self.engine.append("derived", ["SELECT s, p, o FROM outdated"])
+            if self.track:
+                self.engine.append("removed", [f"SELECT s, p, o FROM outdated o WHERE {_absent('o', 'added')}"])
+                self.engine.remove("added", "SELECT s, p, o FROM outdated")
+        if self._occurs:
+            self.engine.remove("occurs", "SELECT term FROM merged")
+        return rows
+
+    def _part_literals(self) -> None:
+        """Equality `axioms`: equalities with literals are reported and left out, as is x sameAs x."""
+        if self._count(f"derived WHERE p = {SAME_AS}"):
+            self.engine.append("violation", clashes(self.engine, "derived"))
+            self.engine.create(
+                "derived",
+                "SELECT s, p, o FROM derived WHERE p <> {p} UNION ALL SELECT a, {p}, b FROM ({pairs}) e "
+                "UNION ALL SELECT d.s, d.p, d.o FROM derived d JOIN asserted a ON a.s = d.s AND a.p = d.p AND a.o = d.o "
+                "WHERE d.p = {p} AND d.s = d.o".format(p=SAME_AS, pairs=mergeable("derived")),
+            )
+
+    def _complete_reflexive(self) -> None:
+        """Equality `axioms`: x sameAs x for the members of classes of two or more."""
+        if self.equality != "axioms" or SAME_AS not in self.predicates:
+            return
+        members = f"SELECT DISTINCT s, CAST({SAME_AS} AS BIGINT) AS p, s AS o FROM fact WHERE p = {SAME_AS} AND s <> o"
+        self._delta = self.engine.create("delta", f"SELECT s, p, o FROM ({members}) m WHERE {_absent('m', 'fact')}")
+        self._summary = {}
+        self._new_occurring = 0
+        self._promote()
+
+    # -- terms that occur ------------------------------------------------------------------------------------------
+
+    def _occurring(self) -> None:
+        """Keep `occurs` and `occurs_delta`, if any body asks for the terms that occur."""
+        self._new_occurring = 0
+        if not self.program.uses_occurs:
+            return
+        if not self._occurs:
+            self._occurs = True
+            self.engine.create("occurs", f"SELECT DISTINCT term FROM ({self._terms_of('fact')}) t" if self._facts
+                               else "SELECT s AS term FROM fact")
+        self._new_occurring = self.engine.create(
+            "occurs_delta",
+            f"SELECT DISTINCT term FROM ({self._terms_of('delta')}) t "
+            "WHERE NOT EXISTS (SELECT 1 FROM occurs k WHERE k.term = t.term)",
+        )
+
+    def _terms_of(self, facts: str) -> str:
+        terms = " UNION ALL ".join(f"SELECT {c} AS term FROM {facts}" for c in "spo")
+        if self.equality == "rewrite":
+            terms += f" UNION ALL SELECT representative FROM same_as UNION ALL SELECT CAST({SAME_AS} AS BIGINT) FROM same_as"
+            terms += f" UNION ALL SELECT s FROM asserted WHERE p = {SAME_AS} AND s = o"
+            terms += f" UNION ALL SELECT p FROM asserted WHERE p = {SAME_AS} AND s = o"
+            return f"SELECT coalesce(m.representative, x.term) AS term FROM ({terms}) x LEFT JOIN same_as m ON m.term = x.term"
+        return terms
+
+    # -- constraints -----------------------------------------------------------------------------------------------
+
+    def _find_violations(self) -> None:
+        """Add to `violation` what the constraints find in the closure."""
+        selects = []
+        for number, ((rule, shape), rows) in enumerate(self.program.constraints.items()):
+            usable = [row for row in rows if self._possible(shape, row, self.predicates)]
+            if usable:
+                scans = [self._scan(e, Read.OLD) for e in shape.body]
+                instances = self._instances(shape, usable, f"constraint_{number}")
+                selects.append(select_array(shape, scans, instances, rule, self.engine.dialect))
+        direct = sorted(self.program.violations)
+        if direct:
+            rules, facts = zip(*direct, strict=True)
+            self.engine.load(
+                "at_fault", pa.table({"rule": list(rules), "facts": pa.array(map(list, facts), pa.list_(pa.int64()))})
+            )
+            selects.append("SELECT rule, facts FROM at_fault")
+        if selects:
+            self.engine.append("violation", selects)
+        if selects or self._count("violation"):
+            self.engine.create("violation", "SELECT DISTINCT rule, facts FROM violation")
+
+    # -- small things ----------------------------------------------------------------------------------------------
+
+    def _summarise(self) -> dict[tuple[int, int], int]:
+        """Rows of the delta per (predicate, class), class -1 where the predicate is not rdf:type."""
+        if not self._delta:
+            self._touched_predicates = set()
+            return {}
+        found = self.engine.query(
+            f"SELECT p, CASE WHEN p = {TYPE} THEN o ELSE -1 END AS c, count(*) AS n FROM delta GROUP BY 1, 2"
+        ).to_pydict()
+        summary = {(p, c): n for p, c, n in zip(found["p"], found["c"], found["n"], strict=True)}
+        self._touched_predicates = {p for p, _ in summary}
+        return summary
+
+    def _facts_of(self, sql: str) -> list[Fact]:
+        rows = self.engine.query(sql)
+        alias = self.aliases
+        s, p, o = (rows.column(i).to_pylist() for i in range(3))
+        return [(a, b, alias.get(c, c)) for a, b, c in zip(s, p, o, strict=True)]
+
+    def _count(self, source: str) -> int:
+        return int(self.engine.query(f"SELECT count(*) AS n FROM {source}").column(0)[0].as_py())
+
+    def _column(self, sql: str) -> list[int]:
+        found: list[int] = self.engine.query(sql).column(0).to_pylist()
+        return found
+
+    def _empty(self, name: str) -> None:
+        self.engine.load(name, pa.table({c: _ids() for c in "spo"}))
+
+    def _empty_violations(self) -> None:
+        self.engine.load("violation", pa.table({"rule": pa.array([], pa.string()), "facts": pa.array([], pa.list_(pa.int64()))}))
+
+
+def _reads(atom: int, focus: int) -> Read:
+    if atom == focus:
+        return Read.DELTA
+    return Read.OLD if atom < focus else Read.ALL
+
+
+def _absent(alias: str, table: str) -> str:
+    """That a triple of `alias` is not in `table`, as SQL."""
+    same = " AND ".join(f"k.{c} = {alias}.{c}" for c in "spo")
+    return f"NOT EXISTS (SELECT 1 FROM {table} k WHERE {same})"
+
+
+def _ids(values: Iterable[int] = ()) -> pa.Array:
+    return pa.array(values, pa.int64())
+
+
+def _triples(facts: Sequence[Fact]) -> pa.Table:
+    columns = zip(*facts, strict=True) if facts else ((), (), ())
+    return pa.table({name: _ids(column) for name, column in zip("spo", columns, strict=True)})
