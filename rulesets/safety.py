@@ -50,7 +50,8 @@ def fault(rule: Rule) -> str:
         if sides & positions and not sides <= positions:
             return "FILTER compares a position in a list with a term"
 
-    for needs in (*rule.heads, *filters):
+    needing: tuple[BodyElement, ...] = (*rule.heads, *filters)
+    for needs in needing:
         for term in terms_of(needs):
             if not isinstance(term, str) and not _is_bound(term, bound):
                 return f"{text_of(term)} occurs in no atom of the body"
