@@ -1,0 +1,35 @@
+"""Cases for the rules of rulesets/rdfs.dlog, in its order."""
+
+from tests.rule_cases import derives, numbered
+
+CASES = numbered(
+    (
+        derives("rdfD2", ":x :p :y", ":p a rdf:Property", ":p :x :y"),
+        derives("rdfs2", ":p rdfs:domain :C . :x :p :y", ":x a :C", ":p rdfs:domain :C . :y :p :x"),
+        derives("rdfs3", ":p rdfs:range :C . :x :p :y", ":y a :C", ":p rdfs:range :C . :y :p :x"),
+        derives(
+            "rdfs5",
+            ":p rdfs:subPropertyOf :q . :q rdfs:subPropertyOf :r",
+            ":p rdfs:subPropertyOf :r",
+            ":p rdfs:subPropertyOf :q . :r rdfs:subPropertyOf :q",
+        ),
+        derives("rdfs6", ":p a rdf:Property", ":p rdfs:subPropertyOf :p", ":p a rdfs:Class"),
+        derives("rdfs7", ":p rdfs:subPropertyOf :q . :x :p :y", ":x :q :y", ":q rdfs:subPropertyOf :p . :x :p :y"),
+        derives("rdfs8", ":C a rdfs:Class", ":C rdfs:subClassOf rdfs:Resource", ":x a :C"),
+        derives("rdfs9", ":A rdfs:subClassOf :B . :x a :A", ":x a :B", ":B rdfs:subClassOf :A . :x a :A"),
+        derives("rdfs10", ":C a rdfs:Class", ":C rdfs:subClassOf :C", ":C a rdf:Property"),
+        derives(
+            "rdfs11",
+            ":A rdfs:subClassOf :B . :B rdfs:subClassOf :C",
+            ":A rdfs:subClassOf :C",
+            ":A rdfs:subClassOf :B . :C rdfs:subClassOf :B",
+        ),
+        derives(
+            "rdfs12",
+            ":p a rdfs:ContainerMembershipProperty",
+            ":p rdfs:subPropertyOf rdfs:member",
+            ":p a rdf:Property",
+        ),
+        derives("rdfs13", ":D a rdfs:Datatype", ":D rdfs:subClassOf rdfs:Literal", ":D a rdfs:Class"),
+    )
+)

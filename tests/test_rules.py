@@ -1,0 +1,145 @@
+"""Each rule derives what it must and nothing that it must not: by the oracle, and by the store on every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import rulesets
+from rulesets import datalog
+from tests import oracle
+from tests.rule_cases import Case, Triple, equality, ntriples, owl2rl, rdfs
+from triplestore.rule import Rule
+from triplestore.terms import from_rdflib
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    name: rulesets.named(name).rules for name in ("owl2rl", "rdfs", "rdfs-plus", "equality")
+}
+
+
+def _ids(name: str) -> list[str]:
+    return list(dict.fromkeys(rule.name for rule in RULES[name]))
+
+
+CASES: dict[str, tuple[Case, ...]] = {
+    "owl2rl": owl2rl.CASES,
+    "rdfs": rdfs.CASES,
+    "rdfs-plus": tuple(case for case in rdfs.CASES + owl2rl.CASES if case.rule in _ids("rdfs-plus")),
+    "equality": equality.CASES,
+}
+"""The cases of each ruleset. Those of equality hold under any ruleset."""
+
+ALL = [pytest.param(name, case, id=f"{name}:{case}") for name, cases in CASES.items() for case in cases]
+
+W3C_OWL2RL = """
+    eq-diff1 eq-diff2 eq-diff3
+    prp-ap prp-dom prp-rng prp-fp prp-ifp prp-irp prp-symp prp-asyp prp-trp prp-spo1 prp-spo2 prp-eqp1 prp-eqp2
+    prp-pdw prp-adp prp-inv1 prp-inv2 prp-key prp-npa1 prp-npa2
+    cls-thing cls-nothing1 cls-nothing2 cls-int1 cls-int2 cls-uni cls-com cls-svf1 cls-svf2 cls-avf cls-hv1 cls-hv2
+    cls-maxc1 cls-maxc2 cls-maxqc1 cls-maxqc2 cls-maxqc3 cls-maxqc4 cls-oo
+    cax-sco cax-eqc1 cax-eqc2 cax-dw cax-adc
+    scm-cls scm-sco scm-eqc1 scm-eqc2 scm-op scm-dp scm-spo scm-eqp1 scm-eqp2 scm-dom1 scm-dom2 scm-rng1 scm-rng2
+    scm-hv scm-svf1 scm-svf2 scm-avf1 scm-avf2 scm-int scm-uni
+"""
+
+
+# -- the rulesets
+
+
+def test_owl2rl_holds_every_rule_of_the_profile_in_its_order() -> None:
+    assert _ids("owl2rl") == W3C_OWL2RL.split()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_rule_has_cases(name: str) -> None:
+    assert {case.rule for case in CASES[name]} == set(_ids(name))
+
+
+def test_rdfs_plus_takes_its_rules_from_the_other_rulesets() -> None:
+    assert set(RULES["rdfs-plus"]) <= set(RULES["rdfs"] + RULES["owl2rl"])
+
+
+def test_every_rule_is_in_the_rule_table() -> None:
+    text = Path(rulesets.__file__).with_name("README.md").read_text(encoding="utf-8")
+    rows = {line.split("|")[1].strip(" `") for line in text.splitlines() if line.startswith("| `")}
+    assert {rule.name for rules in RULES.values() for rule in rules} <= rows
+    assert {"eq-ref", "dt-type1", "dt-type2", "dt-eq", "dt-diff", "dt-not-type", "rdfs4a", "rdfs4b", "rdfs1"} <= rows
+
+
+# -- by the oracle
+
+
+@pytest.mark.parametrize(("name", "case"), ALL)
+def test_the_rule_alone_derives_what_it_must(name: str, case: Case) -> None:
+    rule = [rule for rule in RULES[name] if rule.name == case.rule]
+    equality = "off" if name == "equality" else "rewrite"
+    without, found = (oracle.closure(case.triples("must"), rules, equality) for rules in ([], rule))
+    if case.conclusion:
+        assert not case.triples("conclusion") & without.triples
+        assert case.triples("conclusion") <= found.triples
+        assert found.violated == set()
+    else:
+        assert without.violated == set()
+        assert found.violated == {case.rule}
+
+
+@pytest.mark.parametrize(("name", "case"), ALL)
+def test_no_rule_derives_what_it_must_not(name: str, case: Case) -> None:
+    rules = RULES["owl2rl" if name == "equality" else name]
+    found = oracle.closure(case.triples("must_not"), rules)
+    assert found.violated == set()
+    if case.conclusion:
+        assert len(case.triples("absent")) == 1
+        assert not case.triples("absent") & found.triples
+
+
+@pytest.mark.parametrize("case", equality.LITERALS, ids=str)
+def test_an_equality_with_a_literal_is_a_violation_and_never_a_merge(case: Case) -> None:
+    found = oracle.closure(case.triples("must"), RULES["owl2rl"])
+    assert found.violated == {case.rule}
+    assert not any(p == oracle.SAME_AS and s != o and oracle.is_literal(s, o) for s, p, o in found.triples)
+    assert oracle.closure(case.triples("must_not"), RULES["owl2rl"]).violated == set()
+
+
+REFLEXIVITY = "[?s, owl:sameAs, ?s], [?p, owl:sameAs, ?p], [?o, owl:sameAs, ?o] :- [?s, ?p, ?o] ."
+
+
+@pytest.mark.parametrize("case", [c for c in owl2rl.CASES + equality.CASES if c.conclusion], ids=str)
+def test_the_oracles_equality_is_that_of_the_six_rules(case: Case) -> None:
+    """Two routes to one closure: the oracle's congruence, and eq-ref ... eq-rep-o as rules over plain sets."""
+    axioms = RULES["equality"] + datalog.parse(REFLEXIVITY, "eq-ref")
+    for part in ("must", "must_not"):
+        by_congruence = oracle.closure(case.triples(part), RULES["owl2rl"], "rewrite")
+        by_rules = oracle.closure(case.triples(part), RULES["owl2rl"] + axioms, "off")
+        plain = {(s, p, o) for s, p, o in by_rules.triples if p != oracle.SAME_AS or s != o}
+        assert {(s, p, o) for s, p, o in by_congruence.triples if p != oracle.SAME_AS or s != o} == plain
+
+
+# -- by the store, all cases in one (to be cheap on Spark): each has its own namespace
+
+MODES = [("owl2rl", "rewrite"), ("owl2rl", "axioms"), ("owl2rl", "off"), ("rdfs-plus", "rewrite"), ("rdfs", "off")]
+
+
+def batch(name: str, equality_mode: str, part: str) -> frozenset[Triple]:
+    """The triples of a part of all cases of a ruleset, with those of equality where it is on."""
+    cases = CASES[name] + (() if equality_mode == "off" else CASES["equality"] + equality.LITERALS)
+    return frozenset(triple for case in cases for triple in case.triples(part))
+
+
+@pytest.mark.parametrize("part", ["must", "must_not"])
+@pytest.mark.parametrize(("name", "mode"), MODES)
+def test_the_store_agrees_with_the_oracle_on_all_cases(
+    name: str, mode: str, part: str, make_store: Callable[..., object], tmp_path: Path
+) -> None:
+    """The exact closure and the exact set of violated rules, on the engine at hand."""
+    facts = batch(name, mode, part)
+    expected = oracle.closure(facts, RULES[name], mode)
+    file = tmp_path / "cases.nt"
+    file.write_text(ntriples(facts), encoding="utf-8")
+    store = make_store(rules=[name], equality=mode)
+    store.load(str(file))
+    found = {tuple(from_rdflib(term) for term in triple) for triple in store.triples(what="all")}
+    assert found == oracle.rdf_only(expected.triples)
+    assert {violation.rule for violation in store.check()} == expected.violated
