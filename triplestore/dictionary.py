@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final
+from decimal import Decimal
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -76,9 +77,9 @@ def term_sql(dialect: Dialect, source: str) -> str:
     return (
         f"SELECT id, lexical, datatype, lang, "
         f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN datatype IN {_list(dialect, DOUBLES)} "
-        f"AND {dialect.matches(trimmed, _DOUBLE)} OR {number} THEN {dialect.double(trimmed)} END AS \"double\", "
+        f"AND {dialect.matches(trimmed, _DOUBLE)} OR {number} THEN {dialect.double(trimmed)} END AS double, "
         f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN ({number}) AND {dialect.matches(trimmed, _EXACT)} "
-        f"THEN TRY_CAST({trimmed} AS DECIMAL(38,18)) END AS \"decimal\", "
+        f"THEN TRY_CAST({trimmed} AS DECIMAL(38,18)) END AS decimal, "
         f"CASE WHEN datatype IN {_list(dialect, INSTANTS)} AND {dialect.matches(trimmed, _INSTANT)} "
         f"THEN {dialect.micros(instant)} END AS micros FROM ({parts}) p"
     )
@@ -92,10 +93,12 @@ def builtin_terms(engine: Engine, name: str) -> int:
     return rows
 
 
-def encode(engine: Engine, raw: str, counters: Counters) -> tuple[int, Counters]:
+def encode(
+    engine: Engine, raw: str, counters: Counters, extra: Iterable[str] = ()
+) -> tuple[int, Counters]:
     """Turn working table `raw` (s, p, o: tokens) into ids, numbering the terms that `term` lacks.
 
-    Makes the working tables `encoded` (s, p, o: ids, distinct) and `new_term` (rows of TERM). Returns (number of new
+    extra: tokens that get an id too, whether or not a triple mentions them. Makes the working tables `encoded` (s, p, o: ids, distinct) and `new_term` (rows of TERM). Returns (number of new
     terms, counters after it).
     """
     engine.create(
@@ -103,6 +106,10 @@ def encode(engine: Engine, raw: str, counters: Counters) -> tuple[int, Counters]
         f"SELECT DISTINCT token FROM (SELECT s AS token FROM {raw} UNION ALL "
         f"SELECT token FROM (SELECT DISTINCT p AS token FROM {raw}) p UNION ALL SELECT o FROM {raw}) t",
     )
+    tokens = sorted(set(extra))
+    if tokens:
+        engine.load("extra_token", pa.table({"token": tokens}))
+        engine.create("occurring", "SELECT token FROM occurring UNION SELECT token FROM extra_token")
     counters = _number(engine, counters)
     engine.create(
         "encoded",
@@ -171,6 +178,23 @@ def decode(engine: Engine, ids: Iterable[int]) -> dict[int, str]:
     return found
 
 
+def numbers_equal_to(engine: Engine, tokens: Iterable[str]) -> dict[str, list[int]]:
+    """For each token of an exact number, the ids of the literals in the dictionary that have its value."""
+    values: dict[Decimal, list[str]] = {}
+    for token in tokens:
+        if token.startswith('"') and split_literal(token)[1] in DECIMALS:
+            values.setdefault(Decimal(split_literal(token)[0]), []).append(token)
+    if not values:
+        return {}
+    listed = ", ".join(f"CAST({v} AS DECIMAL(38,18))" for v in values)
+    found: dict[str, list[int]] = {}
+    table = engine.query(f"SELECT id, decimal FROM term WHERE decimal IN ({listed}) ORDER BY id").to_pydict()
+    for number, value in zip(table["id"], table["decimal"], strict=True):
+        for token in values[value]:
+            found.setdefault(token, []).append(number)
+    return found
+
+
 def lexical_of(token: str) -> str:
     """The `lexical` column of a token."""
     if token[0] == '"':
@@ -186,6 +210,6 @@ def _rows(engine: Engine, name: str) -> int:
     return int(engine.query(f"SELECT count(*) AS n FROM {name}").column(0)[0].as_py())
 
 
-def _pairs(engine: Engine, sql: str) -> Iterable[tuple[object, int]]:
+def _pairs(engine: Engine, sql: str) -> Iterable[tuple[Any, Any]]:
     table = engine.query(sql)
     return zip(table.column(0).to_pylist(), table.column(1).to_pylist(), strict=True)

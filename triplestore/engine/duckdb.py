@@ -67,8 +67,12 @@ class DuckDBEngine:
             self._connection.unregister("_arriving")
 
     def create(self, name: str, sql: str) -> int:
+        if name not in self._views:
+            return self._changed(f"CREATE OR REPLACE TABLE {name} AS {sql}")
+        rows = self._changed(f"CREATE OR REPLACE TABLE {name}_new AS {sql}")  # the statement may read the view
         self._forget_view(name)
-        return self._changed(f"CREATE OR REPLACE TABLE {name} AS {sql}")
+        self._statement(f"ALTER TABLE {name}_new RENAME TO {name}")
+        return rows
 
     def append(self, name: str, selects: Sequence[str]) -> list[int]:
         return [self._changed(f"INSERT INTO {name} {select}") for select in selects]

@@ -1,0 +1,66 @@
+"""Maintaining the closure when asserted facts change: one file per algorithm, one interface for all.
+
+An algorithm finds these working tables: `asserted` (E', after the change), `plus` and `minus` (asserted facts that
+came and went; disjoint, true changes), and the closure of E as it was: `fact`, `same_as`, `violation`. It leaves the
+closure of E' in the latter three, and the net change of `fact` in `added` and `removed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from triplestore.engine import Engine
+from triplestore.materialise.seminaive import Figures, Report
+from triplestore.rule import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """What a closure is the closure under: rules (with those of the equality mode), mode, and constants as ids.
+
+    constants: token -> id. aliases: id of a literal that equals such a constant by value -> id of the constant.
+    """
+
+    rules: tuple[Rule, ...]
+    equality: str
+    constants: Mapping[str, int]
+    aliases: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Sizes of an update: asserted facts that come (`plus`) and go (`minus`), and facts in the closure before."""
+
+    plus: int
+    minus: int
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an algorithm did: its name, why it was chosen, its figures, and the net effect on the closure.
+
+    whole: `fact` is to be written whole; the tables `added` and `removed` were not made.
+    added, deleted: stored facts. merged: terms that lost their place as a representative (of themselves at least);
+    split: terms that became one.
+    """
+
+    algorithm: str
+    reason: str
+    figures: Figures
+    whole: bool
+    added: int
+    deleted: int
+    merged: int
+    split: int
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run of an algorithm."""
+
+    engine: Engine
+    reasoning: Reasoning
+    change: Change
+    report: Report | None = None

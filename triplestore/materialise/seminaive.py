@@ -132,8 +132,6 @@ class SemiNaive:
         started = time.perf_counter()
         self._facts = self._count("fact")
         self.predicates = set(self._column("SELECT DISTINCT p FROM fact"))
-        self.engine.create("violation", "SELECT rule, facts FROM violation")
-        self.engine.create("same_as", "SELECT term, representative FROM same_as")
         self._restore_program()
         if self.track:
             self._empty("added")

@@ -1,0 +1,121 @@
+"""Reading the closure: expanding equality classes, and triples as text."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from triplestore.dictionary import token_sql
+from triplestore.engine.dialect import Dialect
+from triplestore.errors import UsageError
+from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS
+
+WHAT: Final = ("asserted", "inferred", "all")
+SAME_AS_MODES: Final = ("expand", "canonical")
+
+_RDF = f"s < {FIRST_LITERAL} AND p < {FIRST_BLANK}"
+"""A triple that RDF has a place for (rules may derive others: literal subjects, blank predicates)."""
+
+_ASSERTED_EQUALITIES = (
+    f"SELECT a.s, a.p, a.o FROM asserted a WHERE a.p = {SAME_AS} AND ((a.s = a.o AND NOT EXISTS "
+    f"(SELECT 1 FROM same_as m WHERE m.term = a.s)) OR (a.s <> a.o AND (a.s >= {FIRST_LITERAL} OR a.o >= {FIRST_LITERAL})))"
+)
+"""Asserted equalities that no class stands for: x sameAs x of a term alone, and those with a literal."""
+
+
+def triples_sql(what: str, same_as: str, equality: str) -> str:
+    """The triples (s, p, o: ids) of a store, distinct, as SQL over asserted, fact and same_as.
+
+    what: "asserted"; "all", the closure; "inferred", the closure without the asserted triples.
+    same_as: "expand" gives every triple of every member of a class, "canonical" one per class, by representatives.
+    Raises UsageError for other words.
+    """
+    if what not in WHAT:
+        raise UsageError(f"no part '{what}' of a store; give one of {', '.join(WHAT)}")
+    if same_as not in SAME_AS_MODES:
+        raise UsageError(f"no equality mode '{same_as}' for answers; give one of {', '.join(SAME_AS_MODES)}")
+    asserted = "SELECT s, p, o FROM asserted"
+    if what == "asserted":
+        return asserted
+    if same_as == "canonical":
+        closure, stated = f"SELECT s, p, o FROM fact WHERE {_RDF}", _normalised_asserted(equality)
+    else:
+        closure, stated = expanded_sql(equality), asserted
+    if what == "all":
+        return closure
+    same = " AND ".join(f"e.{c} = a.{c}" for c in "spo")
+    return f"SELECT e.s, e.p, e.o FROM ({closure}) e WHERE NOT EXISTS (SELECT 1 FROM ({stated}) a WHERE {same})"
+
+
+def expanded_sql(equality: str) -> str:
+    """The closure with all equalities expanded, distinct, as SQL."""
+    if equality != "rewrite":
+        extra = "" if equality == "off" else " UNION " + _ASSERTED_EQUALITIES
+        return f"SELECT s, p, o FROM fact WHERE {_RDF}{extra}"
+    columns = ", ".join(f"coalesce({c}m.term, f.{c}) AS {c}" for c in "spo")
+    joins = " ".join(f"LEFT JOIN same_as {c}m ON {c}m.representative = f.{c}" for c in "spo")
+    return (
+        f"SELECT {columns} FROM (SELECT s, p, o FROM fact WHERE {_RDF}) f {joins} "
+        f"UNION ALL SELECT a.term, coalesce(p.term, {SAME_AS}), b.term FROM same_as a "
+        "JOIN same_as b ON b.representative = a.representative "
+        f"LEFT JOIN same_as p ON p.representative = {SAME_AS} "
+        f"UNION ALL {_ASSERTED_EQUALITIES}"
+    )
+
+
+def expanded_count_sql(equality: str) -> str:
+    """The number of triples of `expanded_sql` as a one-row SELECT, counted without enumerating them."""
+    if equality != "rewrite":
+        return f"SELECT count(*) AS n FROM ({expanded_sql(equality)}) e"
+    size = "SELECT representative, count(*) AS n FROM same_as GROUP BY representative"
+    product = " * ".join(f"coalesce({c}n.n, 1)" for c in "spo")
+    joins = " ".join(f"LEFT JOIN ({size}) {c}n ON {c}n.representative = f.{c}" for c in "spo")
+    return (
+        f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ("
+        f"SELECT sum(CAST({product} AS BIGINT)) AS n FROM (SELECT s, p, o FROM fact WHERE {_RDF}) f {joins} "
+        f"UNION ALL SELECT sum(c.n * c.n * coalesce(p.n, 1)) FROM ({size}) c "
+        f"LEFT JOIN ({size}) p ON p.representative = {SAME_AS} "
+        f"UNION ALL SELECT count(*) FROM ({_ASSERTED_EQUALITIES}) a) counts"
+    )
+
+
+def inferred_count_sql(equality: str) -> str:
+    """The number of stored facts that no asserted triple stands for, as a one-row SELECT."""
+    same = " AND ".join(f"f.{c} = a.{c}" for c in "spo")
+    stated = _normalised_asserted(equality)
+    return f"SELECT count(*) AS n FROM fact f WHERE NOT EXISTS (SELECT 1 FROM ({stated}) a WHERE {same})"
+
+
+def ntriples_sql(triples: str, dialect: Dialect) -> str:
+    """The triples of a SELECT as N-Triples lines (one column, `line`), as SQL over `term`."""
+    parts = [_written(c, dialect) for c in "spo"]
+    joins = " ".join(f"JOIN term {c} ON {c}.id = t.{c}" for c in "spo")
+    return f"SELECT concat({parts[0]}, ' ', {parts[1]}, ' ', {parts[2]}, ' .') AS line FROM ({triples}) t {joins}"
+
+
+def tokens_sql(triples: str) -> str:
+    """The triples of a SELECT as tokens (s, p, o), as SQL over `term`."""
+    columns = ", ".join(f"{token_sql(c)} AS {c}" for c in "spo")
+    joins = " ".join(f"JOIN term {c} ON {c}.id = t.{c}" for c in "spo")
+    return f"SELECT {columns} FROM ({triples}) t {joins}"
+
+
+def _normalised_asserted(equality: str) -> str:
+    if equality != "rewrite":
+        return "SELECT s, p, o FROM asserted"
+    columns = ", ".join(f"coalesce({c}m.representative, a.{c}) AS {c}" for c in "spo")
+    joins = " ".join(f"LEFT JOIN same_as {c}m ON {c}m.term = a.{c}" for c in "spo")
+    return f"SELECT {columns} FROM asserted a {joins}"
+
+
+def _written(term: str, dialect: Dialect) -> str:
+    """A row of `term` (alias) as N-Triples writes it, as an SQL expression."""
+    lexical = f"{term}.lexical"
+    for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
+        lexical = f"replace({lexical}, {dialect.string(plain)}, {dialect.string(escaped)})"
+    return (
+        f"CASE WHEN {term}.id < {FIRST_BLANK} THEN concat('<', {term}.lexical, '>') "
+        f"WHEN {term}.id < {FIRST_LITERAL} THEN concat('_:', {term}.lexical) ELSE concat('\"', {lexical}, '\"', "
+        f"CASE WHEN {term}.lang IS NOT NULL THEN concat('@', {term}.lang) "
+        f"WHEN {term}.datatype = 'http://www.w3.org/2001/XMLSchema#string' THEN '' "
+        f"ELSE concat('^^<', {term}.datatype, '>') END) END"
+    )

@@ -1,0 +1,37 @@
+"""Which engine does the work, and making it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from triplestore.engine import Engine
+from triplestore.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ENGINES: Final = ("auto", "duckdb", "spark")
+
+
+def make_engine(
+    name: str = "auto",
+    spark: SparkSession | None = None,
+    master: str | None = None,
+    memory_limit: str | None = None,
+) -> Engine:
+    """The engine of that name. `auto` is Spark where a session or a master is given (`SPARK_MASTER` counts) or
+    `TRIPLAKE_ENGINE=spark` is set, DuckDB in this process otherwise. Raises UsageError for an unknown name."""
+    if name not in ENGINES:
+        raise UsageError(f"no engine '{name}'; give one of {', '.join(ENGINES)}")
+    if name == "auto":
+        name = os.environ.get("TRIPLAKE_ENGINE", "auto")
+        if name not in ENGINES:
+            raise UsageError(f"TRIPLAKE_ENGINE is '{name}'; give one of {', '.join(ENGINES)}")
+    if name == "spark" or (name == "auto" and (spark or master or os.environ.get("SPARK_MASTER"))):
+        from triplestore.engine.spark import SparkEngine
+
+        return SparkEngine(spark=spark, master=master, memory_limit=memory_limit)
+    from triplestore.engine.duckdb import DuckDBEngine
+
+    return DuckDBEngine(memory_limit=memory_limit)

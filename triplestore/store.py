@@ -1,0 +1,698 @@
+"""The store: what a program that uses Triplake sees. Every command of the command line is a method here.
+
+A write (load, materialise, update, change_rules, compact) reads the newest version, works in the engine's working
+tables, writes new files and publishes the next version; whatever fails before that leaves the store as it was.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+import rulesets
+from loaders import LoadReport, Source, read_into, sources
+from loaders.patch import Change as PatchChange
+from rulesets import datalog
+from sparql import Graph, Result
+from sparql import query as run_query
+from triplestore import closure, dictionary
+from triplestore.engine import Engine
+from triplestore.engine.select import make_engine
+from triplestore.errors import InputError, UsageError
+from triplestore.maintain import Change, Outcome, Reasoning, Task
+from triplestore.maintain.choose import maintain
+from triplestore.materialise.seminaive import RoundFigures, SemiNaive
+from triplestore.rule import Rule
+from triplestore.storage import segments
+from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles, Versions
+from triplestore.tables import ASSERTED, FACT, SAME_AS, STORED, TERM, VIOLATION, Table
+from triplestore.terms import BUILTIN_IRIS, FIRST_BLANK, FIRST_LITERAL, OWL, from_rdflib, to_rdflib
+from triplestore.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from rdflib.term import Node
+
+EQUALITY_MODES: Final = ("rewrite", "axioms", "off")
+
+TokenTriple = tuple[str, str, str]
+RdflibTriple = "tuple[Node, Node, Node]"
+
+Notify = Callable[[str], None]
+"""Where progress goes: one readable line at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """An inconsistency: the rule's id and the triples at fault (rdflib terms; representatives of their classes)."""
+
+    rule: str
+    triples: tuple[tuple[Node, Node, Node], ...]
+
+
+class Store:
+    """A triple store on disk, at one of its versions. Make one with `Store.create` or `Store.open`; close it."""
+
+    def __init__(self, versions: Versions, engine: Engine, manifest: Manifest, pinned: bool) -> None:
+        self._versions, self._engine, self._pinned = versions, engine, pinned
+        self._workspace = Workspace(engine, versions, manifest)
+        self.notify: Notify = lambda line: None
+        self.verbose: Notify = lambda line: None
+
+    # -- opening and closing ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        rules: Sequence[str] = ("owl2rl",),
+        equality: str | None = None,
+        engine: str = "auto",
+        spark: SparkSession | None = None,
+        master: str | None = None,
+        memory_limit: str | None = None,
+    ) -> Store:
+        """Make an empty store at `path` and open it.
+
+        rules: names of built-in rulesets or paths of rule files. equality: "rewrite", "axioms" or "off"; by default
+        "rewrite" if the rules mention owl:sameAs, else "off". Raises UsageError, InputError (a faulty rule file).
+        """
+        texts = tuple(_ruleset_text(name) for name in rules)
+        mentioned = any(_mentions_same_as(r) for text in texts for r in _rules_of(text))
+        equality = equality or ("rewrite" if mentioned else "off")
+        if equality not in EQUALITY_MODES:
+            raise UsageError(f"no equality mode '{equality}'; give one of {', '.join(EQUALITY_MODES)}")
+        versions = Versions(path)
+        versions.create()
+        small = make_engine("duckdb")
+        try:
+            store = cls(versions, small, Manifest(0, texts, equality, small.name), pinned=False)
+            store._initialise()
+        except BaseException:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+        finally:
+            small.close()
+        return cls.open(path, engine, spark, master=master, memory_limit=memory_limit)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        engine: str = "auto",
+        spark: SparkSession | None = None,
+        at: int | None = None,
+        master: str | None = None,
+        memory_limit: str | None = None,
+    ) -> Store:
+        """Open a store at its newest version, or at an older one (`at`), then read only.
+
+        engine: "auto", "duckdb" or "spark"; a Spark session given means Spark. Raises UsageError where there is no
+        store or no such version, DamagedStoreError where files are missing.
+        """
+        versions = Versions(path)
+        versions.check()
+        manifest = versions.read(at)
+        versions.verify(manifest)
+        return cls(versions, make_engine(engine, spark, master, memory_limit), manifest, pinned=at is not None)
+
+    def close(self) -> None:
+        """Free the engine. The store on disk needs no closing."""
+        self._engine.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path:
+        """The store's folder."""
+        return self._versions.path
+
+    @property
+    def version(self) -> int:
+        """The version that this object reads."""
+        return self._manifest.version
+
+    @property
+    def equality(self) -> str:
+        """How owl:sameAs is handled: "rewrite", "axioms" or "off"."""
+        return self._manifest.equality
+
+    @property
+    def engine_name(self) -> str:
+        """"duckdb" or "spark"."""
+        return self._engine.name
+
+    @property
+    def _manifest(self) -> Manifest:
+        return self._workspace.manifest
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def load(
+        self,
+        *files: str | Path,
+        format: str | None = None,
+        materialise: bool = True,
+        on_error: str = "stop",
+        rejects: str | Path | None = None,
+        maintain: str = "auto",
+    ) -> LoadReport:
+        """Add the triples of RDF files (folders, globs and "-" too), then bring the closure up to date.
+
+        format: name of the format where suffixes do not tell. on_error: "skip" leaves out what cannot be parsed and
+        writes it to `rejects`. Raises InputError with file, line and column; nothing is committed then.
+        """
+        with self._writing():
+            started = time.perf_counter()
+            found = sources([str(f) for f in files], format)
+            counters = self._manifest.counters
+            report = read_into(
+                self._engine,
+                "raw",
+                found,
+                first_file=counters.files + 1,
+                on_error=on_error,
+                rejects=Path(rejects) if rejects else None,
+            )
+            seconds = time.perf_counter() - started
+            self.notify(f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, seconds)}")
+            counters = replace(counters, files=counters.files + len(found))
+            new_terms, counters = self._encode("raw", counters)
+            self._engine.drop("raw")
+            plus = self._engine.create("plus", segments.minus("encoded", "asserted", "spo"))
+            self._engine.drop("encoded")
+            seconds = time.perf_counter() - started
+            self.notify(f"encoded {plus:,} new triples, {new_terms:,} new terms {_rate(report.triples, seconds)}")
+            self._commit_change("load", started, plus, 0, counters, maintain if materialise else None)
+            return report
+
+    def materialise(self) -> None:
+        """Compute the closure from scratch."""
+        with self._writing():
+            started = time.perf_counter()
+            self._workspace.tables(ASSERTED, FACT, SAME_AS)
+            self._workspace.views(TERM)
+            before, old = self._manifest, self._workspace.count("fact")
+            figures = self._materialise_whole()
+            figures_out = Outcome("rematerialise", "asked for", figures, True, 0, 0, figures.merged, 0)
+            now = self._workspace.count("fact")
+            outcome = replace(figures_out, added=max(now - old, 0), deleted=max(old - now, 0))
+            files = {t.name: self._write_whole(t) for t in (FACT, SAME_AS, VIOLATION)}
+            self._publish("materialise", started, outcome, files, before.counters, (FACT, SAME_AS, VIOLATION))
+
+    def update(
+        self,
+        add: Iterable[Any] = (),
+        delete: Iterable[Any] = (),
+        maintain: str = "auto",
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Add and delete asserted triples (any iterables of rdflib triples, an rdflib Graph among them) as one
+        transaction, and maintain the closure. A triple in both ends up added.
+
+        Returns the figures that `stats()["last"]` then shows. With `dry_run` nothing is committed.
+        """
+        change = PatchChange([_tokens(t) for t in add], [_tokens(t) for t in delete])
+        return self.apply([change], maintain, dry_run)[0]
+
+    def apply(
+        self, changes: Iterable[PatchChange], maintain: str = "auto", dry_run: bool = False
+    ) -> list[dict[str, Any]]:
+        """Apply changes of token triples in order, each one transaction; the figures of each."""
+        return [self._apply_one(change, maintain, dry_run) for change in changes]
+
+    def _apply_one(self, change: PatchChange, algorithm: str, dry_run: bool) -> dict[str, Any]:
+        with self._writing():
+            started = time.perf_counter()
+            if not self._manifest.materialised and not dry_run:
+                self.verbose("the closure was not up to date: it is computed from scratch with this update")
+            self._engine.load("raw", _token_table(change.add))
+            self._workspace.tables(ASSERTED)
+            _, counters = self._encode("raw", self._manifest.counters)
+            known = dictionary.lookup(self._engine, {token for triple in change.delete for token in triple})
+            wanted = [t for t in change.delete if all(token in known for token in t)]
+            columns = zip(*([known[x] for x in t] for t in wanted), strict=True) if wanted else ((), (), ())
+            self._engine.load("unwanted", pa.table({c: pa.array(v, pa.int64()) for c, v in zip("spo", columns, strict=True)}))
+            self._engine.create("unwanted", segments.minus("unwanted", "encoded", "spo"))
+            minus = self._engine.create("minus", _intersection("asserted", "unwanted"))
+            plus = self._engine.create("plus", segments.minus("encoded", "asserted", "spo"))
+            self._engine.drop("raw", "encoded", "unwanted")
+            if not plus and not minus and self._manifest.materialised:
+                last = _figures("update", "none", time.perf_counter() - started)
+                self.verbose("nothing to change: the store stays at version " + str(self.version))
+                self._workspace.forget()
+                return last
+            return self._commit_change("update", started, plus, minus, counters, algorithm, dry_run)
+
+    def change_rules(self, add: Sequence[str] = (), remove: Sequence[str] = (), maintain: str = "auto") -> None:
+        """Add rulesets (built-in names or files), remove some by the names that `rulesets` shows, and bring the
+        closure up to date. Raises UsageError for a name that is not there."""
+        with self._writing():
+            started = time.perf_counter()
+            kept = list(self._manifest.rulesets)
+            for name in remove:
+                found = [r for r in kept if r.name == name or (r.text is not None and Path(r.name).name == Path(name).name)]
+                if not found:
+                    raise UsageError(f"the store has no ruleset '{name}'; it has {_names(kept)}")
+                kept.remove(found[0])
+            for name in add:
+                text = _ruleset_text(name)
+                if any(r.name == text.name for r in kept):
+                    raise UsageError(f"the store has ruleset '{text.name}' already; remove it first to replace it")
+                kept.append(text)
+            self._workspace.manifest = replace(self._manifest, rulesets=tuple(kept))
+            self._workspace.tables(ASSERTED)
+            self._engine.load("raw", _token_table([]))
+            _, counters = self._encode("raw", self._manifest.counters)
+            self._engine.load("plus", _no_facts())
+            self._commit_change("rules", started, 0, 0, counters, "rematerialise")
+
+    def compact(self) -> None:
+        """Rewrite every table as one sorted file (per engine task), without tombstones. A new version, same content."""
+        with self._writing():
+            started = time.perf_counter()
+            changed = [t for t in STORED if _fragmented(self._manifest.files_of(t.name))]
+            self._workspace.forget()
+            self._workspace.views(*changed)
+            files = {t.name: self._write_whole(t) for t in changed}
+            if files:
+                outcome = None
+                self._publish("compact", started, outcome, files, self._manifest.counters, ())
+
+    def vacuum(self, keep: int = 1) -> tuple[int, int, int]:
+        """Forget all but the newest `keep` versions and delete what only they used: (versions, files, bytes)."""
+        if keep < 1:
+            raise UsageError("vacuum keeps at least one version; give --keep 1 or more")
+        return self._versions.vacuum(keep)
+
+    def copy(self, path: str | Path) -> None:
+        """Write a compact copy of this version to a new folder, as version 1 of a store of its own."""
+        target = Versions(path)
+        target.create()
+        try:
+            copied = Workspace(self._engine, self._versions, self._manifest)
+            copied.views(*STORED)
+            files = {t.name: segments.write_whole(self._engine, target, t, t.name) for t in STORED}
+            self._workspace.forget()
+            target.publish(replace(self._manifest, version=1, tables=files, engine=self._engine.name))
+        except BaseException:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def query(self, text: str, same_as: str = "expand") -> Result:
+        """Answer a SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) over the closure.
+
+        same_as: "expand" answers over every member of a class, "canonical" one row per class.
+        """
+        self._readable()
+        stats = self._manifest.stats
+        self._workspace.views(TERM, ASSERTED, FACT, SAME_AS)
+        graph = Graph(self._engine, self.equality, stats.get("classes", 0), stats.get("generalised", 0) > 0)
+        return run_query(graph, text, same_as)
+
+    def triples(self, what: str = "all", same_as: str = "expand") -> Iterator[tuple[Node, Node, Node]]:
+        """The store's triples as rdflib terms: "asserted", "inferred" or "all"."""
+        for line in self._token_triples(what, same_as):
+            yield to_rdflib(line[0]), to_rdflib(line[1]), to_rdflib(line[2])
+
+    def lines(self, what: str = "all", same_as: str = "expand", ordered: bool = False) -> Iterator[list[str]]:
+        """The store's triples as N-Triples lines, in batches; `ordered` sorts them by their bytes."""
+        sql = closure.ntriples_sql(self._triples_sql(what, same_as), self._engine.dialect)
+        for batch in self._engine.batches(f"SELECT line FROM ({sql}) l" + (" ORDER BY line" if ordered else "")):
+            yield batch.column(0).to_pylist()
+
+    def check(self) -> list[Violation]:
+        """The inconsistencies: rule id and triples at fault, in a stable order."""
+        self._readable()
+        self._workspace.views(VIOLATION, TERM)
+        rows = self._engine.query("SELECT rule, facts FROM violation").to_pylist()
+        tokens = dictionary.decode(self._engine, (i for row in rows for i in row["facts"]))
+        found = []
+        for row in rows:
+            terms = [to_rdflib(tokens[i]) for i in row["facts"]]
+            triples = tuple((terms[i], terms[i + 1], terms[i + 2]) for i in range(0, len(terms), 3))
+            found.append(Violation(row["rule"], triples))
+        return sorted(found, key=lambda v: (v.rule, str(v.triples)))
+
+    def stats(self) -> dict[str, Any]:
+        """Counts of this version; keys as `triplake stats --json` documents them."""
+        manifest = self._manifest
+        self._workspace.views(ASSERTED, FACT, SAME_AS)
+        number = {
+            name: int(self._engine.query(sql).column(0)[0].as_py())
+            for name, sql in (
+                ("expanded", closure.expanded_count_sql(self.equality)),
+                ("inferred", closure.inferred_count_sql(self.equality)),
+            )
+        }
+        return {
+            "version": manifest.version,
+            "engine_written": manifest.engine,
+            "ruleset": [r.name for r in manifest.rulesets],
+            "equality": manifest.equality,
+            "terms": manifest.files_of(TERM.name).rows - len(BUILTIN_IRIS),
+            "asserted": manifest.files_of(ASSERTED.name).rows,
+            "facts": manifest.files_of(FACT.name).rows,
+            "inferred": number["inferred"],
+            "expanded": number["expanded"],
+            "classes": manifest.stats.get("classes", 0),
+            "largest_class": manifest.stats.get("largest_class", 0),
+            "violations": manifest.files_of(VIOLATION.name).rows,
+            "bytes": manifest.bytes,
+            "materialised": manifest.materialised,
+            "last": dict(manifest.last),
+        }
+
+    def log(self) -> list[Mapping[str, Any]]:
+        """The versions that can be read, oldest first: version, created, engine, and the operation's figures."""
+        manifests = [self._versions.read(n) for n in self._versions.numbers()]
+        return [
+            {
+                "version": m.version,
+                "created": m.created,
+                "engine": m.engine,
+                "asserted": m.files_of(ASSERTED.name).rows,
+                "facts": m.files_of(FACT.name).rows,
+                "bytes": m.bytes,
+                **m.last,
+            }
+            for m in manifests
+        ]
+
+    @property
+    def rulesets(self) -> tuple[RulesetText, ...]:
+        """The store's rulesets: names, and texts of users' files."""
+        return self._manifest.rulesets
+
+    def facts_df(self) -> DataFrame:
+        """The normalised closure (s, p, o: ids) as a Spark DataFrame; see also `table_df`."""
+        return self.table_df(FACT.name)
+
+    def table_df(self, name: str) -> DataFrame:
+        """A stored table ("term", "asserted", "fact", "same_as", "violation") as a Spark DataFrame."""
+        tables = {t.name: t for t in STORED}
+        if name not in tables:
+            raise UsageError(f"no table '{name}'; give one of {', '.join(tables)}")
+        if self._engine.name != "spark":
+            raise UsageError("DataFrames need the Spark engine: open the store with Store.open(path, spark=session)")
+        self._workspace.views(tables[name])
+        frame: DataFrame = self._engine.session.table(name)  # type: ignore[attr-defined]
+        return frame
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _initialise(self) -> None:
+        """Publish version 1: the built-in vocabulary, and the closure of nothing."""
+        started = time.perf_counter()
+        dictionary.builtin_terms(self._engine, "term")
+        self._engine.load("raw", _token_table([]))
+        heads = self._head_constants()
+        _, counters = dictionary.encode(self._engine, "raw", Counters(), heads)
+        self._engine.append("term", [f"SELECT {TERM.select} FROM new_term"])
+        self._engine.load("asserted", _no_facts())
+        self._engine.load("fact", _no_facts())
+        figures = self._materialise_whole()
+        outcome = Outcome("rematerialise", "new store", figures, True, self._workspace.count("fact"), 0, 0, 0)
+        files = {t.name: self._write_whole(t) for t in STORED}
+        self._publish("init", started, outcome, files, counters, STORED)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        if self._pinned:
+            raise UsageError(f"version {self.version} was opened to read (--at); open the newest version to change it")
+        newest = self._versions.read()
+        if newest.version != self._manifest.version:
+            self._workspace.forget(newest)
+        manifest = self._manifest
+        try:
+            yield
+        except BaseException:
+            self._workspace.forget(manifest)
+            raise
+
+    def _readable(self) -> None:
+        if not self._manifest.materialised:
+            raise UsageError(
+                f"the closure of {self.path} is not up to date (files were loaded with --no-materialise); "
+                f"run `triplake materialise {self.path}` first"
+            )
+
+    def _rules(self) -> tuple[Rule, ...]:
+        rules = tuple(rule for text in self._manifest.rulesets for rule in _rules_of(text))
+        return rules + (rulesets.named("equality").rules if self.equality == "axioms" else ())
+
+    def _head_constants(self) -> set[str]:
+        """Constants that rules can put into facts, so that the dictionary must have them."""
+        return {t for rule in self._rules() for atom in rule.heads for t in atom.terms if isinstance(t, str)}
+
+    def _encode(self, raw: str, counters: Counters) -> tuple[int, Counters]:
+        self._workspace.views(TERM, ASSERTED)
+        missing = self._head_constants() - {f"<{iri}>" for iri in BUILTIN_IRIS}
+        return dictionary.encode(self._engine, raw, counters, missing)
+
+    def _reasoning(self) -> Reasoning:
+        rules = self._rules()
+        tokens = {
+            t
+            for rule in rules
+            for atom in (*rule.heads, *rule.body)
+            for t in _terms(atom)
+            if isinstance(t, str)
+        } - {f"<{iri}>" for iri in BUILTIN_IRIS}
+        constants = dictionary.lookup(self._engine, tokens)
+        aliases: dict[int, int] = {}
+        for token, equal in dictionary.numbers_equal_to(self._engine, tokens).items():
+            constants.setdefault(token, equal[0])
+            aliases.update((number, constants[token]) for number in equal)
+        return Reasoning(rules, self.equality, constants, aliases)
+
+    def _report(self, figures: RoundFigures) -> None:
+        self.verbose(
+            f"round: {figures.delta:,} facts in, {figures.derivations:,} derivations, {figures.merged:,} terms merged, "
+            f"{figures.rewritten:,} facts rewritten, {figures.seconds:.3f} s"
+        )
+        for shape in sorted(figures.shapes, key=lambda s: -s.rows):
+            if shape.rows:
+                self.verbose(f"  {shape.rows:>12,} {shape.seconds:>8.3f} s  {shape.focus:<9} {shape.shape}")
+
+    def _materialise_whole(self) -> Any:
+        reasoning = self._reasoning()
+        run = SemiNaive(
+            self._engine,
+            reasoning.rules,
+            reasoning.equality,
+            reasoning.constants,
+            reasoning.aliases,
+            report=self._report,
+        )
+        return run.materialise()
+
+    def _commit_change(
+        self,
+        operation: str,
+        started: float,
+        plus: int,
+        minus: int,
+        counters: Counters,
+        algorithm: str | None,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Turn `plus`, `minus` and `new_term` into the next version; algorithm None leaves the closure as it is."""
+        engine, before = self._engine, self._manifest
+        if not minus:
+            engine.load("minus", _no_facts())
+        self._workspace.tables(ASSERTED)
+        if plus:
+            engine.append("asserted", ["SELECT s, p, o FROM plus"])
+        if minus:
+            engine.remove("asserted", "SELECT s, p, o FROM minus")
+        files: dict[str, TableFiles] = {}
+        fresh_terms = segments.write_whole(engine, self._versions, TERM, "new_term")
+        files[TERM.name] = TableFiles((*before.files_of(TERM.name).files, *fresh_terms.files))
+        outcome: Outcome | None = None
+        changed: tuple[Table, ...] = (ASSERTED,)
+        if algorithm is not None:
+            self._workspace.tables(FACT, SAME_AS, VIOLATION)
+            self._extend_terms()
+            facts = before.files_of(FACT.name).rows
+            task = Task(engine, self._reasoning(), Change(plus, minus, facts), self._report)
+            outcome = maintain(task, algorithm if before.materialised else "rematerialise")
+            self.verbose(f"maintained by {outcome.algorithm}: {outcome.reason}")
+            changed = (ASSERTED, FACT, SAME_AS, VIOLATION)
+        if dry_run:
+            self._workspace.forget()
+            return _figures(operation, "none", time.perf_counter() - started, outcome)
+        files[ASSERTED.name] = segments.write_change(
+            engine, self._versions, ASSERTED, before.files_of(ASSERTED.name), "plus", "minus", "asserted"
+        )
+        if outcome is not None:
+            if outcome.whole:
+                files[FACT.name] = self._write_whole(FACT)
+            else:
+                files[FACT.name] = segments.write_change(
+                    engine, self._versions, FACT, before.files_of(FACT.name), "added", "removed", "fact"
+                )
+            files.update((t.name, self._write_whole(t)) for t in (SAME_AS, VIOLATION))
+        return self._publish(operation, started, outcome, files, counters, changed, algorithm is not None)
+
+    def _extend_terms(self) -> None:
+        """Make `term` read the new terms too."""
+        stored = "stored_term"
+        segments.attach(self._engine, self._versions, self._manifest, TERM, stored)
+        select = TERM.select
+        self._engine.view("term", f"SELECT {select} FROM {stored} UNION ALL SELECT {select} FROM new_term")
+
+    def _write_whole(self, table: Table) -> TableFiles:
+        return segments.write_whole(self._engine, self._versions, table, table.name)
+
+    def _publish(
+        self,
+        operation: str,
+        started: float,
+        outcome: Outcome | None,
+        files: Mapping[str, TableFiles],
+        counters: Counters,
+        changed: Sequence[Table],
+        materialised: bool | None = None,
+    ) -> dict[str, Any]:
+        before = self._manifest
+        stats = dict(before.stats)
+        if outcome is not None:
+            classes = self._engine.query(
+                "SELECT count(*) AS n, coalesce(max(size), 0) AS largest FROM "
+                "(SELECT count(*) AS size FROM same_as GROUP BY representative) c"
+            ).to_pylist()[0]
+            odd = self._workspace.count(f"fact WHERE s >= {FIRST_LITERAL} OR p >= {FIRST_BLANK}")
+            stats = {"classes": int(classes["n"]), "largest_class": int(classes["largest"]), "generalised": odd}
+        last = _figures(operation, "none", time.perf_counter() - started, outcome)
+        if operation == "compact":
+            last = {**before.last, "operation": "compact", "seconds": last["seconds"]}
+        manifest = self._versions.publish(
+            replace(
+                before,
+                version=before.version + 1,
+                engine=self._engine.name,
+                counters=counters,
+                tables={**before.tables, **files},
+                materialised=before.materialised if materialised is None else materialised,
+                stats=stats,
+                last=last,
+            )
+            if operation != "materialise"
+            else replace(
+                before,
+                version=before.version + 1,
+                engine=self._engine.name,
+                tables={**before.tables, **files},
+                materialised=True,
+                stats=stats,
+                last=last,
+            )
+        )
+        self._workspace.moved(manifest, changed)
+        return last
+
+    def _triples_sql(self, what: str, same_as: str) -> str:
+        if what != "asserted":
+            self._readable()
+        self._workspace.views(ASSERTED, FACT, SAME_AS, TERM)
+        return closure.triples_sql(what, same_as, self.equality)
+
+    def _token_triples(self, what: str, same_as: str) -> Iterator[TokenTriple]:
+        for batch in self._engine.batches(closure.tokens_sql(self._triples_sql(what, same_as))):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _ruleset_text(name: str) -> RulesetText:
+    """A built-in ruleset by name, or the text of a file of rules (checked)."""
+    if name in rulesets.NAMES:
+        return RulesetText(name)
+    path = Path(name)
+    if not path.is_file():
+        raise UsageError(f"no ruleset '{name}': give one of {', '.join(rulesets.NAMES)}, or the path of a file of rules")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text ({error.reason} at byte {error.start})", name) from error
+    datalog.parse(text, name)
+    return RulesetText(name, text)
+
+
+def _rules_of(ruleset: RulesetText) -> tuple[Rule, ...]:
+    if ruleset.text is None:
+        return rulesets.named(ruleset.name).rules
+    return tuple(datalog.parse(ruleset.text, ruleset.name))
+
+
+def _mentions_same_as(rule: Rule) -> bool:
+    return any(f"<{OWL}sameAs>" in _terms(element) for element in (*rule.heads, *rule.body))
+
+
+def _terms(element: Any) -> tuple[Any, ...]:
+    if hasattr(element, "terms"):
+        return tuple(element.terms)
+    return (element.left, element.right) if hasattr(element, "left") else ()
+
+
+def _tokens(triple: Any) -> TokenTriple:
+    s, p, o = triple[:3]
+    return from_rdflib(s), from_rdflib(p), from_rdflib(o)
+
+
+def _token_table(triples: Sequence[TokenTriple]) -> pa.Table:
+    columns = zip(*triples, strict=True) if triples else ((), (), ())
+    return pa.table({name: pa.array(list(c), pa.string()) for name, c in zip("spo", columns, strict=True)})
+
+
+def _no_facts() -> pa.Table:
+    return pa.table({c: pa.array([], pa.int64()) for c in "spo"})
+
+
+def _intersection(left: str, right: str) -> str:
+    same = " AND ".join(f"a.{c} = b.{c}" for c in "spo")
+    return f"SELECT a.s, a.p, a.o FROM {left} a WHERE EXISTS (SELECT 1 FROM {right} b WHERE {same})"
+
+
+def _fragmented(files: TableFiles) -> bool:
+    return len(files.files) > 1 or bool(files.tombstones)
+
+
+def _names(rulesets_: Iterable[RulesetText]) -> str:
+    return ", ".join(r.name for r in rulesets_) or "none"
+
+
+def _rate(rows: int, seconds: float) -> str:
+    return f"in {seconds:.2f} s ({rows / max(seconds, 1e-6):,.0f}/s)"
+
+
+def _figures(operation: str, algorithm: str, seconds: float, outcome: Outcome | None = None) -> dict[str, Any]:
+    """The `last` of `stats --json`."""
+    figures = outcome.figures if outcome else None
+    return {
+        "operation": operation,
+        "algorithm": outcome.algorithm if outcome else algorithm,
+        "seconds": round(seconds, 4),
+        "rounds": len(figures.rounds) if figures else 0,
+        "derived": figures.derived if figures else 0,
+        "added": outcome.added if outcome else 0,
+        "deleted": outcome.deleted if outcome else 0,
+        "merged": outcome.merged if outcome else 0,
+        "split": outcome.split if outcome else 0,
+        "reason": outcome.reason if outcome else "",
+    }
+
+
+__all__ = ["EQUALITY_MODES", "LoadReport", "Source", "Store", "Violation"]

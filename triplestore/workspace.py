@@ -1,0 +1,61 @@
+"""A version of a store, at hand in an engine: each table a view over its files, or a working table once needed.
+
+After a commit the working tables already hold the new version, so a warm process reads no file again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from triplestore.engine import Engine
+from triplestore.storage import segments
+from triplestore.storage.manifest import Manifest, Versions
+from triplestore.tables import STORED, Table
+
+
+class Workspace:
+    """The tables of `manifest` in `engine`, under their own names."""
+
+    def __init__(self, engine: Engine, versions: Versions, manifest: Manifest) -> None:
+        self.engine, self.versions, self.manifest = engine, versions, manifest
+        self._bound: dict[str, str] = {}  # table -> "view" or "table"
+
+    def views(self, *tables: Table) -> None:
+        """Make sure that the tables can be read."""
+        for table in tables:
+            if table.name not in self._bound:
+                stored = f"stored_{table.name}"
+                segments.attach(self.engine, self.versions, self.manifest, table, stored)
+                self.engine.view(table.name, f"SELECT {table.select} FROM {stored}")
+                self._bound[table.name] = "view"
+
+    def tables(self, *tables: Table) -> None:
+        """Make sure that the tables are working tables, which can be written too."""
+        for table in tables:
+            if self._bound.get(table.name) != "table":
+                stored = f"stored_{table.name}"
+                segments.attach(self.engine, self.versions, self.manifest, table, stored)
+                self.engine.create(table.name, f"SELECT {table.select} FROM {stored}")
+                self.engine.drop(stored)
+                self._bound[table.name] = "table"
+
+    def moved(self, manifest: Manifest, changed: Iterable[Table]) -> None:
+        """The working tables hold `manifest` now: `changed` were written as working tables, the others kept as they
+        are if their files are."""
+        fresh = {table.name for table in changed}
+        for table in STORED:
+            same = manifest.files_of(table.name) == self.manifest.files_of(table.name)
+            if table.name in fresh:
+                self._bound[table.name] = "table"
+            elif not same:
+                self._bound.pop(table.name, None)
+        self.manifest = manifest
+
+    def forget(self, manifest: Manifest | None = None) -> None:
+        """Take nothing in the engine for valid (after a failure, or another writer's commit)."""
+        self._bound.clear()
+        self.manifest = manifest or self.manifest
+
+    def count(self, source: str) -> int:
+        """Rows of a table, or of anything that can stand after FROM."""
+        return int(self.engine.query(f"SELECT count(*) AS n FROM {source}").column(0)[0].as_py())
