@@ -24,7 +24,7 @@ def _element(element: BodyElement) -> str:
     terms = [text_of(term) for term in terms_of(element)]
     match element:
         case Atom():
-            return f"[{', '.join(terms)}]"
+            return f"[{terms[0]}, {'a' if terms[1] == 'rdf:type' else terms[1]}, {terms[2]}]"
         case ListOf():
             return f"LIST[{', '.join(terms)}]"
         case MemberOf():

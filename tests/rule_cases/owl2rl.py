@@ -144,6 +144,12 @@ CASES = numbered(
             ":a owl:sameAs :b",
             ":C owl:hasKey (:p :q :r) . :a a :C ; :p 1 ; :q 2 . :b a :C ; :p 1 ; :q 2",
         ),
+        derives(
+            "prp-key",
+            ":C owl:hasKey _:k . _:k rdf:first :p , :q ; rdf:rest rdf:nil . :a a :C ; :q 1 . :b a :C ; :q 1",
+            ":a owl:sameAs :b",
+            ":C owl:hasKey () . :a a :C . :b a :C",
+        ),
         violates(
             "prp-npa1",
             ":n owl:sourceIndividual :a ; owl:assertionProperty :p ; owl:targetIndividual :b . :a :p :b",
