@@ -1,0 +1,1 @@
+"""Measuring Triplake next to its peers: `python -m tests.bench --help`."""
