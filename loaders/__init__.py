@@ -1,0 +1,21 @@
+"""Readers: files of every RDF syntax, and RDF Patch, to tables and lists of tokens (see `triplestore.terms`)."""
+
+from loaders.patch import Change, read_patch
+from loaders.read import LoadReport, OnError, Progress, read_into, triples_of
+from loaders.sources import FORMATS, Source, Syntax, sources
+from loaders.tokens import Triple
+
+__all__ = [
+    "FORMATS",
+    "Change",
+    "LoadReport",
+    "OnError",
+    "Progress",
+    "Source",
+    "Syntax",
+    "Triple",
+    "read_into",
+    "read_patch",
+    "sources",
+    "triples_of",
+]

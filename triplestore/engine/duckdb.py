@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
@@ -19,6 +19,15 @@ from triplestore.errors import EngineError
 
 ROW_GROUP = 122_880
 """Rows per Parquet row group: small enough for zone maps to skip, large enough to compress."""
+
+
+MAX_LINE: Final = 16 << 20
+"""Bytes of the longest line of text that `lines` reads."""
+
+
+def _literal_glob(path: str) -> str:
+    """A path as a pattern that matches only itself."""
+    return "".join(f"[{character}]" if character in "*?[" else character for character in path)
 
 
 class DuckDBEngine:
@@ -99,6 +108,15 @@ class DuckDBEngine:
         except duckdb.Error as error:
             raise EngineError(str(error), sql) from error
 
+    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
+        cursor = self._connection.cursor()
+        try:
+            yield from cursor.execute(sql).to_arrow_reader(100_000)
+        except duckdb.Error as error:
+            raise EngineError(str(error), sql) from error
+        finally:
+            cursor.close()
+
     def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
         if files:
             listed = ", ".join(string(file) for file in files)
@@ -109,14 +127,19 @@ class DuckDBEngine:
             self.view(name, f"SELECT {nulls} WHERE FALSE")
 
     def lines(self, name: str, files: Sequence[str]) -> None:
-        # One column, no quoting, a delimiter that no text file holds: each line is one value, read in parallel.
-        reads = [
-            f"SELECT CAST({index} AS INTEGER) AS file, coalesce(line, '') AS line FROM read_csv({string(file)}, "
-            "columns = {'line': 'VARCHAR'}, delim = '\x01', quote = '', escape = '', header = false, "
-            "auto_detect = false, null_padding = false, max_line_size = 67108864)"
-            for index, file in enumerate(files)
-        ]
-        self.view(name, " UNION ALL ".join(reads))
+        # One column, no quoting, no delimiter (DuckDB takes none for NUL): each line is one value, read in parallel.
+        # Strict: a NUL, a stray CR, bytes that are not UTF-8 or a line over the limit are errors, never altered text.
+        if not files:
+            self.view(name, "SELECT CAST(NULL AS INTEGER) AS file, '' AS line WHERE FALSE")
+            return
+        listed = ", ".join(string(_literal_glob(file)) for file in files)
+        self.view(
+            name,
+            f"SELECT CAST(file_index AS INTEGER) AS file, coalesce(line, '') AS line FROM read_csv([{listed}], "
+            "columns = {'line': 'VARCHAR'}, delim = '', quote = '', escape = '', header = false, auto_detect = false, "
+            "null_padding = false, hive_partitioning = false, "
+            f"max_line_size = {MAX_LINE}, buffer_size = {2 * MAX_LINE})",
+        )
 
     def write(self, sql: str, folder: str, stem: str, order: Sequence[str]) -> list[WrittenFile]:
         path = Path(folder, f"{stem}.parquet")

@@ -1,0 +1,94 @@
+"""N-Triples and N-Quads in Python: the slow, strict path, and the one that knows line numbers.
+
+The SQL of `loaders.ntriples` reads the lines that are plainly clean; what it leaves, and whole files that an engine
+cannot cut into lines, are parsed here by pyoxigraph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Final
+
+from pyoxigraph import RdfFormat, parse
+
+from loaders.sources import Source, Syntax, opened
+from loaders.tokens import Scope, Triple, UnsupportedTermError, place_and_reason
+
+BATCH: Final = 50_000
+"""Lines parsed at a time."""
+
+_BOM: Final = b"\xef\xbb\xbf"
+_FORMATS: Final = {Syntax.NTRIPLES: RdfFormat.N_TRIPLES, Syntax.NQUADS: RdfFormat.N_QUADS}
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that cannot be read: its index among the lines parsed, 0-based, the column, what is wrong."""
+
+    index: int
+    column: int | None
+    reason: str
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What came out of some lines: the triples, and the lines that are wrong, in order."""
+
+    triples: list[Triple] = field(default_factory=list)
+    bad: list[BadLine] = field(default_factory=list)
+
+
+def parse_lines(lines: Sequence[bytes], syntax: Syntax, scope: Scope) -> Parsed:
+    """Parse lines (without their ends), strictly. A byte order mark before a line is passed over.
+
+    All at once first; a parser that met an error is not reliable afterwards, so lines with one among them are halved
+    until the wrong ones stand alone.
+    """
+    parsed = Parsed()
+    _parse(lines, 0, len(lines), syntax, scope, parsed)
+    return parsed
+
+
+def _parse(lines: Sequence[bytes], start: int, end: int, syntax: Syntax, scope: Scope, parsed: Parsed) -> None:
+    if start == end:
+        return
+    text = b"\n".join(line.removeprefix(_BOM) for line in lines[start:end])
+    named = scope.named_graphs
+    try:
+        parsed.triples += list(scope.triples(parse(text, _FORMATS[syntax])))
+        return
+    except SyntaxError as error:
+        _, column, reason = place_and_reason(error)
+    except UnsupportedTermError as error:
+        column, reason = None, str(error)
+    scope.named_graphs = named
+    if end - start == 1:
+        parsed.bad.append(BadLine(start, column, reason))
+        return
+    middle = (start + end) // 2
+    _parse(lines, start, middle, syntax, scope, parsed)
+    _parse(lines, middle, end, syntax, scope, parsed)
+
+
+def _ended(file: IO[bytes]) -> Iterator[bytes]:
+    """Lines without their ends: LF, CR LF or a lone CR, each once."""
+    for raw in file:
+        line = raw.removesuffix(b"\n").removesuffix(b"\r")
+        if b"\r" in line:
+            yield from line.split(b"\r")
+        else:
+            yield line
+
+
+def batches_of_lines(source: Source) -> Iterator[tuple[int, list[bytes]]]:
+    """The lines of a file in batches: (number of the first, 1-based; the lines). Raises InputError if unreadable."""
+    first, batch = 1, []
+    with opened(source.path, source.name) as file:
+        for line in _ended(file):
+            batch.append(line)
+            if len(batch) == BATCH:
+                yield first, batch
+                first, batch = first + len(batch), []
+    if batch:
+        yield first, batch

@@ -1,0 +1,214 @@
+"""Where triples come from: files, folders, globs and stdin, resolved to `Source`s, and opened, packed or not."""
+
+from __future__ import annotations
+
+import atexit
+import bz2
+import glob
+import gzip
+import os
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import IO, Final, cast
+
+import zstandard
+
+from triplestore.errors import InputError, UsageError
+
+
+class Syntax(Enum):
+    """The syntaxes read, in the order in which `sources` lists files of each."""
+
+    NTRIPLES = "N-Triples"
+    NQUADS = "N-Quads"
+    TURTLE = "Turtle"
+    TRIG = "TriG"
+    RDFXML = "RDF/XML"
+    JSONLD = "JSON-LD"
+
+    @property
+    def by_line(self) -> bool:
+        """Whether each line stands alone."""
+        return self in (Syntax.NTRIPLES, Syntax.NQUADS)
+
+
+FORMATS: Final = {
+    "ntriples": Syntax.NTRIPLES,
+    "nt": Syntax.NTRIPLES,
+    "nquads": Syntax.NQUADS,
+    "nq": Syntax.NQUADS,
+    "turtle": Syntax.TURTLE,
+    "ttl": Syntax.TURTLE,
+    "trig": Syntax.TRIG,
+    "rdfxml": Syntax.RDFXML,
+    "rdf": Syntax.RDFXML,
+    "owl": Syntax.RDFXML,
+    "jsonld": Syntax.JSONLD,
+}
+"""The names that `--format` takes."""
+
+SUFFIXES: Final = {
+    ".nt": Syntax.NTRIPLES,
+    ".nq": Syntax.NQUADS,
+    ".ttl": Syntax.TURTLE,
+    ".n3": Syntax.TURTLE,  # only the part of Notation3 that is Turtle: anything else is a syntax error
+    ".trig": Syntax.TRIG,
+    ".rdf": Syntax.RDFXML,
+    ".owl": Syntax.RDFXML,
+    ".xml": Syntax.RDFXML,
+    ".jsonld": Syntax.JSONLD,
+}
+COMPRESSIONS: Final = (".gz", ".bz2", ".zst")
+_MAGIC: Final = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
+_SUFFIX_HELP: Final = f"{' '.join(SUFFIXES)}, with {' '.join(COMPRESSIONS)} on top"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file to read: its path, its syntax, the name that messages call it by, and its base IRI (None: its `file://`
+    URI; empty: none, so that relative IRIs are errors)."""
+
+    path: str
+    syntax: Syntax
+    name: str
+    base: str | None = None
+
+    @property
+    def base_iri(self) -> str | None:
+        """What relative IRIs of the document are resolved against; None where they are errors."""
+        return Path(self.path).absolute().as_uri() if self.base is None else self.base or None
+
+    @property
+    def compression(self) -> str | None:
+        return compression(self.path)
+
+
+def compression(path: str) -> str | None:
+    """ ".gz", ".bz2", ".zst" or None, by the name of the file."""
+    suffix = os.path.splitext(path)[1].lower()
+    return suffix if suffix in COMPRESSIONS else None
+
+
+@contextmanager
+def opened(path: str, name: str) -> Iterator[IO[bytes]]:
+    """The unpacked bytes of a file, as a stream. Raises InputError where it cannot be read or unpacked."""
+    try:
+        match compression(path):
+            case ".gz":
+                file: IO[bytes] = cast("IO[bytes]", gzip.open(path))  # noqa: SIM115 - closed below
+            case ".bz2":
+                file = bz2.open(path)  # noqa: SIM115 - closed below
+            case ".zst":
+                file = cast("IO[bytes]", zstandard.open(path, "rb", closefd=True))
+            case _:
+                file = open(path, "rb")  # noqa: SIM115 - closed below
+        with file:
+            yield file
+    except (EOFError, zlib.error, zstandard.ZstdError, gzip.BadGzipFile) as error:
+        raise InputError(f"the compressed file is damaged ({error}): fetch or compress it again", name) from error
+    except OSError as error:
+        raise InputError(f"cannot read or unpack the file: {error.strerror or error}", name) from error
+
+
+def unpack(source: Source, folder: str) -> str:
+    """Unpack a compressed file into `folder`, streaming; the path of the plain file."""
+    handle, path = tempfile.mkstemp(prefix="unpacked-", suffix=".txt", dir=folder)
+    with opened(source.path, source.name) as packed, os.fdopen(handle, "wb") as plain:
+        shutil.copyfileobj(packed, plain, 1 << 20)
+    return path
+
+
+def syntax_of_format(name: str) -> Syntax:
+    """The syntax that a `--format` name means. Raises UsageError for an unknown name."""
+    try:
+        return FORMATS[name.lower()]
+    except KeyError:
+        raise UsageError(f"unknown format {name!r}: use one of {', '.join(FORMATS)}") from None
+
+
+def syntax_of_path(path: str) -> Syntax | None:
+    """The syntax that a file's name tells, or None."""
+    stem = path[: -len(packed)] if (packed := compression(path)) else path
+    return SUFFIXES.get(os.path.splitext(stem)[1].lower())
+
+
+def _spooled(syntax: Syntax | None) -> Source:
+    """Standard input, copied to a temporary file that goes when the process ends."""
+    if syntax is None:
+        raise UsageError(
+            f"'-' (standard input) has no suffix to tell its syntax: add --format, one of {', '.join(FORMATS)}"
+        )
+    first = sys.stdin.buffer.read(4)
+    packed = next((suffix for magic, suffix in _MAGIC.items() if first.startswith(magic)), ".txt")
+    handle, path = tempfile.mkstemp(prefix="triplake-stdin-", suffix=packed)
+    atexit.register(lambda: _remove(path))
+    with os.fdopen(handle, "wb") as file:
+        file.write(first)
+        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    return Source(path, syntax, "<stdin>", base="")
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
+
+
+def _file(path: str, syntax: Syntax | None) -> Source:
+    found = syntax or syntax_of_path(path)
+    if found is None:
+        raise UsageError(f"{path}: the suffix tells no RDF syntax; use {_SUFFIX_HELP}, or say --format")
+    return Source(path, found, path)
+
+
+def _folder(path: str, syntax: Syntax | None) -> list[Source]:
+    """The files with known suffixes in a folder and the folders under it, sorted; hidden ones are left out."""
+    found = []
+    for folder, folders, files in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            kind = syntax_of_path(name)
+            if kind is not None and not name.startswith(".") and (syntax is None or kind is syntax):
+                file = os.path.join(folder, name)
+                found.append(Source(file, kind, file))
+    if not found:
+        wanted = f"{syntax.value} file" if syntax else "file with a known suffix"
+        raise InputError(f"the folder holds no {wanted} ({_SUFFIX_HELP})", path)
+    return found
+
+
+def sources(paths: Sequence[str | Path], format: str | None = None) -> list[Source]:
+    """Resolve what the user named to files: folders (recursively), globs, `-` for standard input.
+
+    format: a `--format` name; None goes by suffix. Files come syntax by syntax (see `Syntax`), in the order named.
+    Raises UsageError for an unknown format or suffix, InputError for what does not exist or holds nothing to read.
+    """
+    if not paths:
+        raise UsageError("no input named: give files, folders, globs, or - for standard input")
+    syntax = None if format is None else syntax_of_format(format)
+    found: list[Source] = []
+    for path in map(str, paths):
+        if path == "-":
+            found.append(_spooled(syntax))
+        elif os.path.isdir(path):
+            found += _folder(path, syntax)
+        elif os.path.exists(path):
+            found.append(_file(path, syntax))
+        elif glob.has_magic(path):
+            matches = sorted(glob.glob(path, recursive=True))
+            if not matches:
+                raise InputError("no file matches the pattern", path)
+            for match in matches:
+                found += _folder(match, syntax) if os.path.isdir(match) else [_file(match, syntax)]
+        elif "://" in path:
+            raise UsageError(f"{path}: only local files are read; download it first")
+        else:
+            raise InputError("there is no such file or folder: check the path", path)
+    order = list(Syntax)
+    return sorted(found, key=lambda source: order.index(source.syntax))

@@ -1,0 +1,81 @@
+"""From pyoxigraph's terms to tokens (see `triplestore.terms`), blank nodes scoped to their file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad
+
+from triplestore.terms import XSD
+
+Triple = tuple[str, str, str]
+"""Three tokens: subject, predicate, object."""
+
+_STRING: Final = XSD + "string"
+_GENERATED: Final = re.compile(r"[a-f][0-9a-f]{19,31}")
+_PLACE: Final = re.compile(r"^Parser error (?:at|between) line .*?: ")
+
+
+class UnsupportedTermError(ValueError):
+    """A term of RDF 1.2 that the store cannot hold."""
+
+
+class Scope:
+    """Turns quads of one file into token triples.
+
+    number: the file's; label L becomes `_:f<number>_L`. None keeps labels as they are.
+    anonymous: whether the parser names anonymous nodes, at random; those become `_:f<number>g1`, `g2` ... in order of
+        first appearance, so that a file always gives the same labels. (The parser's names are random 128-bit numbers in
+        hexadecimal that start with a letter; a label of the user's that looks like one is renumbered too: no harm.)
+    Invariant: `named_graphs` is how many of the quads seen were in a named graph.
+    """
+
+    def __init__(self, number: int | None, anonymous: bool) -> None:
+        self._prefix = "_:" if number is None else f"_:f{number}_"
+        self._generated = f"_:f{number}g"
+        self._renumber = anonymous and number is not None
+        self._numbers: dict[str, str] = {}
+        self.named_graphs = 0
+
+    def triples(self, quads: Iterable[Quad]) -> Iterable[Triple]:
+        """The token triples of quads, in order. Raises UnsupportedTermError."""
+        token, default = self.token, DefaultGraph
+        for subject, predicate, obj, graph in quads:
+            if type(graph) is not default:
+                self.named_graphs += 1
+            yield token(subject), f"<{predicate.value}>", token(obj)
+
+    def token(self, term: object) -> str:
+        """The token of one term. Raises UnsupportedTermError."""
+        if isinstance(term, NamedNode):
+            return f"<{term.value}>"
+        if isinstance(term, BlankNode):
+            return self._blank(term.value)
+        if isinstance(term, Literal):
+            if term.direction is not None:
+                raise UnsupportedTermError(
+                    "literals with a base direction (RDF 1.2) are not supported: remove `--ltr`/`--rtl`"
+                )
+            if term.language is not None:
+                return f'"{term.value}"@{term.language.lower()}'
+            datatype = term.datatype.value
+            return f'"{term.value}"' if datatype == _STRING else f'"{term.value}"^^<{datatype}>'
+        raise UnsupportedTermError("triple terms and annotations (RDF 1.2) are not supported: remove them")
+
+    def _blank(self, label: str) -> str:
+        if not self._renumber or _GENERATED.fullmatch(label) is None:
+            return self._prefix + label
+        token = self._numbers.get(label)
+        if token is None:
+            token = self._numbers[label] = f"{self._generated}{len(self._numbers) + 1}"
+        return token
+
+
+def place_and_reason(error: SyntaxError) -> tuple[int | None, int | None, str]:
+    """(line, column, what is wrong) of an error of pyoxigraph's, 1-based, None where it does not say."""
+    reason = _PLACE.sub("", str(error.args[0]))
+    if "LoadDocumentCallback" in reason:
+        reason = "the document refers to a remote @context, which is not fetched: put the context into the document"
+    return error.lineno, error.offset, reason
