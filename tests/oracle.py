@@ -7,9 +7,11 @@ the congruence that table 4 of OWL 2 Profiles defines, worked out on the expande
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from itertools import product
 
 from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Rule, Span, SpanEnd, Term, Var
@@ -20,6 +22,11 @@ Binding = dict[str, str | int]
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 FIRST, REST, NIL = f"<{RDF}first>", f"<{RDF}rest>", f"<{RDF}nil>"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+EXACT = (
+    "decimal|integer|nonNegativeInteger|nonPositiveInteger|positiveInteger|negativeInteger|long|int|short|byte|"
+    "unsignedLong|unsignedInt|unsignedShort|unsignedByte"
+)
 SAME_AS = "<http://www.w3.org/2002/07/owl#sameAs>"
 
 
@@ -42,7 +49,8 @@ def closure(facts: Iterable[Triple], rules: Iterable[Rule], equality: str = "rew
     Unless off, owl:sameAs is a congruence over the terms that are not literals, and reflexive for every term that
     occurs: rules may match `x sameAs x`, but it is returned only where x equals something else or where it was
     asserted. An equality of two terms one of which is a literal is neither applied nor returned but a violation,
-    named after the rule that derived it, or "eq-literal". Generalised triples (literal subjects, odd predicates) are
+    named after the rule that derived it, or "eq-literal". A number in an atom of a body matches every exact number of
+    its value. Generalised triples (literal subjects, odd predicates) are
     returned: see `rdf_only`.
     """
     rules = list(rules)
@@ -103,6 +111,10 @@ class World:
         for s, p, o in triples:
             for pattern in product((s, None), (p, None), (o, None)):
                 self.filed[pattern].append((s, p, o))
+        self.numbers: dict[Decimal, set[str]] = defaultdict(set)
+        for term in {term for triple in triples for term in triple}:
+            if (number := exact(term)) is not None:
+                self.numbers[number].add(term)
         heads = {s for s, _, _ in self.filed.get((None, FIRST, None), [])}
         self.lists = {(head, members) for head in heads for members in self.members(head, frozenset([head]))}
 
@@ -122,8 +134,22 @@ class World:
             heads = [plain for head in rule.heads for plain in spread(head, n)]
             body = [plain for element in rule.body for plain in spread(element, n)]
             body.sort(key=lambda element: isinstance(element, Filter))
-            for binding, used in self.solve(body, {}, frozenset(), n):
+            for binding, used in (
+                match for one in self.spellings(body) for match in self.solve(one, {}, frozenset(), n)
+            ):
                 yield [tuple(str(value(term, binding)) for term in head.terms) for head in heads], used
+
+    def spellings(self, body: list[BodyElement]) -> Iterator[list[BodyElement]]:
+        """The body with each number in its atoms spelled in every way that the facts spell it: 1, "01"^^xsd:byte .."""
+
+        def ways(element: BodyElement) -> list[BodyElement]:
+            if not isinstance(element, Atom):
+                return [element]
+            values = [exact(term) if isinstance(term, str) else None for term in element.terms]
+            options = [[t] if v is None else self.numbers[v] for t, v in zip(element.terms, values, strict=True)]
+            return [Atom(*terms) for terms in product(*options)]
+
+        return map(list, product(*(ways(element) for element in body)))
 
     def solve(
         self, body: list[BodyElement], binding: Binding, used: frozenset[Triple], n: int
@@ -167,6 +193,12 @@ def spread(element: BodyElement, n: int) -> list[BodyElement]:
     return [
         Atom(**terms | {name: Var(f"{span.stem}{span.first + i}") for name, span in spans.items()}) for i in range(n)
     ]
+
+
+def exact(term: str) -> Decimal | None:
+    """The value of a literal of xsd:decimal or a type derived from it; None of anything else."""
+    match = re.fullmatch(rf'"([+-]?(?:\d+\.?\d*|\.\d+))"\^\^<{XSD}(?:{EXACT})>', term)
+    return Decimal(match[1]) if match else None
 
 
 def value(term: Term, binding: Binding) -> str | int | None:

@@ -218,6 +218,19 @@ CASES = numbered(
             ":x a :R",
             ":R owl:hasValue 7 ; owl:onProperty :p . :x :p 8 ; :q 7",
         ),
+        derives(
+            "cls-hv1",
+            ":R owl:hasValue 1 ; owl:onProperty :p . :x a :R",
+            ":x :p 1",
+            ":R owl:hasValue 1 ; owl:onProperty :p . :x a :R",
+            f":x :p {_ONE}",
+        ),
+        derives(
+            "cls-hv2",
+            f":R owl:hasValue {_ONE} ; owl:onProperty :p . :x :p {_ONE}",
+            ":x a :R",
+            f":R owl:hasValue {_ONE} ; owl:onProperty :p . :x :p 1",
+        ),
         violates(
             "cls-maxc1",
             f":R owl:maxCardinality {_ZERO} ; owl:onProperty :p . :x a :R ; :p :y",
@@ -228,6 +241,12 @@ CASES = numbered(
             f":R owl:maxCardinality {_ONE} ; owl:onProperty :p . :x a :R ; :p :a , :b",
             ":a owl:sameAs :b",
             ':R owl:maxCardinality "2"^^xsd:nonNegativeInteger ; owl:onProperty :p . :x a :R ; :p :a , :b',
+        ),
+        derives(
+            "cls-maxc2",
+            ":R owl:maxCardinality 1 ; owl:onProperty :p . :x a :R ; :p :a , :b",
+            ":a owl:sameAs :b",
+            ":R owl:maxCardinality '1' ; owl:onProperty :p . :x a :R ; :p :a , :b",
         ),
         violates(
             "cls-maxqc1",
