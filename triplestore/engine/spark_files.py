@@ -1,0 +1,92 @@
+"""Files as Spark sees them: local ones through the operating system, any other through Hadoop's file systems."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+
+from triplestore.engine import WrittenFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_GLOB = re.compile(r"([\\\[\]{}*?])")
+
+
+class FileSystem:
+    """Lists, moves and deletes what Spark reads and writes. Paths are local ones or URLs (file:, hdfs:, s3a: ...)."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    @property
+    def default(self) -> str:
+        """The URL of the file system that a bare path means to Spark."""
+        return str(self._hadoop("/").getUri().toString()).rstrip("/")
+
+    def local(self, path: str) -> str | None:
+        """The path as the operating system knows it, None where it is on another file system."""
+        if path.startswith("file:"):
+            return "/" + path.removeprefix("file:").lstrip("/")
+        return None if re.match(r"\w[\w+.-]*://", path) else path
+
+    def url(self, path: str) -> str:
+        """The path as Spark's readers take it: absolute, with nothing in it that they would expand."""
+        local = self.local(path)
+        return _GLOB.sub(r"\\\1", path if local is None else f"file://{os.path.abspath(local)}")
+
+    def parquet(self, folder: str) -> list[str]:
+        """The Parquet files of a folder, by name."""
+        local = self.local(folder)
+        if local is not None:
+            return sorted(str(file) for file in Path(local).glob("*.parquet"))
+        statuses = self._hadoop(folder).listStatus(self._path(folder))
+        names = sorted(str(status.getPath().getName()) for status in statuses)
+        return [f"{folder}/{name}" for name in names if name.endswith(".parquet")]
+
+    def delete(self, path: str) -> None:
+        """Delete a file or folder, if it is there."""
+        local = self.local(path)
+        if local is not None:
+            shutil.rmtree(local, ignore_errors=True)
+        else:
+            self._hadoop(path).delete(self._path(path), True)
+
+    def publish(self, draft: str, folder: str, stem: str) -> list[WrittenFile]:
+        """Move a draft's Parquet files into `folder` as `<stem>-<n>.parquet`, in their order; durable on return."""
+        written = []
+        drafts = self.parquet(draft)
+        for number, source in enumerate(drafts):
+            name = f"{stem}.parquet" if len(drafts) == 1 else f"{stem}-{number:05d}.parquet"
+            target = f"{folder.rstrip('/')}/{name}"
+            here = self.local(source)
+            rows = self._rows(source)
+            if here is not None:
+                with open(here, "rb") as file:
+                    os.fsync(file.fileno())
+                os.rename(here, str(self.local(target)))
+                size = os.path.getsize(str(self.local(target)))
+            else:
+                files = self._hadoop(target)
+                if not files.rename(self._path(source), self._path(target)):
+                    raise OSError(f"{source} could not be renamed to {target}")
+                size = int(files.getFileStatus(self._path(target)).getLen())
+            written.append(WrittenFile(name, rows, size))
+        return written
+
+    def _rows(self, file: str) -> int:
+        local = self.local(file)
+        if local is not None:
+            return int(pq.read_metadata(local).num_rows)
+        return int(self._spark.read.parquet(self.url(file)).count())
+
+    def _path(self, path: str) -> Any:
+        return self._spark._jvm.org.apache.hadoop.fs.Path(path)
+
+    def _hadoop(self, path: str) -> Any:
+        return self._path(path).getFileSystem(self._spark._jsparkSession.sessionState().newHadoopConf())
