@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import rdflib
@@ -16,6 +17,9 @@ from tests import oracle
 from tests.rule_cases import Case, Triple, equality, ntriples, owl2rl, rdfs
 from triplestore.rule import Rule
 from triplestore.terms import from_rdflib
+
+if TYPE_CHECKING:
+    from triplestore import Store
 
 RULES: dict[str, tuple[Rule, ...]] = {
     name: rulesets.named(name).rules for name in ("owl2rl", "rdfs", "rdfs-plus", "equality")
@@ -184,24 +188,37 @@ def test_rules_match_the_reflexivity_that_the_oracle_does_not_return() -> None:
 MODES = [("owl2rl", "rewrite"), ("owl2rl", "axioms"), ("owl2rl", "off"), ("rdfs-plus", "rewrite"), ("rdfs", "off")]
 
 
-def batch(name: str, equality_mode: str, part: str) -> frozenset[Triple]:
-    """The triples of a part of all cases of a ruleset, with those of equality where it is on."""
-    cases = CASES[name] + (() if equality_mode == "off" else CASES["equality"] + equality.LITERALS)
-    return frozenset(triple for case in cases for triple in case.triples(part))
+def closure_of(store: Store) -> set[Triple]:
+    return {(from_rdflib(s), from_rdflib(p), from_rdflib(o)) for s, p, o in store.triples(what="all")}
 
 
 @pytest.mark.parametrize("part", ["must", "must_not"])
 @pytest.mark.parametrize(("name", "mode"), MODES)
 def test_the_store_agrees_with_the_oracle_on_all_cases(
-    name: str, mode: str, part: str, make_store: Callable[..., object], tmp_path: Path
+    name: str, mode: str, part: str, make_store: Callable[..., Store], tmp_path: Path
 ) -> None:
     """The exact closure and the exact set of violated rules, on the engine at hand."""
-    facts = batch(name, mode, part)
+    cases = CASES[name] + (() if mode == "off" else CASES["equality"])
+    facts = {triple for case in cases for triple in case.triples(part)}
     expected = oracle.closure(facts, RULES[name], mode)
-    file = tmp_path / "cases.nt"
-    file.write_text(ntriples(facts), encoding="utf-8")
+    (tmp_path / "cases.nt").write_text(ntriples(facts), encoding="utf-8")
     store = make_store(rules=[name], equality=mode)
-    store.load(str(file))
-    found = {tuple(from_rdflib(term) for term in triple) for triple in store.triples(what="all")}
-    assert found == oracle.rdf_only(expected.triples)
+    store.load(str(tmp_path / "cases.nt"))
+    assert closure_of(store) == oracle.rdf_only(expected.triples)
     assert {violation.rule for violation in store.check()} == expected.violated
+
+
+@pytest.mark.parametrize("mode", ["rewrite", "axioms"])
+def test_the_store_finds_each_equality_with_a_literal(
+    mode: str, make_store: Callable[..., Store], tmp_path: Path
+) -> None:
+    """Each is reported, none is applied; what was asserted stays in the closure as it was asserted."""
+    facts = {triple for case in equality.LITERALS for part in ("must", "must_not") for triple in case.triples(part)}
+    (tmp_path / "literals.nt").write_text(ntriples(facts), encoding="utf-8")
+    store = make_store(rules=["owl2rl"], equality=mode)
+    store.load(str(tmp_path / "literals.nt"))
+    assert closure_of(store) == oracle.rdf_only(oracle.closure(facts, RULES["owl2rl"], mode).triples | facts)
+    at_fault = {str(term) for violation in store.check() for triple in violation.triples for term in triple}
+    for case in equality.LITERALS:
+        assert any(term.startswith(case.space + "must#") for term in at_fault)
+        assert not any(term.startswith(case.space + "must-not#") for term in at_fault)

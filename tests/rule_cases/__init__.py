@@ -39,10 +39,15 @@ class Case:
     def __str__(self) -> str:
         return f"{self.rule}/{self.number}" if self.number else self.rule
 
+    @property
+    def space(self) -> str:
+        """The start of the IRIs of this case only."""
+        return f"http://example.org/{self.rule}/{self.number}/"
+
     def triples(self, part: str) -> frozenset[Triple]:
         """The triples of a part ("must", "conclusion", "must_not", "absent"), as tokens."""
         side = "must" if part in ("must", "conclusion") else "must-not"
-        return _parse(getattr(self, part), f"http://example.org/{self}/{side}#")
+        return _parse(getattr(self, part), f"{self.space}{side}#")
 
 
 def derives(rule: str, must: str, conclusion: str, but: str, absent: str | None = None) -> Case:

@@ -22,6 +22,16 @@ LITERALS = numbered(
     (
         violates("eq-literal", ":a owl:sameAs 'a'", ":a owl:sameAs :b . :a :p 'a'"),
         violates("eq-literal", ":a owl:sameAs :b . :b owl:sameAs 'b'", ":a owl:sameAs :b . :b :p 'b'"),
+        violates(
+            "prp-fp",
+            ":p a owl:FunctionalProperty . :x :p 'a' , 'b'",
+            ":p a owl:FunctionalProperty . :x :p 'a' . :y :p 'b'",
+        ),
+        violates(
+            "prp-fp",
+            ":p a owl:FunctionalProperty . :x :p 'a' , :b",
+            ":p a owl:FunctionalProperty . :x :p 'a' . :y :p 'a'",
+        ),
     )
 )
-"""The built-in violation of equality: an asserted equality of a literal."""
+"""Literals that would become equal to another term, by assertion or by a rule: a violation, never a merge."""

@@ -44,16 +44,6 @@ CASES = numbered(
             ":a owl:sameAs :b",
             ":p a owl:FunctionalProperty . :x :p :a . :y :p :b . :x :q :a , :b",
         ),
-        violates(
-            "prp-fp",
-            ":p a owl:FunctionalProperty . :x :p 'a' , 'b'",
-            ":p a owl:FunctionalProperty . :x :p 'a' . :y :p 'b'",
-        ),
-        violates(
-            "prp-fp",
-            ":p a owl:FunctionalProperty . :x :p 'a' , :b",
-            ":p a owl:FunctionalProperty . :x :p 'a' . :y :p 'a'",
-        ),
         derives(
             "prp-ifp",
             ":p a owl:InverseFunctionalProperty . :a :p :x . :b :p :x",
