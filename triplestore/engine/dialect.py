@@ -48,6 +48,58 @@ class Dialect:
         """An xsd:dateTime text as microseconds since 1970 UTC (no zone: UTC), NULL where it is none."""
         return f"epoch_us(TRY_CAST({expression} AS TIMESTAMPTZ))"
 
+    # What SPARQL's expressions need (`sparql.values`, `sparql.functions`).
+
+    java_regex = False
+    """Whether regular expressions are Java's (else RE2's)."""
+
+    exact_sums = True
+    """Whether DECIMAL(38,18) keeps its eighteen digits in sums."""
+
+    whole = "HUGEINT"
+    """A type for whole numbers of 38 digits."""
+
+    def let(self, name: str, expression: str, body: str) -> str:
+        """`body`, in which `name` stands for the expression's value."""
+        return f"list_transform([{expression}], lambda {name}: {body})[1]"
+
+    def attempt(self, expression: str) -> str:
+        """The expression, NULL where it overflows; in Spark the parts see to it."""
+        return f"TRY({expression})"
+
+    def arithmetic(self, operator: str, left: str, right: str) -> str:
+        """+, - or * of whole numbers or doubles inside `attempt`."""
+        return f"(({left}) {operator} ({right}))"
+
+    def divide_whole(self, left: str, right: str) -> str:
+        """The quotient of whole numbers, cut towards zero."""
+        return f"(({left}) // ({right}))"
+
+    def contains_match(self, expression: str, regex: str) -> str:
+        """Whether a part of the text matches the regular expression."""
+        return f"regexp_matches({expression}, {self.string(regex)})"
+
+    def replace_matches(self, expression: str, regex: str, replacement: str) -> str:
+        """The text with every match replaced."""
+        return f"regexp_replace({expression}, {self.string(regex)}, {self.string(replacement)}, 'g')"
+
+    def upper(self, expression: str) -> str:
+        """A text in upper case."""
+        return f"replace(upper({expression}), 'ẞ', 'SS')"
+
+    def position(self, part: str, whole: str) -> str:
+        """Where (from 1) a text is found in another, 0 if nowhere."""
+        return f"instr({whole}, {part})"
+
+    def record(self, names: Sequence[str], expressions: Sequence[str]) -> str:
+        """A struct, ordered by its fields in turn."""
+        pairs = (f"{name} := {expression}" for name, expression in zip(names, expressions, strict=True))
+        return f"struct_pack({', '.join(pairs)})"
+
+    def repeat(self, times: str) -> str:
+        """A select-list expression that yields its row that many times."""
+        return f"unnest(range({times}))"
+
 
 class SparkDialect(Dialect):
     """Spark SQL."""
@@ -59,7 +111,8 @@ class SparkDialect(Dialect):
         return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
     def matches(self, expression: str, regex: str) -> str:
-        return f"{expression} RLIKE {self.string('^(?:' + regex + ')$')}"
+        whole = self.string(rf"^(?:{regex})\z")  # $ would let a final newline pass
+        return f"{expression} RLIKE {whole}"
 
     def array(self, items: Sequence[str]) -> str:
         return f"array({', '.join(items)})"
@@ -75,3 +128,36 @@ class SparkDialect(Dialect):
 
     def micros(self, expression: str) -> str:
         return f"unix_micros(TRY_CAST({expression} AS TIMESTAMP))"
+
+    java_regex = True
+    exact_sums = False
+    whole = "DECIMAL(38,0)"
+
+    def let(self, name: str, expression: str, body: str) -> str:
+        return f"transform(array({expression}), {name} -> {body})[0]"
+
+    def attempt(self, expression: str) -> str:
+        return expression
+
+    def arithmetic(self, operator: str, left: str, right: str) -> str:
+        function = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}[operator]
+        return f"{function}({left}, {right})"
+
+    def divide_whole(self, left: str, right: str) -> str:
+        return f"CAST(try_divide(({left}) - ({left}) % ({right}), {right}) AS DECIMAL(38,0))"
+
+    def contains_match(self, expression: str, regex: str) -> str:
+        return f"{expression} RLIKE {self.string(regex)}"
+
+    def replace_matches(self, expression: str, regex: str, replacement: str) -> str:
+        return f"regexp_replace({expression}, {self.string(regex)}, {self.string(replacement)})"
+
+    def upper(self, expression: str) -> str:
+        return f"upper({expression})"
+
+    def record(self, names: Sequence[str], expressions: Sequence[str]) -> str:
+        pairs = (f"{expression} AS {name}" for name, expression in zip(names, expressions, strict=True))
+        return f"struct({', '.join(pairs)})"
+
+    def repeat(self, times: str) -> str:
+        return f"explode(sequence(1, {times}))"

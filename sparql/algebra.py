@@ -1,0 +1,212 @@
+"""SPARQL algebra as frozen data: what `sparql.parser` makes of a query and `sparql.to_sql` turns into joins.
+
+Names are those of the SPARQL 1.1 recommendation, section 18. A variable is its name without the question mark; a blank
+node of a pattern is a variable too, named ``_:label``, which no query can name otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable, in a pattern or an expression."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An RDF term, by its token."""
+
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operator or function applied: `name` is "=", "&&", "STRLEN", "IN" ... or the IRI of a cast."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """``EXISTS { pattern }`` or its negation."""
+
+    pattern: Node
+    negated: bool
+
+
+Term = Variable | Constant
+Expression = Variable | Constant | Call | Exists
+Triple = tuple[Term, Term, Term]
+
+
+@dataclass(frozen=True, slots=True)
+class Bgp:
+    """A basic graph pattern."""
+
+    triples: tuple[Triple, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class LeftJoin:
+    """``left OPTIONAL { right FILTER(condition) }``."""
+
+    left: Node
+    right: Node
+    condition: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Minus:
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    pattern: Node
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Extend:
+    """``BIND(expression AS ?variable)``, also made of select expressions."""
+
+    pattern: Node
+    variable: str
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Inline data: one token or None (UNDEF) per variable and row."""
+
+    variables: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """``function(DISTINCT argument) AS ?variable``; argument None is ``COUNT(*)``."""
+
+    variable: str
+    function: str
+    argument: Expression | None
+    distinct: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """``GROUP BY keys`` with its aggregates; without keys there is exactly one group, maybe empty."""
+
+    pattern: Node
+    keys: tuple[str, ...]
+    aggregates: tuple[Aggregate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    pattern: Node
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    pattern: Node
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBy:
+    """`keys` are (expression, descending)."""
+
+    pattern: Node
+    keys: tuple[tuple[Expression, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """``OFFSET start LIMIT length``; length None is no limit."""
+
+    pattern: Node
+    start: int
+    length: int | None
+
+
+Node = Bgp | Join | LeftJoin | Union | Minus | Filter | Extend | Values | Group | Project | Distinct | OrderBy | Slice
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A whole query.
+
+    kind: select, ask, construct or describe. variables: what SELECT projects. template: the triples of CONSTRUCT, or
+    None for the short form's own pattern. targets: the terms that DESCRIBE names. pattern None: DESCRIBE without WHERE.
+    """
+
+    kind: str
+    pattern: Node | None
+    variables: tuple[str, ...] = ()
+    template: tuple[Triple, ...] = ()
+    targets: tuple[Term, ...] = ()
+
+
+UNIT = Bgp(())
+"""The pattern with one solution that binds nothing."""
+
+
+def walk(item: object) -> Iterator[object]:
+    """`item` and everything inside it: nodes, expressions, terms, tokens of inline data."""
+    yield item
+    if isinstance(item, tuple):
+        for part in item:
+            yield from walk(part)
+    elif is_dataclass(item):
+        for field in fields(item):
+            yield from walk(getattr(item, field.name))
+
+
+def variables_of(expression: Expression | None) -> frozenset[str]:
+    """The variables that an expression reads (those inside EXISTS included)."""
+    return frozenset(part.name for part in walk(expression) if isinstance(part, Variable))
+
+
+def in_scope(node: Node) -> tuple[str, ...]:
+    """The variables a pattern can bind, in the order in which they appear (SPARQL 18.2.1)."""
+    match node:
+        case Bgp(triples):
+            found = [t.name for triple in triples for t in triple if isinstance(t, Variable)]
+        case Join(left, right) | LeftJoin(left, right) | Union(left, right):
+            found = [*in_scope(left), *in_scope(right)]
+        case Minus(left):
+            found = list(in_scope(left))
+        case Extend(pattern, variable):
+            found = [*in_scope(pattern), variable]
+        case Values(variables) | Project(_, variables):
+            found = list(variables)
+        case Group(_, keys, aggregates):
+            found = [*keys, *(a.variable for a in aggregates)]
+        case Filter(pattern) | Distinct(pattern) | OrderBy(pattern) | Slice(pattern):
+            found = list(in_scope(pattern))
+    return tuple(dict.fromkeys(found))
+
+
+def visible(node: Node) -> tuple[str, ...]:
+    """What ``SELECT *`` projects: the variables in scope that a query can name."""
+    return tuple(name for name in in_scope(node) if not name.startswith(("_:", ".")))

@@ -1,0 +1,156 @@
+"""Basic graph patterns over (pi, I): match representatives, then expand each variable over its class.
+
+Semantics (design 7; Motik et al. 2015, "Handling owl:sameAs via rewriting"): the answers are those over the expanded
+graph, as a bag. Equalities themselves are not stored: they are the triples `r owl:sameAs r` over representatives r of
+classes of two or more (and over what was asserted equal to itself), expanded like any other. A variable that nothing
+needs is not expanded: it multiplies the row's count `n` by the size of its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sparql.algebra import Constant, Term, Triple, Variable
+from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS
+
+_LINKS: Final = (
+    f"SELECT representative AS s, CAST({SAME_AS} AS BIGINT) AS p, representative AS o FROM same_as "
+    f"WHERE term = representative AND representative < {FIRST_LITERAL} UNION ALL SELECT a.s, a.p, a.o FROM asserted a "
+    f"WHERE a.p = {SAME_AS} AND a.s = a.o AND NOT EXISTS (SELECT 1 FROM same_as e WHERE e.term = a.s)"
+)
+"""owl:sameAs over representatives, each standing for its whole class."""
+
+_PREDICATES: Final = f"(SELECT term, representative FROM same_as WHERE term < {FIRST_BLANK})"
+_PLACES: Final = "spo"
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """How patterns read the tables. rewriting: `fact` holds representatives and no owl:sameAs; expanding: variables
+    range over classes; reflexive: `c owl:sameAs c` holds for every c; generalised: some facts are no RDF."""
+
+    rewriting: bool
+    expanding: bool
+    reflexive: bool
+    generalised: bool
+
+
+def match(
+    triples: Sequence[Triple],
+    needed: Collection[str],
+    columns: dict[str, str],
+    representatives: dict[str, int],
+    how: Matching,
+) -> tuple[str, bool]:
+    """The SELECT of a basic graph pattern, and whether it has the count column `n`.
+
+    columns: the column of each variable; only those of `needed` are in the result. representatives: the (normalised)
+    ids of the constants.
+    """
+    atoms: list[Triple] = []
+    for triple in dict.fromkeys(triples):
+        s, p, o = (representatives[t.token] if isinstance(t, Constant) else None for t in triple)
+        if how.reflexive and p == SAME_AS and s is not None and o is not None and (s == o or how.rewriting):
+            if s == o:
+                continue
+            return _nothing(sorted(needed), columns), False
+        atoms.append(triple)
+    names = list(dict.fromkeys(t.name for atom in atoms for t in atom if isinstance(t, Variable)))
+    if not atoms:
+        return "SELECT 1 AS unit", False
+    return _expanded(atoms, names, needed, columns, representatives, how)
+
+
+def _nothing(names: Sequence[str], columns: dict[str, str]) -> str:
+    nulls = [f"CAST(NULL AS BIGINT) AS {columns[name]}" for name in names]
+    return f"SELECT {', '.join(nulls) or '1 AS unit'} WHERE FALSE"
+
+
+def _expanded(
+    atoms: Sequence[Triple],
+    names: Sequence[str],
+    needed: Collection[str],
+    columns: dict[str, str],
+    representatives: dict[str, int],
+    how: Matching,
+) -> tuple[str, bool]:
+    kept = [name for name in names if name in needed]
+    if not how.expanding or not names:
+        return _joined(atoms, kept, columns, representatives, how), False
+    predicates = {atom[1].name for atom in atoms if isinstance(atom[1], Variable)}
+    selected, factors, joins = [], [], []
+    for place, name in enumerate(names):
+        column, classes = columns[name], _PREDICATES if name in predicates else "same_as"
+        if name in needed:
+            selected.append(f"coalesce(e{place}.term, j.{column}) AS {column}")
+            joins.append(f"LEFT JOIN {classes} e{place} ON e{place}.representative = j.{column}")
+        else:
+            sizes = f"(SELECT representative, count(*) AS size FROM {classes} c GROUP BY representative)"
+            factors.append(f"coalesce(e{place}.size, 1)")
+            joins.append(f"LEFT JOIN {sizes} e{place} ON e{place}.representative = j.{column}")
+    if factors:
+        selected.append(f"CAST({' * '.join(factors)} AS BIGINT) AS n")
+    inner = _joined(atoms, names, columns, representatives, how)
+    return f"SELECT {', '.join(selected)} FROM ({inner}) j {' '.join(joins)}", bool(factors)
+
+
+def _joined(
+    atoms: Sequence[Triple],
+    names: Sequence[str],
+    columns: dict[str, str],
+    representatives: dict[str, int],
+    how: Matching,
+) -> str:
+    """The join of the atoms over representatives, most bound first, connected where possible."""
+    home: dict[str, str] = {}
+    steps: list[str] = []
+    filters: list[str] = []
+    for number, atom in enumerate(_ordered(atoms)):
+        alias, conditions = f"f{number}", []
+        for place, term in zip(_PLACES, atom, strict=True):
+            column = f"{alias}.{place}"
+            if isinstance(term, Constant):
+                conditions.append(f"{column} = {representatives[term.token]}")
+            elif term.name in home:
+                conditions.append(f"{column} = {home[term.name]}")
+            else:
+                home[term.name] = column
+        if how.generalised:
+            conditions += [f"{alias}.s < {FIRST_LITERAL}", f"{alias}.p < {FIRST_BLANK}"]
+        source = f"{_source(atom[1], representatives, how)} {alias}"
+        if number == 0:
+            steps.append(source)
+            filters = conditions
+        else:
+            steps.append(f"JOIN {source} ON {' AND '.join(conditions)}" if conditions else f"CROSS JOIN {source}")
+    selected = ", ".join(f"{home[name]} AS {columns[name]}" for name in names) or "1 AS unit"
+    where = f" WHERE {' AND '.join(filters)}" if filters else ""
+    return f"SELECT {selected} FROM {' '.join(steps)}{where}"
+
+
+def _source(predicate: Term, representatives: dict[str, int], how: Matching) -> str:
+    """The triples over representatives that an atom with this predicate may match."""
+    if not how.rewriting:
+        return "fact"
+    if isinstance(predicate, Variable):
+        return f"(SELECT s, p, o FROM fact UNION ALL {_LINKS})"
+    return f"({_LINKS})" if representatives[predicate.token] == SAME_AS else "fact"
+
+
+def _ordered(atoms: Sequence[Triple]) -> list[Triple]:
+    """Greedy: the atom with most bound places next, among those that share a variable with what is there."""
+    left, found, bound = list(atoms), [], set[str]()
+
+    def rank(atom: Triple) -> tuple[bool, int, bool]:
+        known = [isinstance(t, Constant) or t.name in bound for t in atom]
+        shares = not bound or any(isinstance(t, Variable) and t.name in bound for t in atom)
+        return shares, sum(known), isinstance(atom[1], Constant)
+
+    while left:
+        best = max(left, key=rank)
+        left.remove(best)
+        found.append(best)
+        bound.update(t.name for t in best if isinstance(t, Variable))
+    return found

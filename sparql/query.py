@@ -1,0 +1,144 @@
+"""Running a query: parse, compile to one statement, run it, wrap the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sparql.algebra import Bgp, Constant, Extend, Node, Query, Term, Union, Variable
+from sparql.constants import look_up
+from sparql.parser import parse_query
+from sparql.patterns import Matching
+from sparql.relation import Steps
+from sparql.results import Result
+from sparql.to_sql import Compiler
+from triplestore.engine import Engine
+from triplestore.errors import UsageError
+
+_DESCRIBED_AT_ONCE = 50
+"""Resources per statement of a DESCRIBE."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The graph that queries read: the working tables `fact`, `asserted`, `same_as` and `term` of an engine.
+
+    equality: the store's mode, rewrite, axioms or off. classes: how many equality classes of two or more there are.
+    generalised: `fact` holds triples with literal subjects or predicates that are no IRIs; answers hide them.
+    """
+
+    engine: Engine
+    equality: str
+    classes: int
+    generalised: bool
+
+
+def query(graph: Graph, text: str, same_as: str = "expand") -> Result:
+    """Answer a SPARQL query.
+
+    same_as: "expand" answers over the closure with all equalities expanded, with SPARQL's multiplicities; "canonical"
+    answers over representatives, one row per class (constants stand for their class, too).
+    Raises UsageError (with line and column) for text that is not SPARQL, UnsupportedError for what is not supported.
+    """
+    if same_as not in ("expand", "canonical"):
+        raise UsageError(f"same_as is {same_as!r}: use 'expand' or 'canonical'")
+    return _Run(graph, same_as == "expand").answer(parse_query(text))
+
+
+def statement(graph: Graph, text: str, same_as: str = "expand") -> str:
+    """The SQL statement that a SELECT runs as: for people who want to see it."""
+    parsed = parse_query(text)
+    if parsed.kind != "select" or parsed.pattern is None:
+        raise UsageError("only SELECT queries have one SQL statement to show")
+    run = _Run(graph, same_as == "expand")
+    return run.compiler(parsed).select(parsed.pattern, parsed.variables)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    graph: Graph
+    expand: bool
+
+    def compiler(self, parsed: Query) -> Compiler:
+        graph = self.graph
+        rewriting = graph.equality == "rewrite"
+        classes = graph.classes if rewriting else 0
+        constants = look_up(graph.engine, parsed, classes)
+        ids = constants.ids
+        if not self.expand:
+            ids = {token: constants.representative(token) for token in ids}
+        matching = Matching(
+            rewriting=rewriting,
+            expanding=self.expand and classes > 0,
+            reflexive=graph.equality != "off",
+            generalised=graph.generalised,
+        )
+        return Compiler(Steps(graph.engine.dialect, constants), matching, ids)
+
+    def answer(self, parsed: Query) -> Result:
+        if parsed.kind == "describe":
+            return Result("describe", ("subject", "predicate", "object"), _triples(self._describe(parsed)))
+        assert parsed.pattern is not None
+        if parsed.kind == "ask":
+            rows = self.graph.engine.query(self.compiler(parsed).ask(parsed.pattern)).num_rows
+            return Result("ask", (), pa.table({}), truth=rows > 0)
+        if parsed.kind == "construct":
+            return Result("construct", ("subject", "predicate", "object"), _triples(self._construct(parsed)))
+        return Result("select", parsed.variables, self.solutions(parsed, parsed.variables))
+
+    def solutions(self, parsed: Query, variables: Sequence[str]) -> pa.Table:
+        """The tokens of variables, one column each (c0, c1 ...), NULL unbound."""
+        assert parsed.pattern is not None
+        return self.graph.engine.query(self.compiler(parsed).select(parsed.pattern, variables))
+
+    def _construct(self, parsed: Query) -> Iterator[tuple[str, str, str]]:
+        """The template for every solution; blank nodes of the template are new for each."""
+        names = tuple(dict.fromkeys(t.name for triple in parsed.template for t in triple if isinstance(t, Variable)))
+        own = {name for name in names if name.startswith("_:")}
+        bound = [name for name in names if name not in own]
+        table = self.solutions(parsed, bound)
+        columns = [table.column(place).to_pylist() for place in range(len(bound))] if bound else []
+        for row in range(table.num_rows):
+            terms: dict[str, str | None] = {name: columns[place][row] for place, name in enumerate(bound)}
+            terms |= {name: f"_:c{row}_{name[2:]}" for name in own}
+            for triple in parsed.template:
+                s, p, o = (t.token if isinstance(t, Constant) else terms[t.name] for t in triple)
+                if s is not None and p is not None and o is not None and s[0] != '"' and p[0] == "<":
+                    yield s, p, o
+
+    def _describe(self, parsed: Query) -> Iterator[tuple[str, str, str]]:
+        """Concise bounded descriptions: the triples of each resource, and those of blank nodes they lead to."""
+        todo = [target.token for target in parsed.targets if isinstance(target, Constant)]
+        names = [target.name for target in parsed.targets if isinstance(target, Variable)]
+        if parsed.pattern is not None and names:
+            table = self.solutions(parsed, names)
+            todo += [token for column in table.columns for token in column.to_pylist() if token is not None]
+        seen: set[str] = set()
+        while todo:
+            fresh = [token for token in dict.fromkeys(todo) if token not in seen and token[0] != '"']
+            seen.update(fresh)
+            todo = []
+            for start in range(0, len(fresh), _DESCRIBED_AT_ONCE):
+                for triple in self._about(fresh[start : start + _DESCRIBED_AT_ONCE]):
+                    yield triple
+                    if triple[2].startswith("_:"):
+                        todo.append(triple[2])
+
+    def _about(self, subjects: Sequence[str]) -> Iterable[tuple[str, str, str]]:
+        """All triples with these subjects."""
+        found: Node | None = None
+        for token in subjects:
+            subject: Term = Constant(token)
+            one = Extend(Bgp(((subject, Variable("p"), Variable("o")),)), "s", subject)
+            found = one if found is None else Union(found, one)
+        table = self.solutions(Query("select", found), ("s", "p", "o"))
+        return zip(*(column.to_pylist() for column in table.columns), strict=True)
+
+
+def _triples(rows: Iterable[tuple[str, str, str]]) -> pa.Table:
+    """Distinct triples, in the order in which they were found."""
+    distinct = list(dict.fromkeys(rows))
+    parts = [pa.array([row[place] for row in distinct], pa.string()) for place in range(3)]
+    return pa.table(parts, names=["c0", "c1", "c2"])

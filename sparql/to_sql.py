@@ -1,0 +1,445 @@
+"""SPARQL algebra to one SQL statement over ids, as named steps (WITH), the same text for every engine.
+
+Each pattern becomes a step with a column per variable that something above still needs: an id as long as the term
+comes from the data, a token where it was computed. Terms are decoded (joined with `term`) where an expression reads
+them and at the very end. Solutions are bags: a count column `n` stands for repeated rows (`sparql.patterns`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+
+from sparql.aggregates import group
+from sparql.algebra import (
+    Bgp,
+    Call,
+    Constant,
+    Distinct,
+    Exists,
+    Expression,
+    Extend,
+    Filter,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    Node,
+    OrderBy,
+    Project,
+    Slice,
+    Union,
+    Values,
+    Variable,
+    in_scope,
+    variables_of,
+    walk,
+)
+from sparql.compare import sort_keys
+from sparql.expressions import Expressions
+from sparql.patterns import Matching, match
+from sparql.relation import TERM_COLUMNS, Column, Relation, Steps
+from sparql.values import Value, stored, token
+from triplestore.dictionary import term_sql, token_sql
+from triplestore.errors import UnsupportedError
+from triplestore.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL
+
+Needed = frozenset[str]
+
+
+@dataclass(slots=True)
+class Compiler:
+    """Compiles the patterns of one query. Use once."""
+
+    steps: Steps
+    matching: Matching
+    ids: dict[str, int]
+    """The id each constant has where it is a value (canonical answers: its representative's)."""
+
+    def select(self, node: Node, variables: Sequence[str]) -> str:
+        """The statement that yields the tokens of `variables` as columns c0, c1 ...; NULL is unbound."""
+        relation = self.node(node, frozenset(variables))
+        decoded, tokens = self._tokens(relation, variables)
+        selected = ", ".join(f"{sql} AS c{place}" for place, sql in enumerate(tokens)) or "1 AS unit"
+        if relation.weighted:
+            keys = "".join(f", {key}" for key, _ in relation.order)
+            repeat = self.steps.dialect.repeat("n")
+            names = ", ".join(f"c{place}" for place in range(len(tokens))) or "unit"
+            inner = f"SELECT {selected}{keys}, {repeat} AS copy FROM {decoded}"
+            return self.steps.statement(f"SELECT {names} FROM ({inner}) r{relation.sorting}")
+        return self.steps.statement(f"SELECT {selected} FROM {decoded}{relation.sorting}")
+
+    def ask(self, node: Node) -> str:
+        """The statement that yields a row if the pattern has a solution."""
+        relation = self.node(node, frozenset())
+        return self.steps.statement(f"SELECT 1 AS unit FROM {relation.name} LIMIT 1")
+
+    # -- patterns ---------------------------------------------------------------------------------------------------
+
+    def node(self, node: Node, needed: Needed) -> Relation:
+        """The solutions of a pattern, with (at least) the columns of those needed variables that it binds."""
+        match node:
+            case Bgp(triples):
+                return self._bgp(triples, needed)
+            case Join(left, right):
+                return self._join(left, right, needed)
+            case LeftJoin(left, right, condition):
+                return self._left_join(left, right, condition, needed)
+            case Union(left, right):
+                return self._union(self.node(left, needed), self.node(right, needed))
+            case Minus(left, right):
+                return self._minus(left, right, needed)
+            case Filter(pattern, condition):
+                return self._filter(pattern, condition, needed)
+            case Extend(pattern, variable, expression):
+                return self._extend(pattern, variable, expression, needed)
+            case Values(variables, rows):
+                return self._values(variables, rows)
+            case Project(pattern, variables):
+                inner = self.node(pattern, needed & frozenset(variables))
+                kept = {name: column for name, column in inner.columns.items() if name in variables}
+                return replace(inner, columns=kept)
+            case Distinct(pattern):
+                return self._distinct(self.node(pattern, frozenset(in_scope(pattern))))
+            case OrderBy(pattern, keys):
+                return self._order(pattern, keys, needed)
+            case Slice(pattern, start, length):
+                return self._slice(self.node(pattern, needed), start, length)
+            case Group():
+                return group(self, node)
+
+    def _bgp(self, triples: Sequence[tuple[Variable | Constant, ...]], needed: Needed) -> Relation:
+        names = {t.name for triple in triples for t in triple if isinstance(t, Variable)}
+        kept = sorted(names & needed)
+        columns = {name: self.steps.column(name) for name in sorted(names)}
+        representatives = {t: self.steps.constants.representative(t) for t in self.ids}
+        sql, weighted = match(triples, kept, columns, representatives, self.matching)  # type: ignore[arg-type]
+        return Relation(self.steps.add("pattern", sql), dict.fromkeys(kept, Column()), weighted)
+
+    def _join(self, left: Node, right: Node, needed: Needed) -> Relation:
+        shared = frozenset(in_scope(left)) & frozenset(in_scope(right))
+        a, b = self._aligned(self.node(left, needed | shared), self.node(right, needed | shared))
+        common = [name for name in a.columns if name in b.columns]
+        columns, selected = {}, []
+        for name in dict.fromkeys((*a.columns, *b.columns)):
+            if name not in needed:
+                continue
+            columns[name], sql = self._merged(a, b, name, inner=True)
+            selected.append(f"{sql} AS {self.steps.column(name)}")
+        weight = _product(a, b, "r.n")
+        conditions = [self._compatible(a, b, name) for name in common]
+        how = f"JOIN {b.name} r ON {' AND '.join(conditions)}" if conditions else f"CROSS JOIN {b.name} r"
+        sql = f"SELECT {', '.join([*selected, *weight]) or '1 AS unit'} FROM {a.name} l {how}"
+        return Relation(self.steps.add("join", sql), columns, bool(weight))
+
+    def _left_join(self, left: Node, right: Node, condition: Expression | None, needed: Needed) -> Relation:
+        read = variables_of(condition)
+        wanted = needed | read | (frozenset(in_scope(left)) & frozenset(in_scope(right)))
+        a, b = self._aligned(self.node(left, wanted), self.node(right, wanted))
+        common = [name for name in a.columns if name in b.columns]
+        columns, selected = {}, []
+        for name in dict.fromkeys((*a.columns, *b.columns)):
+            if name not in needed:
+                continue
+            columns[name], sql = self._merged(a, b, name, inner=False)
+            selected.append(f"{sql} AS {self.steps.column(name)}")
+        weight = _product(a, b, "coalesce(r.n, 1)")
+        conditions = [self._compatible(a, b, name) for name in common]
+        if condition is not None:
+            conditions.append(self.expressions(self._merged_values(a, b)).condition(condition))
+            a, b = (
+                self.decode(side, " ".join(re.findall(rf"\b{alias}\.\w+", conditions[-1])))
+                for side, alias in ((a, "l"), (b, "r"))
+            )
+        on = " AND ".join(conditions) or "TRUE"
+        sql = f"SELECT {', '.join([*selected, *weight]) or '1 AS unit'} FROM {a.name} l LEFT JOIN {b.name} r ON {on}"
+        return Relation(self.steps.add("optional", sql), columns, bool(weight))
+
+    def _merged_values(self, a: Relation, b: Relation) -> Callable[[str], Value]:
+        """Values of the merged solution inside an ON clause, before the sides are merged."""
+        left, right = self.steps.value(a, "l"), self.steps.value(b, "r")
+
+        def find(variable: str) -> Value:
+            if variable not in b.columns or not a.nullable(variable):
+                return left(variable)
+            if variable not in a.columns:
+                return right(variable)
+            column = a.columns[variable]
+            sides = [self.steps.qualifier(variable, column, alias) for alias in "lr"]
+            return stored(lambda part: f"coalesce({sides[0](part)}, {sides[1](part)})", column.token)
+
+        return find
+
+    def _union(self, a: Relation, b: Relation) -> Relation:
+        a, b = self._aligned(a, b)
+        weighted = a.weighted or b.weighted
+        columns: dict[str, Column] = {}
+        for name in dict.fromkeys((*a.columns, *b.columns)):
+            token_ = (a.columns.get(name) or b.columns[name]).token
+            columns[name] = Column(token_, a.nullable(name) or b.nullable(name))
+        selects = []
+        for side in (a, b):
+            parts = []
+            for name, column in columns.items():
+                own = self.steps.column(name)
+                null = f"CAST(NULL AS {'STRING' if column.token else 'BIGINT'}) AS {own}"
+                parts.append(own if name in side.columns else null)
+            if weighted:
+                parts.append("n" if side.weighted else "CAST(1 AS BIGINT) AS n")
+            selects.append(f"SELECT {', '.join(parts) or '1 AS unit'} FROM {side.name}")
+        return Relation(self.steps.add("union", " UNION ALL ".join(selects)), columns, weighted)
+
+    def _minus(self, left: Node, right: Node, needed: Needed) -> Relation:
+        shared = frozenset(in_scope(left)) & frozenset(in_scope(right))
+        if not shared:
+            return self.node(left, needed)
+        a, b = self._aligned(self.node(left, needed | shared), self.node(right, shared))
+        common = [name for name in a.columns if name in b.columns]
+        conditions = [self._compatible(a, b, name) for name in common]
+        if all(a.nullable(name) or b.nullable(name) for name in common):
+            columns = [self.steps.column(name) for name in common]
+            both = " OR ".join(f"(l.{c} IS NOT NULL AND r.{c} IS NOT NULL)" for c in columns)
+            conditions.append(f"({both or 'FALSE'})")
+        return self._semi_join(a, b, conditions, negated=True)
+
+    def _semi_join(self, a: Relation, b: Relation, conditions: Sequence[str], negated: bool) -> Relation:
+        test = f"EXISTS (SELECT 1 FROM {b.name} r WHERE {' AND '.join(conditions) or 'TRUE'})"
+        sql = f"SELECT {self.listed(a, 'l.')} FROM {a.name} l WHERE {'NOT ' * negated}{test}"
+        return replace(a, name=self.steps.add("minus" if negated else "exists", sql))
+
+    def _filter(self, pattern: Node, condition: Expression, needed: Needed) -> Relation:
+        parts = _conjuncts(condition)
+        tests = [part for part in parts if isinstance(part, Exists)]
+        plain = [part for part in parts if not isinstance(part, Exists)]
+        scope = frozenset(in_scope(pattern))
+        read = frozenset().union(*(variables_of(part) for part in parts)) & scope
+        relation = self.node(pattern, needed | read)
+        if plain:
+            expressions = self.expressions(self.steps.value(relation, ""))
+            where = " AND ".join(expressions.condition(part) for part in plain)
+            decoded = self.decode(relation, where)
+            sql = f"SELECT {self.listed(relation)} FROM {decoded.name} WHERE {where}"
+            relation = replace(relation, name=self.steps.add("filter", sql))
+        for test in tests:
+            _check_substitution(test.pattern, scope)
+            shared = scope & frozenset(in_scope(test.pattern))
+            a, b = self._aligned(relation, self.node(test.pattern, shared))
+            conditions = [self._compatible(a, b, name) for name in a.columns if name in b.columns]
+            relation = self._semi_join(a, b, conditions, test.negated)
+        return relation
+
+    def _extend(self, pattern: Node, variable: str, expression: Expression, needed: Needed) -> Relation:
+        if variable not in needed:
+            return self.node(pattern, needed)
+        relation = self.node(pattern, (needed - {variable}) | variables_of(expression))
+        name = self.steps.column(variable)
+        if isinstance(expression, Variable):
+            found = relation.columns.get(expression.name)
+            if found is None:
+                return relation
+            sql, column = f"{self.steps.column(expression.name)} AS {name}", found
+            source = relation
+        elif isinstance(expression, Constant):
+            sql, column = f"CAST({self.ids[expression.token]} AS BIGINT) AS {name}", Column()
+            source = relation
+        else:
+            sql = f"{token(self.expressions(self.steps.value(relation, '')).value(expression))} AS {name}"
+            column = Column(token=True, nullable=True)
+            source = self.decode(relation, sql)
+        step = self.steps.add("bind", f"SELECT {self.listed(relation, more=[sql])} FROM {source.name}")
+        return replace(relation, name=step, columns={**relation.columns, variable: column})
+
+    def _values(self, variables: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Relation:
+        columns = {
+            name: Column(nullable=any(row[place] is None for row in rows)) for place, name in enumerate(variables)
+        }
+        if not variables or not rows:
+            nulls = [f"CAST(NULL AS BIGINT) AS {self.steps.column(name)}" for name in variables]
+            keep = " WHERE FALSE" if not rows else ""
+            return Relation(self.steps.add("values", f"SELECT {', '.join(nulls) or '1 AS unit'}{keep}"), columns)
+        names = [self.steps.column(name) for name in variables]
+        listed = ", ".join(f"({', '.join('NULL' if t is None else str(self.ids[t]) for t in row)})" for row in rows)
+        cast = ", ".join(f"CAST({name} AS BIGINT) AS {name}" for name in names)
+        sql = f"SELECT {cast} FROM (VALUES {listed}) x({', '.join(names)})"
+        return Relation(self.steps.add("values", sql), columns)
+
+    # -- solution modifiers -----------------------------------------------------------------------------------------
+
+    def _distinct(self, relation: Relation) -> Relation:
+        listed = ", ".join(self.steps.column(name) for name in relation.columns) or "1 AS unit"
+        if not relation.order:
+            step = self.steps.add("distinct", f"SELECT DISTINCT {listed} FROM {relation.name}")
+            return Relation(step, relation.columns)
+        # The first of equal rows keeps its place.
+        place = f"row_number() OVER ({relation.sorting.strip()}) AS place"
+        ranked = self.steps.add("ranked", f"SELECT {listed}, {place} FROM {relation.name}")
+        keys = ", ".join(self.steps.column(name) for name in relation.columns)
+        grouped = f"SELECT {listed}, min(place) AS place FROM {ranked}" + (f" GROUP BY {keys}" if keys else "")
+        return Relation(self.steps.add("distinct", grouped), relation.columns, order=(("place", False),))
+
+    def _order(self, pattern: Node, keys: Sequence[tuple[Expression, bool]], needed: Needed) -> Relation:
+        read = frozenset().union(*(variables_of(key) for key, _ in keys))
+        relation = replace(self.node(pattern, needed | read), order=())
+        expressions = self.expressions(self.steps.value(relation, ""))
+        order: list[tuple[str, bool]] = []
+        selected: list[str] = []
+        for key, descending in keys:
+            for sql in sort_keys(expressions.value(key)):
+                order.append((f"k{len(order)}", descending))
+                selected.append(f"{sql} AS {order[-1][0]}")
+        source = self.decode(relation, ", ".join(selected))
+        step = self.steps.add("ordered", f"SELECT {self.listed(relation, more=selected)} FROM {source.name}")
+        return replace(relation, name=step, order=tuple(order))
+
+    def _slice(self, relation: Relation, start: int, length: int | None) -> Relation:
+        relation = self.flat(relation)
+        limit = "" if length is None else f" LIMIT {length}"
+        offset = f" OFFSET {start}" if start else ""
+        sql = f"SELECT {self.listed(relation)} FROM {relation.name}{relation.sorting}{limit}{offset}"
+        return replace(relation, name=self.steps.add("slice", sql))
+
+    def flat(self, relation: Relation) -> Relation:
+        """The relation with each row as many times as it counts."""
+        if not relation.weighted:
+            return relation
+        plain = replace(relation, weighted=False)
+        repeat = f"{self.steps.dialect.repeat('n')} AS copy"
+        inner = f"SELECT {self.listed(plain, more=[repeat])} FROM {relation.name}"
+        sql = f"SELECT {self.listed(plain)} FROM ({inner}) x"
+        return replace(plain, name=self.steps.add("flat", sql))
+
+    # -- parts ------------------------------------------------------------------------------------------------------
+
+    def expressions(self, variable: Callable[[str], Value]) -> Expressions:
+        """A compiler of expressions over these variables."""
+        return Expressions(self.steps.dialect, self.ids, variable)
+
+    def listed(self, relation: Relation, prefix: str = "", more: Sequence[str] = ()) -> str:
+        """The select list that carries a relation on: its variables, count and sort keys, and more."""
+        own = [f"{prefix}{self.steps.column(name)}" for name in relation.columns]
+        own += [f"{prefix}n"] * relation.weighted + [f"{prefix}{key}" for key, _ in relation.order]
+        return ", ".join([*own, *more]) or "1 AS unit"
+
+    def decode(self, relation: Relation, sql: str) -> Relation:
+        """The relation with the term columns of those of its variables whose term columns `sql` mentions."""
+        mentioned = set(re.findall(r"\b(v[0-9]+)_[a-z]+\b", sql))
+        joins, selected = [], []
+        for name, column in relation.columns.items():
+            own = self.steps.column(name)
+            if own not in mentioned:
+                continue
+            alias = f"t_{own}"
+            if column.token:
+                joins.append(f"LEFT JOIN ({self._parsed(relation, own)}) {alias} ON {alias}.token = x.{own}")
+                selected.append(f"{alias}.id AS {own}_id")
+            else:
+                joins.append(f"LEFT JOIN {self._terms()} {alias} ON {alias}.id = x.{own}")
+            selected += [f"{alias}.{part} AS {own}_{part}" for part in TERM_COLUMNS]
+        if not joins:
+            return relation
+        listed = self.listed(relation, "x.", selected)
+        return replace(
+            relation, name=self.steps.add("decoded", f"SELECT {listed} FROM {relation.name} x {' '.join(joins)}")
+        )
+
+    def _parsed(self, relation: Relation, column: str) -> str:
+        """The tokens of a column cut into term columns; ids stand for kinds only."""
+        kind = f"CASE substr({column}, 1, 1) WHEN '<' THEN {FIRST_IRI} WHEN '_' THEN {FIRST_BLANK} ELSE {FIRST_LITERAL} END"
+        tokens = f"(SELECT DISTINCT {column} AS token, {kind} AS id FROM {relation.name} WHERE {column} IS NOT NULL) y"
+        return f"SELECT {token_sql('t')} AS token, t.* FROM ({term_sql(self.steps.dialect, tokens)}) t"
+
+    def _terms(self) -> str:
+        """The dictionary, with the constants of this query that it lacks."""
+        own = self.steps.constants.own
+        if not own:
+            return "term"
+        rows = ", ".join(f"({number}, {self.steps.dialect.string(text)})" for text, number in own.items())
+        extra = term_sql(self.steps.dialect, f"(VALUES {rows}) y(id, token)")
+        columns = ", ".join(f"z.{part}" for part in ("id", *TERM_COLUMNS))
+        return f"(SELECT {columns} FROM term z UNION ALL SELECT {columns} FROM ({extra}) z)"
+
+    def _tokens(self, relation: Relation, variables: Sequence[str]) -> tuple[str, list[str]]:
+        """(source, expressions) that give the tokens of variables."""
+        joins, tokens = [], []
+        for name in variables:
+            own = self.steps.column(name)
+            if name not in relation.columns:
+                tokens.append("CAST(NULL AS STRING)")
+            elif relation.columns[name].token:
+                tokens.append(f"x.{own}")
+            else:
+                joins.append(f"LEFT JOIN {self._terms()} t_{own} ON t_{own}.id = x.{own}")
+                tokens.append(f"CASE WHEN x.{own} IS NOT NULL THEN {token_sql(f't_{own}')} END")
+        return f"{relation.name} x {' '.join(dict.fromkeys(joins))}", tokens
+
+    def tokenised(self, relation: Relation, names: Collection[str]) -> Relation:
+        """The relation with these variables as tokens."""
+        names = [name for name in names if not relation.columns[name].token]
+        if not names:
+            return relation
+        source, tokens = self._tokens(relation, names)
+        changed = {name: f"{sql} AS {self.steps.column(name)}" for name, sql in zip(names, tokens, strict=True)}
+        parts = [changed.get(name, f"x.{self.steps.column(name)}") for name in relation.columns]
+        parts += ["x.n"] * relation.weighted + [f"x.{key}" for key, _ in relation.order]
+        step = self.steps.add("tokens", f"SELECT {', '.join(parts)} FROM {source}")
+        columns = {n: Column(True, c.nullable) if n in changed else c for n, c in relation.columns.items()}
+        return replace(relation, name=step, columns=columns)
+
+    def _aligned(self, a: Relation, b: Relation) -> tuple[Relation, Relation]:
+        """Both, with shared variables of one sort: ids on both sides, or tokens on both."""
+        mixed = [n for n in a.columns if n in b.columns and a.columns[n].token != b.columns[n].token]
+        return self.tokenised(a, mixed), self.tokenised(b, mixed)
+
+    def _compatible(self, a: Relation, b: Relation, name: str) -> str:
+        column = self.steps.column(name)
+        unbound = [f"{alias}.{column} IS NULL" for alias, side in (("l", a), ("r", b)) if side.nullable(name)]
+        equal = f"l.{column} = r.{column}"
+        return f"({' OR '.join([equal, *unbound])})" if unbound else equal
+
+    def _merged(self, a: Relation, b: Relation, name: str, inner: bool) -> tuple[Column, str]:
+        """A variable of a join's result: (column, SQL over l and r). inner: every row has both sides."""
+        column = self.steps.column(name)
+        if name not in b.columns:
+            return a.columns[name], f"l.{column}"
+        if name not in a.columns:
+            return Column(b.columns[name].token, b.columns[name].nullable or not inner), f"r.{column}"
+        token_ = a.columns[name].token
+        if not a.nullable(name):
+            return Column(token_), f"l.{column}"
+        nullable = b.nullable(name) or not inner
+        return Column(token_, nullable), f"coalesce(l.{column}, r.{column})"
+
+
+def _product(a: Relation, b: Relation, right: str) -> list[str]:
+    factors = ["l.n"] * a.weighted + [right] * b.weighted
+    return [f"{' * '.join(factors)} AS n"] if factors else []
+
+
+def _conjuncts(condition: Expression) -> list[Expression]:
+    if isinstance(condition, Call) and condition.name == "&&":
+        return [part for argument in condition.arguments for part in _conjuncts(argument)]
+    if isinstance(condition, Call) and condition.name == "!" and isinstance(condition.arguments[0], Exists):
+        inner = condition.arguments[0]
+        return [Exists(inner.pattern, not inner.negated)]
+    return [condition]
+
+
+def _check_substitution(pattern: Node, outer: frozenset[str]) -> None:
+    """EXISTS substitutes the outer solution into its pattern; we join with it. Refuse where that could differ."""
+    for part in walk(pattern):
+        reads: frozenset[str] = frozenset()
+        inside: Collection[str] = ()
+        match part:
+            case Filter(inner, condition):
+                reads, inside = variables_of(condition), in_scope(inner)
+            case Extend(inner, variable, expression):
+                reads, inside = variables_of(expression) | {variable}, set(in_scope(inner)) - {variable}
+            case LeftJoin(left, right, condition):
+                reads, inside = variables_of(condition) | set(in_scope(right)), in_scope(left)
+            case Minus() | Group() | Slice():
+                raise UnsupportedError("MINUS, aggregates or LIMIT inside EXISTS are not supported")
+        if clash := sorted((reads - set(inside)) & outer):
+            raise UnsupportedError(
+                f"EXISTS whose inner FILTER, BIND or OPTIONAL reads ?{clash[0]} from outside is not supported"
+            )
