@@ -20,17 +20,17 @@ CASES = numbered(
 
 LITERALS = numbered(
     (
-        violates("eq-literal", ":a owl:sameAs 'a'", ":a owl:sameAs :b . :a :p 'a'"),
-        violates("eq-literal", ":a owl:sameAs :b . :b owl:sameAs 'b'", ":a owl:sameAs :b . :b :p 'b'"),
+        violates("eq-literal", ":a owl:sameAs 'asserted'", ":a owl:sameAs :b . :a :p 'fine 1'"),
+        violates("eq-literal", ":a owl:sameAs :b . :b owl:sameAs 'of an equal'", ":a owl:sameAs :b . :b :p 'fine 2'"),
         violates(
             "prp-fp",
-            ":p a owl:FunctionalProperty . :x :p 'a' , 'b'",
-            ":p a owl:FunctionalProperty . :x :p 'a' . :y :p 'b'",
+            ":p a owl:FunctionalProperty . :x :p 'one' , 'other'",
+            ":p a owl:FunctionalProperty . :x :p 'fine 3' . :y :p 'fine 4'",
         ),
         violates(
             "prp-fp",
-            ":p a owl:FunctionalProperty . :x :p 'a' , :b",
-            ":p a owl:FunctionalProperty . :x :p 'a' . :y :p 'a'",
+            ":p a owl:FunctionalProperty . :x :p 'mixed' , :b",
+            ":p a owl:FunctionalProperty . :x :p 'fine 5' . :y :p 'fine 5'",
         ),
     )
 )
