@@ -11,7 +11,9 @@ import itertools
 import logging
 import os
 import re
+import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,6 +91,8 @@ class SparkEngine:
         self._graphframes_from, self._collect_up_to = graphframes_from, collect_up_to
         self._files = FileSystem(self.spark)
         self._scratch = self._scratch_folder(scratch)
+        if self._files.local(self._scratch):  # also where nobody closes the engine
+            weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
         self._folders = (f"{self._scratch}/{number}" for number in itertools.count())
         self._tables: dict[str, _Table] = {}
         self._views: set[str] = set()

@@ -7,11 +7,13 @@ of a minute (see `_java_options`).
 
 from __future__ import annotations
 
+import atexit
 import glob
 import importlib.util
 import logging
 import os
 import re
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -49,24 +51,41 @@ def start_session(master: str | None = None, memory_limit: str | None = None) ->
     """
     if importlib.util.find_spec("pyspark") is None:
         raise UsageError("the Spark engine needs PySpark: pip install 'triplake[spark]' (and Java 17 or newer)")
-    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
     if running is not None:
         return running
     master = master or os.environ.get("SPARK_MASTER") or "local[*]"
-    builder = SparkSession.builder.appName("triplake").master(master)
-    for key, value in _settings(master, memory_limit).items():
-        builder = builder.config(key, value)
-    os.environ["JAVA_HOME"] = java_home()
-    log.info("starting Spark on %s with the Java of %s", master, os.environ["JAVA_HOME"])
-    try:
-        session = builder.getOrCreate()
-    except (PySparkException, RuntimeError, OSError) as error:
-        raise EngineError(f"Spark did not start on {master}: {error}") from error
+    folder = Path(tempfile.mkdtemp(prefix="triplake-spark-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _start_context(master, _settings(master, memory_limit, folder), folder / "spark.log")
+    session: SparkSession = SparkSession.builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _start_context(master: str, settings: dict[str, str], chatter: Path) -> None:
+    """Start Java, where this process has none yet, and Spark in it; what Java says on stderr goes to file `chatter`."""
+    from py4j.protocol import Py4JError
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+
+    conf = SparkConf().setAppName("triplake").setMaster(master).setAll(list(settings.items()))
+    gateway = None
+    try:
+        if SparkContext._gateway is None:
+            if "PYSPARK_GATEWAY_PORT" not in os.environ:  # which spark-submit sets: then Java runs already
+                os.environ["JAVA_HOME"] = java_home()
+                log.info("starting Spark on %s with the Java of %s", master, os.environ["JAVA_HOME"])
+            with chatter.open("wb") as stderr:
+                gateway = launch_gateway(conf, {"stderr": stderr})
+        if SparkContext._active_spark_context is None:
+            SparkContext(conf=conf, gateway=gateway)
+    except (PySparkException, Py4JError, RuntimeError, OSError) as error:
+        said = chatter.read_text(errors="replace").strip()[-2000:] if chatter.exists() else ""
+        raise EngineError(f"Spark did not start on {master}: {str(error)[:500]}\n{said}".strip()) from error
 
 
 def is_local(master: str) -> bool:
@@ -74,12 +93,12 @@ def is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
-def _settings(master: str, memory_limit: str | None) -> dict[str, str]:
+def _settings(master: str, memory_limit: str | None, folder: Path) -> dict[str, str]:
     settings = SESSION_SETTINGS | {
         "spark.ui.enabled": str(os.environ.get("TRIPLAKE_SPARK_UI") == "1").lower(),
         "spark.ui.showConsoleProgress": "false",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir(), "triplake-warehouse")),  # named, never made
         "spark.log.level": "ERROR",
         "spark.driver.maxResultSize": "0",
     }
@@ -90,6 +109,7 @@ def _settings(master: str, memory_limit: str | None) -> dict[str, str]:
         return settings
     cores = _cores(master)
     return settings | {
+        "spark.local.dir": str(folder),
         "spark.driver.memory": f"{_heap(memory_limit)}m",
         "spark.driver.extraJavaOptions": _java_options(),
         "spark.driver.bindAddress": "127.0.0.1",
