@@ -1,7 +1,8 @@
 """SPARQL 1.1 queries and updates over a store's tables.
 
-`query(graph, text)` answers SELECT, ASK, CONSTRUCT and DESCRIBE from the working tables `fact`, `asserted`, `same_as` and
-`term` (columns in `triplestore.tables`) of an engine; `sparql.update.parse_update` reads INSERT DATA and DELETE DATA.
+`query(graph, text)` answers SELECT, ASK, CONSTRUCT and DESCRIBE from the working tables `fact`, `asserted`, `same_as`
+and `term` (columns in `triplestore.tables`) of an engine; `sparql.update.parse_update` reads INSERT DATA and DELETE
+DATA.
 """
 
 from sparql.query import Graph, query

@@ -1,7 +1,7 @@
 """GROUP BY and the aggregates (SPARQL 1.1, sections 11 and 18.5.1).
 
-An error in the argument is an error of SUM, AVG, MIN and MAX, and is not counted by COUNT. SUM and AVG of no rows are 0,
-MIN, MAX and SAMPLE of none an error. MIN and MAX order as ORDER BY does; SAMPLE takes the first in that order.
+An error in the argument is an error of SUM, AVG, MIN and MAX, and is not counted by COUNT. SUM and AVG of no rows are
+0, MIN, MAX and SAMPLE of none an error. MIN and MAX order as ORDER BY does; SAMPLE takes the first in that order.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ times; anything else is an error.
 
 from __future__ import annotations
 
-from typing import Final
-
 from sparql.values import STRING, Value, string_literal, well_formed_boolean
 from triplestore.terms import XSD
 
@@ -106,8 +104,8 @@ def less(left: Value, operator: str, right: Value) -> str:
 def sort_keys(value: Value) -> tuple[str, ...]:
     """SQL expressions that, sorted in turn with NULLs first, give SPARQL's order.
 
-    Unbound, blank nodes, IRIs, then literals: numbers, times, booleans, strings, language-tagged ones, all others; equal
-    numbers of different types are ties. Literals that `<` cannot compare are put in order by this rule of ours.
+    Unbound, blank nodes, IRIs, then literals: numbers, times, booleans, strings, language-tagged ones, all others;
+    equal numbers of different types are ties. Literals that `<` cannot compare are put in order by this rule of ours.
     """
     if value.static == "number":
         return (f"CASE WHEN ({value.kind}) IS NOT NULL THEN 3 ELSE 0 END", value.double, value.decimal)

@@ -9,12 +9,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+IRI = r"""<[^\x00-\x20<>"{}|^`\\]*(?:\\[uU][0-9A-Fa-f]+[^\x00-\x20<>"{}|^`\\]*)*>"""
+STRING = (
+    r'''"""(?:"{0,2}(?:[^"\\]|\\.))*"""|"(?:[^"\\\n\r]|\\.)*"'''
+    r"""|'''(?:'{0,2}(?:[^'\\]|\\.))*'''|'(?:[^'\\\n\r]|\\.)*'"""
+)
 _TOKEN = re.compile(
-    r"""
+    rf"""
     (?P<space>\s+ | \#[^\n\r]*)
-  | (?P<iri><[^\x00-\x20<>"{}|^`\\]*(?:\\[uU][0-9A-Fa-f]+[^\x00-\x20<>"{}|^`\\]*)*>)
-  | (?P<string>\"\"\"(?:\"{0,2}(?:[^"\\]|\\.))*\"\"\" | '''(?:'{0,2}(?:[^'\\]|\\.))*'''
-              | "(?:[^"\\\n\r]|\\.)*" | '(?:[^'\\\n\r]|\\.)*')
+  | (?P<iri>{IRI.replace("#", "[#]")})
+  | (?P<string>{STRING})
   | (?P<tag>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)
   | (?P<variable>[?$]\w+)
   | (?P<name>(?:_:|[^\W\d_](?:[\w.-]*[\w-])?:|:)(?:(?:[\w:%\u00b7-]|\\.|\.(?=[\w:%.\\-]))*))
@@ -36,9 +40,9 @@ class Word:
     end: int
 
 
-def words(text: str) -> Iterator[Word]:
-    """The words of a SPARQL text, without white space and comments."""
-    for found in _TOKEN.finditer(text):
+def words(text: str, start: int = 0) -> Iterator[Word]:
+    """The words of a SPARQL text from an offset on, without white space and comments."""
+    for found in _TOKEN.finditer(text, start):
         kind = found.lastgroup or "mark"
         if kind != "space":
             yield Word(kind, found.group(), found.start(), found.end())

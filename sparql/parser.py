@@ -7,6 +7,7 @@ RDFLib's parser lets some illegal queries through and its algebra has no types, 
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from collections.abc import Iterator
@@ -71,12 +72,14 @@ _KINDS: Final = {
 }
 _AGGREGATES: Final = {"Count", "Sum", "Min", "Max", "Avg", "Sample"}
 _PARSING = threading.Lock()
+_LOG = logging.getLogger("rdflib.term")
 
 
 def parse_query(text: str) -> Query:
     """The algebra of a SPARQL query.
 
-    Raises UsageError with line and column for a syntax error, UnsupportedError naming a construct that is not supported.
+    Raises UsageError with line and column for a syntax error, UnsupportedError naming a construct that is not
+    supported.
     """
     for keyword in sorted(keywords(text) & _REFUSED.keys()):
         raise UnsupportedError(f"{_REFUSED[keyword]} is not supported: take it out of the query")
@@ -144,11 +147,13 @@ def _exact_literals() -> Iterator[None]:
     with _PARSING:
         rdflib_parser.rdflib, rdflib_parser.neg = _Exact("rdflib"), _negative
         rdflib_algebra.Literal = _ExactLiteral
+        quiet, _LOG.disabled = _LOG.disabled, True  # an ill-typed literal is legal: no traceback for it
         try:
             yield
         finally:
             rdflib_parser.rdflib, rdflib_parser.neg = rdflib, _RDFLIB_NEG
             rdflib_algebra.Literal = Literal
+            _LOG.disabled = quiet
 
 
 _RDFLIB_NEG = rdflib_parser.neg
@@ -295,12 +300,7 @@ class _Translation:
 
     def values(self, rows: Any) -> Values:
         names = tuple(dict.fromkeys(str(v) for row in rows for v in row))
-        tokens = [
-            {str(v): None if t == "UNDEF" and not isinstance(t, Identifier) else t for v, t in r.items()} for r in rows
-        ]
-        return Values(
-            names, tuple(tuple(from_rdflib(r[n]) if r[n] is not None else None for n in names) for r in tokens)
-        )
+        return Values(names, tuple(tuple(_inline(row.get(RdflibVariable(name))) for name in names) for row in rows))
 
     def group(self, tree: Any) -> Node:
         """Grouping and aggregates. RDFLib takes a SAMPLE of each grouped variable it meets: that is the key itself."""
@@ -379,6 +379,11 @@ class _Translation:
             elif part is not None:
                 arguments.append(part)
         return Call({"URI": "IRI", "ISURI": "ISIRI"}.get(name, name), tuple(self.expression(a) for a in arguments))
+
+
+def _inline(term: Any) -> str | None:
+    """A term of inline data; RDFLib has the string UNDEF for none."""
+    return from_rdflib(term) if isinstance(term, Identifier) else None
 
 
 def _is_true(expression: Any) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from sparql.algebra import Constant
 from sparql.constants import Constants
 from sparql.values import ERROR, Value, stored
 from triplestore.engine.dialect import Dialect

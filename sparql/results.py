@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -68,8 +69,7 @@ class Result:
 
     def to_polars(self) -> Any:
         """`to_arrow` as a polars DataFrame. Needs polars."""
-        import polars
-
+        polars = importlib.import_module("polars")
         return polars.from_arrow(self.to_arrow())
 
     def to_spark(self, spark: Any) -> Any:

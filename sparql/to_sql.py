@@ -345,7 +345,8 @@ class Compiler:
 
     def _parsed(self, relation: Relation, column: str) -> str:
         """The tokens of a column cut into term columns; ids stand for kinds only."""
-        kind = f"CASE substr({column}, 1, 1) WHEN '<' THEN {FIRST_IRI} WHEN '_' THEN {FIRST_BLANK} ELSE {FIRST_LITERAL} END"
+        others = f"WHEN '_' THEN {FIRST_BLANK} ELSE {FIRST_LITERAL}"
+        kind = f"CASE substr({column}, 1, 1) WHEN '<' THEN {FIRST_IRI} {others} END"
         tokens = f"(SELECT DISTINCT {column} AS token, {kind} AS id FROM {relation.name} WHERE {column} IS NOT NULL) y"
         return f"SELECT {token_sql('t')} AS token, t.* FROM ({term_sql(self.steps.dialect, tokens)}) t"
 

@@ -1,4 +1,4 @@
-"""Small graphs for the SPARQL tests: the store's tables made by hand, and the expanded graph that answers are held to."""
+"""Small graphs for the SPARQL tests: the tables made by hand, and the expanded graph that answers must be over."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def canonical(token: str | None) -> object:
     lexical, datatype, _ = split_literal(token)
     if datatype in (XSD + "decimal", XSD + "double", XSD + "float"):
         try:
-            return datatype, round(float(lexical), 9)
+            return datatype, str(round(float(lexical), 9))
         except ValueError:
             return token
     return token
