@@ -9,7 +9,7 @@ from xml.parsers import expat
 from pyoxigraph import RdfFormat, parse
 
 from loaders.sources import Source, Syntax, opened
-from loaders.tokens import Scope, Triple, UnsupportedTermError, place_and_reason
+from loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
 from triplestore.errors import InputError
 
 _FORMATS: Final = {
@@ -32,6 +32,8 @@ def document(source: Source, scope: Scope) -> Iterator[Triple]:
             raise InputError(reason, source.name, line, column) from error
         except UnsupportedTermError as error:
             raise InputError(str(error), source.name) from error
+        except MemoryError as error:
+            raise InputError(TOO_LONG, source.name) from error
 
 
 def _place_in_xml(source: Source) -> tuple[int | None, int | None]:

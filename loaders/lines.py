@@ -13,7 +13,7 @@ from typing import IO, Final
 from pyoxigraph import RdfFormat, parse
 
 from loaders.sources import Source, Syntax, opened
-from loaders.tokens import Scope, Triple, UnsupportedTermError, place_and_reason
+from loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
 
 BATCH: Final = 50_000
 """Lines parsed at a time."""
@@ -62,6 +62,8 @@ def _parse(lines: Sequence[bytes], start: int, end: int, syntax: Syntax, scope: 
         _, column, reason = place_and_reason(error)
     except UnsupportedTermError as error:
         column, reason = None, str(error)
+    except MemoryError:
+        column, reason = None, TOO_LONG
     scope.named_graphs = named
     if end - start == 1:
         parsed.bad.append(BadLine(start, column, reason))

@@ -6,6 +6,7 @@ escapes, no odd blank node labels. Whatever it does not accept goes, as it is, t
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from loaders.sources import Syntax
@@ -13,15 +14,16 @@ from triplestore.engine.dialect import Dialect
 from triplestore.terms import XSD
 
 # RFC 3987 without user names, percent signs and brackets; `ucschar` up to the surrogates and the compatibility area.
-_SAFE: Final = r"A-Za-z0-9._~!$&'()*+,;=:@\x{A0}-\x{D7FF}\x{F900}-\x{FDCF}\x{FDF0}-\x{FFEF}-"
+_SAFE: Final = r"A-Za-z0-9._~!$&'()*+,;=:@\x{A0}-\x{D7FF}\x{F900}-\x{FDCF}\x{FDF0}-\x{FFEF}"
+_PATH: Final = rf"[{_SAFE}/-]*"
+_QUERY: Final = rf"[{_SAFE}/?-]*"
 _SCHEME: Final = r"[A-Za-z][A-Za-z0-9+.-]*:"
 _HOST: Final = r"//[A-Za-z0-9._~-]+(?::[0-9]+)?"
-_REST: Final = rf"[/?#][{_SAFE}/?]*|[/?][{_SAFE}/?]*#[{_SAFE}/?]*"
-_OPAQUE: Final = rf"/?[{_SAFE}][{_SAFE}/?]*(?:#[{_SAFE}/?]*)?"
-_IRI: Final = rf"<{_SCHEME}(?:{_HOST}(?:{_REST})?|{_OPAQUE})>"
+_IRI: Final = rf"<{_SCHEME}(?:{_HOST}(?:[/?]{_QUERY})?(?:#{_QUERY})?|/?[{_SAFE}-]{_QUERY}(?:#{_QUERY})?)>"
 # A datatype that ends in g may be rdf:langString, which is an error: those other than xsd:string go the slow way.
-_NOT_G: Final = _SAFE.replace("A-Za-z", "A-Za-fh-z")
-_DATATYPE: Final = rf"<(?:{XSD}string|{_SCHEME}{_HOST}/(?:[{_SAFE}/]*#)?[{_SAFE}/]*[{_NOT_G}])>"
+_NOT_G: Final = f"[{_SAFE.replace('A-Za-z', 'A-Za-fh-z')}-]"
+_STRING: Final = re.escape(XSD + "string")
+_DATATYPE: Final = rf"<(?:{_STRING}|{_SCHEME}{_HOST}/{_PATH}(?:#{_PATH})?{_NOT_G})>"
 _BLANK: Final = r"_:[A-Za-z0-9_][A-Za-z0-9_-]*"
 _LANGUAGE: Final = r"@[A-Za-z]{2,3}(?:-[A-Za-z]{4})?(?:-[A-Za-z]{2})?"
 _LITERAL: Final = rf'"[^"\\\r\n\x{{FFFD}}]*"(?:{_LANGUAGE}|\^\^{_DATATYPE})?'

@@ -6,6 +6,7 @@ import atexit
 import bz2
 import glob
 import gzip
+import io
 import os
 import shutil
 import sys
@@ -16,11 +17,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO, TYPE_CHECKING, Final, cast
 
 import zstandard
 
 from triplestore.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 
 class Syntax(Enum):
@@ -96,6 +100,44 @@ def compression(path: str) -> str | None:
     return suffix if suffix in COMPRESSIONS else None
 
 
+class _Zstd(io.RawIOBase):
+    """The unpacked bytes of a zstd file, all its frames; EOFError if the last is cut short (zstandard keeps silent)."""
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "rb")  # noqa: SIM115 - closed by `close`
+        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        into = memoryview(buffer).cast("B")
+        while not self._ready:
+            packed = self._file.read(1 << 16)
+            if not packed:
+                if self._frame is not None:
+                    raise EOFError("the end is missing")
+                return 0
+            self._unpack(packed)
+        size = min(len(into), len(self._ready))
+        into[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def _unpack(self, packed: bytes) -> None:
+        pieces = []
+        while packed:
+            frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
+            pieces.append(frame.decompress(packed))
+            packed, self._frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+        self._ready = b"".join(pieces)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
 @contextmanager
 def opened(path: str, name: str) -> Iterator[IO[bytes]]:
     """The unpacked bytes of a file, as a stream. Raises InputError where it cannot be read or unpacked."""
@@ -106,7 +148,7 @@ def opened(path: str, name: str) -> Iterator[IO[bytes]]:
             case ".bz2":
                 file = bz2.open(path)  # noqa: SIM115 - closed below
             case ".zst":
-                file = cast("IO[bytes]", zstandard.open(path, "rb", closefd=True))
+                file = cast("IO[bytes]", io.BufferedReader(_Zstd(path), 1 << 20))
             case _:
                 file = open(path, "rb")  # noqa: SIM115 - closed below
         with file:

@@ -13,6 +13,9 @@ from triplestore.terms import XSD
 Triple = tuple[str, str, str]
 """Three tokens: subject, predicate, object."""
 
+TOO_LONG: Final = "a term or a line is longer than 16 MiB, the most that is read: shorten it"
+"""Why the parser ran out of its buffer."""
+
 _STRING: Final = XSD + "string"
 _GENERATED: Final = re.compile(r"[a-f][0-9a-f]{19,31}")
 _PLACE: Final = re.compile(r"^Parser error (?:at|between) line .*?: ")
