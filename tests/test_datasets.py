@@ -209,6 +209,34 @@ class TestMuseum:
         graph.remove((URIRef(base + "vocabulary#authorityNumber"), RDF.type, OWL.InverseFunctionalProperty))
         assert observe() == ([2, 3, 5, 2], (4, 2), False)
 
+    @pytest.mark.parametrize("engine", ["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
+    def test_store_gives_the_same(self, engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+        """The table of the README, its counts of representatives too, on a store with each engine."""
+        from triplestore.store import Store
+
+        session = request.getfixturevalue("spark") if engine == "spark" else None
+
+        def observe() -> tuple[list[tuple[int, int]], tuple[int, int], int]:
+            queries = [
+                (MUSEUM / f"queries/{name}.rq").read_text() for name in ("goldfinch", "masters", "school", "works")
+            ]
+            rows = [(len(store.query(text)), len(store.query(text, same_as="canonical"))) for text in queries]
+            stats = store.stats()
+            return rows, (stats["classes"], stats["largest_class"]), len(store.check())
+
+        with Store.create(tmp_path / "kg", engine=engine, spark=session) as store:
+            store.load(*(MUSEUM / f"{name}.ttl" for name in self.FILES))
+            steps = [observe()]
+            for path in sorted((MUSEUM / "updates").iterdir()):
+                store.update_files(str(path))
+                steps.append(observe())
+        assert steps == [
+            ([(3, 1), (4, 2), (6, 3), (4, 4)], (9, 3), 1),
+            ([(2, 1), (4, 2), (5, 3), (4, 4)], (9, 2), 0),
+            ([(2, 1), (4, 2), (5, 3), (5, 5)], (9, 3), 0),
+            ([(2, 1), (3, 2), (5, 3), (2, 2)], (4, 2), 0),
+        ]
+
     def test_patches_delete_what_is_there(self) -> None:
         graph = self.graph()
         for path in sorted(MUSEUM.glob("updates/*.rdfp")):

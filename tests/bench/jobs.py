@@ -37,7 +37,7 @@ def store_materialise(job: Job) -> Job:
         store.materialise()
         seconds = _since(start)
         stats = store.stats()
-        counts = {key: stats[key] for key in ("facts", "inferred", "expanded", "classes", "largest_class", "bytes")}
+        counts = {key: stats[key] for key in ("asserted", "facts", "expanded", "classes", "largest_class", "bytes")}
         return {"seconds": seconds, **counts, "rounds": stats["last"]["rounds"], "derived": stats["last"]["derived"]}
 
 

@@ -54,7 +54,7 @@ def _rate(row: Row) -> str:
     if row.phase in ("load", "end to end"):
         return f"{row.triples / seconds:,.0f} triples/s"
     if row.phase == "materialise":
-        return f"{row.detail['inferred'] / seconds:,.0f} inferred/s"
+        return f"{(row.detail['expanded'] - row.detail['asserted']) / seconds:,.0f} inferred/s"
     if row.phase == "query":
         return f"{len(row.detail['queries']) / seconds:,.0f} queries/s"
     return ""
@@ -72,6 +72,7 @@ def _detail(row: Row) -> str:
         "triples": "triples",
         "expanded": "in the closure",
         "facts": "stored",
+        "derived": "derivations",
         "rounds": "rounds",
         "load": "s to read",
     }
