@@ -15,9 +15,14 @@ SAME_AS_MODES: Final = ("expand", "canonical")
 _RDF = f"s < {FIRST_LITERAL} AND p < {FIRST_BLANK}"
 """A triple that RDF has a place for (rules may derive others: literal subjects, blank predicates)."""
 
+_EQUALITY = f"(SELECT {SAME_AS} AS term UNION SELECT term FROM same_as WHERE representative = {SAME_AS})"
+"""owl:sameAs and whatever equals it."""
+
 _ASSERTED_EQUALITIES = (
-    f"SELECT a.s, a.p, a.o FROM asserted a WHERE a.p = {SAME_AS} AND ((a.s = a.o AND NOT EXISTS "
-    f"(SELECT 1 FROM same_as m WHERE m.term = a.s)) OR (a.s <> a.o AND (a.s >= {FIRST_LITERAL} OR a.o >= {FIRST_LITERAL})))"
+    f"SELECT DISTINCT a.s, e.term AS p, a.o FROM asserted a, {_EQUALITY} e "
+    f"WHERE a.p IN (SELECT term FROM {_EQUALITY} x) AND "
+    "((a.s = a.o AND NOT EXISTS (SELECT 1 FROM same_as m WHERE m.term = a.s)) "
+    f"OR (a.s <> a.o AND (a.s >= {FIRST_LITERAL} OR a.o >= {FIRST_LITERAL})))"
 )
 """Asserted equalities that no class stands for: x sameAs x of a term alone, and those with a literal."""
 
@@ -67,8 +72,8 @@ def expanded_count_sql(equality: str) -> str:
     if equality != "rewrite":
         return f"SELECT count(*) AS n FROM ({expanded_sql(equality)}) e"
     size = "SELECT representative, count(*) AS n FROM same_as GROUP BY representative"
-    product = " * ".join(f"coalesce({c}n.n, 1)" for c in "spo")
-    joins = " ".join(f"LEFT JOIN ({size}) {c}n ON {c}n.representative = f.{c}" for c in "spo")
+    product = " * ".join(f"coalesce(n{c}.n, 1)" for c in "spo")
+    joins = " ".join(f"LEFT JOIN ({size}) n{c} ON n{c}.representative = f.{c}" for c in "spo")
     return (
         f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ("
         f"SELECT sum(CAST({product} AS BIGINT)) AS n FROM (SELECT s, p, o FROM fact WHERE {_RDF}) f {joins} "

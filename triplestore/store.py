@@ -23,6 +23,7 @@ from rulesets import datalog
 from sparql import Graph, Result
 from sparql import query as run_query
 from triplestore import closure, dictionary
+from triplestore.compile.schema import Constants
 from triplestore.engine import Engine
 from triplestore.engine.select import make_engine
 from triplestore.errors import InputError, UsageError
@@ -34,6 +35,7 @@ from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles, Versions
 from triplestore.tables import ASSERTED, FACT, SAME_AS, STORED, TERM, VIOLATION, Table
 from triplestore.terms import BUILTIN_IRIS, FIRST_BLANK, FIRST_LITERAL, OWL, from_rdflib, to_rdflib
+from triplestore.updates import plain_change, read_changes
 from triplestore.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -209,7 +211,7 @@ class Store:
             now = self._workspace.count("fact")
             outcome = replace(figures_out, added=max(now - old, 0), deleted=max(old - now, 0))
             files = {t.name: self._write_whole(t) for t in (FACT, SAME_AS, VIOLATION)}
-            self._publish("materialise", started, outcome, files, before.counters, (FACT, SAME_AS, VIOLATION))
+            self._publish("materialise", started, outcome, files, before.counters, (FACT, SAME_AS, VIOLATION), True)
 
     def update(
         self,
@@ -223,16 +225,37 @@ class Store:
 
         Returns the figures that `stats()["last"]` then shows. With `dry_run` nothing is committed.
         """
-        change = PatchChange([_tokens(t) for t in add], [_tokens(t) for t in delete])
-        return self.apply([change], maintain, dry_run)[0]
+        added = {_tokens(t): None for t in add}
+        deleted = {_tokens(t): None for t in delete if _tokens(t) not in added}
+        return self._apply(PatchChange(list(added), list(deleted)), maintain, dry_run)
 
-    def apply(
-        self, changes: Iterable[PatchChange], maintain: str = "auto", dry_run: bool = False
+    def update_files(
+        self,
+        *files: str | Path,
+        add: Sequence[str | Path] = (),
+        delete: Sequence[str | Path] = (),
+        maintain: str = "auto",
+        dry_run: bool = False,
     ) -> list[dict[str, Any]]:
-        """Apply changes of token triples in order, each one transaction; the figures of each."""
-        return [self._apply_one(change, maintain, dry_run) for change in changes]
+        """Apply update files in order, each transaction in them one of ours, then the triples of the RDF files in
+        `add` and `delete` as one more; the figures of each.
 
-    def _apply_one(self, change: PatchChange, algorithm: str, dry_run: bool) -> dict[str, Any]:
+        Files: RDF Patch (.rdfp, .patch) and SPARQL Update (.ru), plain or compressed. All are read before the first is
+        applied: InputError (file, line, column) leaves the store as it was.
+        """
+        self._newest()
+        number = self._manifest.counters.files + 1
+        changes: list[PatchChange] = []
+        for count, file in enumerate(files):
+            changes += read_changes(str(file), number + count)
+        if add or delete:
+            changes.append(plain_change([str(f) for f in add], [str(f) for f in delete], number + len(files)))
+        used = len(files) + len(add)
+        return [
+            self._apply(change, maintain, dry_run, used if i == 0 else 0) for i, change in enumerate(changes)
+        ]
+
+    def _apply(self, change: PatchChange, algorithm: str, dry_run: bool, files: int = 0) -> dict[str, Any]:
         with self._writing():
             started = time.perf_counter()
             if not self._manifest.materialised and not dry_run:
@@ -240,6 +263,7 @@ class Store:
             self._engine.load("raw", _token_table(change.add))
             self._workspace.tables(ASSERTED)
             _, counters = self._encode("raw", self._manifest.counters)
+            counters = replace(counters, files=counters.files + files)
             known = dictionary.lookup(self._engine, {token for triple in change.delete for token in triple})
             wanted = [t for t in change.delete if all(token in known for token in t)]
             columns = zip(*([known[x] for x in t] for t in wanted), strict=True) if wanted else ((), (), ())
@@ -433,15 +457,19 @@ class Store:
     def _writing(self) -> Iterator[None]:
         if self._pinned:
             raise UsageError(f"version {self.version} was opened to read (--at); open the newest version to change it")
-        newest = self._versions.read()
-        if newest.version != self._manifest.version:
-            self._workspace.forget(newest)
+        self._newest()
         manifest = self._manifest
         try:
             yield
         except BaseException:
             self._workspace.forget(manifest)
             raise
+
+    def _newest(self) -> None:
+        """Move on to the version that another writer may have published since."""
+        newest = self._versions.read()
+        if newest.version != self._manifest.version:
+            self._workspace.forget(newest)
 
     def _readable(self) -> None:
         if not self._manifest.materialised:
@@ -472,12 +500,8 @@ class Store:
             for t in _terms(atom)
             if isinstance(t, str)
         } - {f"<{iri}>" for iri in BUILTIN_IRIS}
-        constants = dictionary.lookup(self._engine, tokens)
-        aliases: dict[int, int] = {}
-        for token, equal in dictionary.numbers_equal_to(self._engine, tokens).items():
-            constants.setdefault(token, equal[0])
-            aliases.update((number, constants[token]) for number in equal)
-        return Reasoning(rules, self.equality, constants, aliases)
+        equal = dictionary.numbers_equal_to(self._engine, tokens)
+        return Reasoning(rules, self.equality, Constants(dictionary.lookup(self._engine, tokens), equal))
 
     def _report(self, figures: RoundFigures) -> None:
         self.verbose(
@@ -495,7 +519,6 @@ class Store:
             reasoning.rules,
             reasoning.equality,
             reasoning.constants,
-            reasoning.aliases,
             report=self._report,
         )
         return run.materialise()
@@ -520,8 +543,6 @@ class Store:
         if minus:
             engine.remove("asserted", "SELECT s, p, o FROM minus")
         files: dict[str, TableFiles] = {}
-        fresh_terms = segments.write_whole(engine, self._versions, TERM, "new_term")
-        files[TERM.name] = TableFiles((*before.files_of(TERM.name).files, *fresh_terms.files))
         outcome: Outcome | None = None
         changed: tuple[Table, ...] = (ASSERTED,)
         if algorithm is not None:
@@ -535,6 +556,8 @@ class Store:
         if dry_run:
             self._workspace.forget()
             return _figures(operation, "none", time.perf_counter() - started, outcome)
+        fresh_terms = segments.write_whole(engine, self._versions, TERM, "new_term")
+        files[TERM.name] = TableFiles((*before.files_of(TERM.name).files, *fresh_terms.files))
         files[ASSERTED.name] = segments.write_change(
             engine, self._versions, ASSERTED, before.files_of(ASSERTED.name), "plus", "minus", "asserted"
         )
@@ -588,16 +611,6 @@ class Store:
                 counters=counters,
                 tables={**before.tables, **files},
                 materialised=before.materialised if materialised is None else materialised,
-                stats=stats,
-                last=last,
-            )
-            if operation != "materialise"
-            else replace(
-                before,
-                version=before.version + 1,
-                engine=self._engine.name,
-                tables={**before.tables, **files},
-                materialised=True,
                 stats=stats,
                 last=last,
             )

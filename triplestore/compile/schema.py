@@ -19,6 +19,22 @@ Binding = dict[str, int]
 
 LENGTH: Final = "#n"
 
+
+class Constants(dict[str, int]):
+    """Token -> id of a rule's constants. `equal`: for a number, the ids of all literals of its value, which a body
+    atom matches alike."""
+
+    def __init__(self, ids: Mapping[str, int], equal: Mapping[str, Sequence[int]] | None = None) -> None:
+        super().__init__(ids)
+        self.equal = dict(equal or {})
+
+    def all(self, token: str) -> Sequence[int]:
+        """Every id that a constant in a body atom matches; none for a term that the store lacks."""
+        if token in self.equal:
+            return self.equal[token]
+        return (self[token],) if token in self else ()
+
+
 _DATA_PREDICATES = {TYPE, SAME_AS} | {
     builtin(iri)
     for iri in (
@@ -106,7 +122,7 @@ class SchemaFacts:
 
 
 def matches(
-    elements: Sequence[BodyElement], facts: SchemaFacts, constants: Mapping[str, int], binding: Binding
+    elements: Sequence[BodyElement], facts: SchemaFacts, constants: Constants, binding: Binding
 ) -> Iterator[Binding]:
     """All bindings that extend `binding` and satisfy the elements over the facts. `constants`: token -> id."""
     if not elements:
@@ -126,20 +142,20 @@ def matches(
 
 
 def focused(
-    atom: Atom, fact: Fact, constants: Mapping[str, int]
+    atom: Atom, fact: Fact, constants: Constants
 ) -> Binding | None:
     """The binding that makes an atom (without spans) the given fact, or None."""
     binding: Binding = {}
     for term, value in zip(atom.terms, fact, strict=True):
         if isinstance(term, str):
-            if constants.get(term) != value:
+            if value not in constants.all(term):
                 return None
         elif isinstance(term, Var) and binding.setdefault(term.name, value) != value:
             return None
     return binding
 
 
-def holds(condition: Filter, constants: Mapping[str, int], binding: Binding) -> bool:
+def holds(condition: Filter, constants: Constants, binding: Binding) -> bool:
     """Whether a filter whose terms are all bound holds."""
     left, right = _value(condition.left, constants, binding), _value(condition.right, constants, binding)
     if condition.operator in ("<", ">"):
@@ -149,16 +165,20 @@ def holds(condition: Filter, constants: Mapping[str, int], binding: Binding) -> 
 
 
 def _extend(
-    element: Atom | ListOf | MemberOf, facts: SchemaFacts, constants: Mapping[str, int], binding: Binding
+    element: Atom | ListOf | MemberOf, facts: SchemaFacts, constants: Constants, binding: Binding
 ) -> Iterator[Binding]:
     if isinstance(element, Atom):
-        unknown = any(isinstance(t, str) and t not in constants for t in element.terms)
         p = _value(element.p, constants, binding)
-        if unknown or p is None:
+        if p is None or (isinstance(element.s, str) and element.s not in constants):
             return
-        s, o = _value(element.s, constants, binding), _value(element.o, constants, binding)
-        for found in facts.match(s, p, o):
-            yield from _bind(((element.s, found[0]), (element.o, found[1])), constants, binding)
+        s = _value(element.s, constants, binding)
+        objects: Sequence[int | None] = (
+            constants.all(element.o) if isinstance(element.o, str) else (_value(element.o, constants, binding),)
+        )
+        for o in objects:
+            for found in facts.match(s, p, o):
+                ends = [(t, v) for t, v in zip((element.s, element.o), found, strict=True) if not isinstance(t, str)]
+                yield from _bind(ends, constants, binding)
         return
     start = _value(element.list, constants, binding)
     heads = [start] if start is not None else sorted({s for s, _ in facts.match(None, builtin(RDF + "first"), None)})
@@ -168,6 +188,8 @@ def _extend(
             if isinstance(element.list, Var):
                 base[element.list.name] = head
             if isinstance(element, ListOf):
+                if not items:  # rules over lists speak of one member at least
+                    continue
                 if base.setdefault(LENGTH, len(items)) != len(items):
                     continue
                 names = [Var(f"{element.items.stem}{element.items.first + i}") for i in range(len(items))]
@@ -181,7 +203,7 @@ def _extend(
 
 
 def _bind(
-    pairs: Sequence[tuple[Term, int]], constants: Mapping[str, int], binding: Binding
+    pairs: Sequence[tuple[Term, int]], constants: Constants, binding: Binding
 ) -> Iterator[Binding]:
     extended = dict(binding)
     for term, value in pairs:
@@ -194,7 +216,7 @@ def _bind(
     yield extended
 
 
-def _value(term: Term, constants: Mapping[str, int], binding: Binding) -> int | None:
+def _value(term: Term, constants: Constants, binding: Binding) -> int | None:
     if isinstance(term, Var):
         return binding.get(term.name)
     if isinstance(term, SpanEnd):

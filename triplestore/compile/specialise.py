@@ -12,7 +12,7 @@ unifying its ends. With equality `rewrite` that is all it can match; with `axiom
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -21,6 +21,7 @@ from triplestore.compile.plan import DataVar, Equal, Hole, Place, Row, Shape, Un
 from triplestore.compile.schema import (
     LENGTH,
     Binding,
+    Constants,
     Fact,
     SchemaFacts,
     focused,
@@ -29,7 +30,7 @@ from triplestore.compile.schema import (
     matches,
 )
 from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Rule, Span, SpanEnd, Term, Var
-from triplestore.terms import BUILTIN_IDS, OWL, SAME_AS
+from triplestore.terms import OWL, SAME_AS
 
 _SAME_AS_TOKEN = f"<{OWL}sameAs>"
 
@@ -76,6 +77,7 @@ class _Recipe:
 
     shape: Shape
     sources: tuple[Term, ...]
+    asked: frozenset[int]  # parameters of the body, where a number stands for all of its value
     checks: tuple[tuple[Term, Term], ...]
 
 
@@ -104,13 +106,12 @@ class Specialiser:
         """Tokens of all constants of the rules."""
 
     def close(
-        self, schema: SchemaFacts, delta: Iterable[Fact], constants: Mapping[str, int]
+        self, schema: SchemaFacts, delta: Iterable[Fact], constants: Constants
     ) -> tuple[list[Fact], list[Fact]]:
         """Close `schema` (in place) under the schema rules, after the facts of `delta` came.
 
         Returns the derived facts: schema facts that were new, and other facts (perhaps known ones).
         """
-        constants = {**BUILTIN_IDS, **constants}
         fresh = [fact for fact in delta if schema.add(fact)]
         found: list[Fact] = []
         others: set[Fact] = set()
@@ -128,7 +129,7 @@ class Specialiser:
         return found, sorted(others)
 
     def _derive(
-        self, rule: Rule, schema: SchemaFacts, fresh: Sequence[Fact], constants: Mapping[str, int], first: bool
+        self, rule: Rule, schema: SchemaFacts, fresh: Sequence[Fact], constants: Constants, first: bool
     ) -> Iterable[Fact]:
         """Heads of the rule's matches that use a fresh fact; every match of a rule over lists, or without body."""
         body = rule.body
@@ -149,9 +150,8 @@ class Specialiser:
                 s, p, o = (_filled(term, constants, binding) for term in head.terms)
                 yield s, p, o
 
-    def program(self, schema: SchemaFacts, constants: Mapping[str, int]) -> Program:
-        """The program of the data rules over a closed schema. `constants`: token -> normalised id."""
-        constants = {**BUILTIN_IDS, **constants}
+    def program(self, schema: SchemaFacts, constants: Constants) -> Program:
+        """The program of the data rules over a closed schema. `constants`: ids are normalised."""
         present = set(schema.predicates)
         program = Program()
         for rule in self._data_rules:
@@ -179,14 +179,14 @@ class _DataRule:
         self._unrolled: dict[int, list[Atom]] = {}
 
     def instantiate(
-        self, schema: SchemaFacts, present: set[int], constants: Mapping[str, int], program: Program
+        self, schema: SchemaFacts, present: set[int], constants: Constants, program: Program
     ) -> None:
         """Add this rule's instances over the schema to the program."""
         for atom in (e for e in self.schema if isinstance(e, Atom)):
             if constants[str(atom.p)] not in present:
                 return
         needed = [t for a in self.atoms for t in a.terms if isinstance(t, str)]
-        if any(t not in constants for t in needed):
+        if any(not constants.all(t) for t in needed):
             return  # a constant that no term of the store is: the body cannot match
         for binding in matches(self.schema, schema, constants, {}):
             length = binding.get(LENGTH)
@@ -207,19 +207,28 @@ class _DataRule:
             self._unrolled[length] = [a for atom in self.atoms for a in unroll_atom(atom, length)]
         return self._unrolled[length]
 
-    def _is_same_as(self, predicate: Term, constants: Mapping[str, int], binding: Binding) -> bool:
+    def _is_same_as(self, predicate: Term, constants: Constants, binding: Binding) -> bool:
         if self.equality == "off" or (isinstance(predicate, Var) and predicate.name not in binding):
             return False
         return _filled(predicate, constants, binding) == SAME_AS
 
     def _add(
-        self, recipe: _Recipe, constants: Mapping[str, int], binding: Binding, program: Program
+        self, recipe: _Recipe, constants: Constants, binding: Binding, program: Program
     ) -> None:
         for left, right in recipe.checks:
             if _filled(left, constants, binding) != _filled(right, constants, binding):
                 return
-        row = tuple(_filled(source, constants, binding) for source in recipe.sources)
-        shape, name = recipe.shape, self.rule.name
+        choices = [
+            constants.all(source)
+            if isinstance(source, str) and number in recipe.asked
+            else (_filled(source, constants, binding),)
+            for number, source in enumerate(recipe.sources)
+        ]
+        for row in product(*choices):
+            self._add_row(recipe.shape, row, program)
+
+    def _add_row(self, shape: Shape, row: Row, program: Program) -> None:
+        name = self.rule.name
         if shape.body or shape.conditions:
             target = program.constraints.setdefault((name, shape), {}) if self.head is None else (
                 program.instances.setdefault(shape, {})
@@ -312,15 +321,17 @@ class _DataRule:
             sources.append(term)
             return Hole(len(sources) - 1)
 
-        body = [*(tuple(place(t) for t in terms) for terms in stored), *((place(t),) for t in occurring)]
+        body: list[tuple[Place, ...]] = [*(tuple(place(t) for t in terms) for terms in stored), *((place(t),) for t in occurring)]
+        asked = len(sources)
         conditions = [
             (Unequal if f.operator == "!=" else Equal, place(now(f.left)), place(now(f.right))) for f in self.filters
         ]
         shape, holes = canonical(body, conditions, [place(t) for terms in out for t in terms])
-        return _Recipe(shape, tuple(sources[hole] for hole in holes), tuple(checks))
+        numbers = frozenset(number for number, hole in enumerate(holes) if hole < asked)
+        return _Recipe(shape, tuple(sources[hole] for hole in holes), numbers, tuple(checks))
 
 
-def _filled(term: Term, constants: Mapping[str, int], binding: Binding) -> int:
+def _filled(term: Term, constants: Constants, binding: Binding) -> int:
     if isinstance(term, str):
         return constants[term]
     assert isinstance(term, Var), term

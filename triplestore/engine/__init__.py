@@ -7,7 +7,7 @@ A working table lives until it is dropped or the engine is closed; an attached o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -55,6 +55,10 @@ class Engine(Protocol):
 
     def query(self, sql: str) -> pa.Table:
         """The rows of a SELECT, as Arrow."""
+
+    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a SELECT as a stream of Arrow batches, in its order; memory does not grow with the rows. To be
+        read to its end (or closed) before the next call."""
 
     def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
         """Make view `name` over Parquet files (an empty one where there are none)."""

@@ -7,9 +7,9 @@ closure of E' in the latter three, and the net change of `fact` in `added` and `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
+from triplestore.compile.schema import Constants
 from triplestore.engine import Engine
 from triplestore.materialise.seminaive import Figures, Report
 from triplestore.rule import Rule
@@ -17,15 +17,11 @@ from triplestore.rule import Rule
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """What a closure is the closure under: rules (with those of the equality mode), mode, and constants as ids.
-
-    constants: token -> id. aliases: id of a literal that equals such a constant by value -> id of the constant.
-    """
+    """What a closure is the closure under: rules (with those of the equality mode), mode, and constants as ids."""
 
     rules: tuple[Rule, ...]
     equality: str
-    constants: Mapping[str, int]
-    aliases: Mapping[int, int]
+    constants: Constants
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ def insert(task: Task, reason: str) -> Outcome:
         reasoning.rules,
         reasoning.equality,
         reasoning.constants,
-        reasoning.aliases,
+       
         track=True,
         report=task.report,
     )

@@ -22,7 +22,7 @@ from typing import Final
 import pyarrow as pa
 
 from triplestore.compile.plan import K, Occurs, Pattern, Read, Row, Shape, V
-from triplestore.compile.schema import SCHEMA_CONDITION, SCHEMA_PREDICATES, Fact, SchemaFacts
+from triplestore.compile.schema import Constants, SCHEMA_CONDITION, SCHEMA_PREDICATES, Fact, SchemaFacts
 from triplestore.compile.specialise import Program, Specialiser
 from triplestore.compile.sql import INLINE, Instances, inline, select, select_array
 from triplestore.engine import Engine
@@ -77,8 +77,7 @@ Report = Callable[[RoundFigures], None]
 class SemiNaive:
     """One run over the engine's working tables. `equality`: "rewrite", "axioms" or "off".
 
-    constants: token -> id of the rules' constants (those that the dictionary has).
-    aliases: ids of literals that equal such a constant by value -> its id.
+    constants: token -> id of the rules' constants (those that the dictionary has), and the literals that equal them.
     track: keep the net change of `fact` in working tables `added` and `removed`.
     """
 
@@ -87,15 +86,13 @@ class SemiNaive:
         engine: Engine,
         rules: Iterable[Rule],
         equality: str,
-        constants: Mapping[str, int],
-        aliases: Mapping[int, int] | None = None,
+        constants: Constants,
         track: bool = False,
         report: Report | None = None,
     ) -> None:
         self.engine, self.equality, self.track, self.report = engine, equality, track, report
         self.specialiser = Specialiser(rules, equality)
-        self.constants = dict(constants)
-        self.aliases = dict(aliases or {})
+        self.constants = Constants({**BUILTIN_IDS, **constants}, constants.equal)
         self.figures = Figures()
         self.program = Program()
         self.schema = SchemaFacts()
@@ -230,12 +227,11 @@ class SemiNaive:
         """Put the rules' constants under pi."""
         if self.equality != "rewrite":
             return
-        ids = {*self.constants.values(), *BUILTIN_IDS.values()}
-        listed = ", ".join(map(str, sorted(ids)))
+        listed = ", ".join(map(str, sorted(set(self.constants.values()))))
         pi = self.engine.query(f"SELECT term, representative FROM same_as WHERE term IN ({listed})").to_pydict()
         now = dict(zip(pi["term"], pi["representative"], strict=True))
         if now:
-            self.constants = {t: now.get(i, i) for t, i in {**BUILTIN_IDS, **self.constants}.items()}
+            self.constants = Constants({t: now.get(i, i) for t, i in self.constants.items()}, self.constants.equal)
 
     # -- step 2: statements ----------------------------------------------------------------------------------------
 
@@ -340,7 +336,7 @@ class SemiNaive:
         if self._count("merged") > FEW_MERGES:
             return True
         lost = set(self._column("SELECT term FROM merged"))
-        used = {*BUILTIN_IDS.values(), *self.constants.values(), *(x for fact in self.schema.facts for x in fact)}
+        used = {*self.constants.values(), *(x for fact in self.schema.facts for x in fact)}
         return not lost.isdisjoint(used)
 
     def _take_outdated(self) -> int:
@@ -448,9 +444,7 @@ class SemiNaive:
 
     def _facts_of(self, sql: str) -> list[Fact]:
         rows = self.engine.query(sql)
-        alias = self.aliases
-        s, p, o = (rows.column(i).to_pylist() for i in range(3))
-        return [(a, b, alias.get(c, c)) for a, b, c in zip(s, p, o, strict=True)]
+        return list(zip(*(rows.column(i).to_pylist() for i in range(3)), strict=True))
 
     def _count(self, source: str) -> int:
         return int(self.engine.query(f"SELECT count(*) AS n FROM {source}").column(0)[0].as_py())
