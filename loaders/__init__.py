@@ -1,7 +1,7 @@
 """Readers: files of every RDF syntax, and RDF Patch, to tables and lists of tokens (see `triplestore.terms`)."""
 
-from loaders.patch import Change, read_patch
-from loaders.read import LoadReport, OnError, Progress, read_into, triples_of
+from loaders.patch import Change, read_patch, triples_of
+from loaders.read import LoadReport, OnError, Progress, read_into
 from loaders.sources import FORMATS, Source, Syntax, sources
 from loaders.tokens import Triple
 

@@ -8,7 +8,8 @@ from xml.parsers import expat
 
 from pyoxigraph import RdfFormat, parse
 
-from loaders.sources import Source, Syntax, opened
+from loaders.compression import opened
+from loaders.sources import Source, Syntax
 from loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
 from triplestore.errors import InputError
 

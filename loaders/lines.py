@@ -12,7 +12,8 @@ from typing import IO, Final
 
 from pyoxigraph import RdfFormat, parse
 
-from loaders.sources import Source, Syntax, opened
+from loaders.compression import opened
+from loaders.sources import Source, Syntax
 from loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
 
 BATCH: Final = 50_000

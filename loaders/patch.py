@@ -1,6 +1,7 @@
-"""RDF Patch (https://afs.github.io/rdf-patch/, https://jena.apache.org/documentation/rdf-patch): rows of changes.
+"""Changes read from files: plain triples to add or delete, and RDF Patch.
 
-One row a line, ended by a dot: `TX`, `TC`, `TA` (begin, commit, abort), `A` and `D` (add, delete a triple or quad),
+RDF Patch (https://afs.github.io/rdf-patch/, https://jena.apache.org/documentation/rdf-patch)
+has one row a line, ended by a dot: `TX`, `TC`, `TA` (begin, commit, abort), `A` and `D` (add, delete a triple or quad),
 `PA` and `PD` (prefixes), `H` (header). Terms are as in N-Triples; prefixed names, with prefixes of `PA` rows, are taken
 too. Blank nodes are the store's own: `_:label` or `<_:label>` is the node that the store calls so.
 """
@@ -13,11 +14,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from loaders.documents import document
 from loaders.lines import batches_of_lines, parse_lines
 from loaders.sources import Source, Syntax
 from loaders.tokens import Scope, Triple
 from triplestore.errors import InputError
 from triplestore.terms import XSD
+
+
+def triples_of(source: Source, first_file: int | None) -> list[Triple]:
+    """The token triples of one source, in memory, for small files; graph names are dropped.
+
+    first_file: the file's number; None keeps blank node labels as they are. Raises InputError at the first error.
+    """
+    if not source.syntax.by_line:
+        return list(document(source, Scope(first_file, anonymous=True)))
+    scope = Scope(first_file, anonymous=False)
+    found: list[Triple] = []
+    for first, lines in batches_of_lines(source):
+        parsed = parse_lines(lines, source.syntax, scope)
+        if parsed.bad:
+            bad = parsed.bad[0]
+            raise InputError(bad.reason, source.name, first + bad.index, bad.column)
+        found += parsed.triples
+    return found
 
 
 @dataclass(frozen=True, slots=True)

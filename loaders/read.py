@@ -12,10 +12,11 @@ from typing import Final, Literal, TextIO
 
 import pyarrow as pa
 
+from loaders.compression import opened, unpack
 from loaders.documents import document
 from loaders.lines import batches_of_lines, parse_lines
 from loaders.ntriples import cut
-from loaders.sources import Source, Syntax, opened, unpack
+from loaders.sources import Source, Syntax
 from loaders.tokens import Scope, Triple
 from triplestore.engine import Engine
 from triplestore.errors import EngineError, InputError
@@ -90,24 +91,6 @@ def read_into(
     )
 
 
-def triples_of(source: Source, first_file: int | None) -> list[Triple]:
-    """The token triples of one source, in memory, for small files; graph names are dropped.
-
-    first_file: the file's number; None keeps blank node labels as they are. Raises InputError at the first error.
-    """
-    if not source.syntax.by_line:
-        return list(document(source, Scope(first_file, anonymous=True)))
-    scope = Scope(first_file, anonymous=False)
-    found: list[Triple] = []
-    for first, lines in batches_of_lines(source):
-        parsed = parse_lines(lines, source.syntax, scope)
-        if parsed.bad:
-            bad = parsed.bad[0]
-            raise InputError(bad.reason, source.name, first + bad.index, bad.column)
-        found += parsed.triples
-    return found
-
-
 def _runs(sources: Sequence[Source]) -> Iterator[tuple[Syntax, int, list[Source]]]:
     """Neighbours of one syntax: (syntax, index of the first, sources)."""
     start = 0
@@ -118,8 +101,9 @@ def _runs(sources: Sequence[Source]) -> Iterator[tuple[Syntax, int, list[Source]
 
 
 def _is_no_text(error: EngineError) -> bool:
-    """Whether DuckDB could not cut a file into lines: a NUL, mixed line ends, bytes not UTF-8, a huge line."""
-    return "CSV" in str(error)
+    """Whether the engine could not cut a file into lines: bytes that are not UTF-8; on DuckDB, whose reader is one of
+    CSV, also a NUL, mixed line ends or a huge line."""
+    return any(word in str(error) for word in ("CSV", "INVALID_UTF8"))
 
 
 @dataclass
@@ -298,7 +282,7 @@ class _Reading:
                 return source.path
         self._folder = self._folder or tempfile.mkdtemp(prefix="triplake-load-")
         self._tell("unpack", source.name)
-        return unpack(source, self._folder)
+        return unpack(source.path, source.name, self._folder)
 
     @staticmethod
     def _check_packed(sources: Sequence[Source]) -> None:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import atexit
-import bz2
 import glob
-import gzip
-import io
 import os
 import shutil
 import sys
 import tempfile
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, cast
+from typing import Final
 
-import zstandard
-
+from loaders.compression import COMPRESSIONS, compression, compression_of
 from triplestore.errors import InputError, UsageError
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 
 class Syntax(Enum):
@@ -69,8 +61,6 @@ SUFFIXES: Final = {
     ".xml": Syntax.RDFXML,
     ".jsonld": Syntax.JSONLD,
 }
-COMPRESSIONS: Final = (".gz", ".bz2", ".zst")
-_MAGIC: Final = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
 _SUFFIX_HELP: Final = f"{' '.join(SUFFIXES)}, with {' '.join(COMPRESSIONS)} on top"
 
 
@@ -91,80 +81,8 @@ class Source:
 
     @property
     def compression(self) -> str | None:
+        """The suffix of the compression it is in, None for a plain file."""
         return compression(self.path)
-
-
-def compression(path: str) -> str | None:
-    """ ".gz", ".bz2", ".zst" or None, by the name of the file."""
-    suffix = os.path.splitext(path)[1].lower()
-    return suffix if suffix in COMPRESSIONS else None
-
-
-class _Zstd(io.RawIOBase):
-    """The unpacked bytes of a zstd file, all its frames; EOFError if the last is cut short (zstandard keeps silent)."""
-
-    def __init__(self, path: str) -> None:
-        self._file = open(path, "rb")  # noqa: SIM115 - closed by `close`
-        self._frame: zstandard.ZstdDecompressionObj | None = None
-        self._ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        into = memoryview(buffer).cast("B")
-        while not self._ready:
-            packed = self._file.read(1 << 16)
-            if not packed:
-                if self._frame is not None:
-                    raise EOFError("the end is missing")
-                return 0
-            self._unpack(packed)
-        size = min(len(into), len(self._ready))
-        into[:size] = self._ready[:size]
-        self._ready = self._ready[size:]
-        return size
-
-    def _unpack(self, packed: bytes) -> None:
-        pieces = []
-        while packed:
-            frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
-            pieces.append(frame.decompress(packed))
-            packed, self._frame = (frame.unused_data, None) if frame.eof else (b"", frame)
-        self._ready = b"".join(pieces)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-@contextmanager
-def opened(path: str, name: str) -> Iterator[IO[bytes]]:
-    """The unpacked bytes of a file, as a stream. Raises InputError where it cannot be read or unpacked."""
-    try:
-        match compression(path):
-            case ".gz":
-                file: IO[bytes] = cast("IO[bytes]", gzip.open(path))  # noqa: SIM115 - closed below
-            case ".bz2":
-                file = bz2.open(path)  # noqa: SIM115 - closed below
-            case ".zst":
-                file = cast("IO[bytes]", io.BufferedReader(_Zstd(path), 1 << 20))
-            case _:
-                file = open(path, "rb")  # noqa: SIM115 - closed below
-        with file:
-            yield file
-    except (EOFError, zlib.error, zstandard.ZstdError, gzip.BadGzipFile) as error:
-        raise InputError(f"the compressed file is damaged ({error}): fetch or compress it again", name) from error
-    except OSError as error:
-        raise InputError(f"cannot read or unpack the file: {error.strerror or error}", name) from error
-
-
-def unpack(source: Source, folder: str) -> str:
-    """Unpack a compressed file into `folder`, streaming; the path of the plain file."""
-    handle, path = tempfile.mkstemp(prefix="unpacked-", suffix=".txt", dir=folder)
-    with opened(source.path, source.name) as packed, os.fdopen(handle, "wb") as plain:
-        shutil.copyfileobj(packed, plain, 1 << 20)
-    return path
 
 
 def syntax_of_format(name: str) -> Syntax:
@@ -188,8 +106,7 @@ def _spooled(syntax: Syntax | None) -> Source:
             f"'-' (standard input) has no suffix to tell its syntax: add --format, one of {', '.join(FORMATS)}"
         )
     first = sys.stdin.buffer.read(4)
-    packed = next((suffix for magic, suffix in _MAGIC.items() if first.startswith(magic)), ".txt")
-    handle, path = tempfile.mkstemp(prefix="triplake-stdin-", suffix=packed)
+    handle, path = tempfile.mkstemp(prefix="triplake-stdin-", suffix=compression_of(first) or ".txt")
     atexit.register(lambda: _remove(path))
     with os.fdopen(handle, "wb") as file:
         file.write(first)
@@ -231,8 +148,6 @@ def sources(paths: Sequence[str | Path], format: str | None = None) -> list[Sour
     format: a `--format` name; None goes by suffix. Files come syntax by syntax (see `Syntax`), in the order named.
     Raises UsageError for an unknown format or suffix, InputError for what does not exist or holds nothing to read.
     """
-    if not paths:
-        raise UsageError("no input named: give files, folders, globs, or - for standard input")
     syntax = None if format is None else syntax_of_format(format)
     found: list[Source] = []
     for path in map(str, paths):

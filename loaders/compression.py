@@ -1,0 +1,116 @@
+"""Compressed files: told by their suffix, unpacked as streams, and never cut short in silence."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, TextIO, cast
+
+import zstandard
+
+from triplestore.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+COMPRESSIONS: Final = (".gz", ".bz2", ".zst")
+"""The suffixes of compressed files."""
+
+_MAGIC: Final = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
+
+
+def compression_of(first: bytes) -> str | None:
+    """The suffix that fits data by its first four bytes, None for data that is not compressed."""
+    return next((suffix for magic, suffix in _MAGIC.items() if first.startswith(magic)), None)
+
+
+def compression(path: str) -> str | None:
+    """The suffix of the compression that a file is in by its name (one of COMPRESSIONS), None for a plain one."""
+    suffix = os.path.splitext(path)[1].lower()
+    return suffix if suffix in COMPRESSIONS else None
+
+
+class _Zstd(io.RawIOBase):
+    """The unpacked bytes of a zstd file, all its frames; EOFError if the last is cut short (zstandard keeps silent)."""
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "rb")  # noqa: SIM115 - closed by `close`
+        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        into = memoryview(buffer).cast("B")
+        while not self._ready:
+            packed = self._file.read(1 << 16)
+            if not packed:
+                if self._frame is not None:
+                    raise EOFError("the end is missing")
+                return 0
+            self._unpack(packed)
+        size = min(len(into), len(self._ready))
+        into[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def _unpack(self, packed: bytes) -> None:
+        pieces = []
+        while packed:
+            frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
+            pieces.append(frame.decompress(packed))
+            packed, self._frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+        self._ready = b"".join(pieces)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+@contextmanager
+def opened(path: str, name: str) -> Iterator[IO[bytes]]:
+    """The unpacked bytes of a file, as a stream. Raises InputError where it cannot be read or unpacked."""
+    try:
+        match compression(path):
+            case ".gz":
+                file: IO[bytes] = cast("IO[bytes]", gzip.open(path))  # noqa: SIM115 - closed below
+            case ".bz2":
+                file = bz2.open(path)  # noqa: SIM115 - closed below
+            case ".zst":
+                file = cast("IO[bytes]", io.BufferedReader(_Zstd(path), 1 << 20))
+            case _:
+                file = open(path, "rb")  # noqa: SIM115 - closed below
+        with file:
+            yield file
+    except (EOFError, zlib.error, zstandard.ZstdError, gzip.BadGzipFile) as error:
+        raise InputError(f"the compressed file is damaged ({error}): fetch or compress it again", name) from error
+    except OSError as error:
+        raise InputError(f"cannot read or unpack the file: {error.strerror or error}", name) from error
+
+
+@contextmanager
+def open_text(path: str | Path, name: str | None = None) -> Iterator[TextIO]:
+    """The unpacked text of a file. Raises InputError where it cannot be read, unpacked, or is not UTF-8."""
+    name = name or str(path)
+    with opened(str(path), name) as file:
+        try:
+            yield io.TextIOWrapper(file, "utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InputError(f"the text is not UTF-8 ({error.reason})", name) from error
+
+
+def unpack(path: str, name: str, folder: str) -> str:
+    """Unpack a compressed file into `folder`, streaming; the path of the plain file."""
+    handle, plain_path = tempfile.mkstemp(prefix="unpacked-", suffix=".txt", dir=folder)
+    with opened(path, name) as packed, os.fdopen(handle, "wb") as plain:
+        shutil.copyfileobj(packed, plain, 1 << 20)
+    return plain_path
