@@ -60,9 +60,9 @@ def expanded_sql(equality: str) -> str:
     joins = " ".join(f"LEFT JOIN same_as {c}m ON {c}m.representative = f.{c}" for c in "spo")
     return (
         f"SELECT {columns} FROM (SELECT s, p, o FROM fact WHERE {_RDF}) f {joins} "
-        f"UNION ALL SELECT a.term, coalesce(p.term, {SAME_AS}), b.term FROM same_as a "
+        f"UNION ALL SELECT a.term, coalesce(q.term, {SAME_AS}), b.term FROM same_as a "
         "JOIN same_as b ON b.representative = a.representative "
-        f"LEFT JOIN same_as p ON p.representative = {SAME_AS} "
+        f"LEFT JOIN same_as q ON q.representative = {SAME_AS} "
         f"UNION ALL {_ASSERTED_EQUALITIES}"
     )
 
@@ -77,8 +77,8 @@ def expanded_count_sql(equality: str) -> str:
     return (
         f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ("
         f"SELECT sum(CAST({product} AS BIGINT)) AS n FROM (SELECT s, p, o FROM fact WHERE {_RDF}) f {joins} "
-        f"UNION ALL SELECT sum(c.n * c.n * coalesce(p.n, 1)) FROM ({size}) c "
-        f"LEFT JOIN ({size}) p ON p.representative = {SAME_AS} "
+        f"UNION ALL SELECT sum(c.n * c.n * coalesce(q.n, 1)) FROM ({size}) c "
+        f"LEFT JOIN ({size}) q ON q.representative = {SAME_AS} "
         f"UNION ALL SELECT count(*) FROM ({_ASSERTED_EQUALITIES}) a) counts"
     )
 
@@ -92,15 +92,15 @@ def inferred_count_sql(equality: str) -> str:
 
 def ntriples_sql(triples: str, dialect: Dialect) -> str:
     """The triples of a SELECT as N-Triples lines (one column, `line`), as SQL over `term`."""
-    parts = [_written(c, dialect) for c in "spo"]
-    joins = " ".join(f"JOIN term {c} ON {c}.id = t.{c}" for c in "spo")
+    parts = [_written(f"{c}_term", dialect) for c in "spo"]
+    joins = " ".join(f"JOIN term {c}_term ON {c}_term.id = t.{c}" for c in "spo")
     return f"SELECT concat({parts[0]}, ' ', {parts[1]}, ' ', {parts[2]}, ' .') AS line FROM ({triples}) t {joins}"
 
 
 def tokens_sql(triples: str) -> str:
     """The triples of a SELECT as tokens (s, p, o), as SQL over `term`."""
-    columns = ", ".join(f"{token_sql(c)} AS {c}" for c in "spo")
-    joins = " ".join(f"JOIN term {c} ON {c}.id = t.{c}" for c in "spo")
+    columns = ", ".join(f"{token_sql(f'{c}_term')} AS {c}" for c in "spo")
+    joins = " ".join(f"JOIN term {c}_term ON {c}_term.id = t.{c}" for c in "spo")
     return f"SELECT {columns} FROM ({triples}) t {joins}"
 
 

@@ -113,8 +113,8 @@ def encode(
     counters = _number(engine, counters)
     engine.create(
         "encoded",
-        f"SELECT DISTINCT s.id AS s, p.id AS p, o.id AS o FROM {raw} r JOIN dictionary s ON s.token = r.s "
-        "JOIN dictionary p ON p.token = r.p JOIN dictionary o ON o.token = r.o",
+        f"SELECT DISTINCT ds.id AS s, dp.id AS p, do_.id AS o FROM {raw} r JOIN dictionary ds ON ds.token = r.s "
+        "JOIN dictionary dp ON dp.token = r.p JOIN dictionary do_ ON do_.token = r.o",
     )
     new = engine.create("new_term", term_sql(engine.dialect, "numbered"))
     engine.drop("occurring", "numbered", "dictionary")

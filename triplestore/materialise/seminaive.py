@@ -352,7 +352,7 @@ class SemiNaive:
             self._facts -= rows
             self.engine.append("derived", ["SELECT s, p, o FROM outdated"])
             if self.track:
-                self.engine.append("removed", [f"SELECT s, p, o FROM outdated o WHERE {_absent('o', 'added')}"])
+                self.engine.append("removed", [f"SELECT s, p, o FROM outdated t WHERE {_absent('t', 'added')}"])
                 self.engine.remove("added", "SELECT s, p, o FROM outdated")
         if self._occurs:
             self.engine.remove("occurs", "SELECT term FROM merged")
