@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from triplestore import Store
 from triplestore.engine import Engine
 
 if TYPE_CHECKING:
@@ -38,3 +40,45 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         made = DuckDBEngine()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def embedded() -> Iterator[Engine]:
+    """One DuckDB engine for tests that make all their tables anew."""
+    from triplestore.engine.duckdb import DuckDBEngine
+
+    made = DuckDBEngine(threads=1)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def spark_engine(spark: SparkSession) -> Iterator[Engine]:
+    """A Spark engine."""
+    from triplestore.engine.spark import SparkEngine
+
+    made = SparkEngine(spark)
+    yield made
+    made.close()
+
+
+class MakeStore(Protocol):
+    """Makes an empty store on the engine at hand; the test closes nothing."""
+
+    def __call__(self, rules: Sequence[str] = ("owl2rl",), equality: str | None = None) -> Store: ...
+
+
+@pytest.fixture(params=ENGINES)
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeStore]:
+    """Empty stores on each engine in turn."""
+    made: list[Store] = []
+    session = request.getfixturevalue("spark") if request.param == "spark" else None
+
+    def make(rules: Sequence[str] = ("owl2rl",), equality: str | None = None) -> Store:
+        path = tmp_path / f"store{len(made)}"
+        made.append(Store.create(path, rules, equality, engine=request.param, spark=session))
+        return made[-1]
+
+    yield make
+    for store in made:
+        store.close()

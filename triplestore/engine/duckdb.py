@@ -111,7 +111,7 @@ class DuckDBEngine:
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         cursor = self._connection.cursor()
         try:
-            yield from cursor.execute(sql).to_arrow_reader(100_000)
+            yield from cursor.sql(sql).to_arrow_reader(100_000)
         except duckdb.Error as error:
             raise EngineError(str(error), sql) from error
         finally:
