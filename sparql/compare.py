@@ -7,13 +7,14 @@ times; anything else is an error.
 
 from __future__ import annotations
 
-from sparql.values import STRING, Value, string_literal, well_formed_boolean
+from sparql.values import NULL, STRING, Value, string_literal, well_formed_boolean
 from triplestore.terms import XSD
 
 
 def _numbers(left: Value, operator: str, right: Value) -> str:
     """Compare numbers: exactly where both are exact, as floats where one is a float and none a double."""
-    if left.static == right.static == "number" and {left.rank, right.rank} <= {"1", "2"}:
+    ranks = {left.rank, right.rank}
+    if left.static == right.static == "number" and ranks <= {"1", "2"} and NULL not in (left.decimal, right.decimal):
         return f"({left.decimal}) {operator} ({right.decimal})"
     unordered = {"=": left, ">": left, "<": right}[operator]  # engines hold NaN equal to NaN and above all else
     single = f"CAST({left.double} AS FLOAT) {operator} CAST({right.double} AS FLOAT)"

@@ -13,6 +13,9 @@ from sparql.decimals import divide, multiply, shift
 from sparql.values import (
     DATE,
     DATE_TIME,
+    DECIMAL,
+    DOUBLE,
+    INTEGER,
     LANG_STRING,
     NULL,
     STRING,
@@ -30,9 +33,6 @@ from triplestore.engine.dialect import Dialect
 from triplestore.terms import XSD
 
 Function = Callable[..., Value]
-DOUBLE_REGEX: Final = r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN"
-DECIMAL_REGEX: Final = r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)"
-INTEGER_REGEX: Final = r"[+-]?[0-9]+"
 
 
 def _rank(left: Value, right: Value, least: str = "1") -> str:
@@ -235,7 +235,7 @@ def _to_exact(rank: str, regex: str) -> Function:
 def _to_float(rank: str) -> Function:
     def apply(d: Dialect, a: Value) -> Value:
         text, flag = _source(a)
-        parsed = f"CASE WHEN {d.matches(d.trim(text), DOUBLE_REGEX)} THEN {d.double(d.trim(text))} END"
+        parsed = f"CASE WHEN {d.matches(d.trim(text), DOUBLE)} THEN {d.double(d.trim(text))} END"
         one = f"CASE WHEN ({flag}) THEN CAST(1 AS DOUBLE) WHEN NOT ({flag}) THEN CAST(0 AS DOUBLE) END"
         found = f"coalesce({a.double}, {parsed}, {one})"
         return number(d, rank, "CAST(NULL AS DECIMAL(38,18))", found)
@@ -299,8 +299,8 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "HOURS": _part(12, 2, DATE_TIME),
     "MINUTES": _part(15, 2, DATE_TIME),
     "SECONDS": _seconds,
-    XSD + "integer": _to_exact("1", INTEGER_REGEX),
-    XSD + "decimal": _to_exact("2", DECIMAL_REGEX),
+    XSD + "integer": _to_exact("1", INTEGER),
+    XSD + "decimal": _to_exact("2", DECIMAL),
     XSD + "float": _to_float("3"),
     XSD + "double": _to_float("4"),
     XSD + "string": _to_string,

@@ -8,9 +8,9 @@ what does not fit is an error), floats and doubles are IEEE; times without a zon
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Final
 
 from triplestore.dictionary import DECIMALS, INSTANTS, INTEGERS
@@ -21,6 +21,10 @@ NULL: Final = "NULL"
 STRING: Final = f"'{XSD}string'"
 LANG_STRING: Final = f"'{RDF}langString'"
 BOOLEAN: Final = f"'{XSD}boolean'"
+INTEGER: Final = r"[+-]?[0-9]+"
+DECIMAL: Final = r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)"
+DOUBLE: Final = DECIMAL + r"([eE][+-]?[0-9]+)?|[+-]?INF|NaN"
+_EXACT: Final = r"[+-]?0*([0-9]{1,20}([.][0-9]{0,18}0*)?|[.][0-9]{1,18}0*)"
 _RANKS: Final = ("integer", "decimal", "float", "double")
 
 
@@ -110,17 +114,10 @@ def _number_of(lexical: str, datatype: str) -> tuple[int, str | None, str | None
     if rank == 4 and datatype != XSD + "double":
         return 0, None, None
     text = lexical.strip(" \t\r\n")
-    if rank >= 3 and text in ("INF", "+INF", "-INF", "NaN"):
-        return rank, None, text.replace("INF", "Infinity")
-    try:
-        number = Decimal(text)
-    except ArithmeticError:
+    if not re.fullmatch({1: INTEGER, 2: DECIMAL}.get(rank, DOUBLE), text):
         return 0, None, None
-    plain = text.lstrip("+-").replace(".", "")
-    if rank < 3 and (not plain.isascii() or not plain.isdigit() or (rank == 1 and "." in text)):
-        return 0, None, None
-    fits = rank < 3 and abs(number) < Decimal(10) ** 20 and number == number.quantize(Decimal("1e-18"))
-    return rank, f"{number:f}" if fits else None, repr(float(number))
+    double = text.replace("INF", "Infinity") if "INF" in text or "NaN" in text else repr(float(text))
+    return rank, text if rank < 3 and re.fullmatch(_EXACT, text) else None, double
 
 
 def boolean(sql: str) -> Value:

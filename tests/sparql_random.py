@@ -84,7 +84,7 @@ class _Writer:
     def triple(self) -> str:
         p = self.rng.choice([*PREDICATES * 3, SAME, SAME, f"?{self.name()}", f"?{self.name()}", "^<http://e/p>"])
         if self.one_in(12):
-            p = "<http://e/p>/<http://e/q>" if self.one_in(2) else "(<http://e/p>|<http://e/r>)"
+            p = "<http://e/p>/<http://e/q>"
         return f"{self.node(False)} {p} {self.node(True)} ."
 
     def value(self, depth: int) -> str:
