@@ -117,6 +117,43 @@ class TestWorkingTables:
         assert engine.remove("t", "SELECT a, b FROM t") == 1
         assert rows(engine, "SELECT a, b FROM t") == []
 
+    def test_a_copy_stays_as_it_was(self, engine: Engine) -> None:
+        engine.load("t", pairs((1, 2), (3, 4)))
+        assert engine.create("before", "SELECT a, b FROM t") == 2
+        assert engine.create("turned", "SELECT b, a FROM t") == 2
+        assert engine.append("t", ["SELECT a, b FROM before", "SELECT b AS a, a AS b FROM before"]) == [2, 2]
+        assert engine.append("t", ["SELECT b, a FROM t"]) == [6]
+        assert engine.append("before", ["SELECT a, b FROM before"]) == [2]
+        engine.remove("t", "SELECT 1 AS a, 2 AS b")
+        assert rows(engine, "SELECT a, b FROM before") == [(1, 2), (1, 2), (3, 4), (3, 4)]
+        assert rows(engine, "SELECT b, a FROM turned") == [(2, 1), (4, 3)]
+        assert rows(engine, "SELECT COUNT(*) AS n FROM t") == [(12 - 3,)]
+
+    def test_many_appends(self, engine: Engine) -> None:
+        engine.load("t", pairs())
+        for number in range(30):
+            assert engine.append("t", [f"SELECT {number}, {number}"]) == [1]
+        assert engine.query("SELECT COUNT(*) AS n FROM t").to_pylist() == [{"n": 30}]
+        assert [a for (a,) in rows(engine, "SELECT a FROM t")] == list(range(30))
+
+    def test_empty_tables_in_joins(self, engine: Engine) -> None:
+        engine.load("t", pairs((1, 2), (3, 4)))
+        engine.load("none", pairs())
+        absent = "SELECT a, b FROM t WHERE NOT EXISTS (SELECT 1 FROM none WHERE none.a = t.a)"
+        assert engine.create("u", absent) == 2
+        assert engine.create("u", "SELECT t.a, none.b FROM t JOIN none ON t.a = none.a") == 0
+        assert engine.append(
+            "u", ["SELECT a, b FROM none", absent, "SELECT t.a, t.b FROM t JOIN none ON t.a = none.a"]
+        ) == [
+            0,
+            2,
+            0,
+        ]
+        assert engine.create("w", "SELECT COUNT(*) AS n, SUM(a) AS s FROM none") == 1
+        assert rows(engine, "SELECT n, s FROM w") == [(0, None)]
+        assert engine.create("x", "SELECT t.a, none.b FROM t LEFT JOIN none ON t.a = none.a") == 2
+        assert rows(engine, "SELECT a, b FROM x") == [(1, None), (3, None)]
+
     def test_view_sees_later_rows(self, engine: Engine) -> None:
         engine.load("t", pairs((1, 2)))
         engine.view("v", "SELECT a FROM t WHERE a > 0")
@@ -244,6 +281,19 @@ class TestFiles:
         assert rows(engine, "SELECT a, b FROM t") == [(0, 0)]
         engine.attach("t", files, columns)
         assert rows(engine, "SELECT a, b FROM t") == [(0, 0), (1, 1), (2, 2)]
+
+    def test_copies_of_attached_tables(self, engine: Engine, tmp_path: Path) -> None:
+        pq.write_table(pairs((1, 2), (3, 4)), tmp_path / "a.parquet")
+        pq.write_table(pairs((5, 6)), tmp_path / "b.parquet")
+        engine.attach(
+            "stored", [str(tmp_path / name) for name in ("a.parquet", "b.parquet")], [("a", "BIGINT"), ("b", "BIGINT")]
+        )
+        assert engine.create("t", "SELECT a, b FROM stored") == 3
+        engine.drop("stored")
+        assert engine.append("t", ["SELECT 7, 8"]) == [1]
+        assert engine.remove("t", "SELECT 3 AS a, 4 AS b") == 1
+        engine.drop("t")
+        assert pq.read_table(tmp_path / "a.parquet").num_rows == 2
 
     def test_attach_many_files(self, engine: Engine, tmp_path: Path) -> None:
         files = [str(tmp_path / f"{number}.parquet") for number in range(40)]
@@ -519,8 +569,16 @@ class TestSparkOnly:
         engine.create("t", "SELECT a, b FROM t")
         engine.append("t", ["SELECT a, b FROM t", "SELECT b, a FROM t"])
         engine.remove("t", "SELECT a, b FROM t")
+        assert os.listdir(scratch) == []
+        engine.drop("t")
+        assert os.listdir(scratch) == []
+        engine.load("t", pairs((1, 1), (2, 2)))
+        engine.create("copy", "SELECT b FROM t")
+        engine.append("t", ["SELECT a, b FROM t"])
         assert len(os.listdir(scratch)) == 1
         engine.drop("t")
+        assert rows(engine, "SELECT b FROM copy") == [(1,), (2,)]
+        engine.drop("copy")
         assert os.listdir(scratch) == []
         engine.load("u", pairs((1, 1)))
         engine.close()

@@ -16,9 +16,8 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,6 +30,7 @@ from triplestore.engine.duckdb import ROW_GROUP
 from triplestore.engine.spark_components import GraphFramesMissing, by_graphframes, by_pointer_jumping
 from triplestore.engine.spark_files import FileSystem
 from triplestore.engine.spark_session import SESSION_SETTINGS, is_local, start_session
+from triplestore.engine.spark_tables import Part, Table, Tables, nullable
 from triplestore.errors import EngineError, UnsupportedError, UsageError
 
 if TYPE_CHECKING:
@@ -51,13 +51,9 @@ _SELECT = "_select"
 """The column that says which SELECT of an `append` a row came from."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """A working table: the rows of all Parquet files in `folders`."""
-
-    schema: Any
-    folders: tuple[str, ...]
-    rows: int
+_PLAIN = re.compile(r"\s*SELECT\s+([\w\s,]+|\*)\s+FROM\s+(\w+)\s*", re.IGNORECASE)
+_COUNT = re.compile(r"\s*SELECT\s+COUNT\(\*\)\s+AS\s+(\w+)\s+FROM\s+(\w+)\s*", re.IGNORECASE)
+"""Statements that need no job: parts are shared, and rows are known."""
 
 
 class SparkEngine:
@@ -93,8 +89,7 @@ class SparkEngine:
         self._scratch = self._scratch_folder(scratch)
         if self._files.local(self._scratch):  # also where nobody closes the engine
             weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
-        self._folders = (f"{self._scratch}/{number}" for number in itertools.count())
-        self._tables: dict[str, _Table] = {}
+        self._tables = Tables(self.spark, self._files, self._scratch)
         self._views: set[str] = set()
 
     def _scratch_folder(self, scratch: str | None) -> str:
@@ -120,37 +115,39 @@ class SparkEngine:
 
         try:
             yield
-        except (PySparkException, Py4JError) as error:
+        except (PySparkException, Py4JError, pa.ArrowException, OSError) as error:
             raise EngineError(_short(error), sql) from error
 
     def _frame(self, sql: str) -> DataFrame:
         return self.spark.sql(sql)
 
-    def _read(self, schema: Any, paths: Sequence[str]) -> DataFrame:
-        return self.spark.read.schema(schema).parquet(*paths)
+    def _is_empty(self, frame: DataFrame, sql: str) -> bool:
+        """Whether Spark's optimiser sees that there are no rows; asked only where it names an empty table."""
+        names = {name.lower() for name in re.findall(r"\w+", sql)}
+        if not any(table is not None and not table.parts for table in map(self._tables.find, names)):
+            return False
+        most = frame._jdf.queryExecution().optimizedPlan().maxRows()
+        return bool(most.isDefined() and most.get() == 0)
 
-    def _put(self, name: str, table: _Table) -> None:
-        """Make `name` this table; folders that only its former self had are deleted."""
-        key = name.lower()
-        before = self._tables.get(key)
-        self._read(table.schema, table.folders).createOrReplaceTempView(name)
-        self._tables[key] = table
-        self._views.discard(key)
-        if before is not None:
-            for folder in set(before.folders) - set(table.folders):
-                self._files.delete(folder)
+    def _evaluated(self, frame: DataFrame, sql: str) -> tuple[Part, ...]:
+        """The rows of a statement as parts: none or one."""
+        if self._is_empty(frame, sql):
+            return ()
+        part = self._tables.evaluated(frame)
+        return (part,) if part.rows else ()
 
-    def _written(self, frame: DataFrame) -> tuple[str, int]:
-        """Evaluate into a new folder of the scratch: the folder and its rows."""
-        folder = next(self._folders)
-        frame.write.parquet(folder)
-        return folder, self._count(folder)
-
-    def _count(self, folder: str) -> int:
-        files = self._files.parquet(folder)
-        if self._files.local(folder):
-            return sum(int(pq.read_metadata(file).num_rows) for file in files)
-        return int(self.spark.read.parquet(folder).count()) if files else 0
+    def _shared(self, sql: str) -> Table | None:
+        """The table that a statement yields, where it is no more than columns of a table that is there."""
+        plain = _PLAIN.fullmatch(sql)
+        table = self._tables.find(plain.group(2)) if plain else None
+        if plain is None or table is None:
+            return None
+        fields = {field.name.lower(): field for field in table.schema}
+        names = table.names if plain.group(1) == "*" else [name.strip() for name in plain.group(1).split(",")]
+        if len(set(names)) < len(names) or not all(name.lower() in fields for name in names):
+            return None
+        chosen = nullable([fields[name.lower()] for name in names])
+        return Table(chosen, tuple(Part(p.path, self._tables.rows(Table(chosen, (p,)))) for p in table.parts))
 
     # --- the protocol -----------------------------------------------------------------------------------------------
 
@@ -158,88 +155,95 @@ class SparkEngine:
         from pyspark.sql.pandas.types import from_arrow_schema
 
         with self._running(f"(load of {name})"):
-            schema = _nullable(from_arrow_schema(table.schema))
-            folder = next(self._folders)
+            schema = nullable(from_arrow_schema(table.schema))
+            folder = self._tables.folder()
+            if table.num_rows == 0:
+                self._put(name, Table(schema, ()))
+                return 0
             if self._files.local(folder):
                 Path(folder).mkdir()
                 pq.write_table(table, f"{folder}/part-0.parquet", compression="lz4")
             else:
                 self.spark.createDataFrame(table).write.parquet(folder)
-            self._put(name, _Table(schema, (folder,), table.num_rows))
+            self._put(name, Table(schema, (Part(folder, table.num_rows),)))
         return int(table.num_rows)
 
     def create(self, name: str, sql: str) -> int:
         with self._running(sql):
-            frame = self._frame(sql)
-            folder, rows = self._written(frame)
-            self._put(name, _Table(_nullable(frame.schema), (folder,), rows))
-        return rows
+            table = self._shared(sql)
+            if table is None:
+                frame = self._frame(sql)
+                table = Table(nullable(frame.schema), self._evaluated(frame, sql))
+            self._put(name, table)
+            return self._tables.rows(table)
+
+    def _put(self, name: str, table: Table) -> None:
+        self._tables.put(name, table)
+        self._views.discard(name.lower())
 
     def append(self, name: str, selects: Sequence[str]) -> list[int]:
-        if not selects:
-            return []
-        table = self._table(name)
+        table = self._tables.get(name)
+        counts: list[int] = [0] * len(selects)
+        parts: tuple[Part, ...] = ()
+        jobs = {}
+        with self._running("; ".join(selects)):
+            for number, select in enumerate(selects):
+                shared = self._shared(select)
+                if shared is not None and shared.schema == table.schema:
+                    counts[number], parts = self._tables.rows(shared), parts + shared.parts
+                else:
+                    jobs[number] = select
         names = ", ".join(f"`{field.name}`" for field in table.schema)
         casts = ", ".join(f"CAST(`{f.name}` AS {f.dataType.simpleString()}) AS `{f.name}`" for f in table.schema)
         sql = " UNION ALL ".join(
             f"SELECT {casts}, {number} AS {_SELECT} FROM ({select}) AS _rows({names})"
-            for number, select in enumerate(selects)
+            for number, select in jobs.items()
         )
         with self._running(sql):
-            folder, rows = self._written(self._frame(sql).coalesce(self._most_files()))
-            counts = self._counts(folder, len(selects)) if len(selects) > 1 else [rows]
-            if rows:
-                self._put(name, _Table(table.schema, (*table.folders, folder), table.rows + rows))
-            else:
-                self._files.delete(folder)
+            if jobs:
+                made = self._evaluated(self._frame(sql).coalesce(self._most_files()), sql)
+                parts += made
+                for part in made:
+                    for number, rows in self._counts(part.path).items():
+                        counts[number] = rows
+            if parts:
+                self._put(name, Table(table.schema, table.parts + parts))
         return counts
 
-    def _counts(self, folder: str, selects: int) -> list[int]:
+    def _counts(self, folder: str) -> dict[int, int]:
         """Rows of a folder by the SELECT they came from."""
         if self._files.local(folder):
-            values = pa.chunked_array(
-                [c for f in self._files.parquet(folder) for c in pq.read_table(f, columns=[_SELECT])[_SELECT].chunks],
-                type=pa.int32(),
-            )
-            tallies = pc.value_counts(values).to_pylist()
-            found = {tally["values"]: tally["counts"] for tally in tallies}
-        else:
-            rows = self.spark.read.parquet(folder).groupBy(_SELECT).count().collect()
-            found = {row[0]: row[1] for row in rows}
-        return [int(found.get(number, 0)) for number in range(selects)]
+            files = self._files.parquet(folder)
+            column = pa.concat_tables(pq.read_table(file, columns=[_SELECT]) for file in files)[_SELECT]
+            return {int(tally["values"]): int(tally["counts"]) for tally in pc.value_counts(column).to_pylist()}
+        return dict(self.spark.read.parquet(folder).groupBy(_SELECT).count().collect())
 
     def _most_files(self) -> int:
         return 2 * int(self.spark.sparkContext.defaultParallelism)
 
-    def _table(self, name: str) -> _Table:
-        try:
-            return self._tables[name.lower()]
-        except KeyError:
-            raise EngineError(f"there is no working table {name}") from None
-
     def remove(self, name: str, sql: str) -> int:
-        table = self._table(name)
-        same = " AND ".join(f"_kept.`{field.name}` = _gone.`{field.name}`" for field in table.schema)
+        table = self._tables.get(name)
+        same = " AND ".join(f"_kept.`{field}` = _gone.`{field}`" for field in table.names)
         kept = f"SELECT _kept.* FROM {name} _kept LEFT ANTI JOIN ({sql}) _gone ON {same}"
-        return table.rows - self.create(name, kept)
+        return self._tables.rows(table) - self.create(name, kept)
 
     def drop(self, *names: str) -> None:
         for name in names:
-            key = name.lower()
-            self.spark.catalog.dropTempView(name)
-            self._views.discard(key)
-            table = self._tables.pop(key, None)
-            for folder in table.folders if table else ():
-                self._files.delete(folder)
+            self._tables.forget(name)
+            self._views.discard(name.lower())
 
     def view(self, name: str, sql: str) -> None:
         with self._running(sql):
-            if name.lower() in self._tables:
+            if self._tables.find(name):
                 self.drop(name)
             self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {sql}")
             self._views.add(name.lower())
 
     def query(self, sql: str) -> pa.Table:
+        counted = _COUNT.fullmatch(sql)
+        named = self._tables.find(counted.group(2)) if counted else None
+        if counted and named:
+            return pa.table({counted.group(1): pa.array([self._tables.rows(named)], pa.int64())})
         with self._running(sql):
             table = self._frame(sql).toArrow()
         return table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
@@ -253,21 +257,20 @@ class SparkEngine:
                 while chunk := [row.asDict() for row in itertools.islice(rows, BATCH)]:
                     yield pa.RecordBatch.from_pylist(chunk, schema)
                 return
-            folder, _ = self._written(frame)
-        try:
-            for file in self._files.parquet(folder):
-                yield from pq.ParquetFile(file).iter_batches(BATCH)
-        finally:
-            self._files.delete(folder)
+            parts = self._evaluated(frame, sql)
+        for part in parts:
+            try:
+                for file in self._files.parquet(part.path):
+                    yield from pq.ParquetFile(file).iter_batches(BATCH)
+            finally:
+                self._files.delete(part.path)
 
     def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
-        ddl = ", ".join(f"`{column}` {kind}" for column, kind in columns)
+        from pyspark.sql.types import StructType
+
+        schema = StructType.fromDDL(", ".join(f"`{column}` {kind}" for column, kind in columns))
         with self._running(f"(attach of {name})"):
-            if files:
-                frame = self._read(ddl, [self._files.url(file) for file in files])
-            else:
-                frame = self.spark.createDataFrame([], ddl)
-            self._show(name, frame)
+            self._put(name, Table(schema, tuple(Part(file, None) for file in files)))
 
     def _show(self, name: str, frame: DataFrame) -> None:
         """Make `name` a view of a data frame."""
@@ -299,7 +302,7 @@ class SparkEngine:
         if local is None:
             reason = "has a name that Spark takes for hidden" if hidden else "is compressed with zstd"
             raise UnsupportedError(f"{file} {reason}: rename or recompress it (gz, bz2)")
-        folder = Path(next(self._folders))
+        folder = Path(self._tables.folder())
         folder.mkdir()
         copy = folder / ("lines-" + Path(local).name.removesuffix(".zst"))
         if not file.endswith(".zst"):
@@ -314,17 +317,16 @@ class SparkEngine:
     def write(self, sql: str, folder: str, stem: str, order: Sequence[str]) -> list[WrittenFile]:
         with self._running(sql):
             frame = self._frame(sql)
-            schema = _nullable(frame.schema)
-            source, rows = self._written(frame)
-            try:
-                if rows == 0:
-                    return []
-                target = self._files.local(folder)
-                if rows <= SMALL_WRITE and target is not None and self._files.local(source) is not None:
-                    return [self._write_here(source, Path(target), stem, order)]
-                return self._write_there(self._read(schema, [source]), rows, folder, stem, order)
-            finally:
-                self._files.delete(source)
+            for source in self._evaluated(frame, sql):
+                try:
+                    target, rows = self._files.local(folder), int(source.rows or 0)
+                    if rows <= SMALL_WRITE and target is not None and self._files.local(source.path) is not None:
+                        return [self._write_here(source.path, Path(target), stem, order)]
+                    copy = self._tables.frame(Table(nullable(frame.schema), (source,)))
+                    return self._write_there(copy, rows, folder, stem, order)
+                finally:
+                    self._files.delete(source.path)
+        return []
 
     def _write_here(self, source: str, folder: Path, stem: str, order: Sequence[str]) -> WrittenFile:
         table = pa.concat_tables(pq.read_table(file) for file in self._files.parquet(source))
@@ -373,18 +375,8 @@ class SparkEngine:
             self.drop(edges)
 
     def close(self) -> None:
-        for name in self._views | set(self._tables):
-            self.spark.catalog.dropTempView(name)
-        self._views.clear()
-        self._tables.clear()
+        self.drop(*self._views, *self._tables)
         self._files.delete(self._scratch)
-
-
-def _nullable(schema: Any) -> Any:
-    """The schema with every column nullable: how Parquet is read back, whatever the SELECT promised."""
-    from pyspark.sql.types import StructField, StructType
-
-    return StructType([StructField(field.name, field.dataType, True) for field in schema])
 
 
 def _short(error: Exception) -> str:

@@ -41,8 +41,10 @@ class FileSystem:
         return _GLOB.sub(r"\\\1", path if local is None else f"file://{os.path.abspath(local)}")
 
     def parquet(self, folder: str) -> list[str]:
-        """The Parquet files of a folder, by name."""
+        """The Parquet files of a folder, by name (or the one file that it is)."""
         local = self.local(folder)
+        if local is not None and os.path.isfile(local):
+            return [local]
         if local is not None:
             return sorted(str(file) for file in Path(local).glob("*.parquet"))
         statuses = self._hadoop(folder).listStatus(self._path(folder))

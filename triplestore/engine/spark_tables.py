@@ -1,0 +1,131 @@
+"""Working tables on Spark: immutable parts, shared between the tables that hold them.
+
+A table is a schema and a tuple of parts; a part is a folder of the scratch (or an attached file) with its Parquet rows
+counted. Parts never change, so that a copy of a table, a choice of its columns or the addition of one table to another
+takes no job at all, and a part's files are deleted when the last table that holds it is gone. A table without rows is
+shown to Spark as an empty relation, which makes the optimiser drop the joins it stands in.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow.parquet as pq
+
+from triplestore.engine.spark_files import FileSystem
+from triplestore.errors import EngineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+MOST_PARTS: Final = 24
+"""A table of more parts has the smaller half of them merged: each part costs Spark a listing and a task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows at a path; `rows` is None where nobody has counted those of an attached file yet."""
+
+    path: str
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A working or attached table: `schema` is Spark's StructType, every column nullable."""
+
+    schema: Any
+    parts: tuple[Part, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [field.name for field in self.schema]
+
+
+class Tables:
+    """The tables of one engine by name (in any case), each with its view in the session. See the module."""
+
+    def __init__(self, spark: SparkSession, files: FileSystem, scratch: str) -> None:
+        self._spark, self._files, self._scratch = spark, files, scratch
+        self._tables: dict[str, Table] = {}
+        self._folders = (f"{scratch}/{number}" for number in itertools.count())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._tables))
+
+    def folder(self) -> str:
+        """The path of a new folder in the scratch, not made yet."""
+        return next(self._folders)
+
+    def find(self, name: str) -> Table | None:
+        return self._tables.get(name.lower())
+
+    def get(self, name: str) -> Table:
+        table = self.find(name)
+        if table is None:
+            raise EngineError(f"there is no working table {name}")
+        return table
+
+    def put(self, name: str, table: Table) -> None:
+        """Make `name` this table, in place of whatever it was."""
+        if len(table.parts) > MOST_PARTS:
+            table = self._merged(table)
+        self.frame(table).createOrReplaceTempView(name)
+        before = self._tables.get(name.lower())
+        self._tables[name.lower()] = table
+        self._release(before)
+
+    def forget(self, name: str) -> None:
+        """Drop `name`, table or view, if it is there."""
+        self._spark.catalog.dropTempView(name)
+        self._release(self._tables.pop(name.lower(), None))
+
+    def rows(self, table: Table) -> int:
+        """The rows of a table, counted now where they are not known."""
+        return sum(self.count(part.path) if part.rows is None else part.rows for part in table.parts)
+
+    def frame(self, table: Table) -> DataFrame:
+        """The table as a data frame."""
+        paths = [self._files.url(part.path) for part in table.parts if part.rows != 0]
+        if not paths:
+            return self._spark.createDataFrame([], table.schema)
+        return self._spark.read.schema(table.schema).parquet(*paths)
+
+    def evaluated(self, frame: DataFrame) -> Part:
+        """Run a data frame into a new part."""
+        folder = self.folder()
+        frame.write.parquet(folder)
+        part = Part(folder, self.count(folder))
+        if part.rows == 0:
+            self._files.delete(folder)
+        return part
+
+    def count(self, path: str) -> int:
+        """The rows of a Parquet file or a folder of them: read from the footers where they are local."""
+        if self._files.local(path) is None:
+            return int(self._spark.read.parquet(self._files.url(path)).count())
+        return sum(int(pq.read_metadata(file).num_rows) for file in self._files.parquet(path))
+
+    def _merged(self, table: Table) -> Table:
+        counted = [part if part.rows is not None else replace(part, rows=self.count(part.path)) for part in table.parts]
+        counted.sort(key=lambda part: part.rows or 0)
+        small, large = counted[: len(counted) // 2 + 1], counted[len(counted) // 2 + 1 :]
+        frame = self.frame(Table(table.schema, tuple(small))).coalesce(self._spark.sparkContext.defaultParallelism)
+        return Table(table.schema, (*large, self.evaluated(frame)))
+
+    def _release(self, table: Table | None) -> None:
+        """Delete the parts of a table that is gone, those that no other table holds. Attached files are not ours."""
+        held = {part.path for other in self._tables.values() for part in other.parts}
+        for part in table.parts if table is not None else ():
+            if part.path.startswith(f"{self._scratch}/") and part.path not in held:
+                self._files.delete(part.path)
+
+
+def nullable(fields: Sequence[Any]) -> Any:
+    """A schema of these fields, every column nullable: how Parquet is read back, whatever a SELECT promised."""
+    from pyspark.sql.types import StructField, StructType
+
+    return StructType([StructField(field.name, field.dataType, True) for field in fields])
