@@ -291,7 +291,7 @@ class SparkEngine:
                     frames[i].unionAll(frames[i + 1]) if i + 1 < len(frames) else frames[i]
                     for i in range(0, len(frames), 2)
                 ]
-            self._show(name, frames[0] if frames else self.spark.createDataFrame([], "file INT, line STRING"))
+            self._show(name, frames[0] if frames else self._frame("SELECT 0 AS file, '' AS line WHERE FALSE"))
 
     def _readable(self, file: str) -> str:
         """The file itself, or a copy that Spark can read. Spark skips hidden names in silence, and knows no zst."""

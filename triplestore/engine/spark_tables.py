@@ -91,7 +91,8 @@ class Tables:
         """The table as a data frame."""
         paths = [self._files.url(part.path) for part in table.parts if part.rows != 0]
         if not paths:
-            return self._spark.createDataFrame([], table.schema)
+            nulls = ", ".join(f"CAST(NULL AS {f.dataType.simpleString()}) AS `{f.name}`" for f in table.schema)
+            return self._spark.sql(f"SELECT {nulls} WHERE FALSE")
         return self._spark.read.schema(table.schema).parquet(*paths)
 
     def evaluated(self, frame: DataFrame) -> Part:
