@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from pathlib import Path
 
 import pyoxigraph
 import pytest
 
-from loaders import Source, Syntax, Triple, read_into
+from loaders import Source, Syntax, Triple, read_into, triples_of
 from tests.w3c.manifest import MISSING, RDF11, Case, cases
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
@@ -87,14 +89,32 @@ def check(engine: Engine, case: Case) -> None:
     assert canonical(found) == canonical(expected)
 
 
-@pytest.mark.parametrize("case", parameters("rdf-n-triples", "rdf-n-quads"))
-def test_by_line(engine: Engine, case: Case) -> None:
-    check(engine, case)
-
-
-@pytest.mark.parametrize("case", parameters("rdf-turtle", "rdf-trig", "rdf-xml"))
-def test_document(duckdb: Engine, case: Case) -> None:
+@pytest.mark.parametrize("case", parameters(*SUITES))
+def test_case(duckdb: Engine, case: Case) -> None:
     check(duckdb, case)
+
+
+@pytest.mark.parametrize("suite", ["rdf-n-triples", "rdf-n-quads"])
+def test_lines_on_each_engine(engine: Engine, tmp_path: Path, suite: str) -> None:
+    """Each engine reads the files of a suite in one go as the strict parser reads them, and refuses the same ones."""
+    found = {
+        negative: [
+            Source(str(case.action), SUITES[suite], case.name)
+            for case in cases(suite)
+            if ("Negative" in case.kind) == negative
+        ]
+        for negative in (False, True)
+    }
+    read_into(engine, "token", found[False], first_file=5)
+    rows = [(row["s"], row["p"], row["o"]) for row in engine.query("SELECT s, p, o FROM token").to_pylist()]
+    expected = [triple for number, source in enumerate(found[False], 5) for triple in triples_of(source, number)]
+    assert Counter(rows) == Counter(expected)
+    rejects = tmp_path / "rejects"
+    report = read_into(engine, "token", found[True], first_file=0, on_error="skip", rejects=rejects)
+    engine.drop("token")
+    listed = re.findall(r"^# ([\w-]+):\d+: .", rejects.read_text(errors="replace"), re.MULTILINE)
+    assert set(listed) == {source.name for source in found[True]}
+    assert report.skipped == len(listed)
 
 
 @pytest.mark.parametrize(("suite", "size"), SIZES.items())
