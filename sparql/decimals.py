@@ -12,6 +12,7 @@ from triplestore.engine.dialect import Dialect
 
 _SCALE: Final = 10**18
 _STEP: Final = 1000
+NULL: Final = "NULL"
 
 
 def _units(dialect: Dialect, decimal: str) -> str:
@@ -31,6 +32,8 @@ def _decimal(dialect: Dialect, units: str) -> str:
 
 def shift(dialect: Dialect, left: str, operator: str, right: str) -> str:
     """left + right or left - right."""
+    if NULL in (left, right):
+        return NULL
     a, b = f"CAST({left} AS DECIMAL(38,18))", f"CAST({right} AS DECIMAL(38,18))"
     if dialect.exact_sums:
         return dialect.attempt(f"({a}) {operator} ({b})")
@@ -39,6 +42,8 @@ def shift(dialect: Dialect, left: str, operator: str, right: str) -> str:
 
 def multiply(dialect: Dialect, left: str, right: str) -> str:
     """left * right."""
+    if NULL in (left, right):
+        return NULL
 
     def times(a: str, b: str) -> str:
         return dialect.arithmetic("*", a, b)
@@ -57,6 +62,8 @@ def multiply(dialect: Dialect, left: str, right: str) -> str:
 
 def divide(dialect: Dialect, left: str, right: str) -> str:
     """left / right; NULL for a zero divisor. Long division, three digits at a time."""
+    if NULL in (left, right):
+        return NULL
     step = f"CAST({_STEP} AS {dialect.whole})"
 
     def step_up(remainder: str) -> str:

@@ -8,9 +8,10 @@ from typing import Final
 
 from sparql.algebra import Call, Constant, Exists, Expression, Variable
 from sparql.compare import equals, less, same_term
+from sparql.decimals import NULL
 from sparql.functions import FUNCTIONS
 from sparql.regex import replacement, translate
-from sparql.values import ERROR, NULL, Value, boolean, constant, string, string_literal, truth
+from sparql.values import ERROR, Value, boolean, constant, string, string_literal, truth
 from triplestore.engine.dialect import Dialect
 from triplestore.errors import UnsupportedError, UsageError
 from triplestore.terms import split_literal

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from sparql.decimals import divide, multiply, shift
+from sparql.decimals import NULL, divide, multiply, shift
 from sparql.values import (
     DATE,
     DATE_TIME,
@@ -17,7 +17,6 @@ from sparql.values import (
     DOUBLE,
     INTEGER,
     LANG_STRING,
-    NULL,
     STRING,
     Value,
     boolean,
@@ -36,7 +35,7 @@ Function = Callable[..., Value]
 
 
 def _rank(left: Value, right: Value, least: str = "1") -> str:
-    if left.rank in ("1", "2") and right.rank in ("1", "2"):
+    if left.rank.isdigit() and right.rank.isdigit():
         return max(left.rank, right.rank, least)
     known = f"CASE WHEN ({left.rank}) IS NOT NULL AND ({right.rank}) IS NOT NULL THEN"
     return f"{known} greatest({left.rank}, {right.rank}, {least}) END"

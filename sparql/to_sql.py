@@ -92,8 +92,8 @@ class Compiler:
                 return self._minus(left, right, needed)
             case Filter(pattern, condition):
                 return self._filter(pattern, condition, needed)
-            case Extend(pattern, variable, expression):
-                return self._extend(pattern, variable, expression, needed)
+            case Extend():
+                return self._extend(node, needed)
             case Values(variables, rows):
                 return self._values(variables, rows)
             case Project(pattern, variables):
@@ -229,26 +229,45 @@ class Compiler:
             relation = self._semi_join(a, b, conditions, test.negated)
         return relation
 
-    def _extend(self, pattern: Node, variable: str, expression: Expression, needed: Needed) -> Relation:
-        if variable not in needed:
-            return self.node(pattern, needed)
-        relation = self.node(pattern, (needed - {variable}) | variables_of(expression))
-        name = self.steps.column(variable)
-        if isinstance(expression, Variable):
-            found = relation.columns.get(expression.name)
-            if found is None:
-                return relation
-            sql, column = f"{self.steps.column(expression.name)} AS {name}", found
-            source = relation
-        elif isinstance(expression, Constant):
-            sql, column = f"CAST({self.ids[expression.token]} AS BIGINT) AS {name}", Column()
-            source = relation
-        else:
-            sql = f"{token(self.expressions(self.steps.value(relation, '')).value(expression))} AS {name}"
-            column = Column(token=True, nullable=True)
-            source = self.decode(relation, sql)
-        step = self.steps.add("bind", f"SELECT {self.listed(relation, more=[sql])} FROM {source.name}")
-        return replace(relation, name=step, columns={**relation.columns, variable: column})
+    def _extend(self, node: Extend, needed: Needed) -> Relation:
+        """A chain of BINDs: those that nothing needs left out, those that do not read each other in one step."""
+        inner: Node = node
+        wanted, chain = set(needed), list[Extend]()
+        while isinstance(inner, Extend):
+            if inner.variable in wanted:
+                wanted.discard(inner.variable)
+                wanted |= variables_of(inner.expression)
+                chain.append(inner)
+            inner = inner.pattern
+        relation = self.node(inner, frozenset(wanted))
+        while chain:
+            layer: list[Extend] = []
+            while chain and not variables_of(chain[-1].expression) & {bind.variable for bind in layer}:
+                layer.append(chain.pop())
+            relation = self._bind(relation, layer)
+        return relation
+
+    def _bind(self, relation: Relation, layer: Sequence[Extend]) -> Relation:
+        """One step of BINDs over the same relation."""
+        columns, selected = dict(relation.columns), []
+        for bind in layer:
+            name = self.steps.column(bind.variable)
+            match bind.expression:
+                case Variable(other):
+                    if other not in relation.columns:
+                        continue
+                    columns[bind.variable] = relation.columns[other]
+                    selected.append(f"{self.steps.column(other)} AS {name}")
+                case Constant(text):
+                    columns[bind.variable] = Column()
+                    selected.append(f"CAST({self.ids[text]} AS BIGINT) AS {name}")
+                case computed:
+                    columns[bind.variable] = Column(token=True, nullable=True)
+                    value = self.expressions(self.steps.value(relation, "")).value(computed)
+                    selected.append(f"{token(value)} AS {name}")
+        source = self.decode(relation, " ".join(selected))
+        step = self.steps.add("bind", f"SELECT {self.listed(relation, more=selected)} FROM {source.name}")
+        return replace(relation, name=step, columns=columns)
 
     def _values(self, variables: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Relation:
         columns = {

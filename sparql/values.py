@@ -13,11 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from sparql.decimals import NULL
 from triplestore.dictionary import DECIMALS, INSTANTS, INTEGERS
 from triplestore.engine.dialect import Dialect
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, RDF, XSD, Kind, kind_of_token, split_literal
 
-NULL: Final = "NULL"
 STRING: Final = f"'{XSD}string'"
 LANG_STRING: Final = f"'{RDF}langString'"
 BOOLEAN: Final = f"'{XSD}boolean'"
@@ -151,6 +151,10 @@ def number(dialect: Dialect, rank: str, decimal: str, double: str) -> Value:
         kind = f"CASE WHEN ({decimal}) IS NOT NULL THEN 3 END"
         lexical = exact_text(decimal)
         datatype = f"'{XSD}{_RANKS[int(rank) - 1]}'"
+    elif rank in ("3", "4"):
+        kind = f"CASE WHEN ({double}) IS NOT NULL THEN 3 END"
+        lexical, decimal = double_text(dialect, double), NULL
+        datatype = f"'{XSD}{_RANKS[int(rank) - 1]}'"
     else:
         kind = (
             f"CASE WHEN ({rank}) <= 2 THEN CASE WHEN ({decimal}) IS NOT NULL THEN 3 END "
@@ -183,8 +187,8 @@ def double_text(dialect: Dialect, double: str) -> str:
     power = f"({exponent} + length({whole}) - 1 - (length({digits}) - length({stripped})))"
     tail = f"regexp_replace(substr({stripped}, 2), '0+$', '')"
     body = (
-        f"CASE WHEN t IN ('inf', 'infinity') THEN 'INF' WHEN t IN ('-inf', '-infinity') THEN '-INF' "
-        f"WHEN t LIKE '%nan' THEN 'NaN' "
+        f"CASE WHEN t IS NULL THEN NULL WHEN t IN ('inf', 'infinity') THEN 'INF' "
+        f"WHEN t IN ('-inf', '-infinity') THEN '-INF' WHEN t LIKE '%nan' THEN 'NaN' "
         f"ELSE concat(CASE WHEN substr(t, 1, 1) = '-' THEN '-' ELSE '' END, CASE WHEN {stripped} = '' THEN '0.0E0' "
         f"ELSE concat(substr({stripped}, 1, 1), '.', CASE WHEN {tail} = '' THEN '0' ELSE {tail} END, "
         f"'E', CAST({power} AS STRING)) END) END"
@@ -208,12 +212,16 @@ def token(value: Value) -> str:
     """The token of a value (`triplestore.terms`), NULL for an error."""
     if value.static == "iri" and value.constant is None:
         return _joined(LESS, value.lexical, CLOSE)
+    if value.static == "string":
+        return _joined(QUOTE, value.lexical, QUOTE)
+    if value.static in ("boolean", "number"):
+        return _joined(QUOTE, value.lexical, TYPE, value.datatype, CLOSE)
     literal = (
         f"CASE WHEN {value.lang} IS NOT NULL THEN {_joined(QUOTE, value.lexical, TAG, value.lang)} "
         f"WHEN {value.datatype} = {STRING} THEN {_joined(QUOTE, value.lexical, QUOTE)} "
         f"ELSE {_joined(QUOTE, value.lexical, TYPE, value.datatype, CLOSE)} END"
     )
-    if value.static in ("boolean", "number", "string", "text"):
+    if value.static == "text":
         return f"CASE WHEN {value.kind} = 3 THEN {literal} END"
     return (
         f"CASE {value.kind} WHEN 1 THEN {_joined(LESS, value.lexical, CLOSE)} "
