@@ -52,7 +52,7 @@ def group(compiler: Compiler, node: Group) -> Relation:
         for place, (a, v) in enumerate(zip(node.aggregates, arguments, strict=True))
         for sql in _raw(compiler, place, a, v, relation)
     ]
-    source = compiler.decode(relation, " ".join([*marks, *raw]))
+    source = steps.decode(relation, " ".join([*marks, *raw]))
     inner = f"(SELECT x.*, {', '.join(marks)} FROM {source.name} x)" if marks else source.name
 
     # 2. Aggregate to plain SQL values. 3. Make terms of them.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sparql.constants import Constants
 from sparql.values import ERROR, Value, stored
+from triplestore.dictionary import term_sql, token_sql
 from triplestore.engine.dialect import Dialect
+from triplestore.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +88,97 @@ class Steps:
         name = self.column(variable)
         dot = f"{alias}." if alias else ""
         return lambda part: f"{dot}{name}" if part == "id" and not column.token else f"{dot}{name}_{part}"
+
+    def listed(self, relation: Relation, prefix: str = "", more: Sequence[str] = ()) -> str:
+        """The select list that carries a relation on: its variables, count and sort keys, and more."""
+        own = [f"{prefix}{self.column(name)}" for name in relation.columns]
+        own += [f"{prefix}n"] * relation.weighted + [f"{prefix}{key}" for key, _ in relation.order]
+        return ", ".join([*own, *more]) or "1 AS unit"
+
+    def decode(self, relation: Relation, sql: str) -> Relation:
+        """The relation with the term columns of those of its variables whose term columns `sql` mentions."""
+        mentioned = set(re.findall(r"\b(v[0-9]+)_[a-z]+\b", sql))
+        joins, selected = [], []
+        for name, column in relation.columns.items():
+            own = self.column(name)
+            if own not in mentioned:
+                continue
+            alias = f"t_{own}"
+            if column.token:
+                joins.append(f"LEFT JOIN ({self._parsed(relation, own)}) {alias} ON {alias}.token = x.{own}")
+                selected.append(f"{alias}.id AS {own}_id")
+            else:
+                joins.append(f"LEFT JOIN {self._terms()} {alias} ON {alias}.id = x.{own}")
+            selected += [f"{alias}.{part} AS {own}_{part}" for part in TERM_COLUMNS]
+        if not joins:
+            return relation
+        listed = self.listed(relation, "x.", selected)
+        return replace(relation, name=self.add("decoded", f"SELECT {listed} FROM {relation.name} x {' '.join(joins)}"))
+
+    def _parsed(self, relation: Relation, column: str) -> str:
+        """The tokens of a column cut into term columns; ids stand for kinds only."""
+        others = f"WHEN '_' THEN {FIRST_BLANK} ELSE {FIRST_LITERAL}"
+        kind = f"CASE substr({column}, 1, 1) WHEN '<' THEN {FIRST_IRI} {others} END"
+        tokens = f"(SELECT DISTINCT {column} AS token, {kind} AS id FROM {relation.name} WHERE {column} IS NOT NULL) y"
+        return f"SELECT {token_sql('t')} AS token, t.* FROM ({term_sql(self.dialect, tokens)}) t"
+
+    def _terms(self) -> str:
+        """The dictionary, with the constants of this query that it lacks."""
+        own = self.constants.own
+        if not own:
+            return "term"
+        rows = ", ".join(f"({number}, {self.dialect.string(text)})" for text, number in own.items())
+        extra = term_sql(self.dialect, f"(VALUES {rows}) y(id, token)")
+        columns = ", ".join(f"z.{part}" for part in ("id", *TERM_COLUMNS))
+        return f"(SELECT {columns} FROM term z UNION ALL SELECT {columns} FROM ({extra}) z)"
+
+    def tokens(self, relation: Relation, variables: Sequence[str]) -> tuple[str, list[str]]:
+        """(source, expressions) that give the tokens of variables."""
+        joins, tokens = [], []
+        for name in variables:
+            own = self.column(name)
+            if name not in relation.columns:
+                tokens.append("CAST(NULL AS STRING)")
+            elif relation.columns[name].token:
+                tokens.append(f"x.{own}")
+            else:
+                joins.append(f"LEFT JOIN {self._terms()} t_{own} ON t_{own}.id = x.{own}")
+                tokens.append(f"CASE WHEN x.{own} IS NOT NULL THEN {token_sql(f't_{own}')} END")
+        return f"{relation.name} x {' '.join(dict.fromkeys(joins))}", tokens
+
+    def tokenised(self, relation: Relation, names: Collection[str]) -> Relation:
+        """The relation with these variables as tokens."""
+        names = [name for name in names if not relation.columns[name].token]
+        if not names:
+            return relation
+        source, tokens = self.tokens(relation, names)
+        changed = {name: f"{sql} AS {self.column(name)}" for name, sql in zip(names, tokens, strict=True)}
+        parts = [changed.get(name, f"x.{self.column(name)}") for name in relation.columns]
+        parts += ["x.n"] * relation.weighted + [f"x.{key}" for key, _ in relation.order]
+        step = self.add("tokens", f"SELECT {', '.join(parts)} FROM {source}")
+        columns = {n: Column(True, c.nullable) if n in changed else c for n, c in relation.columns.items()}
+        return replace(relation, name=step, columns=columns)
+
+    def aligned(self, a: Relation, b: Relation) -> tuple[Relation, Relation]:
+        """Both, with shared variables of one sort: ids on both sides, or tokens on both."""
+        mixed = [n for n in a.columns if n in b.columns and a.columns[n].token != b.columns[n].token]
+        return self.tokenised(a, mixed), self.tokenised(b, mixed)
+
+    def compatible(self, a: Relation, b: Relation, name: str) -> str:
+        column = self.column(name)
+        unbound = [f"{alias}.{column} IS NULL" for alias, side in (("l", a), ("r", b)) if side.nullable(name)]
+        equal = f"l.{column} = r.{column}"
+        return f"({' OR '.join([equal, *unbound])})" if unbound else equal
+
+    def merged(self, a: Relation, b: Relation, name: str, inner: bool) -> tuple[Column, str]:
+        """A variable of a join's result: (column, SQL over l and r). inner: every row has both sides."""
+        column = self.column(name)
+        if name not in b.columns:
+            return a.columns[name], f"l.{column}"
+        if name not in a.columns:
+            return Column(b.columns[name].token, b.columns[name].nullable or not inner), f"r.{column}"
+        token_ = a.columns[name].token
+        if not a.nullable(name):
+            return Column(token_), f"l.{column}"
+        nullable = b.nullable(name) or not inner
+        return Column(token_, nullable), f"coalesce(l.{column}, r.{column})"

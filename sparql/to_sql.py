@@ -39,11 +39,9 @@ from sparql.algebra import (
 from sparql.compare import sort_keys
 from sparql.expressions import Expressions
 from sparql.patterns import Matching, match
-from sparql.relation import TERM_COLUMNS, Column, Relation, Steps
+from sparql.relation import Column, Relation, Steps
 from sparql.values import Value, stored, token
-from triplestore.dictionary import term_sql, token_sql
 from triplestore.errors import UnsupportedError
-from triplestore.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL
 
 Needed = frozenset[str]
 
@@ -60,7 +58,7 @@ class Compiler:
     def select(self, node: Node, variables: Sequence[str]) -> str:
         """The statement that yields the tokens of `variables` as columns c0, c1 ...; NULL is unbound."""
         relation = self.node(node, frozenset(variables))
-        decoded, tokens = self._tokens(relation, variables)
+        decoded, tokens = self.steps.tokens(relation, variables)
         selected = ", ".join(f"{sql} AS c{place}" for place, sql in enumerate(tokens)) or "1 AS unit"
         if relation.weighted:
             keys = "".join(f", {key}" for key, _ in relation.order)
@@ -119,16 +117,16 @@ class Compiler:
 
     def _join(self, left: Node, right: Node, needed: Needed) -> Relation:
         shared = frozenset(in_scope(left)) & frozenset(in_scope(right))
-        a, b = self._aligned(self.node(left, needed | shared), self.node(right, needed | shared))
+        a, b = self.steps.aligned(self.node(left, needed | shared), self.node(right, needed | shared))
         common = [name for name in a.columns if name in b.columns]
         columns, selected = {}, []
         for name in dict.fromkeys((*a.columns, *b.columns)):
             if name not in needed:
                 continue
-            columns[name], sql = self._merged(a, b, name, inner=True)
+            columns[name], sql = self.steps.merged(a, b, name, inner=True)
             selected.append(f"{sql} AS {self.steps.column(name)}")
         weight = _product(a, b, "r.n")
-        conditions = [self._compatible(a, b, name) for name in common]
+        conditions = [self.steps.compatible(a, b, name) for name in common]
         how = f"JOIN {b.name} r ON {' AND '.join(conditions)}" if conditions else f"CROSS JOIN {b.name} r"
         sql = f"SELECT {', '.join([*selected, *weight]) or '1 AS unit'} FROM {a.name} l {how}"
         return Relation(self.steps.add("join", sql), columns, bool(weight))
@@ -136,20 +134,20 @@ class Compiler:
     def _left_join(self, left: Node, right: Node, condition: Expression | None, needed: Needed) -> Relation:
         read = variables_of(condition)
         wanted = needed | read | (frozenset(in_scope(left)) & frozenset(in_scope(right)))
-        a, b = self._aligned(self.node(left, wanted), self.node(right, wanted))
+        a, b = self.steps.aligned(self.node(left, wanted), self.node(right, wanted))
         common = [name for name in a.columns if name in b.columns]
         columns, selected = {}, []
         for name in dict.fromkeys((*a.columns, *b.columns)):
             if name not in needed:
                 continue
-            columns[name], sql = self._merged(a, b, name, inner=False)
+            columns[name], sql = self.steps.merged(a, b, name, inner=False)
             selected.append(f"{sql} AS {self.steps.column(name)}")
         weight = _product(a, b, "coalesce(r.n, 1)")
-        conditions = [self._compatible(a, b, name) for name in common]
+        conditions = [self.steps.compatible(a, b, name) for name in common]
         if condition is not None:
             conditions.append(self.expressions(self._merged_values(a, b)).condition(condition))
             a, b = (
-                self.decode(side, " ".join(re.findall(rf"\b{alias}\.\w+", conditions[-1])))
+                self.steps.decode(side, " ".join(re.findall(rf"\b{alias}\.\w+", conditions[-1])))
                 for side, alias in ((a, "l"), (b, "r"))
             )
         on = " AND ".join(conditions) or "TRUE"
@@ -172,7 +170,7 @@ class Compiler:
         return find
 
     def _union(self, a: Relation, b: Relation) -> Relation:
-        a, b = self._aligned(a, b)
+        a, b = self.steps.aligned(a, b)
         weighted = a.weighted or b.weighted
         columns: dict[str, Column] = {}
         for name in dict.fromkeys((*a.columns, *b.columns)):
@@ -194,9 +192,9 @@ class Compiler:
         shared = frozenset(in_scope(left)) & frozenset(in_scope(right))
         if not shared:
             return self.node(left, needed)
-        a, b = self._aligned(self.node(left, needed | shared), self.node(right, shared))
+        a, b = self.steps.aligned(self.node(left, needed | shared), self.node(right, shared))
         common = [name for name in a.columns if name in b.columns]
-        conditions = [self._compatible(a, b, name) for name in common]
+        conditions = [self.steps.compatible(a, b, name) for name in common]
         if all(a.nullable(name) or b.nullable(name) for name in common):
             columns = [self.steps.column(name) for name in common]
             both = " OR ".join(f"(l.{c} IS NOT NULL AND r.{c} IS NOT NULL)" for c in columns)
@@ -205,7 +203,7 @@ class Compiler:
 
     def _semi_join(self, a: Relation, b: Relation, conditions: Sequence[str], negated: bool) -> Relation:
         test = f"EXISTS (SELECT 1 FROM {b.name} r WHERE {' AND '.join(conditions) or 'TRUE'})"
-        sql = f"SELECT {self.listed(a, 'l.')} FROM {a.name} l WHERE {'NOT ' * negated}{test}"
+        sql = f"SELECT {self.steps.listed(a, 'l.')} FROM {a.name} l WHERE {'NOT ' * negated}{test}"
         return replace(a, name=self.steps.add("minus" if negated else "exists", sql))
 
     def _filter(self, pattern: Node, condition: Expression, needed: Needed) -> Relation:
@@ -218,14 +216,14 @@ class Compiler:
         if plain:
             expressions = self.expressions(self.steps.value(relation, ""))
             where = " AND ".join(expressions.condition(part) for part in plain)
-            decoded = self.decode(relation, where)
-            sql = f"SELECT {self.listed(relation)} FROM {decoded.name} WHERE {where}"
+            decoded = self.steps.decode(relation, where)
+            sql = f"SELECT {self.steps.listed(relation)} FROM {decoded.name} WHERE {where}"
             relation = replace(relation, name=self.steps.add("filter", sql))
         for test in tests:
             _check_substitution(test.pattern, scope)
             shared = scope & frozenset(in_scope(test.pattern))
-            a, b = self._aligned(relation, self.node(test.pattern, shared))
-            conditions = [self._compatible(a, b, name) for name in a.columns if name in b.columns]
+            a, b = self.steps.aligned(relation, self.node(test.pattern, shared))
+            conditions = [self.steps.compatible(a, b, name) for name in a.columns if name in b.columns]
             relation = self._semi_join(a, b, conditions, test.negated)
         return relation
 
@@ -265,8 +263,8 @@ class Compiler:
                     columns[bind.variable] = Column(token=True, nullable=True)
                     value = self.expressions(self.steps.value(relation, "")).value(computed)
                     selected.append(f"{token(value)} AS {name}")
-        source = self.decode(relation, " ".join(selected))
-        step = self.steps.add("bind", f"SELECT {self.listed(relation, more=selected)} FROM {source.name}")
+        source = self.steps.decode(relation, " ".join(selected))
+        step = self.steps.add("bind", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source.name}")
         return replace(relation, name=step, columns=columns)
 
     def _values(self, variables: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Relation:
@@ -307,15 +305,15 @@ class Compiler:
             for sql in sort_keys(expressions.value(key)):
                 order.append((f"k{len(order)}", descending))
                 selected.append(f"{sql} AS {order[-1][0]}")
-        source = self.decode(relation, ", ".join(selected))
-        step = self.steps.add("ordered", f"SELECT {self.listed(relation, more=selected)} FROM {source.name}")
+        source = self.steps.decode(relation, ", ".join(selected))
+        step = self.steps.add("ordered", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source.name}")
         return replace(relation, name=step, order=tuple(order))
 
     def _slice(self, relation: Relation, start: int, length: int | None) -> Relation:
         relation = self.flat(relation)
         limit = "" if length is None else f" LIMIT {length}"
         offset = f" OFFSET {start}" if start else ""
-        sql = f"SELECT {self.listed(relation)} FROM {relation.name}{relation.sorting}{limit}{offset}"
+        sql = f"SELECT {self.steps.listed(relation)} FROM {relation.name}{relation.sorting}{limit}{offset}"
         return replace(relation, name=self.steps.add("slice", sql))
 
     def flat(self, relation: Relation) -> Relation:
@@ -324,8 +322,8 @@ class Compiler:
             return relation
         plain = replace(relation, weighted=False)
         repeat = f"{self.steps.dialect.repeat('n')} AS copy"
-        inner = f"SELECT {self.listed(plain, more=[repeat])} FROM {relation.name}"
-        sql = f"SELECT {self.listed(plain)} FROM ({inner}) x"
+        inner = f"SELECT {self.steps.listed(plain, more=[repeat])} FROM {relation.name}"
+        sql = f"SELECT {self.steps.listed(plain)} FROM ({inner}) x"
         return replace(plain, name=self.steps.add("flat", sql))
 
     # -- parts ------------------------------------------------------------------------------------------------------
@@ -333,102 +331,6 @@ class Compiler:
     def expressions(self, variable: Callable[[str], Value]) -> Expressions:
         """A compiler of expressions over these variables."""
         return Expressions(self.steps.dialect, self.ids, variable)
-
-    def listed(self, relation: Relation, prefix: str = "", more: Sequence[str] = ()) -> str:
-        """The select list that carries a relation on: its variables, count and sort keys, and more."""
-        own = [f"{prefix}{self.steps.column(name)}" for name in relation.columns]
-        own += [f"{prefix}n"] * relation.weighted + [f"{prefix}{key}" for key, _ in relation.order]
-        return ", ".join([*own, *more]) or "1 AS unit"
-
-    def decode(self, relation: Relation, sql: str) -> Relation:
-        """The relation with the term columns of those of its variables whose term columns `sql` mentions."""
-        mentioned = set(re.findall(r"\b(v[0-9]+)_[a-z]+\b", sql))
-        joins, selected = [], []
-        for name, column in relation.columns.items():
-            own = self.steps.column(name)
-            if own not in mentioned:
-                continue
-            alias = f"t_{own}"
-            if column.token:
-                joins.append(f"LEFT JOIN ({self._parsed(relation, own)}) {alias} ON {alias}.token = x.{own}")
-                selected.append(f"{alias}.id AS {own}_id")
-            else:
-                joins.append(f"LEFT JOIN {self._terms()} {alias} ON {alias}.id = x.{own}")
-            selected += [f"{alias}.{part} AS {own}_{part}" for part in TERM_COLUMNS]
-        if not joins:
-            return relation
-        listed = self.listed(relation, "x.", selected)
-        return replace(
-            relation, name=self.steps.add("decoded", f"SELECT {listed} FROM {relation.name} x {' '.join(joins)}")
-        )
-
-    def _parsed(self, relation: Relation, column: str) -> str:
-        """The tokens of a column cut into term columns; ids stand for kinds only."""
-        others = f"WHEN '_' THEN {FIRST_BLANK} ELSE {FIRST_LITERAL}"
-        kind = f"CASE substr({column}, 1, 1) WHEN '<' THEN {FIRST_IRI} {others} END"
-        tokens = f"(SELECT DISTINCT {column} AS token, {kind} AS id FROM {relation.name} WHERE {column} IS NOT NULL) y"
-        return f"SELECT {token_sql('t')} AS token, t.* FROM ({term_sql(self.steps.dialect, tokens)}) t"
-
-    def _terms(self) -> str:
-        """The dictionary, with the constants of this query that it lacks."""
-        own = self.steps.constants.own
-        if not own:
-            return "term"
-        rows = ", ".join(f"({number}, {self.steps.dialect.string(text)})" for text, number in own.items())
-        extra = term_sql(self.steps.dialect, f"(VALUES {rows}) y(id, token)")
-        columns = ", ".join(f"z.{part}" for part in ("id", *TERM_COLUMNS))
-        return f"(SELECT {columns} FROM term z UNION ALL SELECT {columns} FROM ({extra}) z)"
-
-    def _tokens(self, relation: Relation, variables: Sequence[str]) -> tuple[str, list[str]]:
-        """(source, expressions) that give the tokens of variables."""
-        joins, tokens = [], []
-        for name in variables:
-            own = self.steps.column(name)
-            if name not in relation.columns:
-                tokens.append("CAST(NULL AS STRING)")
-            elif relation.columns[name].token:
-                tokens.append(f"x.{own}")
-            else:
-                joins.append(f"LEFT JOIN {self._terms()} t_{own} ON t_{own}.id = x.{own}")
-                tokens.append(f"CASE WHEN x.{own} IS NOT NULL THEN {token_sql(f't_{own}')} END")
-        return f"{relation.name} x {' '.join(dict.fromkeys(joins))}", tokens
-
-    def tokenised(self, relation: Relation, names: Collection[str]) -> Relation:
-        """The relation with these variables as tokens."""
-        names = [name for name in names if not relation.columns[name].token]
-        if not names:
-            return relation
-        source, tokens = self._tokens(relation, names)
-        changed = {name: f"{sql} AS {self.steps.column(name)}" for name, sql in zip(names, tokens, strict=True)}
-        parts = [changed.get(name, f"x.{self.steps.column(name)}") for name in relation.columns]
-        parts += ["x.n"] * relation.weighted + [f"x.{key}" for key, _ in relation.order]
-        step = self.steps.add("tokens", f"SELECT {', '.join(parts)} FROM {source}")
-        columns = {n: Column(True, c.nullable) if n in changed else c for n, c in relation.columns.items()}
-        return replace(relation, name=step, columns=columns)
-
-    def _aligned(self, a: Relation, b: Relation) -> tuple[Relation, Relation]:
-        """Both, with shared variables of one sort: ids on both sides, or tokens on both."""
-        mixed = [n for n in a.columns if n in b.columns and a.columns[n].token != b.columns[n].token]
-        return self.tokenised(a, mixed), self.tokenised(b, mixed)
-
-    def _compatible(self, a: Relation, b: Relation, name: str) -> str:
-        column = self.steps.column(name)
-        unbound = [f"{alias}.{column} IS NULL" for alias, side in (("l", a), ("r", b)) if side.nullable(name)]
-        equal = f"l.{column} = r.{column}"
-        return f"({' OR '.join([equal, *unbound])})" if unbound else equal
-
-    def _merged(self, a: Relation, b: Relation, name: str, inner: bool) -> tuple[Column, str]:
-        """A variable of a join's result: (column, SQL over l and r). inner: every row has both sides."""
-        column = self.steps.column(name)
-        if name not in b.columns:
-            return a.columns[name], f"l.{column}"
-        if name not in a.columns:
-            return Column(b.columns[name].token, b.columns[name].nullable or not inner), f"r.{column}"
-        token_ = a.columns[name].token
-        if not a.nullable(name):
-            return Column(token_), f"l.{column}"
-        nullable = b.nullable(name) or not inner
-        return Column(token_, nullable), f"coalesce(l.{column}, r.{column})"
 
 
 def _product(a: Relation, b: Relation, right: str) -> list[str]:
