@@ -433,7 +433,7 @@ class Store:
         if self._engine.name != "spark":
             raise UsageError("DataFrames need the Spark engine: open the store with Store.open(path, spark=session)")
         self._workspace.views(tables[name])
-        frame: DataFrame = self._engine.session.table(name)  # type: ignore[attr-defined]
+        frame: DataFrame = self._engine.spark.table(name)  # type: ignore[attr-defined]
         return frame
 
     # -- inside ----------------------------------------------------------------------------------------------------

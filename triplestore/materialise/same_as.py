@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import pyarrow as pa
+
 from triplestore.engine import Engine
 from triplestore.terms import FIRST_LITERAL, SAME_AS
 
@@ -83,3 +85,19 @@ def clashes(engine: Engine, source: str) -> Sequence[str]:
     )
     one = f"WHERE e.p = {SAME_AS} AND (e.s >= {FIRST_LITERAL}) <> (e.o >= {FIRST_LITERAL})"
     return rows(VIOLATION_RULE, both), rows(LITERAL_RULE, one)
+
+
+def normalise_violations(engine: Engine, equality: str) -> None:
+    """Put the rows of `violation` under pi, and make them distinct."""
+    if equality == "rewrite":
+        mentioned = f"SELECT DISTINCT {engine.dialect.explode('facts')} AS term FROM violation"
+        pi = engine.query(
+            f"SELECT m.term, m.representative FROM same_as m JOIN ({mentioned}) v ON v.term = m.term "
+            "WHERE m.term <> m.representative"
+        ).to_pydict()
+        now = dict(zip(pi["term"], pi["representative"], strict=True))
+        if now:
+            rows = engine.query("SELECT rule, facts FROM violation").to_pydict()
+            facts = pa.array([[now.get(i, i) for i in row] for row in rows["facts"]], pa.list_(pa.int64()))
+            engine.load("violation", pa.table({"rule": pa.array(rows["rule"], pa.string()), "facts": facts}))
+    engine.create("violation", "SELECT DISTINCT rule, facts FROM violation")

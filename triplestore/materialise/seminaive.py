@@ -26,7 +26,7 @@ from triplestore.compile.schema import Constants, SCHEMA_CONDITION, SCHEMA_PREDI
 from triplestore.compile.specialise import Program, Specialiser
 from triplestore.compile.sql import INLINE, Instances, inline, select, select_array
 from triplestore.engine import Engine
-from triplestore.materialise.same_as import clashes, merge, mentions, mergeable, normalised
+from triplestore.materialise.same_as import clashes, merge, mentions, mergeable, normalise_violations, normalised
 from triplestore.rule import Rule
 from triplestore.terms import BUILTIN_IDS, SAME_AS, TYPE
 
@@ -104,6 +104,7 @@ class SemiNaive:
         self._stale = True  # whether schema and program must be made anew
         self._later: list[Fact] = []  # what holds without condition, to be derived this round
         self._issued: set[Fact] = set()  # what was in `_later` before
+        self._constraints_before: dict[tuple[str, Shape], dict[Row, str]] = {}  # of the closure that `insert` extends
         self._summary: dict[tuple[int, int], int] = {}  # rows of the delta per (predicate, class)
         self._touched_predicates: set[int] = set()  # predicates of the delta
 
@@ -138,7 +139,9 @@ class SemiNaive:
         self._absorb()
         self._run()
         self._complete_reflexive()
-        self._find_violations()
+        self._find_violations("added" if self.track else None)
+        if self.track:
+            self._net()
         self.figures.seconds = time.perf_counter() - started
         return self.figures
 
@@ -200,7 +203,7 @@ class SemiNaive:
             self.schema = SchemaFacts()
             if self._facts:
                 new_schema += self._facts_of(f"SELECT s, p, o FROM fact WHERE {SCHEMA_CONDITION}")
-                self._normalise_constants()
+            self._normalise_constants()
             self._stale = False
         derived, others = self.specialiser.close(self.schema, new_schema, self.constants)
         before, self.program = self.program, self.specialiser.program(self.schema, self.constants)
@@ -218,6 +221,7 @@ class SemiNaive:
         self._normalise_constants()
         self.program = self.specialiser.program(self.schema, self.constants)
         self._issued = set(self.program.facts)
+        self._constraints_before = self.program.constraints
         self._stale = False
         if self.program.uses_occurs:
             self._occurs = True
@@ -407,26 +411,45 @@ class SemiNaive:
 
     # -- constraints -----------------------------------------------------------------------------------------------
 
-    def _find_violations(self) -> None:
-        """Add to `violation` what the constraints find in the closure."""
+    def _find_violations(self, since: str | None = None) -> None:
+        """Add to `violation` what the constraints find in the closure: everywhere, or where a fact of `since` or an
+        instance that is new is involved. Then put all of it under pi."""
         selects = []
         for number, ((rule, shape), rows) in enumerate(self.program.constraints.items()):
             usable = [row for row in rows if self._possible(shape, row, self.predicates)]
-            if usable:
-                scans = [self._scan(e, Read.OLD) for e in shape.body]
-                instances = self._instances(shape, usable, f"constraint_{number}")
-                selects.append(select_array(shape, scans, instances, rule, self.engine.dialect))
+            known = self._constraints_before.get((rule, shape), {}) if since and not shape.uses_occurs else {}
+            fresh = [row for row in usable if row not in known]
+            if fresh:
+                selects.append(self._violations_of(rule, shape, fresh, f"{number}", None, since))
+            old = [row for row in usable if row in known]
+            for focus in range(len(shape.body)) if old else ():
+                selects.append(self._violations_of(rule, shape, old, f"{number}_{focus}", focus, since))
         direct = sorted(self.program.violations)
         if direct:
             rules, facts = zip(*direct, strict=True)
-            self.engine.load(
-                "at_fault", pa.table({"rule": list(rules), "facts": pa.array(map(list, facts), pa.list_(pa.int64()))})
-            )
+            at_fault = pa.array([list(f) for f in facts], pa.list_(pa.int64()))
+            self.engine.load("at_fault", pa.table({"rule": pa.array(rules, pa.string()), "facts": at_fault}))
             selects.append("SELECT rule, facts FROM at_fault")
         if selects:
             self.engine.append("violation", selects)
-        if selects or self._count("violation"):
-            self.engine.create("violation", "SELECT DISTINCT rule, facts FROM violation")
+        if self._count("violation"):
+            normalise_violations(self.engine, self.equality)
+
+    def _violations_of(
+        self, rule: str, shape: Shape, rows: Sequence[Row], name: str, focus: int | None, since: str | None
+    ) -> str:
+        scans = [str(since) if i == focus else self._scan(e, Read.OLD) for i, e in enumerate(shape.body)]
+        instances = self._instances(shape, rows, f"constraint_{name}")
+        return select_array(shape, scans, instances, rule, self.engine.dialect)
+
+    def _net(self) -> None:
+        """Take out of `added` and `removed` what is in both (a fact rewritten to itself)."""
+        if self._count("removed"):
+            both = f"SELECT s, p, o FROM added a WHERE NOT {_absent('a', 'removed')}"
+            if self.engine.create("unchanged", both):
+                self.engine.remove("added", "SELECT s, p, o FROM unchanged")
+                self.engine.remove("removed", "SELECT s, p, o FROM unchanged")
+            self.engine.drop("unchanged")
 
     # -- small things ----------------------------------------------------------------------------------------------
 
