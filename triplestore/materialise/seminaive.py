@@ -28,7 +28,7 @@ from triplestore.compile.sql import INLINE, Instances, inline, select, select_ar
 from triplestore.engine import Engine
 from triplestore.materialise.same_as import clashes, merge, mentions, mergeable, normalise_violations, normalised
 from triplestore.rule import Rule
-from triplestore.terms import BUILTIN_IDS, SAME_AS, TYPE
+from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE
 
 FEW_MERGES: Final = 20_000
 """Merged terms up to which a round looks whether they touch the rules; more are taken to."""
@@ -322,8 +322,7 @@ class SemiNaive:
         self._delta = self.engine.create("delta", f"SELECT DISTINCT s, p, o FROM derived d WHERE {_absent('d', 'fact')}")
 
     def _merge(self, figures: RoundFigures) -> None:
-        while self._count(f"derived WHERE p = {SAME_AS}"):
-            self.engine.append("violation", clashes(self.engine, "derived"))
+        while self._equalities():
             lost = merge(self.engine, mergeable("derived"))
             if not lost:
                 self.engine.create("derived", f"SELECT s, p, o FROM derived WHERE p <> {SAME_AS}")
@@ -334,6 +333,16 @@ class SemiNaive:
             self.engine.create(
                 "derived", f"SELECT s, p, o FROM ({normalised('derived', 'merged')}) n WHERE p <> {SAME_AS} OR s <> o"
             )
+
+    def _equalities(self) -> int:
+        """How many equalities there are in `derived`; those that clash with a literal are put in `violation`."""
+        literal = f"CASE WHEN s <> o AND (s >= {FIRST_LITERAL} OR o >= {FIRST_LITERAL}) THEN 1 END"
+        found = self.engine.query(
+            f"SELECT count(*) AS n, count({literal}) AS literals FROM derived WHERE p = {SAME_AS}"
+        ).to_pylist()[0]
+        if found["literals"]:
+            self.engine.append("violation", clashes(self.engine, "derived"))
+        return int(found["n"])
 
     def _touches_rules(self) -> bool:
         """Whether a lost representative is one of the schema's terms or the rules' constants."""
@@ -364,8 +373,7 @@ class SemiNaive:
 
     def _part_literals(self) -> None:
         """Equality `axioms`: equalities with literals are reported and left out, as is x sameAs x."""
-        if self._count(f"derived WHERE p = {SAME_AS}"):
-            self.engine.append("violation", clashes(self.engine, "derived"))
+        if self._equalities():
             self.engine.create(
                 "derived",
                 "SELECT s, p, o FROM derived WHERE p <> {p} UNION ALL SELECT a, {p}, b FROM ({pairs}) e "
