@@ -15,12 +15,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from triplestore.engine import WrittenFile
 from triplestore.errors import ConflictError, DamagedStoreError, UsageError
@@ -105,30 +109,49 @@ class Versions:
         self.data = self.path / _DATA
 
     def exists(self) -> bool:
-        """Whether there is a store here, of any format."""
-        return (self.path / _MARK).is_file()
+        """Whether there is a store here, of any format. One whose making was cut short before version 1 is none."""
+        return self._format() is not None and not self._unfinished()
 
     def create(self) -> None:
-        """Make the folders of an empty store. Raises UsageError where a store or other files are in the way."""
+        """Make the folders of an empty store. Raises UsageError where a store or other files are in the way, or the
+        folder cannot be made. What a creation left that was cut short is no obstacle."""
         if self.exists():
             raise UsageError(f"{self.path} is a Triplake store already; load into it, or give another folder")
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        if self.path.exists() and not (self.path.is_dir() and (_is_empty(self.path) or self._unfinished())):
             raise UsageError(f"{self.path} is not an empty folder; give a new or empty one for the store")
-        (self.path / _VERSIONS).mkdir(parents=True, exist_ok=True)
-        self.data.mkdir(exist_ok=True)
-        _write_durably(self.path / _MARK, json.dumps({"format": FORMAT}))
+        try:
+            (self.path / _VERSIONS).mkdir(parents=True, exist_ok=True)
+            self.data.mkdir(exist_ok=True)
+            draft = self.path / _VERSIONS / f".{_MARK}.{uuid.uuid4().hex}"
+            _write_durably(draft, json.dumps({"format": FORMAT}))
+            os.replace(draft, self.path / _MARK)
+        except OSError as error:
+            raise UsageError(f"a store cannot be made at {self.path}: {error.strerror or error}") from error
+
+    def _unfinished(self) -> bool:
+        """Whether a process died here between making the folders and publishing version 1."""
+        return (self.path / _VERSIONS).is_dir() and not self.numbers() and self._format() == FORMAT
+
+    def _format(self) -> Any:
+        """The store's format number, None without a store. Raises DamagedStoreError where it cannot be read."""
+        mark = self.path / _MARK
+        try:
+            return json.loads(mark.read_text())["format"]
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            raise DamagedStoreError(f"{mark} cannot be read ({error}); restore it from a copy") from error
 
     def check(self) -> None:
         """Raise UsageError where there is no store, DamagedStoreError where its format is newer or unreadable."""
-        if not self.exists():
+        number = self._format()
+        if number is None:
             raise UsageError(
                 f"{self.path} is not a Triplake store; make one with `triplake init {self.path}` "
                 f"or `triplake load {self.path} FILE...`"
             )
-        try:
-            number = json.loads((self.path / _MARK).read_text())["format"]
-        except (ValueError, KeyError, TypeError, OSError) as error:
-            raise DamagedStoreError(f"{self.path / _MARK} cannot be read ({error}); restore it from a copy") from error
+        if not isinstance(number, int):
+            raise DamagedStoreError(f"{self.path / _MARK} holds no format number; restore it from a copy")
         if number > FORMAT:
             raise DamagedStoreError(
                 f"{self.path} is of store format {number}, this program reads up to {FORMAT}; install a newer Triplake"
@@ -143,15 +166,20 @@ class Versions:
         """The manifest of a version (default: the newest). Raises UsageError for an unknown one."""
         numbers = self.numbers()
         if not numbers:
-            raise DamagedStoreError(f"{self.path} holds no version; restore {_VERSIONS} from a copy")
+            raise DamagedStoreError(
+                f"{self.path} holds no version. If its making was interrupted, make it again with `triplake init` or "
+                f"`triplake load`; if {_VERSIONS} was lost, restore it from a copy"
+            )
         number = numbers[-1] if version is None else version
         if number not in numbers:
             raise UsageError(f"{self.path} has no version {number}; it has {_ranges(numbers)}")
         file = self._file(number)
         try:
             return _from_json(json.loads(file.read_text()))
-        except (ValueError, KeyError, TypeError, OSError) as error:
-            raise DamagedStoreError(f"{file} cannot be read ({error}); restore it from a copy") from error
+        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+            raise DamagedStoreError(
+                f"{file} cannot be read ({error}); restore it from a copy, or read an older version with --at"
+            ) from error
 
     def publish(self, manifest: Manifest) -> Manifest:
         """Make `manifest` the newest version, if nobody has taken its number. Raises ConflictError if so."""
@@ -187,18 +215,28 @@ class Versions:
                     size = -1
                 if size != f.bytes:
                     what = "is missing" if size < 0 else f"has {size} bytes instead of {f.bytes}"
-                    raise DamagedStoreError(
-                        f"{path} (table {name}, version {manifest.version}) {what}; "
-                        "restore it from a copy, or read an older version with --at"
-                    )
+                    raise _damaged(path, name, manifest, what)
+
+    def examine(self, manifest: Manifest) -> None:
+        """As `verify`, and each file's footer is read too: what to do where an engine could not read the store."""
+        self.verify(manifest)
+        for name, table in manifest.tables.items():
+            for f in (*table.files, *table.tombstones):
+                try:
+                    pq.read_metadata(self.data / f.path)
+                except (pa.ArrowException, OSError) as error:
+                    raise _damaged(self.data / f.path, name, manifest, f"cannot be read ({error})") from error
 
     def vacuum(self, keep: int = 1) -> tuple[int, int, int]:
         """Forget all but the newest `keep` versions and delete the files that only they (or dead writers) named.
 
         Returns (versions forgotten, files deleted, bytes freed). Files that no version names are left alone for
-        `ORPHAN_AGE` seconds, since a living writer may be about to publish them.
+        `ORPHAN_AGE` seconds, since a living writer may be about to publish them. Raises DamagedStoreError, and deletes
+        nothing, where a version to keep is damaged: an older one may be all that can still be read.
         """
-        numbers = self.numbers()
+        newest, numbers = self.read(), self.numbers()
+        for manifest in (*(self.read(n) for n in numbers[-keep:-1]), newest):
+            self.examine(manifest)
         kept, gone = numbers[-keep:], numbers[:-keep]
         needed = frozenset(path for n in kept for path in self._paths(n))
         dropped = frozenset(path for n in gone for path in self._paths(n)) - needed
@@ -207,13 +245,18 @@ class Versions:
         _sync_folder(self.path / _VERSIONS)
         deleted = freed = 0
         now = time.time()
-        for file in self.data.iterdir():
+        for file in (*self.data.iterdir(), *(self.path / _VERSIONS).glob(".*")):
             if file.name in needed:
                 continue
             status = file.stat()
             if file.name in dropped or now - status.st_mtime > ORPHAN_AGE:
-                file.unlink(missing_ok=True)
-                deleted, freed = deleted + 1, freed + status.st_size
+                if file.is_dir():
+                    freed += sum(f.stat().st_size for f in file.rglob("*") if f.is_file())
+                    shutil.rmtree(file, ignore_errors=True)
+                else:
+                    freed += status.st_size
+                    file.unlink(missing_ok=True)
+                deleted += 1
         return len(gone), deleted, freed
 
     def _paths(self, version: int) -> Iterator[str]:
@@ -237,6 +280,21 @@ def _from_json(data: dict[str, Any]) -> Manifest:
     }
     rulesets = tuple(RulesetText(**r) for r in data.pop("rulesets"))
     return Manifest(rulesets=rulesets, counters=Counters(**data.pop("counters")), tables=tables, **data)
+
+
+def _damaged(path: Path, table: str, manifest: Manifest, what: str) -> DamagedStoreError:
+    return DamagedStoreError(
+        f"{path} (table {table}, version {manifest.version}) {what}; "
+        "restore it from a copy, or read an older version with --at"
+    )
+
+
+def _is_empty(folder: Path) -> bool:
+    """Whether a folder holds nothing, or no more than a store's folders with nothing but drafts in them."""
+    return all(
+        entry.name in (_VERSIONS, _DATA) and entry.is_dir() and all(f.name.startswith(".") for f in entry.iterdir())
+        for entry in folder.iterdir()
+    )
 
 
 def _ranges(numbers: list[int]) -> str:
