@@ -21,9 +21,7 @@ CLASSES = [ex(f"C{i}") for i in range(4)]
 PROPERTIES = [ex(f"p{i}") for i in range(4)]
 THINGS = [ex(x) for x in "abcdef"] + ["_:f1_x"]
 LITERALS = ['"v"', '"w"@en']
-_CHARACTERISTICS = [
-    f"<{OWL}{name}Property>" for name in ("Functional", "InverseFunctional", "Symmetric", "Transitive")
-]
+_CHARACTERISTICS = [f"<{OWL}{name}Property>" for name in ("Functional", "InverseFunctional", "Symmetric", "Transitive")]
 
 
 def lists(name: str, members: list[str]) -> list[Triple]:
@@ -61,7 +59,9 @@ odd_equalities = st.one_of(
 )
 axioms = st.one_of(
     st.tuples(_classes, _one(f"<{RDFS}subClassOf>", f"<{OWL}equivalentClass>", f"<{OWL}disjointWith>"), _classes),
-    st.tuples(_properties, _one(f"<{RDFS}subPropertyOf>", f"<{OWL}inverseOf>", f"<{OWL}equivalentProperty>"), _properties),
+    st.tuples(
+        _properties, _one(f"<{RDFS}subPropertyOf>", f"<{OWL}inverseOf>", f"<{OWL}equivalentProperty>"), _properties
+    ),
     st.tuples(_properties, _one(f"<{RDFS}domain>", f"<{RDFS}range>"), _classes),
     st.tuples(_properties, st.just(TYPE), st.sampled_from(_CHARACTERISTICS)),
     st.tuples(_things, st.just(f"<{OWL}differentFrom>"), _things),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings, strategies as st
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from tests import oracle
 from tests.random_programs import SAME, Triple, facts, programs, rules_for, rules_of
@@ -70,7 +71,12 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=int(__import__("os").environ.get("N","150")), deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(
+    max_examples=int(__import__("os").environ.get("N", "150")),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=PHASES,
+)
 @given(triples=facts(), program=programs)
 def test_equals_the_oracle(embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
     agree(embedded, triples, rules_of(program), equality)

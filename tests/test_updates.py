@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rulesets
-from tests.conftest import MakeStore
-from tests.random_programs import _USER_RULES, Triple, ex, facts, programs, rules_of
+from tests.random_programs import _USER_RULES, Triple, facts, programs, rules_of
 from tests.test_closure import MODES, PHASES, expected
 from triplestore import Store
 from triplestore.terms import from_rdflib, to_rdflib
-
-
 
 Update = tuple[list[Triple], list[Triple]]
 
@@ -44,13 +40,11 @@ def as_terms(triples: list[Triple]) -> list[tuple[object, object, object]]:
     return [(to_rdflib(s), to_rdflib(p), to_rdflib(o)) for s, p, o in triples]
 
 
-def follow(
-    make: Callable[[], Store], history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
-) -> None:
+def follow(store: Store, history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str) -> None:
+    """Apply a history to an empty store; after each step compare it with the oracle, and with itself made anew."""
     rules = rules_of(program)
     start, updates = history
     asserted: set[Triple] = set()
-    store = make()
     for add, delete in [(start, []), *updates]:
         asserted = (asserted - set(delete)) | set(add)
         store.update(add=as_terms(add), delete=as_terms(delete))
@@ -89,9 +83,11 @@ def rule_names(program: tuple[str, ...], folder: str) -> list[str]:
 def test_updates_equal_the_oracle(
     history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        with Store.create(Path(folder, "kg"), rule_names(program, folder), equality, engine="duckdb") as store:
-            follow(lambda: store, history, program, equality)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.create(Path(folder, "kg"), rule_names(program, folder), equality, engine="duckdb") as store,
+    ):
+        follow(store, history, program, equality)
 
 
 @pytest.mark.long
@@ -101,6 +97,8 @@ def test_updates_equal_the_oracle(
 def test_updates_equal_the_oracle_often(
     history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        with Store.create(Path(folder, "kg"), rule_names(program, folder), equality, engine="duckdb") as store:
-            follow(lambda: store, history, program, equality)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.create(Path(folder, "kg"), rule_names(program, folder), equality, engine="duckdb") as store,
+    ):
+        follow(store, history, program, equality)

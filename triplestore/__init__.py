@@ -1,6 +1,6 @@
 """Triplake: an RDF triple store that reasons (OWL 2 RL), on DuckDB or Spark over the same files.
 
-    from triplestore import Store
+from triplestore import Store
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from errno import EACCES, EDQUOT, EISDIR, EMFILE, ENAMETOOLONG, ENOSPC, ENOTDIR, EPERM, EROFS
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +19,7 @@ import click
 from triplestore.errors import EngineError, TriplakeError, UsageError
 
 if TYPE_CHECKING:
+    from loaders import OnError
     from triplestore.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -118,7 +120,9 @@ def init(options: Common, store: str, rules: Sequence[str], equality: str | None
 @cli.command()
 @click.argument("store")
 @click.argument("files", nargs=-1, required=True)
-@click.option("--format", "format_", metavar="F", help="nt, ttl, nq, trig, rdfxml or jsonld, where suffixes don't tell.")
+@click.option(
+    "--format", "format_", metavar="F", help="nt, ttl, nq, trig, rdfxml or jsonld, where suffixes don't tell."
+)
 @click.option("--no-materialise", is_flag=True, help="Load only; run `triplake materialise` later.")
 @click.option(
     "--on-error",
@@ -137,7 +141,7 @@ def load(
     files: Sequence[str],
     format_: str | None,
     no_materialise: bool,
-    on_error: str,
+    on_error: OnError,
     rejects: str | None,
     rules: Sequence[str],
     equality: str | None,
@@ -167,7 +171,9 @@ def load(
             shutil.rmtree(store, ignore_errors=True)
         raise
     if report.graphs_dropped:
-        warn(f"{report.graphs_dropped:,} quads had a graph name, which Triplake does not keep: their triples were loaded")
+        warn(
+            f"{report.graphs_dropped:,} quads had a graph name, which Triplake does not keep: their triples were loaded"
+        )
     if report.skipped:
         warn(f"{report.skipped:,} faulty entries were left out; they are in {report.rejects_path}")
     say(options, f"{store}: version {last['version']}, {last['asserted']:,} asserted, {last['facts']:,} facts stored")
@@ -230,7 +236,7 @@ def rules(options: Common, store: str, action: str, names: Sequence[str]) -> Non
     if not names:
         raise UsageError(f"rules {action} needs the name of a ruleset or a file of rules")
     with opening(options, store) as opened:
-        opened.change_rules(**{action: names})
+        opened.change_rules(*((names, ()) if action == "add" else ((), names)))
         say(options, f"rules now: {', '.join(r.name for r in opened.rulesets) or 'none'}")
 
 
@@ -272,7 +278,11 @@ def query(
 @cli.command()
 @click.argument("store")
 @click.option(
-    "--what", type=click.Choice(["asserted", "inferred", "all"]), default="all", show_default=True, help="Which triples."
+    "--what",
+    type=click.Choice(["asserted", "inferred", "all"]),
+    default="all",
+    show_default=True,
+    help="Which triples.",
 )
 @same_as_option
 @click.option("--output", "-o", metavar="FILE", help="Format and compression by suffix; default N-Triples to stdout.")
@@ -345,11 +355,13 @@ def log(options: Common, store: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(entries, indent=2))
         return
-    click.echo(f"{'version':>7}  {'created':<20}  {'operation':<11} {'asserted':>12} {'facts':>12} {'seconds':>8}  algorithm")
+    click.echo(
+        f"{'version':>7}  {'created':<20}  {'operation':<11} {'asserted':>12} {'facts':>12} {'seconds':>8}  algorithm"
+    )
     for e in entries:
         click.echo(
-            f"{e['version']:>7}  {e['created']:<20}  {e.get('operation', ''):<11} {e['asserted']:>12,} {e['facts']:>12,} "
-            f"{e.get('seconds', 0):>8.2f}  {e.get('algorithm', '')}"
+            f"{e['version']:>7}  {e['created']:<20}  {e.get('operation', ''):<11} {e['asserted']:>12,} "
+            f"{e['facts']:>12,} {e.get('seconds', 0):>8.2f}  {e.get('algorithm', '')}"
         )
 
 
@@ -414,6 +426,20 @@ def opening(options: Common, store: str, at: int | None = None) -> Iterator[Stor
 
 @contextmanager
 def reporting(options: Common, store: Store) -> Iterator[None]:
+    """Progress on stderr; a failure of the engine is traced to a damaged file of the store, if it has one."""
+    from triplestore.storage.manifest import Versions
+
+    with progress(options, store):
+        try:
+            yield
+        except EngineError:
+            versions = Versions(store.path)
+            versions.examine(versions.read(store.version))
+            raise
+
+
+@contextmanager
+def progress(options: Common, store: Store) -> Iterator[None]:
     """Progress on stderr: a live line on a terminal, plain lines otherwise, none with --quiet."""
     if options.quiet:
         yield
@@ -487,6 +513,9 @@ def _run(arguments: list[str], verbose: bool, err: IO[str]) -> int:
         cli.main(arguments, prog_name="triplake", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        err.write(f"{error.format_message()}\n")
+        return 2
     except click.UsageError as error:
         hint = f"\nTry `{error.ctx.command_path} --help`." if error.ctx else ""
         return fail(2, error.format_message() + hint)
@@ -501,6 +530,10 @@ def _run(arguments: list[str], verbose: bool, err: IO[str]) -> int:
         return 0
     except KeyboardInterrupt:
         return fail(130, "interrupted; nothing was committed")
+    except OSError as error:
+        if error.errno not in _OF_THE_MACHINE:
+            return fail(FAULT, f"{type(error).__name__}: {error}\n{_REPORT}")
+        return fail(2, f"{error.filename or 'a file'}: {error.strerror}; nothing was committed")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
     except Exception as error:
@@ -508,7 +541,12 @@ def _run(arguments: list[str], verbose: bool, err: IO[str]) -> int:
     return 0
 
 
-_REPORT = "This is a fault of Triplake's, not yours. Please report it with the command you ran and its --verbose output."
+_OF_THE_MACHINE = frozenset((EACCES, EPERM, EROFS, ENOSPC, EDQUOT, ENOTDIR, EISDIR, ENAMETOOLONG, EMFILE))
+"""What the operating system refuses and the user can put right: permissions, room, paths."""
+
+_REPORT = (
+    "This is a fault of Triplake's, not yours. Please report it with the command you ran and its --verbose output."
+)
 
 if __name__ == "__main__":
     main()

@@ -17,17 +17,16 @@ import pyarrow as pa
 from triplestore.engine import Engine
 from triplestore.engine.dialect import Dialect
 from triplestore.storage.manifest import Counters
-from triplestore.tables import TERM
 from triplestore.terms import BUILTIN_IRIS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, RDF, XSD, split_literal
 
 SMALL: Final = 500
 """Tokens up to which a lookup names its lexical forms in the statement."""
 
-INTEGERS: Final = tuple(
-    XSD + name
-    for name in """integer nonNegativeInteger nonPositiveInteger positiveInteger negativeInteger long int short byte
-    unsignedLong unsignedInt unsignedShort unsignedByte""".split()
+_INTEGER_NAMES = (
+    *("integer", "nonNegativeInteger", "nonPositiveInteger", "positiveInteger", "negativeInteger"),
+    *("long", "int", "short", "byte", "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte"),
 )
+INTEGERS: Final = tuple(XSD + name for name in _INTEGER_NAMES)
 """xsd:integer and the types derived from it."""
 
 DECIMALS: Final = (XSD + "decimal", *INTEGERS)
@@ -38,7 +37,9 @@ _INTEGER = r"[+-]?[0-9]+"
 _DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)"
 _EXACT = r"[+-]?0*([0-9]{1,20}(\.[0-9]{0,18}0*)?|\.[0-9]{1,18}0*)"
 _DOUBLE = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN"
-_INSTANT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(\.[0-9]{1,6}0*)?)?(Z|[+-][0-9]{2}:[0-9]{2})?"
+_INSTANT = (
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(\.[0-9]{1,6}0*)?)?(Z|[+-][0-9]{2}:[0-9]{2})?"
+)
 
 
 def token_sql(term: str = "t") -> str:
@@ -56,10 +57,10 @@ def term_sql(dialect: Dialect, source: str) -> str:
     """Rows (id, token) of `source` as rows of the TERM table: tokens cut up, values of typed literals computed."""
     close = "(length(token) - instr(reverse(token), '\"') + 1)"
     cut = (
-        "SELECT id, CASE WHEN id < {blank} THEN substr(token, 2, length(token) - 2) "
-        "WHEN id < {literal} THEN substr(token, 3) ELSE substr(token, 2, {close} - 2) END AS lexical, "
-        "CASE WHEN id >= {literal} THEN substr(token, {close} + 1) END AS tail FROM {source}"
-    ).format(blank=FIRST_BLANK, literal=FIRST_LITERAL, close=close, source=source)
+        f"SELECT id, CASE WHEN id < {FIRST_BLANK} THEN substr(token, 2, length(token) - 2) "
+        f"WHEN id < {FIRST_LITERAL} THEN substr(token, 3) ELSE substr(token, 2, {close} - 2) END AS lexical, "
+        f"CASE WHEN id >= {FIRST_LITERAL} THEN substr(token, {close} + 1) END AS tail FROM {source}"
+    )
     parts = (
         f"SELECT id, lexical, CASE WHEN tail IS NULL THEN NULL WHEN tail = '' THEN '{XSD}string' "
         f"WHEN substr(tail, 1, 1) = '@' THEN '{RDF}langString' ELSE substr(tail, 4, length(tail) - 4) END AS datatype, "
@@ -93,13 +94,11 @@ def builtin_terms(engine: Engine, name: str) -> int:
     return rows
 
 
-def encode(
-    engine: Engine, raw: str, counters: Counters, extra: Iterable[str] = ()
-) -> tuple[int, Counters]:
+def encode(engine: Engine, raw: str, counters: Counters, extra: Iterable[str] = ()) -> tuple[int, Counters]:
     """Turn working table `raw` (s, p, o: tokens) into ids, numbering the terms that `term` lacks.
 
-    extra: tokens that get an id too, whether or not a triple mentions them. Makes the working tables `encoded` (s, p, o: ids, distinct) and `new_term` (rows of TERM). Returns (number of new
-    terms, counters after it).
+    extra: tokens that get an id too, whether or not a triple mentions them. Makes the working tables `encoded`
+    (s, p, o: ids, distinct) and `new_term` (rows of TERM). Returns (number of new terms, counters after it).
     """
     engine.create(
         "occurring",
@@ -122,7 +121,7 @@ def encode(
 
 
 def _number(engine: Engine, counters: Counters) -> Counters:
-    """From `occurring` (token) make `dictionary` (token, id) of its terms and `numbered`, the part of it that is new."""
+    """From `occurring` (token) make `dictionary` (token, id), and `numbered`, the part of it that is new."""
     known = f"SELECT {token_sql()} AS token, t.id FROM term t"
     occurring = _rows(engine, "occurring")
     if occurring <= SMALL:

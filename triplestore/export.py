@@ -30,7 +30,9 @@ def write_export(store: Store, output: str | None, what: str, same_as: str, orde
     suffixes = [s for s in Path(output).suffixes if s not in (".gz", ".bz2", ".zst")]
     suffix = suffixes[-1].lower() if suffixes else ""
     if suffix not in FORMATS:
-        raise UsageError(f"{output}: the format is told by the suffix; give one of {', '.join(FORMATS)} (.gz, .bz2, .zst on top)")
+        raise UsageError(
+            f"{output}: the format is told by the suffix; give one of {', '.join(FORMATS)} (.gz, .bz2, .zst on top)"
+        )
     if ordered and suffix != ".nt":
         raise UsageError(f"{output}: --sorted orders N-Triples lines; give a .nt file")
     draft = f"{output}.part"

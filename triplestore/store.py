@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 import rulesets
-from loaders import LoadReport, Source, read_into, sources
+from loaders import LoadReport, OnError, Source, read_into, sources
 from loaders.patch import Change as PatchChange
 from rulesets import datalog
 from sparql import Graph, Result
@@ -29,7 +29,8 @@ from triplestore.engine.select import make_engine
 from triplestore.errors import InputError, UsageError
 from triplestore.maintain import Change, Outcome, Reasoning, Task
 from triplestore.maintain.choose import maintain
-from triplestore.materialise.seminaive import RoundFigures, SemiNaive
+from triplestore.materialise.figures import Figures, RoundFigures
+from triplestore.materialise.seminaive import SemiNaive
 from triplestore.rule import Rule
 from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles, Versions
@@ -152,7 +153,7 @@ class Store:
 
     @property
     def engine_name(self) -> str:
-        """"duckdb" or "spark"."""
+        """ "duckdb" or "spark"."""
         return self._engine.name
 
     @property
@@ -166,7 +167,7 @@ class Store:
         *files: str | Path,
         format: str | None = None,
         materialise: bool = True,
-        on_error: str = "stop",
+        on_error: OnError = "stop",
         rejects: str | Path | None = None,
         maintain: str = "auto",
     ) -> LoadReport:
@@ -251,9 +252,7 @@ class Store:
         if add or delete:
             changes.append(plain_change([str(f) for f in add], [str(f) for f in delete], number + len(files)))
         used = len(files) + len(add)
-        return [
-            self._apply(change, maintain, dry_run, used if i == 0 else 0) for i, change in enumerate(changes)
-        ]
+        return [self._apply(change, maintain, dry_run, used if i == 0 else 0) for i, change in enumerate(changes)]
 
     def _apply(self, change: PatchChange, algorithm: str, dry_run: bool, files: int = 0) -> dict[str, Any]:
         with self._writing():
@@ -267,7 +266,9 @@ class Store:
             known = dictionary.lookup(self._engine, {token for triple in change.delete for token in triple})
             wanted = [t for t in change.delete if all(token in known for token in t)]
             columns = zip(*([known[x] for x in t] for t in wanted), strict=True) if wanted else ((), (), ())
-            self._engine.load("unwanted", pa.table({c: pa.array(v, pa.int64()) for c, v in zip("spo", columns, strict=True)}))
+            self._engine.load(
+                "unwanted", pa.table({c: pa.array(v, pa.int64()) for c, v in zip("spo", columns, strict=True)})
+            )
             self._engine.create("unwanted", segments.minus("unwanted", "encoded", "spo"))
             minus = self._engine.create("minus", _intersection("asserted", "unwanted"))
             plus = self._engine.create("plus", segments.minus("encoded", "asserted", "spo"))
@@ -286,7 +287,9 @@ class Store:
             started = time.perf_counter()
             kept = list(self._manifest.rulesets)
             for name in remove:
-                found = [r for r in kept if r.name == name or (r.text is not None and Path(r.name).name == Path(name).name)]
+                found = [
+                    r for r in kept if r.name == name or (r.text is not None and Path(r.name).name == Path(name).name)
+                ]
                 if not found:
                     raise UsageError(f"the store has no ruleset '{name}'; it has {_names(kept)}")
                 kept.remove(found[0])
@@ -494,11 +497,7 @@ class Store:
     def _reasoning(self) -> Reasoning:
         rules = self._rules()
         tokens = {
-            t
-            for rule in rules
-            for atom in (*rule.heads, *rule.body)
-            for t in _terms(atom)
-            if isinstance(t, str)
+            t for rule in rules for atom in (*rule.heads, *rule.body) for t in _terms(atom) if isinstance(t, str)
         } - {f"<{iri}>" for iri in BUILTIN_IRIS}
         equal = dictionary.numbers_equal_to(self._engine, tokens)
         return Reasoning(rules, self.equality, Constants(dictionary.lookup(self._engine, tokens), equal))
@@ -512,7 +511,7 @@ class Store:
             if shape.rows:
                 self.verbose(f"  {shape.rows:>12,} {shape.seconds:>8.3f} s  {shape.focus:<9} {shape.shape}")
 
-    def _materialise_whole(self) -> Any:
+    def _materialise_whole(self) -> Figures:
         reasoning = self._reasoning()
         run = SemiNaive(
             self._engine,
@@ -635,7 +634,9 @@ def _ruleset_text(name: str) -> RulesetText:
         return RulesetText(name)
     path = Path(name)
     if not path.is_file():
-        raise UsageError(f"no ruleset '{name}': give one of {', '.join(rulesets.NAMES)}, or the path of a file of rules")
+        raise UsageError(
+            f"no ruleset '{name}': give one of {', '.join(rulesets.NAMES)}, or the path of a file of rules"
+        )
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

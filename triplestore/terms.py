@@ -125,7 +125,9 @@ def to_rdflib(token: str) -> Node:
     lexical, datatype, language = split_literal(token)
     if language:
         return Literal(lexical, lang=language)
-    return Literal(lexical) if datatype == XSD + "string" else Literal(lexical, datatype=URIRef(datatype), normalize=False)
+    return (
+        Literal(lexical) if datatype == XSD + "string" else Literal(lexical, datatype=URIRef(datatype), normalize=False)
+    )
 
 
 def from_rdflib(term: Node) -> str:

@@ -17,7 +17,8 @@ def lists_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> Iterato
     list of its own. A way never visits a node twice.
     """
     ways: list[tuple[int, tuple[int, ...], frozenset[int]]] = []
-    node, items, seen = head, [], {head}
+    node, seen = head, {head}
+    items: list[int] = []
     while node != NIL:  # the common case, one way only, without copying
         firsts, rests = objects(node, FIRST), objects(node, REST)
         if len(firsts) != 1 or len(rests) != 1:

@@ -35,13 +35,16 @@ class Constants(dict[str, int]):
         return (self[token],) if token in self else ()
 
 
+_OWL_ANNOTATIONS = (
+    *("differentFrom", "versionInfo", "priorVersion", "backwardCompatibleWith", "incompatibleWith", "deprecated"),
+    *("annotatedSource", "annotatedProperty", "annotatedTarget", "versionIRI", "imports"),
+)
 _DATA_PREDICATES = {TYPE, SAME_AS} | {
     builtin(iri)
     for iri in (
-        *(OWL + n for n in "differentFrom versionInfo priorVersion backwardCompatibleWith incompatibleWith".split()),
-        *(OWL + n for n in "deprecated annotatedSource annotatedProperty annotatedTarget versionIRI imports".split()),
-        *(RDFS + n for n in "member label comment seeAlso isDefinedBy".split()),
-        *(RDF + n for n in "subject predicate object value".split()),
+        *(OWL + name for name in _OWL_ANNOTATIONS),
+        *(RDFS + name for name in ("member", "label", "comment", "seeAlso", "isDefinedBy")),
+        *(RDF + name for name in ("subject", "predicate", "object", "value")),
     )
 }
 _DATA_CLASSES = {builtin(iri) for iri in (OWL + "Thing", OWL + "Nothing", RDFS + "Resource", RDFS + "Literal")}
@@ -141,9 +144,7 @@ def matches(
             yield from matches(rest, facts, constants, extended)
 
 
-def focused(
-    atom: Atom, fact: Fact, constants: Constants
-) -> Binding | None:
+def focused(atom: Atom, fact: Fact, constants: Constants) -> Binding | None:
     """The binding that makes an atom (without spans) the given fact, or None."""
     binding: Binding = {}
     for term, value in zip(atom.terms, fact, strict=True):
@@ -159,7 +160,8 @@ def holds(condition: Filter, constants: Constants, binding: Binding) -> bool:
     """Whether a filter whose terms are all bound holds."""
     left, right = _value(condition.left, constants, binding), _value(condition.right, constants, binding)
     if condition.operator in ("<", ">"):
-        assert left is not None and right is not None
+        assert left is not None
+        assert right is not None
         return left < right if condition.operator == "<" else left > right
     return (left == right) == (condition.operator == "=")
 
@@ -202,9 +204,7 @@ def _extend(
                     yield from _bind(pairs, constants, base)
 
 
-def _bind(
-    pairs: Sequence[tuple[Term, int]], constants: Constants, binding: Binding
-) -> Iterator[Binding]:
+def _bind(pairs: Sequence[tuple[Term, int]], constants: Constants, binding: Binding) -> Iterator[Binding]:
     extended = dict(binding)
     for term, value in pairs:
         known = _value(term, constants, extended)
@@ -234,7 +234,5 @@ def _cost(element: BodyElement, binding: Binding) -> float:
         return 3.0 if known else 1e6
     if any(isinstance(t, Span) for t in element.terms):
         return 0.5 if LENGTH in binding else 1e8
-    bound_terms = sum(
-        isinstance(t, str) or (isinstance(t, Var) and t.name in binding) for t in (element.s, element.o)
-    )
+    bound_terms = sum(isinstance(t, str) or (isinstance(t, Var) and t.name in binding) for t in (element.s, element.o))
     return (1000.0, 10.0, 1.0)[bound_terms]

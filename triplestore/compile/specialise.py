@@ -105,9 +105,7 @@ class Specialiser:
         )
         """Tokens of all constants of the rules."""
 
-    def close(
-        self, schema: SchemaFacts, delta: Iterable[Fact], constants: Constants
-    ) -> tuple[list[Fact], list[Fact]]:
+    def close(self, schema: SchemaFacts, delta: Iterable[Fact], constants: Constants) -> tuple[list[Fact], list[Fact]]:
         """Close `schema` (in place) under the schema rules, after the facts of `delta` came.
 
         Returns the derived facts: schema facts that were new, and other facts (perhaps known ones).
@@ -178,9 +176,7 @@ class _DataRule:
         self._recipes: dict[tuple[int | None, tuple[bool, ...]], list[_Recipe]] = {}
         self._unrolled: dict[int, list[Atom]] = {}
 
-    def instantiate(
-        self, schema: SchemaFacts, present: set[int], constants: Constants, program: Program
-    ) -> None:
+    def instantiate(self, schema: SchemaFacts, present: set[int], constants: Constants, program: Program) -> None:
         """Add this rule's instances over the schema to the program."""
         for atom in (e for e in self.schema if isinstance(e, Atom)):
             if constants[str(atom.p)] not in present:
@@ -212,9 +208,7 @@ class _DataRule:
             return False
         return _filled(predicate, constants, binding) == SAME_AS
 
-    def _add(
-        self, recipe: _Recipe, constants: Constants, binding: Binding, program: Program
-    ) -> None:
+    def _add(self, recipe: _Recipe, constants: Constants, binding: Binding, program: Program) -> None:
         for left, right in recipe.checks:
             if _filled(left, constants, binding) != _filled(right, constants, binding):
                 return
@@ -230,8 +224,10 @@ class _DataRule:
     def _add_row(self, shape: Shape, row: Row, program: Program) -> None:
         name = self.rule.name
         if shape.body or shape.conditions:
-            target = program.constraints.setdefault((name, shape), {}) if self.head is None else (
-                program.instances.setdefault(shape, {})
+            target = (
+                program.constraints.setdefault((name, shape), {})
+                if self.head is None
+                else (program.instances.setdefault(shape, {}))
             )
             target.setdefault(row, name)
         elif self.head is None:
@@ -321,7 +317,10 @@ class _DataRule:
             sources.append(term)
             return Hole(len(sources) - 1)
 
-        body: list[tuple[Place, ...]] = [*(tuple(place(t) for t in terms) for terms in stored), *((place(t),) for t in occurring)]
+        body: list[tuple[Place, ...]] = [
+            *(tuple(place(t) for t in terms) for terms in stored),
+            *((place(t),) for t in occurring),
+        ]
         asked = len(sources)
         conditions = [
             (Unequal if f.operator == "!=" else Equal, place(now(f.left)), place(now(f.right))) for f in self.filters

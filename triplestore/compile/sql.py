@@ -26,7 +26,9 @@ def inline(rows: Sequence[Row]) -> Instances:
     if len(rows) == 1:
         return Instances(None, rows[0])
     names = ", ".join(f"k{i}" for i in range(len(rows[0])))
-    values = ", ".join(f"({', '.join(f'CAST({v} AS BIGINT)' if n == 0 else str(v) for v in row)})" for n, row in enumerate(rows))
+    values = ", ".join(
+        f"({', '.join(f'CAST({v} AS BIGINT)' if n == 0 else str(v) for v in row)})" for n, row in enumerate(rows)
+    )
     return Instances(f"(SELECT * FROM (VALUES {values}) w({names}))")
 
 
@@ -37,13 +39,13 @@ def select(shape: Shape, scans: Sequence[str], instances: Instances, head: Seque
     `Occurs`.
     """
     froms, wheres, variables = _joined(shape, scans, instances)
-    columns = (f"{_expression(slot, variables, instances)} AS {name}" for slot, name in zip(shape.output, head, strict=True))
+    columns = (
+        f"{_expression(slot, variables, instances)} AS {name}" for slot, name in zip(shape.output, head, strict=True)
+    )
     return f"SELECT {', '.join(columns)}{_tail(froms, wheres)}"
 
 
-def select_array(
-    shape: Shape, scans: Sequence[str], instances: Instances, rule: str, dialect: Dialect
-) -> str:
+def select_array(shape: Shape, scans: Sequence[str], instances: Instances, rule: str, dialect: Dialect) -> str:
     """The matches of a constraint, as rows of the VIOLATION table."""
     froms, wheres, variables = _joined(shape, scans, instances)
     triples = dialect.array([f"CAST({_expression(slot, variables, instances)} AS BIGINT)" for slot in shape.output])
@@ -86,5 +88,3 @@ def _tail(froms: Iterable[str], wheres: Iterable[str]) -> str:
 def union(*selects: str) -> str:
     """UNION ALL of selects, as a subquery."""
     return f"({' UNION ALL '.join(selects)})"
-
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -42,6 +43,7 @@ class DuckDBEngine:
 
     def __init__(self, memory_limit: str | None = None, scratch: str | None = None, threads: int | None = None) -> None:
         self._scratch = tempfile.mkdtemp(prefix="triplake-", dir=scratch)
+        self._tidy = weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
         self._connection = duckdb.connect(":memory:")
         self._statement(f"SET temp_directory = {string(self._scratch)}")
         self._statement("SET preserve_insertion_order = false")
@@ -163,4 +165,4 @@ class DuckDBEngine:
 
     def close(self) -> None:
         self._connection.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._tidy()

@@ -350,8 +350,9 @@ class SparkEngine:
         else:
             frame = frame.coalesce(number)
         draft = f"{folder.rstrip('/')}/_{stem}.draft"
+        layout = {"compression": "zstd", "parquet.block.row.count.limit": str(ROW_GROUP)}
         try:
-            frame.write.option("parquet.block.row.count.limit", str(ROW_GROUP)).parquet(self._files.url(draft))
+            frame.write.options(**layout).parquet(self._files.url(draft))
             return self._files.publish(draft, folder, stem)
         finally:
             self._files.delete(draft)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine
-from triplestore.materialise.seminaive import Figures, Report
+from triplestore.materialise.figures import Figures, Report
 from triplestore.rule import Rule
 
 

@@ -19,10 +19,11 @@ def insert(task: Task, reason: str) -> Outcome:
         reasoning.rules,
         reasoning.equality,
         reasoning.constants,
-       
         track=True,
         report=task.report,
     )
     figures = run.insert("plus")
-    added, removed = (int(engine.query(f"SELECT count(*) AS n FROM {t}").column(0)[0].as_py()) for t in ("added", "removed"))
+    added, removed = (
+        int(engine.query(f"SELECT count(*) AS n FROM {t}").column(0)[0].as_py()) for t in ("added", "removed")
+    )
     return Outcome(NAME, reason, figures, False, added, removed, figures.merged, 0)

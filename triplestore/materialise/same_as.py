@@ -70,6 +70,7 @@ def clashes(engine: Engine, source: str) -> Sequence[str]:
 
     Two literals clash unless their values are known to be one (or either datatype is none that we know).
     """
+
     def rows(rule: str, where: str) -> str:
         triple = engine.dialect.array(["e.s", f"CAST({SAME_AS} AS BIGINT)", "e.o"])
         return f"SELECT DISTINCT {engine.dialect.string(rule)} AS rule, {triple} AS facts FROM {source} e {where}"

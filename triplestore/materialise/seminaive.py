@@ -15,63 +15,25 @@ Working tables: asserted (read by the caller), fact, same_as, violation (results
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
 
 from triplestore.compile.plan import K, Occurs, Pattern, Read, Row, Shape, V
-from triplestore.compile.schema import Constants, SCHEMA_CONDITION, SCHEMA_PREDICATES, Fact, SchemaFacts
+from triplestore.compile.schema import SCHEMA_CONDITION, SCHEMA_PREDICATES, Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Program, Specialiser
-from triplestore.compile.sql import INLINE, Instances, inline, select, select_array
+from triplestore.compile.sql import select
 from triplestore.engine import Engine
-from triplestore.materialise.same_as import clashes, merge, mentions, mergeable, normalise_violations, normalised
+from triplestore.materialise.constraints import find_violations
+from triplestore.materialise.figures import Figures, Report, RoundFigures, ShapeFigures
+from triplestore.materialise.same_as import clashes, mentions, merge, mergeable, normalise_violations, normalised
+from triplestore.materialise.statements import absent, instances, possible, reads, triples_table
 from triplestore.rule import Rule
 from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE
 
 FEW_MERGES: Final = 20_000
 """Merged terms up to which a round looks whether they touch the rules; more are taken to."""
-
-@dataclass(slots=True)
-class ShapeFigures:
-    """What one statement of a round did."""
-
-    shape: str
-    focus: str
-    rows: int
-    seconds: float
-
-
-@dataclass(slots=True)
-class RoundFigures:
-    """What one round did: rows read as delta, derivations, facts new to `fact`, terms merged, seconds."""
-
-    delta: int
-    derivations: int = 0
-    merged: int = 0
-    rewritten: int = 0
-    seconds: float = 0.0
-    shapes: list[ShapeFigures] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Figures:
-    """What a run did. `derived` counts derivations (rule instances fired), once each."""
-
-    rounds: list[RoundFigures] = field(default_factory=list)
-    seconds: float = 0.0
-
-    @property
-    def derived(self) -> int:
-        return sum(r.derivations for r in self.rounds)
-
-    @property
-    def merged(self) -> int:
-        return sum(r.merged for r in self.rounds)
-
-
-Report = Callable[[RoundFigures], None]
 
 
 class SemiNaive:
@@ -115,7 +77,9 @@ class SemiNaive:
         started = time.perf_counter()
         for name in ("fact", "delta", "derived"):
             self._empty(name)
-        self.engine.load("same_as", pa.table({"term": _ids(), "representative": _ids()}))
+        self.engine.load(
+            "same_as", pa.table({"term": pa.array([], pa.int64()), "representative": pa.array([], pa.int64())})
+        )
         self._empty_violations()
         self._absorb_asserted(asserted)
         self._run()
@@ -159,7 +123,7 @@ class SemiNaive:
             statements = self._statements(fresh)
             self._empty("derived")
             if self._later:
-                self.engine.load("later", _triples(self._later))
+                self.engine.load("later", triples_table(self._later))
                 self.engine.append("derived", ["SELECT s, p, o FROM later"])
             self._execute(statements, figures)
             self._promote()
@@ -208,7 +172,7 @@ class SemiNaive:
         derived, others = self.specialiser.close(self.schema, new_schema, self.constants)
         before, self.program = self.program, self.specialiser.program(self.schema, self.constants)
         if derived:
-            self.engine.load("closed", _triples(derived))
+            self.engine.load("closed", triples_table(derived))
             self._delta += self.engine.append("delta", ["SELECT s, p, o FROM closed"])[0]
             self._summary = self._summarise()
         self._later = sorted({*others, *self.program.facts} - self._issued)
@@ -243,11 +207,11 @@ class SemiNaive:
         """(shape, focus, SQL) of every statement that can find something this round."""
         found = []
         known = self.predicates | {p for p, _ in self._summary}
-        for shape, rows in fresh.items():
-            usable = [row for row in rows if self._possible(shape, row, known)]
+        for shape, new_rows in fresh.items():
+            usable = [row for row in new_rows if possible(shape, row, known)]
             if usable:
                 scans = [self._scan(e, Read.ALL) for e in shape.body]
-                found.append((shape, "instances", select(shape, scans, self._instances(shape, usable, "fresh"))))
+                found.append((shape, "instances", select(shape, scans, instances(self.engine, shape, usable, "fresh"))))
         for number, (shape, all_rows) in enumerate(self.program.instances.items()):
             new = fresh.get(shape, {})
             rows = [row for row in all_rows if row not in new] if new else list(all_rows)
@@ -257,11 +221,13 @@ class SemiNaive:
                 else:
                     usable = [row for row in rows if self._touched(element, row)]
                 before = self._facts > 0 or focus == 0
-                usable = [row for row in usable if before and self._possible(shape, row, known)]
+                usable = [row for row in usable if before and possible(shape, row, known)]
                 if usable:
-                    scans = [self._scan(e, _reads(i, focus)) for i, e in enumerate(shape.body)]
+                    scans = [self._scan(e, reads(i, focus)) for i, e in enumerate(shape.body)]
                     name = f"{number}_{focus}"
-                    found.append((shape, f"atom {focus}", select(shape, scans, self._instances(shape, usable, name))))
+                    found.append(
+                        (shape, f"atom {focus}", select(shape, scans, instances(self.engine, shape, usable, name)))
+                    )
         return found
 
     def _touched(self, pattern: Pattern, row: Row) -> bool:
@@ -273,25 +239,10 @@ class SemiNaive:
             return (p, row[pattern.o.number]) in self._summary
         return p in self._touched_predicates
 
-    def _possible(self, shape: Shape, row: Row, known: set[int]) -> bool:
-        """Whether every predicate that the instance asks for occurs at all."""
-        return all(
-            row[e.p.number] in known for e in shape.body if isinstance(e, Pattern) and isinstance(e.p, K)
-        )
-
-    def _instances(self, shape: Shape, rows: Sequence[Row], name: str) -> Instances:
-        if len(rows) <= INLINE:
-            return inline(rows) if rows[0] else Instances(None)
-        if not rows[0]:
-            return Instances(None)
-        table = f"instances_{name}_{abs(hash(shape)) % 10**8}"
-        columns = list(zip(*rows, strict=True))
-        self.engine.load(table, pa.table({f"k{i}": pa.array(c, pa.int64()) for i, c in enumerate(columns)}))
-        return Instances(table)
-
     def _scan(self, element: Pattern | Occurs, read: Read) -> str:
-        old, delta, columns = ("fact", "delta", "s, p, o") if isinstance(element, Pattern) else (
-            "occurs", "occurs_delta", "term")
+        old, delta, columns = (
+            ("fact", "delta", "s, p, o") if isinstance(element, Pattern) else ("occurs", "occurs_delta", "term")
+        )
         if read is Read.DELTA:
             return delta
         fresh = self._delta if isinstance(element, Pattern) else self._new_occurring
@@ -319,7 +270,7 @@ class SemiNaive:
             self._merge(figures)
         elif self.equality == "axioms":
             self._part_literals()
-        self._delta = self.engine.create("delta", f"SELECT DISTINCT s, p, o FROM derived d WHERE {_absent('d', 'fact')}")
+        self._delta = self.engine.create("delta", f"SELECT DISTINCT s, p, o FROM derived d WHERE {absent('d', 'fact')}")
 
     def _merge(self, figures: RoundFigures) -> None:
         while self._equalities():
@@ -365,7 +316,7 @@ class SemiNaive:
             self._facts -= rows
             self.engine.append("derived", ["SELECT s, p, o FROM outdated"])
             if self.track:
-                self.engine.append("removed", [f"SELECT s, p, o FROM outdated t WHERE {_absent('t', 'added')}"])
+                self.engine.append("removed", [f"SELECT s, p, o FROM outdated t WHERE {absent('t', 'added')}"])
                 self.engine.remove("added", "SELECT s, p, o FROM outdated")
         if self._occurs:
             self.engine.remove("occurs", "SELECT term FROM merged")
@@ -377,7 +328,8 @@ class SemiNaive:
             self.engine.create(
                 "derived",
                 "SELECT s, p, o FROM derived WHERE p <> {p} UNION ALL SELECT a, {p}, b FROM ({pairs}) e "
-                "UNION ALL SELECT d.s, d.p, d.o FROM derived d JOIN asserted a ON a.s = d.s AND a.p = d.p AND a.o = d.o "
+                "UNION ALL SELECT d.s, d.p, d.o FROM derived d "
+                "JOIN asserted a ON a.s = d.s AND a.p = d.p AND a.o = d.o "
                 "WHERE d.p = {p} AND d.s = d.o".format(p=SAME_AS, pairs=mergeable("derived")),
             )
 
@@ -386,7 +338,7 @@ class SemiNaive:
         if self.equality != "axioms" or SAME_AS not in self.predicates:
             return
         members = f"SELECT DISTINCT s, CAST({SAME_AS} AS BIGINT) AS p, s AS o FROM fact WHERE p = {SAME_AS} AND s <> o"
-        self._delta = self.engine.create("delta", f"SELECT s, p, o FROM ({members}) m WHERE {_absent('m', 'fact')}")
+        self._delta = self.engine.create("delta", f"SELECT s, p, o FROM ({members}) m WHERE {absent('m', 'fact')}")
         self._summary = {}
         self._new_occurring = 0
         self._promote()
@@ -400,8 +352,12 @@ class SemiNaive:
             return
         if not self._occurs:
             self._occurs = True
-            self.engine.create("occurs", f"SELECT DISTINCT term FROM ({self._terms_of('fact')}) t" if self._facts
-                               else "SELECT s AS term FROM fact")
+            self.engine.create(
+                "occurs",
+                f"SELECT DISTINCT term FROM ({self._terms_of('fact')}) t"
+                if self._facts
+                else "SELECT s AS term FROM fact",
+            )
         self._new_occurring = self.engine.create(
             "occurs_delta",
             f"SELECT DISTINCT term FROM ({self._terms_of('delta')}) t "
@@ -411,55 +367,32 @@ class SemiNaive:
     def _terms_of(self, facts: str) -> str:
         terms = " UNION ALL ".join(f"SELECT {c} AS term FROM {facts}" for c in "spo")
         if self.equality == "rewrite":
-            terms += f" UNION ALL SELECT representative FROM same_as UNION ALL SELECT CAST({SAME_AS} AS BIGINT) FROM same_as"
+            terms += (
+                f" UNION ALL SELECT representative FROM same_as UNION ALL SELECT CAST({SAME_AS} AS BIGINT) FROM same_as"
+            )
             terms += f" UNION ALL SELECT s FROM asserted WHERE p = {SAME_AS} AND s = o"
             terms += f" UNION ALL SELECT p FROM asserted WHERE p = {SAME_AS} AND s = o"
-            return f"SELECT coalesce(m.representative, x.term) AS term FROM ({terms}) x LEFT JOIN same_as m ON m.term = x.term"
+            terms = (
+                "SELECT coalesce(m.representative, x.term) AS term "
+                f"FROM ({terms}) x LEFT JOIN same_as m ON m.term = x.term"
+            )
         return terms
 
-    # -- constraints -----------------------------------------------------------------------------------------------
+    # -- small things ----------------------------------------------------------------------------------------------------
 
     def _find_violations(self, since: str | None = None) -> None:
-        """Add to `violation` what the constraints find in the closure: everywhere, or where a fact of `since` or an
-        instance that is new is involved. Then put all of it under pi."""
-        selects = []
-        for number, ((rule, shape), rows) in enumerate(self.program.constraints.items()):
-            usable = [row for row in rows if self._possible(shape, row, self.predicates)]
-            known = self._constraints_before.get((rule, shape), {}) if since and not shape.uses_occurs else {}
-            fresh = [row for row in usable if row not in known]
-            if fresh:
-                selects.append(self._violations_of(rule, shape, fresh, f"{number}", None, since))
-            old = [row for row in usable if row in known]
-            for focus in range(len(shape.body)) if old else ():
-                selects.append(self._violations_of(rule, shape, old, f"{number}_{focus}", focus, since))
-        direct = sorted(self.program.violations)
-        if direct:
-            rules, facts = zip(*direct, strict=True)
-            at_fault = pa.array([list(f) for f in facts], pa.list_(pa.int64()))
-            self.engine.load("at_fault", pa.table({"rule": pa.array(rules, pa.string()), "facts": at_fault}))
-            selects.append("SELECT rule, facts FROM at_fault")
-        if selects:
-            self.engine.append("violation", selects)
+        find_violations(self.engine, self.program, self._constraints_before, self.predicates, since)
         if self._count("violation"):
             normalise_violations(self.engine, self.equality)
-
-    def _violations_of(
-        self, rule: str, shape: Shape, rows: Sequence[Row], name: str, focus: int | None, since: str | None
-    ) -> str:
-        scans = [str(since) if i == focus else self._scan(e, Read.OLD) for i, e in enumerate(shape.body)]
-        instances = self._instances(shape, rows, f"constraint_{name}")
-        return select_array(shape, scans, instances, rule, self.engine.dialect)
 
     def _net(self) -> None:
         """Take out of `added` and `removed` what is in both (a fact rewritten to itself)."""
         if self._count("removed"):
-            both = f"SELECT s, p, o FROM added a WHERE NOT {_absent('a', 'removed')}"
+            both = f"SELECT s, p, o FROM added a WHERE NOT {absent('a', 'removed')}"
             if self.engine.create("unchanged", both):
                 self.engine.remove("added", "SELECT s, p, o FROM unchanged")
                 self.engine.remove("removed", "SELECT s, p, o FROM unchanged")
             self.engine.drop("unchanged")
-
-    # -- small things ----------------------------------------------------------------------------------------------
 
     def _summarise(self) -> dict[tuple[int, int], int]:
         """Rows of the delta per (predicate, class), class -1 where the predicate is not rdf:type."""
@@ -485,28 +418,9 @@ class SemiNaive:
         return found
 
     def _empty(self, name: str) -> None:
-        self.engine.load(name, pa.table({c: _ids() for c in "spo"}))
+        self.engine.load(name, pa.table({c: pa.array([], pa.int64()) for c in "spo"}))
 
     def _empty_violations(self) -> None:
-        self.engine.load("violation", pa.table({"rule": pa.array([], pa.string()), "facts": pa.array([], pa.list_(pa.int64()))}))
-
-
-def _reads(atom: int, focus: int) -> Read:
-    if atom == focus:
-        return Read.DELTA
-    return Read.OLD if atom < focus else Read.ALL
-
-
-def _absent(alias: str, table: str) -> str:
-    """That a triple of `alias` is not in `table`, as SQL."""
-    same = " AND ".join(f"k.{c} = {alias}.{c}" for c in "spo")
-    return f"NOT EXISTS (SELECT 1 FROM {table} k WHERE {same})"
-
-
-def _ids(values: Iterable[int] = ()) -> pa.Array:
-    return pa.array(values, pa.int64())
-
-
-def _triples(facts: Sequence[Fact]) -> pa.Table:
-    columns = zip(*facts, strict=True) if facts else ((), (), ())
-    return pa.table({name: _ids(column) for name, column in zip("spo", columns, strict=True)})
+        self.engine.load(
+            "violation", pa.table({"rule": pa.array([], pa.string()), "facts": pa.array([], pa.list_(pa.int64()))})
+        )

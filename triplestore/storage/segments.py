@@ -63,7 +63,9 @@ def write_change(
         tombstones = tuple(
             engine.write(f"SELECT {select} FROM {dead}_now", str(versions.data), versions.new_stem("dead"), table.order)
         )
-    fresh = engine.write(f"SELECT {select} FROM {added}", str(versions.data), versions.new_stem(table.name), table.order)
+    fresh = engine.write(
+        f"SELECT {select} FROM {added}", str(versions.data), versions.new_stem(table.name), table.order
+    )
     engine.drop(dead, f"{dead}_now", f"{dead}_fresh")
     after = TableFiles((*before.files, *fresh), tombstones)
     dead_rows, rows = sum(f.rows for f in after.tombstones), sum(f.rows for f in after.files)

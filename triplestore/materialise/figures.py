@@ -1,0 +1,48 @@
+"""What a run did: rounds, derivations, rows and seconds per shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class ShapeFigures:
+    """What one statement of a round did."""
+
+    shape: str
+    focus: str
+    rows: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class RoundFigures:
+    """What one round did: rows read as delta, derivations, facts new to `fact`, terms merged, seconds."""
+
+    delta: int
+    derivations: int = 0
+    merged: int = 0
+    rewritten: int = 0
+    seconds: float = 0.0
+    shapes: list[ShapeFigures] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Figures:
+    """What a run did. `derived` counts derivations (rule instances fired), once each."""
+
+    rounds: list[RoundFigures] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def derived(self) -> int:
+        return sum(r.derivations for r in self.rounds)
+
+    @property
+    def merged(self) -> int:
+        return sum(r.merged for r in self.rounds)
+
+
+Report = Callable[[RoundFigures], None]
+"""Where the figures of a round go as soon as it is done."""
