@@ -1,0 +1,77 @@
+"""Running the command line as a user does: in this process (quick), or as a process of its own."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from triplestore.cli import main
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command left: its exit code, what it wrote to stdout and to stderr."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(*arguments: str | Path, stdin: bytes = b"") -> Outcome:
+    """Run `triplake ARGUMENTS` in this process."""
+    with _streams(stdin) as (out, err):
+        try:
+            main([str(a) for a in arguments])
+            code: object = None  # main always raises SystemExit
+        except SystemExit as stop:
+            code = stop.code
+    assert isinstance(code, int)
+    assert "Traceback" not in err.getvalue().decode()
+    return Outcome(code, out.getvalue().decode(), err.getvalue().decode())
+
+
+def done(*arguments: str | Path, stdin: bytes = b"") -> str:
+    """Run a command that must succeed; its stdout."""
+    outcome = run(*arguments, stdin=stdin)
+    assert outcome.code == 0, outcome
+    return outcome.out
+
+
+@contextmanager
+def _streams(stdin: bytes) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
+    raw = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(stream, encoding="utf-8", write_through=True) for stream in raw)
+    kept = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin, sys.stdout, sys.stderr = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"), out, err
+    try:
+        yield raw
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = kept
+        out.detach()
+        err.detach()
+
+
+def command(*arguments: str | Path) -> list[str]:
+    """`triplake ARGUMENTS` as a process of its own."""
+    return [sys.executable, "-m", "triplestore.cli", *map(str, arguments)]
+
+
+def spawn(*arguments: str | Path, stdin: bytes = b"", timeout: float = 120) -> Outcome:
+    """Run `triplake ARGUMENTS` in a process of its own, in the current folder."""
+    found = subprocess.run(command(*arguments), input=stdin, capture_output=True, timeout=timeout, check=False)
+    return Outcome(found.returncode, found.stdout.decode(), found.stderr.decode())
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file under a folder, by its path: to see that nothing changed."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not os.path.islink(path)
+    }
