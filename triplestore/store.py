@@ -26,7 +26,7 @@ from triplestore import closure, dictionary
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine
 from triplestore.engine.select import make_engine
-from triplestore.errors import InputError, UsageError
+from triplestore.errors import ConflictError, InputError, UsageError
 from triplestore.maintain import Change, Outcome, Reasoning, Task
 from triplestore.maintain.choose import maintain
 from triplestore.materialise.figures import Figures, RoundFigures
@@ -98,6 +98,8 @@ class Store:
         try:
             store = cls(versions, small, Manifest(0, texts, equality, small.name), pinned=False)
             store._initialise()
+        except ConflictError:  # another process made a store there meanwhile: it is theirs
+            raise
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
             raise
@@ -333,6 +335,8 @@ class Store:
             files = {t.name: segments.write_whole(self._engine, target, t, t.name) for t in STORED}
             self._workspace.forget()
             target.publish(replace(self._manifest, version=1, tables=files, engine=self._engine.name))
+        except ConflictError:  # another process made a store there meanwhile: it is theirs
+            raise
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
             raise
