@@ -155,9 +155,10 @@ def load(
         opened = Store.create(store, rules or ("owl2rl",), equality, **options.engine_options)
     else:
         opened = Store.open(store, **options.engine_options)
-        _check_settings(opened, rules, equality)
     try:
         with opened, reporting(options, opened):
+            if not made:
+                _check_settings(opened, rules, equality)
             report = opened.load(
                 *files,
                 format=format_,
