@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 import rulesets
-from loaders import LoadReport, OnError, Source, read_into, sources
+from loaders import LoadReport, OnError, Progress, Source, read_into, sources
 from loaders.patch import Change as PatchChange
 from rulesets import datalog
 from sparql import Graph, Result
@@ -189,6 +189,7 @@ class Store:
                 first_file=counters.files + 1,
                 on_error=on_error,
                 rejects=Path(rejects) if rejects else None,
+                progress=self._reading,
             )
             seconds = time.perf_counter() - started
             self.notify(f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, seconds)}")
@@ -505,6 +506,11 @@ class Store:
         } - {f"<{iri}>" for iri in BUILTIN_IRIS}
         equal = dictionary.numbers_equal_to(self._engine, tokens)
         return Reasoning(rules, self.equality, Constants(dictionary.lookup(self._engine, tokens), equal))
+
+    def _reading(self, at: Progress) -> None:
+        if at.stage != "parsed":
+            done = f", {at.done_triples:,} triples so far" if at.done_triples else ""
+            self.notify(f"{at.stage} {at.file}{done}, {at.seconds:.1f} s")
 
     def _report(self, figures: RoundFigures) -> None:
         self.verbose(

@@ -33,6 +33,7 @@ class Engine(Protocol):
     """What an engine can do. Every method raises `EngineError`, with the SQL, where a statement fails."""
 
     name: str
+    joint: bool  # whether the SELECTs of one `append` run as one job, so that giving them together is worth it
     dialect: Dialect
 
     def load(self, name: str, table: pa.Table) -> int:

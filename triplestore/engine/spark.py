@@ -62,13 +62,15 @@ class SparkEngine:
     spark: the session to work in; a sibling of it is used (its own views and settings, the same executors). Without
         one, the session that runs in this process, else a new one on `master` (see `spark_session`); it is left
         running for the next engine and ends with the process.
-    scratch: folder for working tables; on a cluster one that driver and executors share (a URL is fine).
+    scratch: folder for working tables; on a cluster one that driver and executors share (a URL is fine). Without one,
+        TRIPLAKE_SCRATCH, else a temporary folder, or /tmp of a cluster's own file system.
     memory_limit: of a new local session, as in "4GB".
     graphframes_from, collect_up_to: edges from which `components` uses GraphFrames where it is there, and up to which
         it otherwise works in the driver's memory; above, it is joins.
     """
 
     name = "spark"
+    joint = True
     dialect: Dialect = SparkDialect()
 
     def __init__(
@@ -86,19 +88,20 @@ class SparkEngine:
             self.spark.conf.set(key, value)
         self._graphframes_from, self._collect_up_to = graphframes_from, collect_up_to
         self._files = FileSystem(self.spark)
-        self._scratch = self._scratch_folder(scratch)
-        if self._files.local(self._scratch):  # also where nobody closes the engine
-            weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
-        self._tables = Tables(self.spark, self._files, self._scratch)
+        self.scratch = self._made_scratch(scratch)
+        if self._files.local(self.scratch):  # also where nobody closes the engine
+            weakref.finalize(self, shutil.rmtree, self.scratch, ignore_errors=True)
+        self._tables = Tables(self.spark, self._files, self.scratch)
         self._views: set[str] = set()
 
-    def _scratch_folder(self, scratch: str | None) -> str:
+    def _made_scratch(self, scratch: str | None) -> str:
         master = self.spark.sparkContext.master
+        scratch = scratch or os.environ.get("TRIPLAKE_SCRATCH")
         if scratch is None and not is_local(master):
             shared = self._files.default
             if self._files.local(shared):
                 raise UsageError(
-                    f"Spark on {master} needs a scratch folder that driver and executors share: give --scratch"
+                    f"Spark on {master} needs a scratch folder that driver and executors share: put it in TRIPLAKE_SCRATCH"
                 )
             scratch = f"{shared}/tmp"
         if scratch is None or self._files.local(scratch):
@@ -251,7 +254,7 @@ class SparkEngine:
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         with self._running(sql):
             frame = self._frame(sql)
-            if not self._files.local(self._scratch):
+            if not self._files.local(self.scratch):
                 schema = self.query(f"SELECT * FROM ({sql}) _rows LIMIT 0").schema
                 rows = frame.toLocalIterator(prefetchPartitions=True)
                 while chunk := [row.asDict() for row in itertools.islice(rows, BATCH)]:
@@ -377,7 +380,7 @@ class SparkEngine:
 
     def close(self) -> None:
         self.drop(*self._views, *self._tables)
-        self._files.delete(self._scratch)
+        self._files.delete(self.scratch)
 
 
 def _short(error: Exception) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from triplestore.engine.spark_session import is_local
 from triplestore.errors import EngineError
 
 if TYPE_CHECKING:
@@ -38,11 +39,13 @@ def by_graphframes(engine: SparkEngine, edges: str) -> pa.Table:
         raise GraphFramesMissing("its jars are not on the class path (TRIPLAKE_GRAPHFRAMES_JARS names them)")
     from graphframes import GraphFrame
 
+    local = is_local(spark.sparkContext.master)  # then no executor can be lost, and checkpoints may stay in memory
+    spark.sparkContext.setCheckpointDir(engine.scratch)
     log.info("components of %s by GraphFrames", edges)
     ends = spark.sql(f"SELECT a AS src, b AS dst FROM {edges}")
     nodes = spark.sql(f"SELECT a AS id FROM {edges} UNION SELECT b FROM {edges}")
     result = GraphFrame(nodes, ends).connectedComponents(
-        algorithm="two_phase", broadcastThreshold=-1, useLabelsAsComponents=True, use_local_checkpoints=True
+        algorithm="two_phase", broadcastThreshold=-1, useLabelsAsComponents=True, use_local_checkpoints=local
     )
     try:
         result.createOrReplaceTempView("_graphframes")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class ShapeFigures:
-    """What one statement of a round did."""
+    """What one statement of a round did. seconds: its share, where the engine runs a round's statements as one job."""
 
     shape: str
     focus: str

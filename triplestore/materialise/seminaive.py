@@ -134,12 +134,14 @@ class SemiNaive:
                 self.report(figures)
 
     def _execute(self, statements: Sequence[tuple[Shape, str, str]], figures: RoundFigures) -> None:
-        started = time.perf_counter()
-        counts = self.engine.append("derived", [sql for _, _, sql in statements]) if statements else []
-        seconds = (time.perf_counter() - started) / max(len(statements), 1)
-        for (shape, focus, _), rows in zip(statements, counts, strict=True):
-            figures.shapes.append(ShapeFigures(str(shape), focus, rows, seconds))
-        figures.derivations = sum(counts)
+        together = [list(statements)] if self.engine.joint else [[statement] for statement in statements]
+        for group in together if statements else ():
+            started = time.perf_counter()
+            counts = self.engine.append("derived", [sql for _, _, sql in group])
+            seconds = (time.perf_counter() - started) / len(group)
+            for (shape, focus, _), rows in zip(group, counts, strict=True):
+                figures.shapes.append(ShapeFigures(str(shape), focus, rows, seconds))
+                figures.derivations += rows
 
     def _promote(self) -> None:
         """The delta becomes part of `fact`."""
