@@ -101,7 +101,7 @@ class SparkEngine:
             shared = self._files.default
             if self._files.local(shared):
                 raise UsageError(
-                    f"Spark on {master} needs a scratch folder that driver and executors share: put it in TRIPLAKE_SCRATCH"
+                    f"Spark on {master} needs a scratch folder that all its machines share: set TRIPLAKE_SCRATCH"
                 )
             scratch = f"{shared}/tmp"
         if scratch is None or self._files.local(scratch):
