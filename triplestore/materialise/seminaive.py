@@ -380,7 +380,7 @@ class SemiNaive:
             )
         return terms
 
-    # -- small things ---------------------------------------------------------------------------------------------------
+    # -- small things ------------------------------------------------------------------------------------------
 
     def _find_violations(self, since: str | None = None) -> None:
         find_violations(self.engine, self.program, self._constraints_before, self.predicates, since)
