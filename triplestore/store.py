@@ -14,28 +14,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
-
-import rulesets
 from loaders import LoadReport, OnError, Progress, Source, read_into, sources
 from loaders.patch import Change as PatchChange
-from rulesets import datalog
 from sparql import Graph, Result
 from sparql import query as run_query
 from triplestore import closure, dictionary
-from triplestore.compile.schema import Constants
 from triplestore.engine import Engine
 from triplestore.engine.select import make_engine
-from triplestore.errors import ConflictError, InputError, UsageError
-from triplestore.maintain import Change, Outcome, Reasoning, Task
-from triplestore.maintain.choose import maintain
-from triplestore.materialise.figures import Figures, RoundFigures
-from triplestore.materialise.seminaive import SemiNaive
-from triplestore.rule import Rule
+from triplestore.errors import ConflictError, UsageError
+from triplestore.materialise.statements import triples_table
+from triplestore.reasoning import mentions_same_as, rules_of, ruleset_text
 from triplestore.storage import segments
-from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles, Versions
-from triplestore.tables import ASSERTED, FACT, SAME_AS, STORED, TERM, VIOLATION, Table
-from triplestore.terms import BUILTIN_IRIS, FIRST_BLANK, FIRST_LITERAL, OWL, from_rdflib, to_rdflib
+from triplestore.storage.manifest import Manifest, RulesetText, TableFiles, Versions
+from triplestore.tables import ASSERTED, FACT, SAME_AS, STORED, TERM, VIOLATION
+from triplestore.terms import BUILTIN_IRIS, from_rdflib, to_rdflib
+from triplestore.transaction import Transaction, figures_of, no_facts, token_table
 from triplestore.updates import plain_change, read_changes
 from triplestore.workspace import Workspace
 
@@ -46,7 +39,6 @@ if TYPE_CHECKING:
 EQUALITY_MODES: Final = ("rewrite", "axioms", "off")
 
 TokenTriple = tuple[str, str, str]
-RdflibTriple = "tuple[Node, Node, Node]"
 
 Notify = Callable[[str], None]
 """Where progress goes: one readable line at a time."""
@@ -87,8 +79,8 @@ class Store:
         rules: names of built-in rulesets or paths of rule files. equality: "rewrite", "axioms" or "off"; by default
         "rewrite" if the rules mention owl:sameAs, else "off". Raises UsageError, InputError (a faulty rule file).
         """
-        texts = tuple(_ruleset_text(name) for name in rules)
-        mentioned = any(_mentions_same_as(r) for text in texts for r in _rules_of(text))
+        texts = tuple(ruleset_text(name) for name in rules)
+        mentioned = any(mentions_same_as(r) for text in texts for r in rules_of(text))
         equality = equality or ("rewrite" if mentioned else "off")
         if equality not in EQUALITY_MODES:
             raise UsageError(f"no equality mode '{equality}'; give one of {', '.join(EQUALITY_MODES)}")
@@ -97,7 +89,7 @@ class Store:
         small = make_engine("duckdb")
         try:
             store = cls(versions, small, Manifest(0, texts, equality, small.name), pinned=False)
-            store._initialise()
+            Transaction(store._workspace, store.verbose).initialise()
         except ConflictError:  # another process made a store there meanwhile: it is theirs
             raise
         except BaseException:
@@ -178,8 +170,8 @@ class Store:
         format: name of the format where suffixes do not tell. on_error: "skip" leaves out what cannot be parsed and
         writes it to `rejects`. Raises InputError with file, line and column; nothing is committed then.
         """
-        with self._writing():
-            started = time.perf_counter()
+        with self._writing() as transaction:
+            started = transaction.started
             found = sources([str(f) for f in files], format)
             counters = self._manifest.counters
             report = read_into(
@@ -194,28 +186,19 @@ class Store:
             seconds = time.perf_counter() - started
             self.notify(f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, seconds)}")
             counters = replace(counters, files=counters.files + len(found))
-            new_terms, counters = self._encode("raw", counters)
+            new_terms, counters = transaction.encode("raw", counters)
             self._engine.drop("raw")
             plus = self._engine.create("plus", segments.minus("encoded", "asserted", "spo"))
             self._engine.drop("encoded")
             seconds = time.perf_counter() - started
             self.notify(f"encoded {plus:,} new triples, {new_terms:,} new terms {_rate(report.triples, seconds)}")
-            self._commit_change("load", started, plus, 0, counters, maintain if materialise else None)
+            transaction.commit("load", plus, 0, counters, maintain if materialise else None)
             return report
 
     def materialise(self) -> None:
         """Compute the closure from scratch."""
-        with self._writing():
-            started = time.perf_counter()
-            self._workspace.tables(ASSERTED, FACT, SAME_AS)
-            self._workspace.views(TERM)
-            before, old = self._manifest, self._workspace.count("fact")
-            figures = self._materialise_whole()
-            figures_out = Outcome("rematerialise", "asked for", figures, True, 0, 0, figures.merged, 0)
-            now = self._workspace.count("fact")
-            outcome = replace(figures_out, added=max(now - old, 0), deleted=max(old - now, 0))
-            files = {t.name: self._write_whole(t) for t in (FACT, SAME_AS, VIOLATION)}
-            self._publish("materialise", started, outcome, files, before.counters, (FACT, SAME_AS, VIOLATION), True)
+        with self._writing() as transaction:
+            transaction.materialise()
 
     def update(
         self,
@@ -258,36 +241,29 @@ class Store:
         return [self._apply(change, maintain, dry_run, used if i == 0 else 0) for i, change in enumerate(changes)]
 
     def _apply(self, change: PatchChange, algorithm: str, dry_run: bool, files: int = 0) -> dict[str, Any]:
-        with self._writing():
-            started = time.perf_counter()
+        with self._writing() as transaction:
             if not self._manifest.materialised and not dry_run:
                 self.verbose("the closure was not up to date: it is computed from scratch with this update")
-            self._engine.load("raw", _token_table(change.add))
+            self._engine.load("raw", token_table(change.add))
             self._workspace.tables(ASSERTED)
-            _, counters = self._encode("raw", self._manifest.counters)
+            _, counters = transaction.encode("raw", self._manifest.counters)
             counters = replace(counters, files=counters.files + files)
             known = dictionary.lookup(self._engine, {token for triple in change.delete for token in triple})
             wanted = [t for t in change.delete if all(token in known for token in t)]
-            columns = zip(*([known[x] for x in t] for t in wanted), strict=True) if wanted else ((), (), ())
-            self._engine.load(
-                "unwanted", pa.table({c: pa.array(v, pa.int64()) for c, v in zip("spo", columns, strict=True)})
-            )
+            self._engine.load("unwanted", triples_table([(known[s], known[p], known[o]) for s, p, o in wanted]))
             self._engine.create("unwanted", segments.minus("unwanted", "encoded", "spo"))
             minus = self._engine.create("minus", _intersection("asserted", "unwanted"))
             plus = self._engine.create("plus", segments.minus("encoded", "asserted", "spo"))
             self._engine.drop("raw", "encoded", "unwanted")
             if not plus and not minus and self._manifest.materialised:
-                last = _figures("update", "none", time.perf_counter() - started)
-                self.verbose("nothing to change: the store stays at version " + str(self.version))
-                self._workspace.forget()
-                return last
-            return self._commit_change("update", started, plus, minus, counters, algorithm, dry_run)
+                self.verbose(f"nothing to change: the store stays at version {self.version}")
+                return figures_of("update", time.perf_counter() - transaction.started)
+            return transaction.commit("update", plus, minus, counters, algorithm, dry_run)
 
-    def change_rules(self, add: Sequence[str] = (), remove: Sequence[str] = (), maintain: str = "auto") -> None:
+    def change_rules(self, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
         """Add rulesets (built-in names or files), remove some by the names that `rulesets` shows, and bring the
         closure up to date. Raises UsageError for a name that is not there."""
-        with self._writing():
-            started = time.perf_counter()
+        with self._writing() as transaction:
             kept = list(self._manifest.rulesets)
             for name in remove:
                 found = [
@@ -297,28 +273,26 @@ class Store:
                     raise UsageError(f"the store has no ruleset '{name}'; it has {_names(kept)}")
                 kept.remove(found[0])
             for name in add:
-                text = _ruleset_text(name)
+                text = ruleset_text(name)
                 if any(r.name == text.name for r in kept):
                     raise UsageError(f"the store has ruleset '{text.name}' already; remove it first to replace it")
                 kept.append(text)
             self._workspace.manifest = replace(self._manifest, rulesets=tuple(kept))
             self._workspace.tables(ASSERTED)
-            self._engine.load("raw", _token_table([]))
-            _, counters = self._encode("raw", self._manifest.counters)
-            self._engine.load("plus", _no_facts())
-            self._commit_change("rules", started, 0, 0, counters, "rematerialise")
+            self._engine.load("raw", token_table([]))
+            _, counters = transaction.encode("raw", self._manifest.counters)
+            self._engine.load("plus", no_facts())
+            transaction.commit("rules", 0, 0, counters, "rematerialise")
 
     def compact(self) -> None:
         """Rewrite every table as one sorted file (per engine task), without tombstones. A new version, same content."""
-        with self._writing():
-            started = time.perf_counter()
+        with self._writing() as transaction:
             changed = [t for t in STORED if _fragmented(self._manifest.files_of(t.name))]
             self._workspace.forget()
             self._workspace.views(*changed)
-            files = {t.name: self._write_whole(t) for t in changed}
+            files = {t.name: transaction.write_whole(t) for t in changed}
             if files:
-                outcome = None
-                self._publish("compact", started, outcome, files, self._manifest.counters, ())
+                transaction.publish("compact", None, files, self._manifest.counters, ())
 
     def vacuum(self, keep: int = 1) -> tuple[int, int, int]:
         """Forget all but the newest `keep` versions and delete what only they used: (versions, files, bytes)."""
@@ -446,29 +420,15 @@ class Store:
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
-    def _initialise(self) -> None:
-        """Publish version 1: the built-in vocabulary, and the closure of nothing."""
-        started = time.perf_counter()
-        dictionary.builtin_terms(self._engine, "term")
-        self._engine.load("raw", _token_table([]))
-        heads = self._head_constants()
-        _, counters = dictionary.encode(self._engine, "raw", Counters(), heads)
-        self._engine.append("term", [f"SELECT {TERM.select} FROM new_term"])
-        self._engine.load("asserted", _no_facts())
-        self._engine.load("fact", _no_facts())
-        figures = self._materialise_whole()
-        outcome = Outcome("rematerialise", "new store", figures, True, self._workspace.count("fact"), 0, 0, 0)
-        files = {t.name: self._write_whole(t) for t in STORED}
-        self._publish("init", started, outcome, files, counters, STORED)
-
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _writing(self) -> Iterator[Transaction]:
+        """A transaction on the newest version; whatever goes wrong in it leaves the store as it was."""
         if self._pinned:
             raise UsageError(f"version {self.version} was opened to read (--at); open the newest version to change it")
         self._newest()
         manifest = self._manifest
         try:
-            yield
+            yield Transaction(self._workspace, self.verbose)
         except BaseException:
             self._workspace.forget(manifest)
             raise
@@ -486,146 +446,10 @@ class Store:
                 f"run `triplake materialise {self.path}` first"
             )
 
-    def _rules(self) -> tuple[Rule, ...]:
-        rules = tuple(rule for text in self._manifest.rulesets for rule in _rules_of(text))
-        return rules + (rulesets.named("equality").rules if self.equality == "axioms" else ())
-
-    def _head_constants(self) -> set[str]:
-        """Constants that rules can put into facts, so that the dictionary must have them."""
-        return {t for rule in self._rules() for atom in rule.heads for t in atom.terms if isinstance(t, str)}
-
-    def _encode(self, raw: str, counters: Counters) -> tuple[int, Counters]:
-        self._workspace.views(TERM, ASSERTED)
-        missing = self._head_constants() - {f"<{iri}>" for iri in BUILTIN_IRIS}
-        return dictionary.encode(self._engine, raw, counters, missing)
-
-    def _reasoning(self) -> Reasoning:
-        rules = self._rules()
-        tokens = {
-            t for rule in rules for atom in (*rule.heads, *rule.body) for t in _terms(atom) if isinstance(t, str)
-        } - {f"<{iri}>" for iri in BUILTIN_IRIS}
-        equal = dictionary.numbers_equal_to(self._engine, tokens)
-        return Reasoning(rules, self.equality, Constants(dictionary.lookup(self._engine, tokens), equal))
-
     def _reading(self, at: Progress) -> None:
         if at.stage != "parsed":
             done = f", {at.done_triples:,} triples so far" if at.done_triples else ""
             self.notify(f"{at.stage} {at.file}{done}, {at.seconds:.1f} s")
-
-    def _report(self, figures: RoundFigures) -> None:
-        self.verbose(
-            f"round: {figures.delta:,} facts in, {figures.derivations:,} derivations, {figures.merged:,} terms merged, "
-            f"{figures.rewritten:,} facts rewritten, {figures.seconds:.3f} s"
-        )
-        for shape in sorted(figures.shapes, key=lambda s: -s.rows):
-            if shape.rows:
-                self.verbose(f"  {shape.rows:>12,} {shape.seconds:>8.3f} s  {shape.focus:<9} {shape.shape}")
-
-    def _materialise_whole(self) -> Figures:
-        reasoning = self._reasoning()
-        run = SemiNaive(
-            self._engine,
-            reasoning.rules,
-            reasoning.equality,
-            reasoning.constants,
-            report=self._report,
-        )
-        return run.materialise()
-
-    def _commit_change(
-        self,
-        operation: str,
-        started: float,
-        plus: int,
-        minus: int,
-        counters: Counters,
-        algorithm: str | None,
-        dry_run: bool = False,
-    ) -> dict[str, Any]:
-        """Turn `plus`, `minus` and `new_term` into the next version; algorithm None leaves the closure as it is."""
-        engine, before = self._engine, self._manifest
-        if not minus:
-            engine.load("minus", _no_facts())
-        self._workspace.tables(ASSERTED)
-        if plus:
-            engine.append("asserted", ["SELECT s, p, o FROM plus"])
-        if minus:
-            engine.remove("asserted", "SELECT s, p, o FROM minus")
-        files: dict[str, TableFiles] = {}
-        outcome: Outcome | None = None
-        changed: tuple[Table, ...] = (ASSERTED,)
-        if algorithm is not None:
-            self._workspace.tables(FACT, SAME_AS, VIOLATION)
-            self._extend_terms()
-            facts = before.files_of(FACT.name).rows
-            task = Task(engine, self._reasoning(), Change(plus, minus, facts), self._report)
-            outcome = maintain(task, algorithm if before.materialised else "rematerialise")
-            self.verbose(f"maintained by {outcome.algorithm}: {outcome.reason}")
-            changed = (ASSERTED, FACT, SAME_AS, VIOLATION)
-        if dry_run:
-            self._workspace.forget()
-            return _figures(operation, "none", time.perf_counter() - started, outcome)
-        fresh_terms = segments.write_whole(engine, self._versions, TERM, "new_term")
-        files[TERM.name] = TableFiles((*before.files_of(TERM.name).files, *fresh_terms.files))
-        files[ASSERTED.name] = segments.write_change(
-            engine, self._versions, ASSERTED, before.files_of(ASSERTED.name), "plus", "minus", "asserted"
-        )
-        if outcome is not None:
-            if outcome.whole:
-                files[FACT.name] = self._write_whole(FACT)
-            else:
-                files[FACT.name] = segments.write_change(
-                    engine, self._versions, FACT, before.files_of(FACT.name), "added", "removed", "fact"
-                )
-            files.update((t.name, self._write_whole(t)) for t in (SAME_AS, VIOLATION))
-        return self._publish(operation, started, outcome, files, counters, changed, algorithm is not None)
-
-    def _extend_terms(self) -> None:
-        """Make `term` read the new terms too."""
-        stored = "stored_term"
-        segments.attach(self._engine, self._versions, self._manifest, TERM, stored)
-        select = TERM.select
-        self._engine.view("term", f"SELECT {select} FROM {stored} UNION ALL SELECT {select} FROM new_term")
-
-    def _write_whole(self, table: Table) -> TableFiles:
-        return segments.write_whole(self._engine, self._versions, table, table.name)
-
-    def _publish(
-        self,
-        operation: str,
-        started: float,
-        outcome: Outcome | None,
-        files: Mapping[str, TableFiles],
-        counters: Counters,
-        changed: Sequence[Table],
-        materialised: bool | None = None,
-    ) -> dict[str, Any]:
-        before = self._manifest
-        stats = dict(before.stats)
-        if outcome is not None:
-            classes = self._engine.query(
-                "SELECT count(*) AS n, coalesce(max(size), 0) AS largest FROM "
-                "(SELECT count(*) AS size FROM same_as GROUP BY representative) c"
-            ).to_pylist()[0]
-            odd = self._workspace.count(f"fact WHERE s >= {FIRST_LITERAL} OR p >= {FIRST_BLANK}")
-            stats = {"classes": int(classes["n"]), "largest_class": int(classes["largest"]), "generalised": odd}
-        last = _figures(operation, "none", time.perf_counter() - started, outcome)
-        if operation == "compact":
-            last = {**before.last, "operation": "compact", "seconds": last["seconds"]}
-        manifest = self._versions.publish(
-            replace(
-                before,
-                version=before.version + 1,
-                engine=self._engine.name,
-                counters=counters,
-                tables={**before.tables, **files},
-                materialised=before.materialised if materialised is None else materialised,
-                stats=stats,
-                last=last,
-            )
-        )
-        self._workspace.moved(manifest, changed)
-        return last
 
     def _triples_sql(self, what: str, same_as: str) -> str:
         if what != "asserted":
@@ -638,51 +462,9 @@ class Store:
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def _ruleset_text(name: str) -> RulesetText:
-    """A built-in ruleset by name, or the text of a file of rules (checked)."""
-    if name in rulesets.NAMES:
-        return RulesetText(name)
-    path = Path(name)
-    if not path.is_file():
-        raise UsageError(
-            f"no ruleset '{name}': give one of {', '.join(rulesets.NAMES)}, or the path of a file of rules"
-        )
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8 text ({error.reason} at byte {error.start})", name) from error
-    datalog.parse(text, name)
-    return RulesetText(name, text)
-
-
-def _rules_of(ruleset: RulesetText) -> tuple[Rule, ...]:
-    if ruleset.text is None:
-        return rulesets.named(ruleset.name).rules
-    return tuple(datalog.parse(ruleset.text, ruleset.name))
-
-
-def _mentions_same_as(rule: Rule) -> bool:
-    return any(f"<{OWL}sameAs>" in _terms(element) for element in (*rule.heads, *rule.body))
-
-
-def _terms(element: Any) -> tuple[Any, ...]:
-    if hasattr(element, "terms"):
-        return tuple(element.terms)
-    return (element.left, element.right) if hasattr(element, "left") else ()
-
-
 def _tokens(triple: Any) -> TokenTriple:
     s, p, o = triple[:3]
     return from_rdflib(s), from_rdflib(p), from_rdflib(o)
-
-
-def _token_table(triples: Sequence[TokenTriple]) -> pa.Table:
-    columns = zip(*triples, strict=True) if triples else ((), (), ())
-    return pa.table({name: pa.array(list(c), pa.string()) for name, c in zip("spo", columns, strict=True)})
-
-
-def _no_facts() -> pa.Table:
-    return pa.table({c: pa.array([], pa.int64()) for c in "spo"})
 
 
 def _intersection(left: str, right: str) -> str:
@@ -700,23 +482,6 @@ def _names(rulesets_: Iterable[RulesetText]) -> str:
 
 def _rate(rows: int, seconds: float) -> str:
     return f"in {seconds:.2f} s ({rows / max(seconds, 1e-6):,.0f}/s)"
-
-
-def _figures(operation: str, algorithm: str, seconds: float, outcome: Outcome | None = None) -> dict[str, Any]:
-    """The `last` of `stats --json`."""
-    figures = outcome.figures if outcome else None
-    return {
-        "operation": operation,
-        "algorithm": outcome.algorithm if outcome else algorithm,
-        "seconds": round(seconds, 4),
-        "rounds": len(figures.rounds) if figures else 0,
-        "derived": figures.derived if figures else 0,
-        "added": outcome.added if outcome else 0,
-        "deleted": outcome.deleted if outcome else 0,
-        "merged": outcome.merged if outcome else 0,
-        "split": outcome.split if outcome else 0,
-        "reason": outcome.reason if outcome else "",
-    }
 
 
 __all__ = ["EQUALITY_MODES", "LoadReport", "Source", "Store", "Violation"]

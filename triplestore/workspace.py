@@ -51,6 +51,10 @@ class Workspace:
                 self._bound.pop(table.name, None)
         self.manifest = manifest
 
+    def unbind(self, table: Table) -> None:
+        """Take one table's view or working table for invalid."""
+        self._bound.pop(table.name, None)
+
     def forget(self, manifest: Manifest | None = None) -> None:
         """Take nothing in the engine for valid (after a failure, or another writer's commit)."""
         self._bound.clear()

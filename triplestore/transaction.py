@@ -1,0 +1,209 @@
+"""From working tables to the next version: what every write of a store has in common.
+
+Nothing is visible before `publish` creates the manifest, and that is the last thing done.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from triplestore import dictionary
+from triplestore.maintain import Change, Outcome, Task
+from triplestore.maintain.choose import maintain
+from triplestore.materialise.figures import Figures, RoundFigures
+from triplestore.materialise.seminaive import SemiNaive
+from triplestore.reasoning import head_constants, reasoning
+from triplestore.storage import segments
+from triplestore.storage.manifest import Counters, TableFiles
+from triplestore.tables import ASSERTED, FACT, SAME_AS, STORED, TERM, VIOLATION, Table
+from triplestore.terms import FIRST_BLANK, FIRST_LITERAL
+from triplestore.workspace import Workspace
+
+
+class Transaction:
+    """One write on a workspace. `started` is when the operation began (`time.perf_counter`)."""
+
+    def __init__(self, workspace: Workspace, verbose: Callable[[str], None]) -> None:
+        self.workspace, self.verbose = workspace, verbose
+        self.engine, self.versions = workspace.engine, workspace.versions
+        self.started = time.perf_counter()
+
+    def initialise(self) -> dict[str, Any]:
+        """Publish version 1: the built-in vocabulary, and the closure of nothing."""
+        engine = self.engine
+        dictionary.builtin_terms(engine, "term")
+        engine.load("raw", token_table([]))
+        _, counters = dictionary.encode(engine, "raw", Counters(), head_constants(self.workspace.manifest))
+        engine.append("term", [f"SELECT {TERM.select} FROM new_term"])
+        engine.load("asserted", no_facts())
+        figures = self._run()
+        outcome = Outcome("rematerialise", "new store", figures, True, self.workspace.count("fact"), 0, 0, 0)
+        files = {t.name: self.write_whole(t) for t in STORED}
+        return self.publish("init", outcome, files, counters, STORED)
+
+    def encode(self, raw: str, counters: Counters) -> tuple[int, Counters]:
+        """`dictionary.encode` with the constants that the store's rules can derive."""
+        self.workspace.views(TERM, ASSERTED)
+        return dictionary.encode(self.engine, raw, counters, head_constants(self.workspace.manifest))
+
+    def materialise(self) -> dict[str, Any]:
+        """Publish the closure, computed from scratch."""
+        self.workspace.tables(ASSERTED, FACT, SAME_AS)
+        self.workspace.views(TERM)
+        before = self.workspace.manifest.files_of(FACT.name).rows
+        figures = self._run()
+        now = self.workspace.count("fact")
+        added, deleted = max(now - before, 0), max(before - now, 0)
+        outcome = Outcome("rematerialise", "asked for", figures, True, added, deleted, figures.merged, 0)
+        changed = (FACT, SAME_AS, VIOLATION)
+        files = {t.name: self.write_whole(t) for t in changed}
+        return self.publish("materialise", outcome, files, self.workspace.manifest.counters, changed, True)
+
+    def commit(
+        self,
+        operation: str,
+        plus: int,
+        minus: int,
+        counters: Counters,
+        algorithm: str | None,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Turn the working tables `plus` and `minus` (asserted facts, with their numbers of rows) and `new_term` into
+        the next version. algorithm: how the closure is maintained; None leaves it as it is. Returns the figures."""
+        engine, before = self.engine, self.workspace.manifest
+        if not minus:
+            engine.load("minus", no_facts())
+        self.workspace.tables(ASSERTED)
+        if plus:
+            engine.append("asserted", ["SELECT s, p, o FROM plus"])
+        if minus:
+            engine.remove("asserted", "SELECT s, p, o FROM minus")
+        outcome: Outcome | None = None
+        changed: tuple[Table, ...] = (ASSERTED,)
+        if algorithm is not None:
+            self.workspace.tables(FACT, SAME_AS, VIOLATION)
+            self._extend_terms()
+            change = Change(plus, minus, before.files_of(FACT.name).rows)
+            task = Task(engine, reasoning(engine, before), change, self._report)
+            outcome = maintain(task, algorithm if before.materialised else "rematerialise")
+            self.verbose(f"maintained by {outcome.algorithm}: {outcome.reason}")
+            changed = (ASSERTED, FACT, SAME_AS, VIOLATION)
+        if dry_run:
+            self.workspace.forget()
+            return figures_of(operation, time.perf_counter() - self.started, outcome)
+        files = self._write_change(outcome)
+        return self.publish(operation, outcome, files, counters, changed, algorithm is not None)
+
+    def write_whole(self, table: Table) -> TableFiles:
+        """Write a working table as the whole of a stored one."""
+        return segments.write_whole(self.engine, self.versions, table, table.name)
+
+    def publish(
+        self,
+        operation: str,
+        outcome: Outcome | None,
+        files: Mapping[str, TableFiles],
+        counters: Counters,
+        changed: Sequence[Table],
+        materialised: bool | None = None,
+    ) -> dict[str, Any]:
+        """Make the next version of the written files; `changed` are the tables whose working tables hold it.
+
+        Raises ConflictError where another writer was first. Returns the figures.
+        """
+        before, stats = self.workspace.manifest, dict(self.workspace.manifest.stats)
+        if outcome is not None:
+            stats = self._stats()
+        last = figures_of(operation, time.perf_counter() - self.started, outcome)
+        manifest = self.versions.publish(
+            replace(
+                before,
+                version=before.version + 1,
+                engine=self.engine.name,
+                counters=counters,
+                tables={**before.tables, **files},
+                materialised=before.materialised if materialised is None else materialised,
+                stats=stats,
+                last=last,
+            )
+        )
+        self.workspace.moved(manifest, changed)
+        self.engine.drop("plus", "minus", "added", "removed")
+        return last
+
+    def _write_change(self, outcome: Outcome | None) -> dict[str, TableFiles]:
+        engine, versions, before = self.engine, self.versions, self.workspace.manifest
+        fresh = segments.write_whole(engine, versions, TERM, "new_term")
+        files = {TERM.name: TableFiles((*before.files_of(TERM.name).files, *fresh.files))}
+
+        def changed(table: Table, added: str, removed: str) -> TableFiles:
+            stored = before.files_of(table.name)
+            return segments.write_change(engine, versions, table, stored, added, removed, table.name)
+
+        files[ASSERTED.name] = changed(ASSERTED, "plus", "minus")
+        if outcome is not None:
+            files[FACT.name] = self.write_whole(FACT) if outcome.whole else changed(FACT, "added", "removed")
+            files.update((t.name, self.write_whole(t)) for t in (SAME_AS, VIOLATION))
+        return files
+
+    def _extend_terms(self) -> None:
+        """Make `term` read the new terms too."""
+        segments.attach(self.engine, self.versions, self.workspace.manifest, TERM, "stored_term")
+        select = TERM.select
+        self.engine.view("term", f"SELECT {select} FROM stored_term UNION ALL SELECT {select} FROM new_term")
+        self.workspace.unbind(TERM)
+
+    def _stats(self) -> dict[str, int]:
+        """What queries must know of the closure: equality classes, and triples that RDF has no place for."""
+        classes = self.engine.query(
+            "SELECT count(*) AS n, coalesce(max(size), 0) AS largest FROM "
+            "(SELECT count(*) AS size FROM same_as GROUP BY representative) c"
+        ).to_pylist()[0]
+        odd = self.workspace.count(f"fact WHERE s >= {FIRST_LITERAL} OR p >= {FIRST_BLANK}")
+        return {"classes": int(classes["n"]), "largest_class": int(classes["largest"]), "generalised": odd}
+
+    def _run(self) -> Figures:
+        known = reasoning(self.engine, self.workspace.manifest)
+        return SemiNaive(self.engine, known.rules, known.equality, known.constants, report=self._report).materialise()
+
+    def _report(self, figures: RoundFigures) -> None:
+        self.verbose(
+            f"round: {figures.delta:,} facts in, {figures.derivations:,} derivations, {figures.merged:,} terms merged, "
+            f"{figures.rewritten:,} facts rewritten, {figures.seconds:.3f} s"
+        )
+        for shape in sorted(figures.shapes, key=lambda s: -s.rows):
+            if shape.rows:
+                self.verbose(f"  {shape.rows:>12,} {shape.seconds:>8.3f} s  {shape.focus:<9} {shape.shape}")
+
+
+def figures_of(operation: str, seconds: float, outcome: Outcome | None = None) -> dict[str, Any]:
+    """The `last` of `stats --json`."""
+    figures = outcome.figures if outcome else None
+    return {
+        "operation": operation,
+        "algorithm": outcome.algorithm if outcome else "none",
+        "seconds": round(seconds, 4),
+        "rounds": len(figures.rounds) if figures else 0,
+        "derived": figures.derived if figures else 0,
+        "added": outcome.added if outcome else 0,
+        "deleted": outcome.deleted if outcome else 0,
+        "merged": outcome.merged if outcome else 0,
+        "split": outcome.split if outcome else 0,
+        "reason": outcome.reason if outcome else "",
+    }
+
+
+def token_table(triples: Sequence[tuple[str, str, str]]) -> pa.Table:
+    """Token triples as an Arrow table (s, p, o)."""
+    columns = zip(*triples, strict=True) if triples else ((), (), ())
+    return pa.table({name: pa.array(list(c), pa.string()) for name, c in zip("spo", columns, strict=True)})
+
+
+def no_facts() -> pa.Table:
+    """An empty Arrow table of facts."""
+    return pa.table({c: pa.array([], pa.int64()) for c in "spo"})
