@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rdflib.namespace import OWL, RDF, RDFS, Namespace
 
 import rulesets
+from tests.conftest import MakeStore
 from tests.random_programs import _USER_RULES, Triple, facts, programs, rules_of
 from tests.test_closure import MODES, PHASES, expected
 from triplestore import Store
 from triplestore.terms import from_rdflib, to_rdflib
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Update = tuple[list[Triple], list[Triple]]
 
@@ -102,3 +108,65 @@ def test_updates_equal_the_oracle_often(
         Store.create(Path(folder, "kg"), rule_names(program, folder), equality, engine="duckdb") as store,
     ):
         follow(store, history, program, equality)
+
+
+@pytest.mark.spark
+@pytest.mark.long
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@given(history=histories(), program=programs, equality=st.sampled_from(MODES))
+def test_updates_equal_the_oracle_on_spark(
+    spark: SparkSession, history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
+) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.create(Path(folder, "kg"), rule_names(program, folder), equality, spark=spark) as store,
+    ):
+        follow(store, history, program, equality)
+
+
+E = Namespace("http://e/")
+
+
+def test_additions_merge_and_deletions_split(make_store: MakeStore) -> None:
+    store = make_store()
+    store.update(add=[(E.mail, RDF.type, OWL.InverseFunctionalProperty), (E.a, E.mail, E.m), (E.a, E.name, E.n)])
+    added = store.update(add=[(E.b, E.mail, E.m), (E.b, E.age, E.old)])
+    assert (added["algorithm"], added["merged"], added["split"]) == ("semi-naive", 1, 0)
+    assert {(E.b, E.name, E.n), (E.a, E.age, E.old), (E.a, OWL.sameAs, E.b)} <= set(store.triples())
+    assert store.stats()["classes"] == 1
+    deleted = store.update(delete=[(E.b, E.mail, E.m)])
+    assert (deleted["algorithm"], deleted["merged"], deleted["split"]) == ("rematerialise", 0, 1)
+    now = set(store.triples())
+    assert (E.b, E.age, E.old) in now
+    assert not {(E.b, E.name, E.n), (E.a, E.age, E.old), (E.a, OWL.sameAs, E.b)} & now
+    with Store.open(store.path, engine="duckdb") as reopened:
+        assert set(reopened.triples()) == now
+
+
+def test_a_schema_triple_is_a_rule_change(make_store: MakeStore) -> None:
+    store = make_store()
+    store.update(add=[(E.x, RDF.type, E.Cat), (E.y, RDF.type, E.Dog)])
+    axiom = (E.Cat, RDFS.subClassOf, E.Animal)
+    added = store.update(add=[axiom])
+    assert added["algorithm"] == "semi-naive"
+    assert (E.x, RDF.type, E.Animal) in set(store.triples())
+    store.update(delete=[axiom])
+    assert (E.x, RDF.type, E.Animal) not in set(store.triples())
+
+
+def test_an_update_without_effect_publishes_nothing(make_store: MakeStore) -> None:
+    store = make_store()
+    store.update(add=[(E.x, E.p, E.y)])
+    version = store.version
+    assert store.update(add=[(E.x, E.p, E.y)], delete=[(E.no, E.p, E.y)])["algorithm"] == "none"
+    assert store.version == version == Store.open(store.path, engine="duckdb").version
+
+
+def test_a_dry_run_tells_and_commits_nothing(make_store: MakeStore) -> None:
+    store = make_store()
+    store.update(add=[(E.p, RDFS.domain, E.C)])
+    before, version = set(store.triples()), store.version
+    assert store.update(add=[(E.x, E.p, E.y)], dry_run=True)["added"] == 2
+    assert store.version == version
+    assert set(store.triples()) == before
+    assert store.update(add=[(E.x, E.p, E.y)])["added"] == 2
