@@ -177,7 +177,8 @@ class TestEverywhere:
         assert run("load", "a", "pets.ttl", "--quiet") == Outcome(0, "", "")
         plain = run("load", "b", "pets.ttl").err
         assert re.fullmatch(
-            r"(?:parse .*\n)*read 5 triples from 1 file\(s\) .*\nencoded 5 new triples, 6 new terms .*\nb: version 2, 5 asserted,.*\n",
+            r"(?:parse .*\n)*read 5 triples from 1 file\(s\) .*\n"
+            r"encoded 5 new triples, 6 new terms .*\nb: version 2, 5 asserted,.*\n",
             plain,
         )
         loud = run("load", "c", "pets.ttl", "--verbose").err
