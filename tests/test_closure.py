@@ -72,7 +72,7 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 @pytest.mark.parametrize("equality", MODES)
 @settings(
-    max_examples=int(__import__("os").environ.get("N", "150")),
+    max_examples=60,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=PHASES,

@@ -84,7 +84,7 @@ def rule_names(program: tuple[str, ...], folder: str) -> list[str]:
 
 
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(history=histories(), program=programs)
 def test_updates_equal_the_oracle(
     history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
