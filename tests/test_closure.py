@@ -84,7 +84,7 @@ def test_equals_the_oracle(embedded: Engine, triples: list[Triple], program: tup
 
 @pytest.mark.long
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(triples=facts(), program=programs)
 def test_equals_the_oracle_often(
     embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str
