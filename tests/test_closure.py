@@ -75,6 +75,7 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
     max_examples=60,
     deadline=None,
     suppress_health_check=list(HealthCheck),
+    derandomize=True,
     phases=PHASES,
 )
 @given(triples=facts(), program=programs)
