@@ -20,7 +20,7 @@ from triplestore.demo import run as run_demo
 from triplestore.errors import UsageError
 
 ROOT = Path(__file__).parents[1]
-MUSEUM = ROOT / "datasets/museum"
+MUSEUM = ROOT / "triplestore/museum"
 
 BARE = re.compile(r"\d+\.\d+ s\b")
 
@@ -112,8 +112,8 @@ def test_as_a_process_it_leaves_nothing_behind(tmp_path: Path, monkeypatch: pyte
 def test_the_data_is_in_the_package() -> None:
     """Each file of the example matches a pattern of pyproject's package data, so a wheel has it."""
     setup = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
-    packed = {file for pattern in setup["package-data"]["datasets"] for file in (ROOT / "datasets").glob(pattern)}
+    packed = {file for pattern in setup["package-data"]["triplestore"] for file in (ROOT / "triplestore").glob(pattern)}
     data = {f for f in MUSEUM.rglob("*") if f.is_file() and f.suffix not in (".py", ".pyc")}
     assert len(data) == 12
     assert data <= packed
-    assert "datasets*" in setup["packages"]["find"]["include"]
+    assert "triplestore*" in setup["packages"]["find"]["include"]

@@ -47,7 +47,7 @@ def run(folder: str | None, engine_options: Mapping[str, Any], console: Console 
 
     engine_options: as for `Store.create` (engine, master, memory_limit). Raises UsageError where `folder` is in use.
     """
-    museum = Path(str(files("datasets.museum")))
+    museum = Path(str(files("triplestore"))) / "museum"
     console = console or Console(highlight=False)
     if folder is not None:
         Demo(_free(folder), shlex.quote(str(Path(folder).resolve())), museum, engine_options, console).show()
