@@ -19,6 +19,7 @@ from loaders.ntriples import cut
 from loaders.sources import Source, Syntax
 from loaders.tokens import Scope, Triple
 from triplestore.engine import Engine
+from triplestore.engine.arrow import strings
 from triplestore.errors import EngineError, InputError
 
 OnError = Literal["stop", "skip"]
@@ -140,7 +141,7 @@ class _Reading:
 
     def _hand_over(self) -> None:
         rows, self._rows = self._rows, []
-        columns = [pa.array([row[place] for row in rows], pa.string()) for place in range(3)]
+        columns = [strings(row[place] for row in rows) for place in range(3)]
         table = pa.table(columns, schema=_SCHEMA)
         if not self._made:
             self.engine.load(self.name, table)

@@ -15,9 +15,10 @@ from typing import Any, Final
 import pyarrow as pa
 
 from triplestore.engine import Engine
+from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.storage.manifest import Counters
-from triplestore.terms import BUILTIN_IRIS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, RDF, XSD, split_literal
+from triplestore.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, RDF, XSD, split_literal
 
 SMALL: Final = 500
 """Tokens up to which a lookup names its lexical forms in the statement."""
@@ -88,7 +89,7 @@ def term_sql(dialect: Dialect, source: str) -> str:
 
 def builtin_terms(engine: Engine, name: str) -> int:
     """Make working table `name` of the built-in vocabulary, as rows of the TERM table; rows."""
-    engine.load("builtin_token", pa.table({"id": range(len(BUILTIN_IRIS)), "token": [f"<{i}>" for i in BUILTIN_IRIS]}))
+    engine.load("builtin_token", pa.table({"id": int64s(BUILTIN_IDS.values()), "token": strings(BUILTIN_IDS)}))
     rows = engine.create(name, term_sql(engine.dialect, "builtin_token"))
     engine.drop("builtin_token")
     return rows
@@ -107,7 +108,7 @@ def encode(engine: Engine, raw: str, counters: Counters, extra: Iterable[str] = 
     )
     tokens = sorted(set(extra))
     if tokens:
-        engine.load("extra_token", pa.table({"token": tokens}))
+        engine.load("extra_token", pa.table({"token": strings(tokens)}))
         engine.create("occurring", "SELECT token FROM occurring UNION SELECT token FROM extra_token")
     counters = _number(engine, counters)
     engine.create(

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from loaders import LoadReport, OnError, Progress, Source, read_into, sources
 from loaders.patch import Change as PatchChange
-from sparql import Graph, Result
-from sparql import query as run_query
 from triplestore import closure, dictionary
 from triplestore.engine import Engine
 from triplestore.engine.select import make_engine
@@ -35,6 +33,8 @@ from triplestore.workspace import Workspace
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from rdflib.term import Node
+
+    from sparql import Result
 
 EQUALITY_MODES: Final = ("rewrite", "axioms", "off")
 
@@ -323,6 +323,9 @@ class Store:
 
         same_as: "expand" answers over every member of a class, "canonical" one row per class.
         """
+        from sparql import Graph  # when asked for: rdflib's parser takes a fifth of a second to import
+        from sparql import query as run_query
+
         self._readable()
         stats = self._manifest.stats
         self._workspace.views(TERM, ASSERTED, FACT, SAME_AS)

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from triplestore import dictionary
+from triplestore.engine.arrow import int64s, strings
 from triplestore.maintain import Change, Outcome, Task
 from triplestore.maintain.choose import maintain
 from triplestore.materialise.figures import Figures, RoundFigures
@@ -201,9 +202,9 @@ def figures_of(operation: str, seconds: float, outcome: Outcome | None = None) -
 def token_table(triples: Sequence[tuple[str, str, str]]) -> pa.Table:
     """Token triples as an Arrow table (s, p, o)."""
     columns = zip(*triples, strict=True) if triples else ((), (), ())
-    return pa.table({name: pa.array(list(c), pa.string()) for name, c in zip("spo", columns, strict=True)})
+    return pa.table({name: strings(c) for name, c in zip("spo", columns, strict=True)})
 
 
 def no_facts() -> pa.Table:
     """An empty Arrow table of facts."""
-    return pa.table({c: pa.array([], pa.int64()) for c in "spo"})
+    return pa.table({c: int64s() for c in "spo"})

@@ -9,7 +9,6 @@ from typing import Final
 from loaders import sources
 from loaders.compression import open_text
 from loaders.patch import Change, read_patch, triples_of
-from sparql.update import parse_update
 from triplestore.errors import UsageError
 
 PATCH_SUFFIXES: Final = (".rdfp", ".patch")
@@ -29,6 +28,8 @@ def read_changes(path: str, number: int) -> list[Change]:
     if suffix in PATCH_SUFFIXES:
         return read_patch(path)
     if suffix in SPARQL_SUFFIXES:
+        from sparql.update import parse_update  # when asked for: its parser takes a fifth of a second to import
+
         with open_text(path) as file:
             text = file.read()
         add, delete = parse_update(text, path, f"f{number}_")

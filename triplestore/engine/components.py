@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from triplestore.engine.arrow import as_numpy, int64s
 from triplestore.errors import EngineError
 
 Ids = npt.NDArray[np.int64]
@@ -18,12 +19,12 @@ Ids = npt.NDArray[np.int64]
 
 def connected_components(edges: pa.Table) -> pa.Table:
     """(node, component) for the edges (a, b), component the smallest node. Raises EngineError if a check fails."""
-    a, b = (np.asarray(edges.column(i).to_numpy(), dtype=np.int64) for i in range(2))
+    a, b = as_numpy(edges.column(0)), as_numpy(edges.column(1))
     nodes, places = np.unique(np.concatenate([a, b]), return_inverse=True)
     left, right = places[: len(a)].astype(np.int64), places[len(a) :].astype(np.int64)
     component = _labels(len(nodes), left, right)
     verify(left, right, component)
-    return pa.table({"node": nodes, "component": nodes[component]})
+    return pa.table({"node": int64s(nodes), "component": int64s(nodes[component])})
 
 
 def _labels(size: int, a: Ids, b: Ids) -> Ids:

@@ -10,6 +10,7 @@ from triplestore.compile.plan import Pattern, Row, Shape
 from triplestore.compile.specialise import Program
 from triplestore.compile.sql import select_array
 from triplestore.engine import Engine
+from triplestore.engine.arrow import id_lists, strings
 from triplestore.materialise.statements import instances, possible
 
 
@@ -39,8 +40,8 @@ def find_violations(
     direct = sorted(program.violations)
     if direct:
         rules, facts = zip(*direct, strict=True)
-        at_fault = pa.array([list(f) for f in facts], pa.list_(pa.int64()))
-        engine.load("at_fault", pa.table({"rule": pa.array(rules, pa.string()), "facts": at_fault}))
+        at_fault = id_lists(facts)
+        engine.load("at_fault", pa.table({"rule": strings(rules), "facts": at_fault}))
         selects.append("SELECT rule, facts FROM at_fault")
     if selects:
         engine.append("violation", selects)

@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 from triplestore.engine import Engine
+from triplestore.engine.arrow import id_lists, strings
 from triplestore.terms import FIRST_LITERAL, SAME_AS
 
 VIOLATION_RULE: Final = "eq-diff1"
@@ -99,6 +100,6 @@ def normalise_violations(engine: Engine, equality: str) -> None:
         now = dict(zip(pi["term"], pi["representative"], strict=True))
         if now:
             rows = engine.query("SELECT rule, facts FROM violation").to_pydict()
-            facts = pa.array([[now.get(i, i) for i in row] for row in rows["facts"]], pa.list_(pa.int64()))
-            engine.load("violation", pa.table({"rule": pa.array(rows["rule"], pa.string()), "facts": facts}))
+            facts = id_lists([[now.get(i, i) for i in row] for row in rows["facts"]])
+            engine.load("violation", pa.table({"rule": strings(rows["rule"]), "facts": facts}))
     engine.create("violation", "SELECT DISTINCT rule, facts FROM violation")

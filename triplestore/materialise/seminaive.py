@@ -25,6 +25,7 @@ from triplestore.compile.schema import SCHEMA_CONDITION, SCHEMA_PREDICATES, Cons
 from triplestore.compile.specialise import Program, Specialiser
 from triplestore.compile.sql import select
 from triplestore.engine import Engine
+from triplestore.engine.arrow import id_lists, int64s, strings
 from triplestore.materialise.constraints import find_violations
 from triplestore.materialise.figures import Figures, Report, RoundFigures, ShapeFigures
 from triplestore.materialise.same_as import clashes, mentions, merge, mergeable, normalise_violations, normalised
@@ -77,9 +78,7 @@ class SemiNaive:
         started = time.perf_counter()
         for name in ("fact", "delta", "derived"):
             self._empty(name)
-        self.engine.load(
-            "same_as", pa.table({"term": pa.array([], pa.int64()), "representative": pa.array([], pa.int64())})
-        )
+        self.engine.load("same_as", pa.table({"term": int64s(), "representative": int64s()}))
         self._empty_violations()
         self._absorb_asserted(asserted)
         self._run()
@@ -420,9 +419,7 @@ class SemiNaive:
         return found
 
     def _empty(self, name: str) -> None:
-        self.engine.load(name, pa.table({c: pa.array([], pa.int64()) for c in "spo"}))
+        self.engine.load(name, pa.table({c: int64s() for c in "spo"}))
 
     def _empty_violations(self) -> None:
-        self.engine.load(
-            "violation", pa.table({"rule": pa.array([], pa.string()), "facts": pa.array([], pa.list_(pa.int64()))})
-        )
+        self.engine.load("violation", pa.table({"rule": strings(), "facts": id_lists()}))

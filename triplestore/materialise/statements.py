@@ -10,6 +10,7 @@ from triplestore.compile.plan import K, Pattern, Read, Row, Shape
 from triplestore.compile.schema import Fact
 from triplestore.compile.sql import INLINE, Instances, inline
 from triplestore.engine import Engine
+from triplestore.engine.arrow import int64s
 
 
 def reads(atom: int, focus: int) -> Read:
@@ -32,7 +33,7 @@ def instances(engine: Engine, shape: Shape, rows: Sequence[Row], name: str) -> I
         return inline(rows)
     table = f"instances_{name}_{abs(hash(shape)) % 10**8}"
     columns = zip(*rows, strict=True)
-    engine.load(table, pa.table({f"k{i}": pa.array(column, pa.int64()) for i, column in enumerate(columns)}))
+    engine.load(table, pa.table({f"k{i}": int64s(column) for i, column in enumerate(columns)}))
     return Instances(table)
 
 
@@ -45,4 +46,4 @@ def absent(alias: str, table: str) -> str:
 def triples_table(facts: Sequence[Fact]) -> pa.Table:
     """Facts as an Arrow table (s, p, o)."""
     columns = zip(*facts, strict=True) if facts else ((), (), ())
-    return pa.table({name: pa.array(column, pa.int64()) for name, column in zip("spo", columns, strict=True)})
+    return pa.table({name: int64s(column) for name, column in zip("spo", columns, strict=True)})
