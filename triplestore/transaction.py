@@ -98,7 +98,9 @@ class Transaction:
             self.workspace.forget()
             return figures_of(operation, time.perf_counter() - self.started, outcome)
         files = self._write_change(outcome)
-        return self.publish(operation, outcome, files, counters, changed, algorithm is not None)
+        last = self.publish(operation, outcome, files, counters, changed, algorithm is not None)
+        engine.drop("plus", "minus", "added", "removed")
+        return last
 
     def write_whole(self, table: Table) -> TableFiles:
         """Write a working table as the whole of a stored one."""
@@ -134,7 +136,6 @@ class Transaction:
             )
         )
         self.workspace.moved(manifest, changed)
-        self.engine.drop("plus", "minus", "added", "removed")
         return last
 
     def _write_change(self, outcome: Outcome | None) -> dict[str, TableFiles]:
@@ -169,7 +170,11 @@ class Transaction:
         return {"classes": int(classes["n"]), "largest_class": int(classes["largest"]), "generalised": odd}
 
     def _run(self) -> Figures:
-        known = reasoning(self.engine, self.workspace.manifest)
+        manifest = self.workspace.manifest
+        key = (manifest.rulesets, manifest.equality, manifest.files_of(TERM.name))
+        if self.workspace.reasoning is None or self.workspace.reasoning[0] != key:
+            self.workspace.reasoning = key, reasoning(self.engine, manifest)
+        known = self.workspace.reasoning[1]
         return SemiNaive(self.engine, known.rules, known.equality, known.constants, report=self._report).materialise()
 
     def _report(self, figures: RoundFigures) -> None:

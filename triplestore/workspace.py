@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from triplestore.engine import Engine
+from triplestore.maintain import Reasoning
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
 from triplestore.tables import STORED, Table
@@ -19,6 +20,7 @@ class Workspace:
     def __init__(self, engine: Engine, versions: Versions, manifest: Manifest) -> None:
         self.engine, self.versions, self.manifest = engine, versions, manifest
         self._bound: dict[str, str] = {}  # table -> "view" or "table"
+        self.reasoning: tuple[object, Reasoning] | None = None  # the last rules resolved, and what they depend on
 
     def views(self, *tables: Table) -> None:
         """Make sure that the tables can be read."""
