@@ -17,6 +17,7 @@ import pyarrow as pa
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
+from triplestore.engine.queries import count
 from triplestore.storage.manifest import Counters
 from triplestore.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, RDF, XSD, split_literal
 
@@ -124,7 +125,7 @@ def encode(engine: Engine, raw: str, counters: Counters, extra: Iterable[str] = 
 def _number(engine: Engine, counters: Counters) -> Counters:
     """From `occurring` (token) make `dictionary` (token, id), and `numbered`, the part of it that is new."""
     known = f"SELECT {token_sql()} AS token, t.id FROM term t"
-    occurring = _rows(engine, "occurring")
+    occurring = count(engine, "occurring")
     if occurring <= SMALL:
         tokens = engine.query("SELECT token FROM occurring").column(0).to_pylist()
         known += f" WHERE t.lexical IN {_list(engine.dialect, sorted({lexical_of(t) for t in tokens} or {''}))}"
@@ -204,10 +205,6 @@ def lexical_of(token: str) -> str:
 
 def _list(dialect: Dialect, texts: Sequence[str]) -> str:
     return f"({', '.join(dialect.string(text) for text in texts)})"
-
-
-def _rows(engine: Engine, name: str) -> int:
-    return int(engine.query(f"SELECT count(*) AS n FROM {name}").column(0)[0].as_py())
 
 
 def _pairs(engine: Engine, sql: str) -> Iterable[tuple[Any, Any]]:

@@ -18,6 +18,7 @@ from loaders import LoadReport, OnError, Progress, Source, read_into, sources
 from loaders.patch import Change as PatchChange
 from triplestore import closure, dictionary
 from triplestore.engine import Engine
+from triplestore.engine.queries import minus
 from triplestore.engine.select import make_engine
 from triplestore.errors import ConflictError, UsageError
 from triplestore.materialise.statements import triples_table
@@ -188,7 +189,7 @@ class Store:
             counters = replace(counters, files=counters.files + len(found))
             new_terms, counters = transaction.encode("raw", counters)
             self._engine.drop("raw")
-            plus = self._engine.create("plus", segments.minus("encoded", "asserted", "spo"))
+            plus = self._engine.create("plus", minus("encoded", "asserted", "spo"))
             self._engine.drop("encoded")
             seconds = time.perf_counter() - started
             self.notify(f"encoded {plus:,} new triples, {new_terms:,} new terms {_rate(report.triples, seconds)}")
@@ -251,14 +252,14 @@ class Store:
             known = dictionary.lookup(self._engine, {token for triple in change.delete for token in triple})
             wanted = [t for t in change.delete if all(token in known for token in t)]
             self._engine.load("unwanted", triples_table([(known[s], known[p], known[o]) for s, p, o in wanted]))
-            self._engine.create("unwanted", segments.minus("unwanted", "encoded", "spo"))
-            minus = self._engine.create("minus", _intersection("asserted", "unwanted"))
-            plus = self._engine.create("plus", segments.minus("encoded", "asserted", "spo"))
+            self._engine.create("unwanted", minus("unwanted", "encoded", "spo"))
+            gone = self._engine.create("minus", _intersection("asserted", "unwanted"))
+            new = self._engine.create("plus", minus("encoded", "asserted", "spo"))
             self._engine.drop("raw", "encoded", "unwanted")
-            if not plus and not minus and self._manifest.materialised:
+            if not new and not gone and self._manifest.materialised:
                 self.verbose(f"nothing to change: the store stays at version {self.version}")
                 return figures_of("update", time.perf_counter() - transaction.started)
-            return transaction.commit("update", plus, minus, counters, algorithm, dry_run)
+            return transaction.commit("update", new, gone, counters, algorithm, dry_run)
 
     def change_rules(self, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
         """Add rulesets (built-in names or files), remove some by the names that `rulesets` shows, and bring the

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from triplestore.engine import Engine
+from triplestore.engine.queries import count
 from triplestore.maintain import Reasoning
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
@@ -64,4 +65,4 @@ class Workspace:
 
     def count(self, source: str) -> int:
         """Rows of a table, or of anything that can stand after FROM."""
-        return int(self.engine.query(f"SELECT count(*) AS n FROM {source}").column(0)[0].as_py())
+        return count(self.engine, source)

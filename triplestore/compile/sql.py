@@ -83,8 +83,3 @@ def _expression(slot: Slot, variables: dict[V, str], instances: Instances) -> st
 def _tail(froms: Iterable[str], wheres: Iterable[str]) -> str:
     sources, conditions = ", ".join(froms), " AND ".join(wheres)
     return (f" FROM {sources}" if sources else "") + (f" WHERE {conditions}" if conditions else "")
-
-
-def union(*selects: str) -> str:
-    """UNION ALL of selects, as a subquery."""
-    return f"({' UNION ALL '.join(selects)})"

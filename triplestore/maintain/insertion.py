@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from triplestore.engine.queries import count
 from triplestore.maintain import Outcome, Task
 from triplestore.materialise.seminaive import SemiNaive
 
@@ -23,7 +24,5 @@ def insert(task: Task, reason: str) -> Outcome:
         report=task.report,
     )
     figures = run.insert("plus")
-    added, removed = (
-        int(engine.query(f"SELECT count(*) AS n FROM {t}").column(0)[0].as_py()) for t in ("added", "removed")
-    )
+    added, removed = (count(engine, t) for t in ("added", "removed"))
     return Outcome(NAME, reason, figures, False, added, removed, figures.merged, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from triplestore.engine import Engine
+from triplestore.engine.queries import count, minus
 from triplestore.maintain import Outcome, Task
 from triplestore.materialise.seminaive import SemiNaive
 
@@ -24,11 +25,11 @@ def rematerialise(task: Task, reason: str) -> Outcome:
     figures = run.materialise()
     whole = change.plus + change.minus > WHOLE_SHARE * change.facts
     if whole:
-        removed = _count(engine, f"({_minus('before_fact', 'fact')}) gone")
-        added = _count(engine, "fact") - change.facts + removed
+        removed = count(engine, f"({minus('before_fact', 'fact', 'spo')}) gone")
+        added = count(engine, "fact") - change.facts + removed
     else:
-        removed = engine.create("removed", _minus("before_fact", "fact"))
-        added = engine.create("added", _minus("fact", "before_fact"))
+        removed = engine.create("removed", minus("before_fact", "fact", "spo"))
+        added = engine.create("added", minus("fact", "before_fact", "spo"))
     merged, split = lost(engine, "before_same_as", "same_as"), lost(engine, "same_as", "before_same_as")
     engine.drop("before_fact", "before_same_as")
     return Outcome(NAME, reason, figures, whole, added, removed, merged, split)
@@ -36,17 +37,8 @@ def rematerialise(task: Task, reason: str) -> Outcome:
 
 def lost(engine: Engine, before: str, after: str) -> int:
     """How many terms represented themselves under the map `before` and no longer do under `after`."""
-    return _count(
+    return count(
         engine,
         f"{after} a LEFT JOIN {before} b ON b.term = a.term "
         "WHERE a.term <> a.representative AND coalesce(b.representative, a.term) = a.term",
     )
-
-
-def _minus(left: str, right: str) -> str:
-    same = " AND ".join(f"a.{c} = b.{c}" for c in "spo")
-    return f"SELECT a.s, a.p, a.o FROM {left} a WHERE NOT EXISTS (SELECT 1 FROM {right} b WHERE {same})"
-
-
-def _count(engine: Engine, source: str) -> int:
-    return int(engine.query(f"SELECT count(*) AS n FROM {source}").column(0)[0].as_py())

@@ -26,6 +26,7 @@ from triplestore.compile.specialise import Program, Specialiser
 from triplestore.compile.sql import select
 from triplestore.engine import Engine
 from triplestore.engine.arrow import id_lists, int64s, strings
+from triplestore.engine.queries import count
 from triplestore.materialise.constraints import find_violations
 from triplestore.materialise.figures import Figures, Report, RoundFigures, ShapeFigures
 from triplestore.materialise.same_as import clashes, mentions, merge, mergeable, normalise_violations, normalised
@@ -412,7 +413,7 @@ class SemiNaive:
         return list(zip(*(rows.column(i).to_pylist() for i in range(3)), strict=True))
 
     def _count(self, source: str) -> int:
-        return int(self.engine.query(f"SELECT count(*) AS n FROM {source}").column(0)[0].as_py())
+        return count(self.engine, source)
 
     def _column(self, sql: str) -> list[int]:
         found: list[int] = self.engine.query(sql).column(0).to_pylist()

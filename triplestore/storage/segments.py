@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from triplestore.engine import Engine, WrittenFile
+from triplestore.engine.queries import count, minus
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
 from triplestore.tables import Table
 
@@ -32,13 +33,6 @@ def attach(engine: Engine, versions: Versions, manifest: Manifest, table: Table,
     engine.view(name, minus(f"{name}_added", f"{name}_dead", table.names))
 
 
-def minus(left: str, right: str, columns: Sequence[str]) -> str:
-    """The rows of `left` that are not in `right`, as SQL."""
-    same = " AND ".join(f"a.{c} = b.{c}" for c in columns)
-    names = ", ".join(f"a.{c}" for c in columns)
-    return f"SELECT {names} FROM {left} a WHERE NOT EXISTS (SELECT 1 FROM {right} b WHERE {same})"
-
-
 def write_whole(engine: Engine, versions: Versions, table: Table, source: str) -> TableFiles:
     """Write working table `source` as the whole of `table`."""
     stem = versions.new_stem(table.name)
@@ -55,7 +49,7 @@ def write_change(
     engine.attach(dead, _paths(versions, before.tombstones), table.columns)
     tombstones = before.tombstones
     select = table.select
-    if _rows(engine, removed) or (tombstones and _rows(engine, added)):
+    if count(engine, removed) or (tombstones and count(engine, added)):
         revived = minus(dead, added, table.names)
         engine.create(f"{dead}_now", f"{revived} UNION ALL SELECT {select} FROM {removed}")
         engine.create(f"{dead}_fresh", minus(added, dead, table.names))
@@ -72,10 +66,6 @@ def write_change(
     if len(after.files) > MANY_FILES or dead_rows > DEAD_SHARE * rows:
         return write_whole(engine, versions, table, now)
     return after
-
-
-def _rows(engine: Engine, name: str) -> int:
-    return int(engine.query(f"SELECT count(*) AS n FROM {name}").column(0)[0].as_py())
 
 
 def _paths(versions: Versions, files: Sequence[WrittenFile]) -> list[str]:
