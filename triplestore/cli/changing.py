@@ -1,0 +1,173 @@
+"""Commands that change a store: init, load, materialise, update, rules."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from triplestore.cli.options import (
+    Common,
+    common,
+    equality_option,
+    maintain_option,
+    opening,
+    reporting,
+    rules_option,
+    say,
+    warn,
+)
+from triplestore.errors import UsageError
+
+if TYPE_CHECKING:
+    from loaders import OnError
+    from triplestore.store import Store
+
+
+@click.command()
+@click.argument("store")
+@rules_option
+@equality_option
+@common
+def init(options: Common, store: str, rules: Sequence[str], equality: str | None) -> None:
+    """Make an empty store."""
+    from triplestore.store import Store
+
+    with Store.create(store, rules or ("owl2rl",), equality, engine="duckdb") as made:
+        say(options, f"made {store}: rules {', '.join(r.name for r in made.rulesets)}, equality {made.equality}")
+
+
+@click.command()
+@click.argument("store")
+@click.argument("files", nargs=-1, required=True)
+@click.option(
+    "--format", "format_", metavar="F", help="nt, ttl, nq, trig, rdfxml or jsonld, where suffixes don't tell."
+)
+@click.option("--no-materialise", is_flag=True, help="Load only; run `triplake materialise` later.")
+@click.option(
+    "--on-error",
+    type=click.Choice(["stop", "skip"]),
+    default="stop",
+    show_default=True,
+    help="At a fault: commit nothing, or load the rest and write what was left out to the rejects file.",
+)
+@click.option("--rejects", metavar="FILE", help="Where --on-error skip writes (default: STORE.rejects).")
+@rules_option
+@equality_option
+@common
+def load(
+    options: Common,
+    store: str,
+    files: Sequence[str],
+    format_: str | None,
+    no_materialise: bool,
+    on_error: OnError,
+    rejects: str | None,
+    rules: Sequence[str],
+    equality: str | None,
+) -> None:
+    """Load RDF files (folders, globs, - for stdin), then materialise. Makes the store if there is none."""
+    from triplestore.storage.manifest import Versions
+    from triplestore.store import Store
+
+    made = not Versions(store).exists()
+    if made:
+        opened = Store.create(store, rules or ("owl2rl",), equality, **options.engine_options)
+    else:
+        opened = Store.open(store, **options.engine_options)
+    try:
+        with opened, reporting(options, opened):
+            if not made:
+                _check_settings(opened, rules, equality)
+            report = opened.load(
+                *files,
+                format=format_,
+                materialise=not no_materialise,
+                on_error=on_error,
+                rejects=rejects or (f"{store.rstrip('/')}.rejects" if on_error == "skip" else None),
+            )
+            last = opened.log()[-1]
+    except BaseException:
+        if made and len(Versions(store).numbers()) <= 1:
+            shutil.rmtree(store, ignore_errors=True)
+        raise
+    if report.graphs_dropped:
+        warn(
+            f"{report.graphs_dropped:,} quads had a graph name, which Triplake does not keep: their triples were loaded"
+        )
+    if report.skipped:
+        warn(f"{report.skipped:,} faulty entries were left out; they are in {report.rejects_path}")
+    say(options, f"{store}: version {last['version']}, {last['asserted']:,} asserted, {last['facts']:,} facts stored")
+
+
+@click.command()
+@click.argument("store")
+@common
+def materialise(options: Common, store: str) -> None:
+    """Compute the closure from scratch."""
+    with opening(options, store) as opened:
+        opened.materialise()
+        last = opened.log()[-1]
+    say(options, f"{last['facts']:,} facts in {last['seconds']:.2f} s, {last['rounds']} rounds")
+
+
+@click.command()
+@click.argument("store")
+@click.argument("files", nargs=-1)
+@click.option("--add", multiple=True, metavar="FILE", help="An RDF file whose triples are added.")
+@click.option("--delete", multiple=True, metavar="FILE", help="An RDF file whose triples are deleted.")
+@maintain_option
+@click.option("--dry-run", is_flag=True, help="Show the effect, commit nothing.")
+@common
+def update(
+    options: Common,
+    store: str,
+    files: Sequence[str],
+    add: Sequence[str],
+    delete: Sequence[str],
+    maintain: str,
+    dry_run: bool,
+) -> None:
+    """Apply update files in order: RDF Patch (.rdfp), SPARQL Update (.ru), or plain triples by --add and --delete."""
+    if not (files or add or delete):
+        raise UsageError("nothing to apply: give update files (.rdfp, .ru), --add FILE or --delete FILE")
+    with opening(options, store) as opened:
+        for last in opened.update_files(*files, add=add, delete=delete, maintain=maintain, dry_run=dry_run):
+            would = "would add" if dry_run else "added"
+            say(
+                options,
+                f"{would} {last['added']:,} and delete{'' if dry_run else 'd'} {last['deleted']:,} stored facts, "
+                f"merge{'' if dry_run else 'd'} {last['merged']:,}, split {last['split']:,} terms, "
+                f"{last['seconds']:.3f} s by {last['algorithm']}",
+            )
+
+
+@click.command()
+@click.argument("store")
+@click.argument("action", type=click.Choice(["list", "add", "remove"]))
+@click.argument("names", nargs=-1, metavar="[NAME_OR_FILE]...")
+@common
+def rules(options: Common, store: str, action: str, names: Sequence[str]) -> None:
+    """List, add or remove the rules of a store; the closure is brought up to date."""
+    if action == "list":
+        with opening(options, store) as opened:
+            for ruleset in opened.rulesets:
+                click.echo(ruleset.name + ("" if ruleset.text is None else " (file)"))
+        return
+    if not names:
+        raise UsageError(f"rules {action} needs the name of a ruleset or a file of rules")
+    with opening(options, store) as opened:
+        opened.change_rules(*((names, ()) if action == "add" else ((), names)))
+        say(options, f"rules now: {', '.join(r.name for r in opened.rulesets) or 'none'}")
+
+
+def _check_settings(store: Store, rules: Sequence[str], equality: str | None) -> None:
+    names = [r.name for r in store.rulesets]
+    if rules and list(rules) != names:
+        raise UsageError(
+            f"{store.path} has the rules {', '.join(names)}; change them with `triplake rules {store.path} add|remove`"
+        )
+    if equality and equality != store.equality:
+        raise UsageError(f"{store.path} was made with equality {store.equality}; that is fixed for a store's life")

@@ -1,0 +1,40 @@
+"""The group of all commands."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from triplestore.cli import changing, keeping, reading
+
+COMMANDS: Final = (
+    changing.init,
+    changing.load,
+    changing.materialise,
+    changing.update,
+    changing.rules,
+    reading.query,
+    reading.export,
+    reading.check,
+    reading.stats,
+    keeping.log,
+    keeping.compact,
+    keeping.vacuum,
+    keeping.copy,
+    keeping.demo,
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="triplake", prog_name="triplake")
+def cli() -> None:
+    """An RDF triple store that reasons: OWL 2 RL, equality by rewriting, kept right as data and axioms change.
+
+    A STORE is a folder. Exit codes: 0 done; 1 the answer is no, or inconsistent; 2 wrong usage; 3 bad input;
+    4 another writer was first; 5 the store is damaged or too new; 70 a fault of ours.
+    """
+
+
+for command in COMMANDS:
+    cli.add_command(command)

@@ -1,0 +1,70 @@
+"""The entry point: runs a command, and gives every failure its message and its exit code."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from errno import EACCES, EDQUOT, EISDIR, EMFILE, ENAMETOOLONG, ENOSPC, ENOTDIR, EPERM, EROFS
+from typing import IO, Final
+
+import click
+
+from triplestore.cli.commands import cli
+from triplestore.errors import EngineError, TriplakeError
+
+FAULT: Final = 70
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The entry point: runs a command and turns whatever it raises into a message and an exit code."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    verbose = "--verbose" in arguments or "-v" in arguments
+    raise SystemExit(_run(list(arguments), verbose, sys.stderr))
+
+
+def _run(arguments: list[str], verbose: bool, err: IO[str]) -> int:
+    def fail(code: int, message: str) -> int:
+        if verbose and code == FAULT:
+            traceback.print_exc(file=err)
+        err.write(f"triplake: {message}\n")
+        return code
+
+    try:
+        cli.main(arguments, prog_name="triplake", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        err.write(f"{error.format_message()}\n")
+        return 2
+    except click.UsageError as error:
+        hint = f"\nTry `{error.ctx.command_path} --help`." if error.ctx else ""
+        return fail(2, error.format_message() + hint)
+    except click.Abort:
+        return fail(130, "interrupted; nothing was committed")
+    except EngineError as error:
+        return fail(FAULT, f"{error if verbose else str(error).splitlines()[0]}\n{_REPORT}")
+    except TriplakeError as error:
+        return fail(error.exit_code, str(error))
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        return fail(130, "interrupted; nothing was committed")
+    except OSError as error:
+        if error.errno not in _OF_THE_MACHINE:
+            return fail(FAULT, f"{type(error).__name__}: {error}\n{_REPORT}")
+        return fail(2, f"{error.filename or 'a file'}: {error.strerror}; nothing was committed")
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
+    except Exception as error:
+        return fail(FAULT, f"{type(error).__name__}: {error}\n{_REPORT}")
+    return 0
+
+
+_OF_THE_MACHINE = frozenset((EACCES, EPERM, EROFS, ENOSPC, EDQUOT, ENOTDIR, EISDIR, ENAMETOOLONG, EMFILE))
+"""What the operating system refuses and the user can put right: permissions, room, paths."""
+
+_REPORT = (
+    "This is a fault of Triplake's, not yours. Please report it with the command you ran and its --verbose output."
+)

@@ -1,0 +1,159 @@
+"""What commands share: the options that all take, and opening a store with its progress on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from triplestore.errors import EngineError, UsageError
+
+if TYPE_CHECKING:
+    from triplestore.store import Store
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+NO: Final = 1
+"""The exit code of a command whose answer is no."""
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """The options that every command takes."""
+
+    engine: str
+    master: str | None
+    memory_limit: str | None
+    quiet: bool
+    verbose: bool
+
+    @property
+    def engine_options(self) -> dict[str, Any]:
+        return {"engine": self.engine, "master": self.master, "memory_limit": self.memory_limit}
+
+
+def common(function: F) -> F:
+    """Give a command the options that all have, as its first argument."""
+
+    def command(*args: Any, **kwargs: Any) -> Any:
+        names = ("engine", "master", "memory_limit", "quiet", "verbose")
+        return function(Common(*(kwargs.pop(name) for name in names)), *args, **kwargs)
+
+    command.__name__, command.__doc__ = function.__name__, function.__doc__
+    for option in reversed(
+        (
+            click.option(
+                "--engine",
+                type=click.Choice(["auto", "duckdb", "spark"]),
+                default="auto",
+                show_default=True,
+                help="What does the work; auto is DuckDB in this process unless a Spark master is configured.",
+            ),
+            click.option("--master", metavar="URL", help="Spark master, as in local[2] or spark://host:7077."),
+            click.option("--memory-limit", metavar="SIZE", help="Memory for the engine, as in 2GB; it spills to disk."),
+            click.option("--quiet", "-q", is_flag=True, help="No progress on stderr."),
+            click.option("--verbose", "-v", is_flag=True, help="Figures per round and shape; tracebacks of faults."),
+        )
+    ):
+        command = option(command)
+    return command  # type: ignore[return-value]
+
+
+at_option = click.option("--at", type=int, metavar="VERSION", help="Read an older version (see `triplake log`).")
+same_as_option = click.option(
+    "--same-as",
+    type=click.Choice(["expand", "canonical"]),
+    default="expand",
+    show_default=True,
+    help="Every member of an equality class, or its representative only.",
+)
+rules_option = click.option(
+    "--rules",
+    multiple=True,
+    metavar="NAME_OR_FILE",
+    help="owl2rl (default), rdfs-plus, rdfs, none, or a file of rules; may be given several times.",
+)
+equality_option = click.option(
+    "--equality",
+    type=click.Choice(["rewrite", "axioms", "off"]),
+    help="How owl:sameAs is handled; by default rewrite if the rules mention it.",
+)
+maintain_option = click.option(
+    "--maintain", default="auto", show_default=True, metavar="ALGORITHM", help="How the closure is maintained."
+)
+
+
+@contextmanager
+def opening(options: Common, store: str, at: int | None = None) -> Iterator[Store]:
+    """A store, opened for a command and closed after it, its progress on stderr."""
+    from triplestore.store import Store
+
+    with Store.open(store, at=at, **options.engine_options) as opened, reporting(options, opened):
+        yield opened
+
+
+@contextmanager
+def reporting(options: Common, store: Store) -> Iterator[None]:
+    """Progress on stderr; a failure of the engine is traced to a damaged file of the store, if it has one."""
+    from triplestore.storage.manifest import Versions
+
+    with progress(options, store):
+        try:
+            yield
+        except EngineError:
+            versions = Versions(store.path)
+            versions.examine(versions.read(store.version))
+            raise
+
+
+@contextmanager
+def progress(options: Common, store: Store) -> Iterator[None]:
+    """Progress on stderr: a live line on a terminal, plain lines otherwise, none with --quiet."""
+    if options.quiet:
+        yield
+        return
+    if not sys.stderr.isatty():
+        store.notify = lambda line: click.echo(line, err=True)
+        store.verbose = store.notify if options.verbose else store.verbose
+        yield
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    with console.status(f"{store.path} ({store.engine_name})") as status:
+
+        def notify(line: str) -> None:
+            console.print(line, markup=False)
+            status.update(line)
+
+        store.notify = notify
+        store.verbose = notify if options.verbose else store.verbose
+        yield
+
+
+def say(options: Common, line: str) -> None:
+    """A closing line on stderr."""
+    if not options.quiet:
+        click.echo(line, err=True)
+
+
+def warn(line: str) -> None:
+    """A warning on stderr, said even with --quiet."""
+    click.echo(f"warning: {line}", err=True)
+
+
+def read_text(path: str) -> str:
+    """The text of a file (- for stdin). Raises UsageError where it cannot be read."""
+    if path == "-":
+        return sys.stdin.read()
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 text") from error

@@ -1,0 +1,115 @@
+"""Commands that read a store: query, export, check, stats."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from triplestore.cli.options import NO, Common, at_option, common, opening, read_text, same_as_option, say
+from triplestore.errors import UsageError
+
+
+@click.command()
+@click.argument("store")
+@click.argument("sparql", required=False)
+@click.option("--file", "-f", "file", metavar="FILE", help="Read the query from a file (- for stdin).")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "csv", "tsv", "json", "xml", "nt", "ttl"]),
+    help="Default: table, or ttl for CONSTRUCT and DESCRIBE.",
+)
+@same_as_option
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if an ASK is false.")
+@at_option
+@common
+def query(
+    options: Common,
+    store: str,
+    sparql: str | None,
+    file: str | None,
+    format_: str | None,
+    same_as: str,
+    exit_code: bool,
+    at: int | None,
+) -> None:
+    """Answer a SPARQL query: SELECT, ASK, CONSTRUCT or DESCRIBE."""
+    if (sparql is None) == (file is None):
+        raise UsageError("give the query as an argument, or a file of it with -f, and not both")
+    text = sparql if sparql is not None else read_text(str(file))
+    with opening(options, store, at) as opened:
+        result = opened.query(text, same_as)
+        result.write(sys.stdout, format_ or ("ttl" if result.kind in ("construct", "describe") else "table"))
+    if exit_code and result.kind == "ask" and not result.boolean:
+        raise SystemExit(NO)
+
+
+@click.command()
+@click.argument("store")
+@click.option(
+    "--what",
+    type=click.Choice(["asserted", "inferred", "all"]),
+    default="all",
+    show_default=True,
+    help="Which triples.",
+)
+@same_as_option
+@click.option("--output", "-o", metavar="FILE", help="Format and compression by suffix; default N-Triples to stdout.")
+@click.option("--sorted", "ordered", is_flag=True, help="N-Triples lines in the order of their bytes.")
+@at_option
+@common
+def export(
+    options: Common, store: str, what: str, same_as: str, output: str | None, ordered: bool, at: int | None
+) -> None:
+    """Write the store's triples."""
+    from triplestore.export import write_export
+
+    with opening(options, store, at) as opened:
+        count = write_export(opened, output, what, same_as, ordered)
+    say(options, f"wrote {count:,} triples")
+
+
+@click.command()
+@click.argument("store")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@at_option
+@common
+def check(options: Common, store: str, as_json: bool, at: int | None) -> None:
+    """List inconsistencies: the rule and the triples at fault. Exit code 1 if there are any."""
+    with opening(options, store, at) as opened:
+        found = opened.check()
+    if as_json:
+        rows = [{"rule": v.rule, "triples": [[term.n3() for term in t] for t in v.triples]} for v in found]
+        click.echo(json.dumps(rows, indent=2))
+    else:
+        for violation in found:
+            click.echo(violation.rule)
+            for triple in violation.triples:
+                click.echo(f"    {' '.join(term.n3() for term in triple)} .")
+        click.echo(f"{len(found):,} inconsistencies" if found else "consistent")
+    if found:
+        raise SystemExit(NO)
+
+
+@click.command()
+@click.argument("store")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@at_option
+@common
+def stats(options: Common, store: str, as_json: bool, at: int | None) -> None:
+    """Show counts of a store and the figures of its last operation."""
+    with opening(options, store, at) as opened:
+        found = opened.stats()
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return
+    for key, value in found.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{k} {v:,}" if isinstance(v, int) else f"{k} {v}" for k, v in value.items() if v != "")
+        elif isinstance(value, list):
+            value = ", ".join(value)
+        elif isinstance(value, int) and not isinstance(value, bool):
+            value = f"{value:,}"
+        click.echo(f"{key.replace('_', ' '):<15} {value}")
