@@ -6,42 +6,12 @@ node of a pattern is a variable too, named ``_:label``, which no query can name 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
+from typing import cast
 
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A variable, in a pattern or an expression."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """An RDF term, by its token."""
-
-    token: str
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """An operator or function applied: `name` is "=", "&&", "STRLEN", "IN" ... or the IRI of a cast."""
-
-    name: str
-    arguments: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Exists:
-    """``EXISTS { pattern }`` or its negation."""
-
-    pattern: Node
-    negated: bool
-
+from triplestore.expression import Constant, Exists, Expression, Variable
 
 Term = Variable | Constant
-Expression = Variable | Constant | Call | Exists
 Triple = tuple[Term, Term, Term]
 
 
@@ -171,20 +141,9 @@ UNIT = Bgp(())
 """The pattern with one solution that binds nothing."""
 
 
-def walk(item: object) -> Iterator[object]:
-    """`item` and everything inside it: nodes, expressions, terms, tokens of inline data."""
-    yield item
-    if isinstance(item, tuple):
-        for part in item:
-            yield from walk(part)
-    elif is_dataclass(item):
-        for field in fields(item):
-            yield from walk(getattr(item, field.name))
-
-
-def variables_of(expression: Expression | None) -> frozenset[str]:
-    """The variables that an expression reads (those inside EXISTS included)."""
-    return frozenset(part.name for part in walk(expression) if isinstance(part, Variable))
+def pattern_of(test: Exists) -> Node:
+    """What is inside an EXISTS of a query."""
+    return cast(Node, test.pattern)
 
 
 def in_scope(node: Node) -> tuple[str, ...]:

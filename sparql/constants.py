@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sparql.algebra import Constant, Query, Values, walk
+from sparql.algebra import Query, Values
 from triplestore.dictionary import lookup
 from triplestore.engine import Engine
+from triplestore.expression import Constant, walk
 from triplestore.terms import BUILTIN_IDS, KIND_BITS, kind_of_token
 
 _OWN: Final = 1 << (KIND_BITS - 1)

@@ -31,11 +31,7 @@ from sparql.algebra import (
     UNIT,
     Aggregate,
     Bgp,
-    Call,
-    Constant,
     Distinct,
-    Exists,
-    Expression,
     Extend,
     Filter,
     Group,
@@ -51,13 +47,12 @@ from sparql.algebra import (
     Triple,
     Union,
     Values,
-    Variable,
     in_scope,
     visible,
-    walk,
 )
 from sparql.lexer import keywords
 from triplestore.errors import UnsupportedError, UsageError
+from triplestore.expression import Call, Constant, Exists, Expression, Variable, walk
 from triplestore.terms import from_rdflib
 
 _REFUSED: Final = {

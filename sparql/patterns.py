@@ -12,7 +12,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sparql.algebra import Constant, Term, Triple, Variable
+from sparql.algebra import Term, Triple
+from triplestore.expression import Constant, Variable
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS
 
 _LINKS: Final = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sparql.algebra import Bgp, Constant, Extend, Node, Query, Term, Union, Variable
+from sparql.algebra import Bgp, Extend, Node, Query, Term, Union
 from sparql.constants import look_up
 from sparql.parser import parse_query
 from sparql.patterns import Matching
@@ -16,6 +16,7 @@ from sparql.results import Result
 from sparql.to_sql import Compiler
 from triplestore.engine import Engine
 from triplestore.errors import UsageError
+from triplestore.expression import Constant, Variable
 
 _DESCRIBED_AT_ONCE = 50
 """Resources per statement of a DESCRIBE."""

@@ -14,11 +14,7 @@ from dataclasses import dataclass, replace
 from sparql.aggregates import group
 from sparql.algebra import (
     Bgp,
-    Call,
-    Constant,
     Distinct,
-    Exists,
-    Expression,
     Extend,
     Filter,
     Group,
@@ -31,17 +27,16 @@ from sparql.algebra import (
     Slice,
     Union,
     Values,
-    Variable,
     in_scope,
-    variables_of,
-    walk,
+    pattern_of,
 )
-from sparql.compare import sort_keys
-from sparql.expressions import Expressions
 from sparql.patterns import Matching, match
 from sparql.relation import Column, Relation, Steps
-from sparql.values import Value, stored, token
 from triplestore.errors import UnsupportedError
+from triplestore.expression import Call, Constant, Exists, Expression, Variable, variables_of, walk
+from triplestore.expressions.compare import sort_keys
+from triplestore.expressions.compiler import Expressions
+from triplestore.expressions.values import Value, stored, token
 
 Needed = frozenset[str]
 
@@ -220,9 +215,10 @@ class Compiler:
             sql = f"SELECT {self.steps.listed(relation)} FROM {decoded.name} WHERE {where}"
             relation = replace(relation, name=self.steps.add("filter", sql))
         for test in tests:
-            _check_substitution(test.pattern, scope)
-            shared = scope & frozenset(in_scope(test.pattern))
-            a, b = self.steps.aligned(relation, self.node(test.pattern, shared))
+            inner = pattern_of(test)
+            _check_substitution(inner, scope)
+            shared = scope & frozenset(in_scope(inner))
+            a, b = self.steps.aligned(relation, self.node(inner, shared))
             conditions = [self.steps.compatible(a, b, name) for name in a.columns if name in b.columns]
             relation = self._semi_join(a, b, conditions, test.negated)
         return relation

@@ -13,9 +13,12 @@ PACKAGES = ("triplestore", "rulesets", "loaders", "sparql")
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.errors",),
-    ("triplestore.terms", "triplestore.rule", "triplestore.tables", "triplestore.engine"),
+    ("triplestore.terms", "triplestore.expression", "triplestore.tables", "triplestore.engine"),
+    ("triplestore.rule",),
     ("rulesets", "loaders", "triplestore.storage"),
-    ("triplestore.dictionary", "triplestore.compile"),
+    ("triplestore.dictionary",),
+    ("triplestore.expressions",),
+    ("triplestore.compile",),
     ("triplestore.materialise", "triplestore.closure"),
     ("triplestore.maintain", "sparql"),
     ("triplestore.workspace", "triplestore.reasoning", "triplestore.updates"),
@@ -28,8 +31,15 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 
 ONLY: dict[str, tuple[str, ...]] = {
     "triplestore.engine": ("triplestore.errors",),
-    "rulesets": ("triplestore.errors", "triplestore.terms", "triplestore.rule"),
-    "triplestore.compile": ("triplestore.terms", "triplestore.rule", "triplestore.engine.dialect"),
+    "rulesets": ("triplestore.errors", "triplestore.terms", "triplestore.expression", "triplestore.rule"),
+    "triplestore.expressions": (
+        *("triplestore.errors", "triplestore.terms", "triplestore.expression"),
+        *("triplestore.dictionary", "triplestore.engine.dialect"),
+    ),
+    "triplestore.compile": (
+        *("triplestore.terms", "triplestore.expression", "triplestore.rule"),
+        *("triplestore.expressions", "triplestore.engine.dialect"),
+    ),
 }
 """Closer bounds: the engine knows nothing of RDF; rules and plans are made without an engine."""
 

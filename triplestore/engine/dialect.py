@@ -48,7 +48,7 @@ class Dialect:
         """An xsd:dateTime text as microseconds since 1970 UTC (no zone: UTC), NULL where it is none."""
         return f"epoch_us(TRY_CAST({expression} AS TIMESTAMPTZ))"
 
-    # What SPARQL's expressions need (`sparql.values`, `sparql.functions`).
+    # What `triplestore.expressions` needs.
 
     java_regex = False
     """Whether regular expressions are Java's (else RE2's)."""

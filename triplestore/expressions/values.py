@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sparql.decimals import NULL
 from triplestore.dictionary import DECIMALS, INSTANTS, INTEGERS
 from triplestore.engine.dialect import Dialect
+from triplestore.expressions.decimals import NULL
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, RDF, XSD, Kind, kind_of_token, split_literal
 
 STRING: Final = f"'{XSD}string'"

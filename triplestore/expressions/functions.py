@@ -1,7 +1,7 @@
 """The functions and operators of SPARQL 1.1 expressions (section 17.4) over `Value`s, by name, in one table.
 
 A function gets the values of its arguments and gives a value; what is not in `FUNCTIONS` is unsupported. Those that
-need more than values (BOUND, IF, COALESCE, REGEX, IN, the logical ones) are in `sparql.expressions`.
+need more than values (BOUND, IF, COALESCE, REGEX, IN, the logical ones) are in `triplestore.expressions.compiler`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from sparql.decimals import NULL, divide, multiply, shift
-from sparql.values import (
+from triplestore.engine.dialect import Dialect
+from triplestore.expressions.decimals import NULL, divide, multiply, shift
+from triplestore.expressions.values import (
     DATE,
     DATE_TIME,
     DECIMAL,
@@ -28,7 +29,6 @@ from sparql.values import (
     string_literal,
     well_formed_boolean,
 )
-from triplestore.engine.dialect import Dialect
 from triplestore.terms import XSD
 
 Function = Callable[..., Value]

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from sparql.algebra import Call, Constant, Exists, Expression, Variable
-from sparql.compare import equals, less, same_term
-from sparql.decimals import NULL
-from sparql.functions import FUNCTIONS
-from sparql.regex import replacement, translate
-from sparql.values import ERROR, Value, boolean, constant, string, string_literal, truth
 from triplestore.engine.dialect import Dialect
 from triplestore.errors import UnsupportedError, UsageError
+from triplestore.expression import Call, Constant, Exists, Expression, Variable
+from triplestore.expressions.compare import equals, less, same_term
+from triplestore.expressions.decimals import NULL
+from triplestore.expressions.functions import FUNCTIONS
+from triplestore.expressions.regex import replacement, translate
+from triplestore.expressions.values import ERROR, Value, boolean, constant, string, string_literal, truth
 from triplestore.terms import split_literal
 
 _PARTS: Final = ("kind", "lexical", "datatype", "lang", "rank", "decimal", "double", "micros")

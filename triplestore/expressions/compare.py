@@ -7,8 +7,8 @@ times; anything else is an error.
 
 from __future__ import annotations
 
-from sparql.decimals import NULL
-from sparql.values import STRING, Value, string_literal, well_formed_boolean
+from triplestore.expressions.decimals import NULL
+from triplestore.expressions.values import STRING, Value, string_literal, well_formed_boolean
 from triplestore.terms import XSD
 
 

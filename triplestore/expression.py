@@ -1,0 +1,59 @@
+"""Expressions as frozen data, for SPARQL (1.1, section 17) and for FILTER and BIND of rules.
+
+A variable is its name without the question mark. What an expression is of SQL is made of it by
+`triplestore.expressions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable, in a pattern or an expression."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An RDF term, by its token."""
+
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operator or function applied: `name` is "=", "&&", "STRLEN", "IN" ... or the IRI of a cast."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """``EXISTS { pattern }`` or its negation; the pattern is of whatever algebra the expression is part of."""
+
+    pattern: object
+    negated: bool
+
+
+Expression = Variable | Constant | Call | Exists
+
+
+def walk(item: object) -> Iterator[object]:
+    """`item` and everything inside it: nodes, expressions, terms, tokens of inline data."""
+    yield item
+    if isinstance(item, tuple):
+        for part in item:
+            yield from walk(part)
+    elif is_dataclass(item):
+        for field in fields(item):
+            yield from walk(getattr(item, field.name))
+
+
+def variables_of(expression: Expression | None) -> frozenset[str]:
+    """The variables that an expression reads (those inside EXISTS included)."""
+    return frozenset(part.name for part in walk(expression) if isinstance(part, Variable))

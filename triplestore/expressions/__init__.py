@@ -1,0 +1,20 @@
+"""Expressions to SQL: an expression tree over the columns of decoded terms becomes a `Value`, or a condition.
+
+What a compiler of queries or rules does with it:
+
+1. Join `term` (`triplestore.tables`) once for each variable that an expression reads, and name its columns, say,
+   ``x_id, x_lexical, x_datatype, x_lang, x_double, x_decimal, x_micros``.
+2. `Expressions(dialect, ids, variable)`, with `variable(name)` a `stored(lambda part: f"x_{part}", token=False)`, and
+   `ids` the ids of the constants (any number that no term has, for one that the dictionary lacks).
+3. `.condition(expression)` is for WHERE: an error counts as false, as in FILTER. `.value(expression)` is a `Value`: SQL
+   for kind (1 IRI, 2 blank node, 3 literal, NULL for an error), lexical form, datatype, language tag and the numeric
+   and time values; `token(value)` its token, NULL for an error.
+
+Aggregates: `parts` are what is selected per group, `result` makes the token of them.
+"""
+
+from triplestore.expressions.aggregates import parts, result
+from triplestore.expressions.compiler import Expressions
+from triplestore.expressions.values import ERROR, Value, constant, stored, token, truth
+
+__all__ = ["ERROR", "Expressions", "Value", "constant", "parts", "result", "stored", "token", "truth"]

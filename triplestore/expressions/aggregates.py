@@ -1,0 +1,65 @@
+"""The aggregates of SPARQL (1.1, section 18.5.1) over `Value`s, in two steps: SQL aggregates, then a term of them.
+
+An error in the argument is an error of SUM, AVG, MIN and MAX, and is not counted by COUNT. SUM and AVG of no rows are
+0, MIN, MAX and SAMPLE of none an error. MIN and MAX order as ORDER BY does; SAMPLE takes the first in that order.
+"""
+
+from __future__ import annotations
+
+from triplestore.engine.dialect import Dialect
+from triplestore.expressions.compare import sort_keys
+from triplestore.expressions.decimals import divide
+from triplestore.expressions.values import Value, integer, number, token
+
+
+def parts(
+    dialect: Dialect, place: int, function: str, distinct: bool, value: Value | None, weighted: bool = False
+) -> list[str]:
+    """The SQL aggregates that the result of one SPARQL aggregate is made from, each as ``sql AS a<place>_<part>``.
+
+    function: COUNT, SUM, MIN, MAX, AVG, SAMPLE. value: the argument, None for ``COUNT(*)``. distinct: column
+    ``d<place>`` is 1 in the first row of each argument. weighted: column ``n`` says how often a row counts (not for
+    SUM and AVG).
+    """
+    distinct = distinct and function in ("COUNT", "SUM", "AVG")
+    once, weight = (f"d{place} = 1", "1") if distinct else ("TRUE", "n" if weighted else "1")
+    if value is None:
+        return [f"coalesce(sum(CASE WHEN {once} THEN {weight} ELSE 0 END), 0) AS a{place}_count"]
+    present = f"{once} AND {value.bound}"
+    count = f"coalesce(sum(CASE WHEN {present} THEN {weight} ELSE 0 END), 0) AS a{place}_count"
+    match function:
+        case "COUNT":
+            return [count]
+        case "SUM" | "AVG":
+            wrong = f"({value.rank}) IS NULL OR (({value.rank}) <= 2 AND ({value.decimal}) IS NULL)"
+            return [
+                count,
+                f"sum(CASE WHEN {once} AND ({wrong}) THEN 1 ELSE 0 END) AS a{place}_wrong",
+                f"max({value.rank}) AS a{place}_rank",
+                f"sum(CASE WHEN {once} THEN {value.decimal} END) AS a{place}_decimal",
+                f"sum(CASE WHEN {once} THEN {value.double} END) AS a{place}_double",
+            ]
+        case _:
+            keys = sort_keys(value)
+            names = [f"k{number_}" for number_ in range(len(keys))]
+            best = "max" if function == "MAX" else "min"
+            record = dialect.record([*names, "token"], [*keys, token(value)])
+            wrong = f"sum(CASE WHEN {value.bound} THEN 0 ELSE 1 END) AS a{place}_wrong"
+            return [wrong, f"{best}(CASE WHEN {value.bound} THEN {record} END) AS a{place}_best"]
+
+
+def result(dialect: Dialect, place: int, function: str) -> str:
+    """The token of an aggregate, from its parts; NULL for an error."""
+    if function == "COUNT":
+        return token(integer(dialect, f"a{place}_count"))
+    if function in ("MIN", "MAX"):
+        return f"CASE WHEN a{place}_wrong = 0 THEN a{place}_best.token END"
+    if function == "SAMPLE":
+        return f"a{place}_best.token"
+    decimal, double, rank = (f"a{place}_{part}" for part in ("decimal", "double", "rank"))
+    if function == "AVG":
+        decimal = divide(dialect, decimal, f"a{place}_count")
+        double, rank = f"{double} / a{place}_count", f"greatest({rank}, 2)"
+    zero = token(integer(dialect, "0"))
+    found = token(number(dialect, rank, decimal, double))
+    return f"CASE WHEN coalesce(a{place}_wrong, 0) > 0 THEN NULL WHEN a{place}_count = 0 THEN {zero} ELSE {found} END"
