@@ -36,16 +36,17 @@ class Graph:
     generalised: bool
 
 
-def query(graph: Graph, text: str, same_as: str = "expand") -> Result:
+def query(graph: Graph, text: str, same_as: str = "expand", stream: bool = False) -> Result:
     """Answer a SPARQL query.
 
     same_as: "expand" answers over the closure with all equalities expanded, with SPARQL's multiplicities; "canonical"
     answers over representatives, one row per class (constants stand for their class, too).
+    stream: the rows of a SELECT come as they are found, to be read once.
     Raises UsageError (with line and column) for text that is not SPARQL, UnsupportedError for what is not supported.
     """
     if same_as not in ("expand", "canonical"):
         raise UsageError(f"same_as is {same_as!r}: use 'expand' or 'canonical'")
-    return _Run(graph, same_as == "expand").answer(parse_query(text))
+    return _Run(graph, same_as == "expand", stream).answer(parse_query(text))
 
 
 def statement(graph: Graph, text: str, same_as: str = "expand") -> str:
@@ -61,6 +62,7 @@ def statement(graph: Graph, text: str, same_as: str = "expand") -> str:
 class _Run:
     graph: Graph
     expand: bool
+    stream: bool = False
 
     def compiler(self, parsed: Query) -> Compiler:
         graph = self.graph
@@ -87,6 +89,9 @@ class _Run:
             return Result("ask", (), pa.table({}), truth=rows > 0)
         if parsed.kind == "construct":
             return Result("construct", ("subject", "predicate", "object"), _triples(self._construct(parsed)))
+        if self.stream:
+            sql = self.compiler(parsed).select(parsed.pattern, parsed.variables)
+            return Result("select", parsed.variables, self.graph.engine.batches(sql))
         return Result("select", parsed.variables, self.solutions(parsed, parsed.variables))
 
     def solutions(self, parsed: Query, variables: Sequence[str]) -> pa.Table:

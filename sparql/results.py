@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import pyarrow as pa
 
 from sparql.formats import write_result
+from triplestore.errors import UsageError
 from triplestore.terms import to_ntriples, to_rdflib
 
 if TYPE_CHECKING:
@@ -20,11 +21,22 @@ class Result:
 
     kind: select, ask, construct or describe. variables: the columns, in order (the triples of CONSTRUCT and DESCRIBE
     have subject, predicate, object). Iterating gives tuples of rdflib terms, None where a variable is unbound; an ASK
-    has one answer, `boolean`, and no rows. The rows are in memory, as an Arrow table of tokens.
+    has one answer, `boolean`, and no rows.
+
+    The rows are an Arrow table of tokens, or a stream of batches of it: a stream is read once, unless `len` or one of
+    the `to_` methods has collected it before.
     """
 
-    def __init__(self, kind: str, variables: tuple[str, ...], table: pa.Table, truth: bool | None = None) -> None:
-        self.kind, self.variables, self._table, self._truth = kind, variables, table, truth
+    def __init__(
+        self,
+        kind: str,
+        variables: tuple[str, ...],
+        rows: pa.Table | Iterator[pa.RecordBatch],
+        truth: bool | None = None,
+    ) -> None:
+        self.kind, self.variables, self._truth = kind, variables, truth
+        self._table: pa.Table | None = rows if isinstance(rows, pa.Table) else None
+        self._stream: Iterator[pa.RecordBatch] | None = None if isinstance(rows, pa.Table) else iter(rows)
 
     @property
     def boolean(self) -> bool:
@@ -35,32 +47,60 @@ class Result:
         return self.boolean
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return int(self._whole().num_rows)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows: from the table, or once from the stream. Raises UsageError for a stream that was read."""
+        if self._table is not None:
+            yield from self._table.to_batches()
+        elif self._stream is None:
+            raise UsageError("a streamed result is read once: collect it with to_arrow(), or ask without stream=True")
+        else:
+            stream, self._stream = self._stream, None
+            try:
+                yield from stream
+            finally:
+                if close := getattr(stream, "close", None):
+                    close()
+
+    def _whole(self) -> pa.Table:
+        if self._table is None:
+            batches = list(self._batches())
+            empty = pa.schema([(f"c{place}", pa.string()) for place in range(len(self.variables))])
+            self._table = pa.Table.from_batches(batches, batches[0].schema if batches else empty)
+        return self._table
 
     def tokens(self) -> Iterator[tuple[str | None, ...]]:
         """The rows as tokens (`triplestore.terms`), None where a variable is unbound."""
-        if not self.variables:
-            yield from ((),) * len(self)
-            return
-        for batch in self._table.to_batches():
-            yield from zip(*(batch.column(i).to_pylist() for i in range(len(self.variables))), strict=True)
+        for rows in self.token_batches():
+            yield from rows
+
+    def token_batches(self, size: int = 1_000) -> Iterator[list[tuple[str | None, ...]]]:
+        """The rows as tokens, so many at a time at most."""
+        for batch in self._batches():
+            for start in range(0, batch.num_rows, size):
+                part = batch.slice(start, size)
+                if self.variables:
+                    yield list(zip(*(part.column(i).to_pylist() for i in range(len(self.variables))), strict=True))
+                else:
+                    yield [()] * part.num_rows
 
     def __iter__(self) -> Iterator[tuple[Node | None, ...]]:
-        known: dict[str, Node] = {}
-        for row in self.tokens():
-            terms: list[Node | None] = []
-            for token in row:
-                if token is not None and token not in known:
-                    known[token] = to_rdflib(token)
-                terms.append(None if token is None else known[token])
-            yield tuple(terms)
+        for rows in self.token_batches():
+            known: dict[str | None, Node | None] = {None: None}
+            for row in rows:
+                for token in row:
+                    if token is not None and token not in known:
+                        known[token] = to_rdflib(token)
+                yield tuple(known[token] for token in row)
 
     def to_arrow(self) -> pa.Table:
         """One string column per variable: the terms as N-Triples writes them, NULL where unbound."""
         columns = []
         for place in range(len(self.variables)):
-            tokens = self._table.column(place).to_pylist()
-            columns.append(pa.array([None if t is None else to_ntriples(t) for t in tokens], pa.string()))
+            encoded = self._whole().column(place).combine_chunks().dictionary_encode()
+            texts = [None if t is None else to_ntriples(t) for t in encoded.dictionary.to_pylist()]
+            columns.append(pa.array(texts, pa.string()).take(encoded.indices))
         return pa.table(columns, names=list(self.variables))
 
     def to_pandas(self) -> Any:
@@ -68,8 +108,11 @@ class Result:
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:
-        """`to_arrow` as a polars DataFrame. Needs polars."""
-        polars = importlib.import_module("polars")
+        """`to_arrow` as a polars DataFrame. Raises UsageError where polars is not installed."""
+        try:
+            polars = importlib.import_module("polars")
+        except ImportError as error:
+            raise UsageError("to_polars needs polars, which is not installed: pip install polars") from error
         return polars.from_arrow(self.to_arrow())
 
     def to_spark(self, spark: Any) -> Any:
@@ -77,8 +120,8 @@ class Result:
         return spark.createDataFrame(self.to_arrow())
 
     def write(self, out: TextIO, format: str = "table") -> None:
-        """Write the answer: table, csv, tsv, json, xml (SPARQL 1.1 results), or nt, ttl for triples.
+        """Write the answer: table, csv, tsv, json, xml (SPARQL 1.1 results), or nt, ttl, rdf for triples.
 
-        Raises UsageError for a format that does not fit the kind of query.
+        All but `table` are written as the rows come. Raises UsageError for a format that does not fit the query.
         """
         write_result(self, out, format)

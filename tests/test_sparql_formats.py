@@ -5,6 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
+import re
+import sys
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 import pyoxigraph as ox
@@ -13,7 +19,7 @@ import rdflib
 from rdflib.plugins.sparql.results.xmlresults import XMLResult
 
 from sparql.results import Result
-from tests.sparql_support import ox_token
+from tests.sparql_support import ox_term, ox_token
 from triplestore.errors import UsageError
 from triplestore.terms import RDF, XSD
 
@@ -90,7 +96,7 @@ def test_a_table_is_aligned() -> None:
     ]
 
 
-@pytest.mark.parametrize(("format", "name"), [("nt", "nt"), ("ttl", "turtle")])
+@pytest.mark.parametrize(("format", "name"), [("nt", "nt"), ("ttl", "turtle"), ("rdf", "xml")])
 def test_rdflib_reads_the_same_triples(format: str, name: str) -> None:
     graph = rdflib.Graph().parse(data=written(construct(), format), format=name)
     lines = {" ".join(term.n3() for term in triple) for triple in graph if not isinstance(triple[0], rdflib.BNode)}
@@ -100,6 +106,122 @@ def test_rdflib_reads_the_same_triples(format: str, name: str) -> None:
         f'<http://e/a> <http://e/p> "1"^^<{XSD}integer>',
     }
     assert len(graph) == 5
+
+
+def random_triples(dice: random.Random, count: int) -> list[tuple[str, str, str]]:
+    """Neighbours that share subjects and predicates, names that are awkward to write."""
+    iris = [
+        f"<{s}{n}>" for s in (RDF, XSD, "http://e/", "http://e/p/") for n in ("a", "b-1", "c.d", "_1", "a%20b", "é")
+    ]
+    nodes = [*iris, "<http://e/1>", "<http://e/>", "<urn:x:y>", "_:b1", "_:0", "_:f1_x.y"]
+    texts = ["", "x", " a\tb ", "q\"'\\", "line\r\n", "<&>]]>", "é😀", "\u00a0", "1"]
+    tails = ["", "@en", "@de-at", f"^^<{XSD}integer>", f"^^<{RDF}HTML>", "^^<http://e/t>"]
+    objects = [*nodes, *(f'"{text}"{tail}' for text in texts for tail in tails)]
+    found: list[tuple[str, str, str]] = []
+    while len(found) < count:
+        s, p = dice.choice(nodes), dice.choice(iris)
+        found += [(s, p, dice.choice(objects)) for _ in range(dice.randint(1, 3))]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(
+    ("format", "syntax"),
+    [("nt", ox.RdfFormat.N_TRIPLES), ("ttl", ox.RdfFormat.TURTLE), ("rdf", ox.RdfFormat.RDF_XML)],
+)
+def test_random_triples_come_back(seed: int, format: str, syntax: ox.RdfFormat) -> None:
+    triples = random_triples(random.Random(seed), 40)
+    table = pa.table([pa.array([t[place] for t in triples], pa.string()) for place in range(3)], names=["s", "p", "o"])
+    result = Result("construct", ("subject", "predicate", "object"), iter(table.to_batches(max_chunksize=7)))
+    read, expected = ox.Dataset(ox.parse(written(result, format), syntax)), ox.Dataset()
+    for triple in triples:
+        expected.add(ox.Quad(*(ox_term(t) for t in triple)))  # type: ignore[arg-type]
+    for graph in (read, expected):
+        graph.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    assert read == expected
+
+
+@pytest.mark.parametrize(
+    ("predicate", "text", "reason"),
+    [
+        ("http://e/1", "x", "no way to write the predicate <http://e/1>: take Turtle"),
+        (RDF + "li", "x", "no way to write the predicate"),
+        ("http://e/p", "a\x01b", "control characters"),
+    ],
+)
+def test_what_xml_cannot_say(predicate: str, text: str, reason: str) -> None:
+    columns = [pa.array([value]) for value in ("<http://e/a>", f"<{predicate}>", f'"{text}"')]
+    result = Result("construct", ("subject", "predicate", "object"), pa.table(columns, names=["s", "p", "o"]))
+    with pytest.raises(UsageError, match=re.escape(reason)):
+        written(result, "rdf")
+
+
+class TestStreams:
+    def stream(self, count: int, size: int = 100) -> Result:
+        def batches() -> Iterator[pa.RecordBatch]:
+            for start in range(0, count, size):
+                values = pa.array([f'"{n}"' for n in range(start, min(start + size, count))])
+                yield pa.RecordBatch.from_arrays([values], names=["c0"])
+
+        return Result("select", ("n",), batches())
+
+    def test_are_read_once(self) -> None:
+        result = self.stream(250)
+        assert [str(n) for (n,) in result] == [str(n) for n in range(250)]
+        with pytest.raises(UsageError, match="read once"):
+            next(iter(result))
+
+    def test_can_be_collected(self) -> None:
+        result = self.stream(250)
+        assert len(result) == 250
+        assert len(list(result)) == len(list(result)) == result.to_arrow().num_rows == 250
+        assert (len(self.stream(0)), list(self.stream(0))) == (0, [])
+        assert self.stream(0).to_arrow().column_names == ["n"]
+
+    @pytest.mark.parametrize("format", ["json", "xml", "csv", "tsv"])
+    def test_are_written_in_flat_memory(self, format: str) -> None:
+        class Counting(io.StringIO):
+            size = 0
+
+            def write(self, text: str) -> int:
+                self.size += len(text)
+                assert len(text) < 200_000
+                return len(text)
+
+        out = Counting()
+        tracemalloc.start()
+        self.stream(100_000, 5_000).write(out, format)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert out.size > 600_000
+        assert peak < 25 << 20
+
+
+def test_data_frames() -> None:
+    expected = {
+        "x": ["<http://e/a&b>", "_:b1", None, "<http://e/c>"],
+        "value": ['"plain <&> \\"quoted\\""', '"line\\nbreak\ttab\\\\"@en-gb', f'"1"^^<{XSD}integer>', None],
+    }
+    assert select().to_arrow().to_pydict() == expected
+    assert select().to_pandas().where(lambda f: f.notna(), None).to_dict("list") == expected
+
+
+def test_polars() -> None:
+    pytest.importorskip("polars", reason="polars is not installed: it is optional")
+    assert select().to_polars().to_dict(as_series=False) == select().to_arrow().to_pydict()
+
+
+def test_polars_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(UsageError, match="pip install polars"):
+        select().to_polars()
+
+
+@pytest.mark.spark
+def test_spark_frames(spark: Any) -> None:
+    assert [tuple(row) for row in select().to_spark(spark).collect()] == list(
+        zip(*select().to_arrow().to_pydict().values(), strict=True)
+    )
 
 
 def test_triples_as_rows() -> None:

@@ -55,6 +55,12 @@ class DamagedStoreError(TriplakeError):
     exit_code = 5
 
 
+class StoppedError(TriplakeError):
+    """The work was stopped from outside before its end: its time was up, or nobody waits for it any more."""
+
+    exit_code = 130
+
+
 class EngineError(TriplakeError):
     """A statement failed on the engine: a fault of ours (or of the machine: disk, memory). Carries the SQL."""
 

@@ -56,9 +56,16 @@ class Violation:
 class Store:
     """A triple store on disk, at one of its versions. Make one with `Store.create` or `Store.open`; close it."""
 
-    def __init__(self, versions: Versions, engine: Engine, manifest: Manifest, pinned: bool) -> None:
+    def __init__(
+        self,
+        versions: Versions,
+        engine: Engine,
+        manifest: Manifest,
+        pinned: bool,
+        workspace: Workspace | None = None,
+    ) -> None:
         self._versions, self._engine, self._pinned = versions, engine, pinned
-        self._workspace = Workspace(engine, versions, manifest)
+        self._workspace = workspace or Workspace(engine, versions, manifest)
         self.notify: Notify = lambda line: None
         self.verbose: Notify = lambda line: None
 
@@ -319,10 +326,11 @@ class Store:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
-    def query(self, text: str, same_as: str = "expand") -> Result:
+    def query(self, text: str, same_as: str = "expand", stream: bool = False) -> Result:
         """Answer a SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) over the closure.
 
-        same_as: "expand" answers over every member of a class, "canonical" one row per class.
+        same_as: "expand" answers over every member of a class, "canonical" one row per class. stream: the rows come as
+        they are found, to be read once, before anything else is asked of this store; memory does not grow with them.
         """
         from sparql import Graph  # when asked for: rdflib's parser takes a fifth of a second to import
         from sparql import query as run_query
@@ -331,7 +339,7 @@ class Store:
         stats = self._manifest.stats
         self._workspace.views(TERM, ASSERTED, FACT, SAME_AS)
         graph = Graph(self._engine, self.equality, stats.get("classes", 0), stats.get("generalised", 0) > 0)
-        return run_query(graph, text, same_as)
+        return run_query(graph, text, same_as, stream)
 
     def triples(self, what: str = "all", same_as: str = "expand") -> Iterator[tuple[Node, Node, Node]]:
         """The store's triples as rdflib terms: "asserted", "inferred" or "all"."""

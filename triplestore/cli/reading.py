@@ -18,7 +18,7 @@ from triplestore.errors import UsageError
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["table", "csv", "tsv", "json", "xml", "nt", "ttl"]),
+    type=click.Choice(["table", "csv", "tsv", "json", "xml", "nt", "ttl", "rdf"]),
     help="Default: table, or ttl for CONSTRUCT and DESCRIBE.",
 )
 @same_as_option
@@ -40,7 +40,7 @@ def query(
         raise UsageError("give the query as an argument, or a file of it with -f, and not both")
     text = sparql if sparql is not None else read_text(str(file))
     with opening(options, store, at) as opened:
-        result = opened.query(text, same_as)
+        result = opened.query(text, same_as, stream=True)
         result.write(sys.stdout, format_ or ("ttl" if result.kind in ("construct", "describe") else "table"))
     if exit_code and result.kind == "ask" and not result.boolean:
         raise SystemExit(NO)

@@ -1,0 +1,136 @@
+"""Triples as text, as they come: N-Triples, Turtle and RDF/XML. A format is a function from batches of token triples
+to pieces of text; what it holds at a time is a batch."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Final
+from xml.sax.saxutils import escape, quoteattr
+
+from triplestore.errors import UsageError
+from triplestore.terms import RDF, XSD, split_literal, to_ntriples
+
+TokenTriple = tuple[str, str, str]
+Batches = Iterable[list[TokenTriple]]
+
+PREFIXES: Final = {
+    RDF: "rdf:",
+    "http://www.w3.org/2000/01/rdf-schema#": "rdfs:",
+    "http://www.w3.org/2002/07/owl#": "owl:",
+    XSD: "xsd:",
+}
+"""Namespaces whose prefixes everybody knows."""
+
+
+def prefixed(iri: str) -> str:
+    """An IRI as Turtle writes it, by one of the common prefixes where it has one."""
+    space = _space(iri)
+    return PREFIXES[space] + iri[len(space) :] if space else f"<{iri}>"
+
+
+def _space(iri: str) -> str:
+    return next((s for s in PREFIXES if iri.startswith(s) and re.fullmatch("[A-Za-z0-9]+", iri[len(s) :])), "")
+
+
+def ntriples(batches: Batches) -> Iterator[str]:
+    """Canonical N-Triples."""
+    for rows in batches:
+        yield "".join(" ".join(map(to_ntriples, row)) + " .\n" for row in rows)
+
+
+def turtle(batches: Batches) -> Iterator[str]:
+    """Turtle: neighbours with the same subject (and predicate) are written together, a prefix is declared before its
+    first use."""
+    declared: set[str] = set()
+    for rows in batches:
+        text = io.StringIO()
+        for s, about in groupby(rows, itemgetter(0)):
+            lines, used = [], _spaces(s)
+            for p, group in groupby(about, itemgetter(1)):
+                objects = [row[2] for row in group]
+                used = used.union(_spaces(p) if p != _TYPE else (), *map(_spaces, objects))
+                lines.append(f"{'a' if p == _TYPE else _turtle(p)} {', '.join(map(_turtle, objects))}")
+            for space in sorted(used - declared):
+                text.write(f"@prefix {PREFIXES[space]} <{space}> .\n")
+            declared |= used
+            text.write(f"{_turtle(s)} {_BETWEEN.join(lines)} .\n")
+        yield text.getvalue()
+
+
+_TYPE: Final = f"<{RDF}type>"
+_BETWEEN: Final = " ;\n    "
+
+
+def _spaces(token: str) -> set[str]:
+    """The common namespace that a term is written by, if any."""
+    iri = token[1:-1] if token[0] == "<" else split_literal(token)[1] if token[0] == '"' and token[-1] == ">" else ""
+    return {_space(iri)} - {""}
+
+
+def _turtle(token: str) -> str:
+    if token[0] == "<":
+        return prefixed(token[1:-1])
+    if token[0] == "_" or token[-1] != ">":
+        return to_ntriples(token)
+    lexical, datatype, _ = split_literal(token)
+    text = to_ntriples(f'"{lexical}"')
+    return f"{text}^^{prefixed(datatype)}"
+
+
+def rdfxml(batches: Batches) -> Iterator[str]:
+    """RDF/XML. Raises UsageError for a predicate that no XML name can be made of, and characters XML cannot hold."""
+    yield f'<?xml version="1.0" encoding="UTF-8"?>\n<rdf:RDF xmlns:rdf="{RDF}">\n'
+    for rows in batches:
+        text = io.StringIO()
+        for s, about in groupby(rows, itemgetter(0)):
+            text.write(f"<rdf:Description {_node(s, 'about')}>\n")
+            text.writelines(_property(p, o) for _, p, o in about)
+            text.write("</rdf:Description>\n")
+        yield text.getvalue()
+    yield "</rdf:RDF>\n"
+
+
+def _property(p: str, o: str) -> str:
+    """A property element."""
+    name = _NAME.search(p[1:-1])
+    if name is None or (name.start() == len(RDF) and p[1:].startswith(RDF) and name.group() in _RESERVED):
+        raise UsageError(f"RDF/XML has no way to write the predicate {p}: take Turtle")
+    element, space = name.group(), quoteattr(p[1 : name.start() + 1])
+    if o[0] != '"':
+        return f"  <{element} xmlns={space} {_node(o, 'resource')}/>\n"
+    lexical, datatype, lang = split_literal(o)
+    if _NOT_XML.search(lexical):
+        raise UsageError(f"RDF/XML cannot hold the control characters of {to_ntriples(o)}: take Turtle")
+    mark = "" if datatype == XSD + "string" else f" rdf:datatype={quoteattr(datatype)}"
+    if lang is not None:
+        mark = f" xml:lang={quoteattr(lang)}"
+    return f"  <{element} xmlns={space}{mark}>{escape(lexical, {_RETURN: '&#13;'})}</{element}>\n"
+
+
+def _node(token: str, attribute: str) -> str:
+    """A subject's or object's attribute; labels of blank nodes are made XML names by a letter before them."""
+    if token[0] == "_":
+        return f'rdf:nodeID="b{token[2:]}"'
+    return f"rdf:{attribute}={quoteattr(token[1:-1])}"
+
+
+_RETURN: Final = "\r"
+_START: Final = (
+    "A-Z_a-z\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
+    "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_NAME: Final = re.compile(rf"[{_START}][{_START}0-9.\xb7\u0300-\u036f\u203f\u2040-]*$")
+"""The longest XML name (without a colon) that an IRI ends in."""
+
+_RESERVED: Final = frozenset(
+    ("RDF", "ID", "about", "parseType", "resource", "nodeID", "datatype", "li", "Description", "bagID", "aboutEach")
+)
+"""Names of RDF's own that are no property elements."""
+
+_NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+GRAPH_FORMATS: Final[dict[str, Callable[[Batches], Iterator[str]]]] = {"nt": ntriples, "ttl": turtle, "rdf": rdfxml}
