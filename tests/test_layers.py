@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.workspace", "triplestore.reasoning", "triplestore.updates"),
     ("triplestore.transaction",),
     ("triplestore.store",),
-    ("triplestore.export", "triplestore.demo"),
+    ("triplestore.export", "triplestore.demo", "triplestore.readers"),
     ("triplestore.cli",),
 )
 """What is in one layer may import from the layers above it in this list, and from itself; not from its neighbours."""

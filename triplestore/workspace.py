@@ -58,6 +58,11 @@ class Workspace:
         """Take one table's view or working table for invalid."""
         self._bound.pop(table.name, None)
 
+    def adopt(self, manifest: Manifest, tables: Iterable[Table]) -> None:
+        """Take the engine's tables of these names, and nothing else, for working tables that hold `manifest`."""
+        self.forget(manifest)
+        self._bound.update((table.name, "table") for table in tables)
+
     def forget(self, manifest: Manifest | None = None) -> None:
         """Take nothing in the engine for valid (after a failure, or another writer's commit)."""
         self._bound.clear()

@@ -8,6 +8,7 @@ A working table lives until it is dropped or the engine is closed; an attached o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -76,5 +77,32 @@ class Engine(Protocol):
         """Connected components of the edges (a, b) that the SELECT yields: (node, component), component the smallest
         node of each; every node of an edge occurs once. Verified before it is returned."""
 
+    def transaction(self) -> AbstractContextManager[None]:
+        """What is done to working tables inside becomes visible to the readers of this engine all at once, at its end;
+        after an exception, not at all."""
+
+    def reader(self) -> Reader:
+        """An engine for one more thread, beside this one; see `Reader`."""
+
     def close(self) -> None:
         """Free what the engine holds (working tables, files of its scratch folder)."""
+
+
+class Reader(Engine, Protocol):
+    """An engine that reads for one thread at a time while others work, between `begin` and `end`.
+
+    shares: whether it finds the working tables of the engine it came from, as they were at `begin`; else it attaches
+    files for itself. What it makes (tables, views) is its own and goes with `end`, or with `close`.
+    """
+
+    shares: bool
+
+    def begin(self) -> None:
+        """Start reading: forget an earlier `interrupt`, and hold on to the tables as they are."""
+
+    def end(self) -> None:
+        """Stop reading."""
+
+    def interrupt(self) -> None:
+        """From another thread: stop the statement that runs, and refuse any further one until the next `begin`. They
+        raise `StoppedError`."""

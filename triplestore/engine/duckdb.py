@@ -7,13 +7,14 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
 
-from triplestore.engine import Columns, WrittenFile
+from triplestore.engine import Columns, Reader, WrittenFile
 from triplestore.engine.components import connected_components
 from triplestore.engine.dialect import Dialect, string
 from triplestore.errors import EngineError
@@ -21,6 +22,8 @@ from triplestore.errors import EngineError
 ROW_GROUP = 122_880
 """Rows per Parquet row group: small enough for zone maps to skip, large enough to compress."""
 
+BATCH: Final = 100_000
+"""Rows of a batch of `batches`, at most."""
 
 MAX_LINE: Final = 16 << 20
 """Bytes of the longest line of text that `lines` reads."""
@@ -114,9 +117,7 @@ class DuckDBEngine:
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         cursor = self._connection.cursor()
         try:
-            yield from cursor.sql(sql).to_arrow_reader(100_000)
-        except duckdb.Error as error:
-            raise EngineError(str(error), sql) from error
+            yield from streamed(cursor, sql)
         finally:
             cursor.close()
 
@@ -164,6 +165,37 @@ class DuckDBEngine:
     def components(self, sql: str) -> pa.Table:
         return connected_components(self.query(sql))
 
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        views = set(self._views)
+        self._statement("BEGIN TRANSACTION")
+        try:
+            yield
+        except BaseException:
+            self._views = views
+            self._statement("ROLLBACK")
+            raise
+        self._statement("COMMIT")
+
+    def reader(self) -> Reader:
+        from triplestore.engine.duckdb_reader import DuckDBReader
+
+        return DuckDBReader(self._connection.cursor())
+
     def close(self) -> None:
         self._connection.close()
         self._tidy()
+
+
+def streamed(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[pa.RecordBatch]:
+    """The rows of a SELECT as they come; the connection is free again when the last is read, or this is closed."""
+    try:
+        reader = connection.sql(sql).to_arrow_reader(BATCH)
+        try:
+            yield from reader
+        finally:
+            reader.close()
+    except duckdb.Error as error:
+        raise EngineError(str(error), sql) from error
+    except OSError as error:  # so Arrow reports what happens in DuckDB between two batches
+        raise EngineError(str(error), sql) from error

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from triplestore.engine import Columns, WrittenFile
+from triplestore.engine import Columns, Reader, WrittenFile
 from triplestore.engine.components import connected_components
 from triplestore.engine.dialect import Dialect, SparkDialect
 from triplestore.engine.duckdb import ROW_GROUP
@@ -377,6 +377,14 @@ class SparkEngine:
             return by_pointer_jumping(self, edges)
         finally:
             self.drop(edges)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return nullcontext()  # no reader shares these tables
+
+    def reader(self) -> Reader:
+        from triplestore.engine.spark_reader import SparkReader
+
+        return SparkReader(self.spark)
 
     def close(self) -> None:
         self.drop(*self._views, *self._tables)

@@ -33,6 +33,27 @@ def attach(engine: Engine, versions: Versions, manifest: Manifest, table: Table,
     engine.view(name, minus(f"{name}_added", f"{name}_dead", table.names))
 
 
+def advance(engine: Engine, versions: Versions, before: Manifest, after: Manifest, table: Table) -> None:
+    """Bring working table `table`, which holds its rows of version `before`, to those of version `after`; what they
+    share is not read again."""
+    old, new = before.files_of(table.name), after.files_of(table.name)
+    if old == new:
+        return
+    fresh = [f for f in new.files if f not in old.files]
+    if len(fresh) + len(old.files) != len(new.files):  # rewritten
+        attach(engine, versions, after, table, "arriving")
+        engine.create(table.name, f"SELECT {table.select} FROM arriving")
+    else:
+        engine.attach("arriving", _paths(versions, fresh), table.columns)
+        engine.append(table.name, [f"SELECT {table.select} FROM arriving"])
+        if old.tombstones != new.tombstones:
+            engine.attach("arriving_dead", _paths(versions, new.tombstones), table.columns)
+            engine.attach("arriving_was_dead", _paths(versions, old.tombstones), table.columns)
+            engine.append(table.name, [minus("arriving_was_dead", "arriving_dead", table.names)])
+            engine.remove(table.name, minus("arriving_dead", "arriving_was_dead", table.names))
+    engine.drop("arriving", "arriving_added", "arriving_dead", "arriving_was_dead")
+
+
 def write_whole(engine: Engine, versions: Versions, table: Table, source: str) -> TableFiles:
     """Write working table `source` as the whole of `table`."""
     stem = versions.new_stem(table.name)

@@ -1,0 +1,172 @@
+"""Many readers beside a writer: each stays at its version, all find the newest when they begin, one can be stopped."""
+
+from __future__ import annotations
+
+import queue
+import random
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rdflib import RDF, RDFS, Literal, URIRef
+from rdflib.namespace import OWL
+
+from tests.conftest import ENGINES
+from triplestore import Store
+from triplestore.errors import StoppedError
+from triplestore.readers import Readers
+
+EX = "http://ex/"
+ALL = "SELECT ?s ?p ?o WHERE { ?s ?p ?o }"
+
+
+def term(name: str) -> URIRef:
+    return URIRef(EX + name)
+
+
+@pytest.fixture(params=ENGINES)
+def options(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """How to open a store on each engine in turn."""
+    return {"engine": request.param, "spark": request.getfixturevalue("spark") if request.param == "spark" else None}
+
+
+@pytest.fixture
+def store(tmp_path: Path, options: dict[str, Any]) -> Iterator[Store]:
+    with Store.create(tmp_path / "kg", ["owl2rl"], **options) as made:
+        made.update(add=[(term("Student"), RDFS.subClassOf, term("Person")), (term("a"), RDF.type, term("Student"))])
+        yield made
+
+
+@pytest.fixture
+def readers(store: Store, options: dict[str, Any]) -> Iterator[Readers]:
+    made = Readers(store.path, 3, **options)
+    yield made
+    made.close()
+
+
+def persons(store: Store) -> list[str]:
+    rows = store.query(f"SELECT ?x WHERE {{ ?x a <{EX}Person> }} ORDER BY ?x")
+    return [str(x).removeprefix(EX) for (x,) in rows]
+
+
+def test_a_reader_stays_at_its_version(store: Store, readers: Readers) -> None:
+    with readers.reading() as (before, _):
+        assert persons(before) == ["a"]
+        store.update(add=[(term("b"), RDF.type, term("Student"))], delete=[(term("a"), RDF.type, term("Student"))])
+        assert readers.refresh() == store.version == before.version + 1
+        with readers.reading() as (after, _):
+            assert persons(after) == ["b"]
+            assert after.version == store.version
+        assert persons(before) == ["a"]
+    with readers.reading() as (now, _):
+        assert persons(now) == ["b"]
+
+
+def test_no_reader_free(readers: Readers) -> None:
+    with readers.reading(), readers.reading(), readers.reading():
+        with pytest.raises(queue.Empty), readers.reading(timeout=0.01):
+            pass
+        with pytest.raises(queue.Empty), readers.reading(timeout=0):
+            pass
+    with readers.reading(timeout=0) as (free, _):
+        assert persons(free) == ["a"]
+
+
+def test_what_a_reader_makes_is_its_own(readers: Readers) -> None:
+    with readers.reading() as (_, one), readers.reading() as (store, other):
+        for number, engine in enumerate((one, other)):
+            engine.create("mine", f"SELECT {number} AS n")
+            engine.append("mine", [f"SELECT {number + 2} AS n"])
+            engine.view("seen", "SELECT n FROM mine")
+            engine.create("seen", "SELECT n + 10 AS n FROM seen")
+        assert sorted(one.query("SELECT n FROM seen").column(0).to_pylist()) == [10, 12]
+        assert sorted(other.query("SELECT n FROM seen").column(0).to_pylist()) == [11, 13]
+        one.drop("mine", "seen")
+        assert persons(store) == ["a"]
+
+
+def endless(engine: Any) -> str:
+    """A statement that would run for hours."""
+    engine.create(
+        "many", "SELECT CAST(s.n AS BIGINT) AS n FROM (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (10)) s(n)"
+    )
+    for _ in range(2):
+        engine.create("many", "SELECT a.n * 1000 + b.n AS n FROM many a, many b")
+    return "SELECT count(*) AS n FROM many a, many b, many c WHERE (a.n + b.n) * c.n % 1013 = 5"
+
+
+def test_a_reader_can_be_stopped(readers: Readers) -> None:
+    with readers.reading() as (_, engine):
+        sql = endless(engine)
+        started = time.monotonic()
+        timer = threading.Timer(1, engine.interrupt)
+        timer.start()
+        with pytest.raises(StoppedError):
+            engine.query(sql)
+        assert time.monotonic() - started < 20
+        with pytest.raises(StoppedError):  # and whatever it would have done next
+            engine.query("SELECT 1 AS n")
+    for _ in range(3):
+        with readers.reading() as (store, _):
+            assert persons(store) == ["a"]
+
+
+def test_a_stream_can_be_stopped_and_left(tmp_path: Path) -> None:
+    """DuckDB: rows are made as they are read, so there is something to stop between two batches."""
+    with Store.create(tmp_path / "kg", ["none"]) as store:
+        store.update(add=[(term(f"s{n}"), term("p"), Literal(n)) for n in range(2_000)])
+    readers = Readers(tmp_path / "kg", 1)
+    product = "SELECT ?a ?b ?c WHERE { ?a ?p ?x . ?b ?p ?y . ?c ?p ?z }"
+    with readers.reading() as (opened, engine):
+        rows = iter(opened.query(product, stream=True))
+        next(rows)
+        engine.interrupt()
+        with pytest.raises(StoppedError):
+            for _ in rows:
+                pass
+    with readers.reading() as (opened, _):
+        rows = opened.query(product, stream=True).tokens()
+        next(rows)
+        rows.close()
+    with readers.reading() as (opened, _):
+        assert len(opened.query(ALL)) == 2_000
+    readers.close()
+
+
+def test_random_updates_arrive(tmp_path: Path) -> None:
+    """After any sequence of updates, deletions, revivals, rewrites, and versions skipped, readers see what a store
+    opened afresh says."""
+    dice = random.Random(5)
+    names = [term(f"n{i}") for i in range(9)]
+    predicates = [RDF.type, term("p"), OWL.sameAs, RDFS.subClassOf]
+    pool = [(dice.choice(names), dice.choice(predicates), dice.choice(names)) for _ in range(60)]
+    with Store.create(tmp_path / "kg", ["owl2rl"]) as store:
+        readers = Readers(store.path, 2)
+        for round_ in range(14):
+            store.update(add=dice.sample(pool, 6), delete=dice.sample(pool, dice.choice([0, 5, 20])))
+            if dice.random() < 0.15:
+                store.compact()
+            if dice.random() < 0.15:
+                store.vacuum()
+            if dice.random() < 0.3 and round_ < 13:
+                continue
+            readers.refresh()
+            with readers.reading() as (seen, _), Store.open(store.path) as opened:
+                assert seen.version == opened.version
+                assert sorted(seen.query(ALL).tokens()) == sorted(opened.query(ALL).tokens())
+                assert sorted(map(str, seen.check())) == sorted(map(str, opened.check()))
+                assert seen.stats() == opened.stats()
+        readers.close()
+
+
+def test_a_store_that_is_gone(store: Store, readers: Readers) -> None:
+    """The tables that readers share are in memory: a vanished folder stops updates, not readers that have begun."""
+    with readers.reading() as (opened, engine):
+        assert persons(opened) == ["a"]
+        shutil.rmtree(store.path)
+        if engine.shares:
+            assert persons(opened) == ["a"]

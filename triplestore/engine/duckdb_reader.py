@@ -1,0 +1,109 @@
+"""Reading a DuckDB database from one more thread: a connection of its own, in a transaction of its own.
+
+DuckDB keeps, for every transaction, the rows and the tables as they were when it began; so a reader goes on reading its
+version, whatever the engine that owns the tables makes of them meanwhile, and neither waits for the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from triplestore.engine.duckdb import DuckDBEngine, streamed
+from triplestore.errors import EngineError, StoppedError
+
+
+class DuckDBReader(DuckDBEngine):
+    """A `Reader` over the tables of a `DuckDBEngine`; what it makes is temporary, and its own."""
+
+    shares = True
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._views: set[str] = set()
+        self._reading = self._stopped = False
+
+    def begin(self) -> None:
+        self.end()
+        self._stopped = False
+        self._statement("BEGIN TRANSACTION")
+        self._reading = True
+
+    def end(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._views.clear()
+            self._connection.execute("ROLLBACK")
+
+    def interrupt(self) -> None:
+        self._stopped = True
+        with suppress(duckdb.ConnectionException):  # closed: nothing runs
+            self._connection.interrupt()
+
+    def _statement(self, sql: str) -> Any:
+        self._check()
+        try:
+            return super()._statement(sql)
+        except EngineError:
+            self._check()
+            raise
+
+    def query(self, sql: str) -> pa.Table:
+        self._check()
+        try:
+            return super().query(sql)
+        except EngineError:
+            self._check()
+            raise
+
+    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
+        self._check()
+        try:
+            for batch in streamed(self._connection, sql):
+                yield batch
+                self._check()
+        except EngineError:
+            self._check()
+            raise
+
+    def _check(self) -> None:
+        if self._stopped:
+            raise StoppedError("the work was stopped before its end")
+
+    def create(self, name: str, sql: str) -> int:
+        if name in self._views:
+            rows = self._changed(f"CREATE OR REPLACE TEMP TABLE {name}_new AS {sql}")  # it may read the view
+            self._forget_view(name)
+            self._statement(f"ALTER TABLE temp.{name}_new RENAME TO {name}")
+            return rows
+        return self._changed(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
+
+    def drop(self, *names: str) -> None:
+        for name in names:
+            self._forget_view(name)
+            self._statement(f"DROP TABLE IF EXISTS temp.{name}")
+
+    def view(self, name: str, sql: str) -> None:
+        if name not in self._views:
+            self._statement(f"DROP TABLE IF EXISTS temp.{name}")
+            self._views.add(name)
+        self._statement(f"CREATE OR REPLACE TEMP VIEW {name} AS {sql}")
+
+    def _forget_view(self, name: str) -> None:
+        if name in self._views:
+            self._statement(f"DROP VIEW IF EXISTS temp.{name}")
+            self._views.discard(name)
+
+    def write(self, sql: str, folder: str, stem: str, order: Sequence[str]) -> list[Any]:
+        raise EngineError("a reader writes no files", sql)
+
+    def reader(self) -> DuckDBReader:
+        return DuckDBReader(self._connection.cursor())
+
+    def close(self) -> None:
+        self.end()
+        self._connection.close()

@@ -1,0 +1,50 @@
+"""Reading on Spark from one more thread: a session of its own on the same executors, its jobs a group of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from triplestore.engine.spark import SparkEngine
+from triplestore.errors import EngineError, StoppedError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class SparkReader(SparkEngine):
+    """A `Reader` on Spark: it attaches files for itself, and `interrupt` cancels its group of jobs."""
+
+    shares = False
+
+    def __init__(self, spark: SparkSession, scratch: str | None = None) -> None:
+        super().__init__(spark, scratch=scratch)
+        self._group = f"triplake-{os.urandom(8).hex()}"
+        self._stopped = False
+
+    def begin(self) -> None:
+        self._stopped = False
+
+    def end(self) -> None:
+        """Nothing to let go: what was made stays until it is made again, or the reader is closed."""
+
+    def interrupt(self) -> None:
+        self._stopped = True
+        self.spark.sparkContext.cancelJobGroup(self._group)
+
+    @contextmanager
+    def _running(self, sql: str) -> Iterator[None]:
+        self._check()
+        self.spark.sparkContext.setJobGroup(self._group, "a query of a reader", interruptOnCancel=True)
+        try:
+            with super()._running(sql):
+                yield
+        except EngineError:
+            self._check()
+            raise
+
+    def _check(self) -> None:
+        if self._stopped:
+            raise StoppedError("the work was stopped before its end")

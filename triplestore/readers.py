@@ -1,0 +1,152 @@
+"""Reading the newest version of a store by many threads at once, while it changes.
+
+Each request gets a `Store` for itself that stays at one version. Where the engine's readers share its tables (DuckDB),
+the tables are in memory once for all, and a new version is its difference, applied in one transaction: those who began
+before go on reading what they began with. Where they do not (Spark), each reader attaches the files of the version.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from triplestore.engine import Engine, Reader
+from triplestore.engine.arrow import int64s
+from triplestore.engine.select import make_engine
+from triplestore.errors import EngineError
+from triplestore.storage import segments
+from triplestore.storage.manifest import Manifest, Versions
+from triplestore.store import Store
+from triplestore.tables import STORED
+from triplestore.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_VERSION: Final = "version_at_hand"
+"""The table that says which version the shared tables hold: so a reader's transaction knows what it sees."""
+
+_REMEMBERED: Final = 16
+"""Manifests kept for readers that began before the newest."""
+
+
+@dataclass
+class _Slot:
+    """One reader's engine and the store over it, from one request to the next."""
+
+    engine: Reader
+    workspace: Workspace
+    store: Store
+
+
+class Readers:
+    """The newest version of the store at `path`, for up to `size` readers at once. Close it.
+
+    engine, spark, master, memory_limit: as for `Store.open`. Raises what `Store.open` raises.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        size: int,
+        engine: str = "auto",
+        spark: SparkSession | None = None,
+        master: str | None = None,
+        memory_limit: str | None = None,
+    ) -> None:
+        self._versions = Versions(path)
+        self._versions.check()
+        manifest = self._versions.read()
+        self._versions.verify(manifest)
+        self._engine: Engine = make_engine(engine, spark, master, memory_limit)
+        self._manifests = {manifest.version: manifest}
+        self._newest = manifest
+        self._moving = threading.Lock()
+        first = self._engine.reader()
+        self._shares = first.shares
+        if self._shares:
+            self._fill(manifest)
+        self._all = [self._slot(first), *(self._slot(self._engine.reader()) for _ in range(size - 1))]
+        self._free: queue.LifoQueue[_Slot] = queue.LifoQueue()  # the last used is the warmest
+        for slot in self._all:
+            self._free.put(slot)
+
+    @property
+    def version(self) -> int:
+        """The version that a reader gets now."""
+        return self._newest.version
+
+    @property
+    def engine_name(self) -> str:
+        """ "duckdb" or "spark"."""
+        return self._engine.name
+
+    def refresh(self) -> int:
+        """Move on to the newest version that has been published, by whatever process; its number."""
+        with self._moving:
+            numbers = self._versions.numbers()
+            if numbers and numbers[-1] == self._newest.version:
+                return self._newest.version
+            manifest = self._versions.read()
+            before = self._newest
+            self._manifests[manifest.version] = manifest
+            if self._shares:
+                self._advance(before, manifest)
+            self._newest = manifest
+            for old in sorted(self._manifests)[:-_REMEMBERED]:
+                del self._manifests[old]
+            return manifest.version
+
+    @contextmanager
+    def reading(self, timeout: float | None = None) -> Iterator[tuple[Store, Reader]]:
+        """A store at one version, for one thread at a time, and its engine, by which another thread may interrupt it.
+
+        Raises `queue.Empty` where no reader is free within `timeout` seconds.
+        """
+        slot = self._free.get(timeout=timeout) if timeout is None or timeout > 0 else self._free.get_nowait()
+        try:
+            slot.engine.begin()
+            self._move(slot)
+            yield slot.store, slot.engine
+        finally:
+            slot.engine.end()
+            self._free.put(slot)
+
+    def close(self) -> None:
+        """Free the engines."""
+        for slot in self._all:
+            slot.engine.close()
+        self._engine.close()
+
+    def _slot(self, engine: Reader) -> _Slot:
+        workspace = Workspace(engine, self._versions, self._newest)
+        return _Slot(engine, workspace, Store(self._versions, engine, self._newest, True, workspace))
+
+    def _move(self, slot: _Slot) -> None:
+        """Bring the store of a reader that has begun to the version that it sees."""
+        if self._shares:
+            seen = slot.engine.query(f"SELECT number FROM {_VERSION}").column(0)[0].as_py()
+            slot.workspace.adopt(self._manifests[seen], STORED)
+        elif slot.workspace.manifest is not self._newest:
+            slot.workspace.forget(self._newest)
+
+    def _fill(self, manifest: Manifest) -> None:
+        with self._engine.transaction():
+            Workspace(self._engine, self._versions, manifest).tables(*STORED)
+            self._engine.load(_VERSION, pa.table({"number": int64s([manifest.version])}))
+
+    def _advance(self, before: Manifest, after: Manifest) -> None:
+        try:
+            with self._engine.transaction():
+                for table in STORED:
+                    segments.advance(self._engine, self._versions, before, after, table)
+                self._engine.load(_VERSION, pa.table({"number": int64s([after.version])}))
+        except EngineError:  # files of the version before may be gone since
+            self._fill(after)
