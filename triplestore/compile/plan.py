@@ -129,7 +129,7 @@ class Hole:
 
 
 Place = DataVar | Hole
-"""A term of an atom that is being put in canonical form."""
+"""A term of an atom that is being put in canonical form. Holes of one number are one parameter."""
 
 
 def canonical(
@@ -157,8 +157,9 @@ def _number(
     def slot(place: Place) -> Slot:
         if isinstance(place, DataVar):
             return variables.setdefault(place.name, V(len(variables)))
-        holes.append(place.number)
-        return K(len(holes) - 1)
+        if place.number not in holes:
+            holes.append(place.number)
+        return K(holes.index(place.number))
 
     elements: list[Pattern | Occurs] = []
     for element in body:

@@ -29,6 +29,7 @@ from triplestore.compile.schema import (
     is_schema_atom,
     matches,
 )
+from triplestore.compile.symmetry import half
 from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Rule, Span, SpanEnd, Term, Var
 from triplestore.terms import OWL, SAME_AS
 
@@ -308,26 +309,45 @@ class _DataRule:
             s, p, o = out[0]
             if out[0] in stored or (self.equality != "off" and p == _SAME_AS_TOKEN and s == o):
                 return None  # derives what its body says, or x sameAs x
-        sources: list[Term] = []
+        compared = [(Unequal if f.operator == "!=" else Equal, now(f.left), now(f.right)) for f in self.filters]
+        bound = frozenset(binding)
+        if self.head is not None and self.equality != "off" and out[0][1] == _SAME_AS_TOKEN:
+            recipe = _recipe(stored, tuple(occurring), compared, out, bound, checks, share=True)
+            if half(recipe.shape) is not None:
+                return recipe
+        return _recipe(stored, tuple(occurring), compared, out, bound, checks)
 
-        def place(term: Term) -> Place:
-            if is_free(term):
-                assert isinstance(term, Var)
-                return DataVar(term.name)
-            sources.append(term)
-            return Hole(len(sources) - 1)
 
-        body: list[tuple[Place, ...]] = [
-            *(tuple(place(t) for t in terms) for terms in stored),
-            *((place(t),) for t in occurring),
-        ]
-        asked = len(sources)
-        conditions = [
-            (Unequal if f.operator == "!=" else Equal, place(now(f.left)), place(now(f.right))) for f in self.filters
-        ]
-        shape, holes = canonical(body, conditions, [place(t) for terms in out for t in terms])
-        numbers = frozenset(number for number, hole in enumerate(holes) if hole < asked)
-        return _Recipe(shape, tuple(sources[hole] for hole in holes), numbers, tuple(checks))
+def _recipe(
+    stored: Sequence[tuple[Term, ...]],
+    occurring: Sequence[Term],
+    compared: Sequence[tuple[type[Unequal] | type[Equal], Term, Term]],
+    output: Sequence[tuple[Term, ...]],
+    bound: frozenset[str],
+    checks: Sequence[tuple[Term, Term]],
+    share: bool = False,
+) -> _Recipe:
+    """The recipe of a body. share: a constant that occurs twice is one parameter, not two, so that the halves of a
+    symmetric body look alike (`triplestore.compile.symmetry`). Literals never are: each stands for all of its value."""
+    sources: list[Term] = []
+
+    def place(term: Term) -> Place:
+        if isinstance(term, Var) and term.name not in bound:
+            return DataVar(term.name)
+        if share and term in sources and not (isinstance(term, str) and term.startswith('"')):
+            return Hole(sources.index(term))
+        sources.append(term)
+        return Hole(len(sources) - 1)
+
+    body: list[tuple[Place, ...]] = [
+        *(tuple(place(t) for t in terms) for terms in stored),
+        *((place(t),) for t in occurring),
+    ]
+    asked = len(sources)
+    conditions = [(kind, place(left), place(right)) for kind, left, right in compared]
+    shape, holes = canonical(body, conditions, [place(t) for terms in output for t in terms])
+    numbers = frozenset(number for number, hole in enumerate(holes) if hole < asked)
+    return _Recipe(shape, tuple(sources[hole] for hole in holes), numbers, tuple(checks))
 
 
 def _filled(term: Term, constants: Constants, binding: Binding) -> int:

@@ -8,6 +8,7 @@ from typing import Final
 
 from triplestore.compile.plan import Equal, K, Pattern, Row, Shape, Slot, V
 from triplestore.engine.dialect import Dialect
+from triplestore.terms import FIRST_LITERAL
 
 INLINE: Final = 100
 """Instances up to which they are written into the statement; more become a working table."""
@@ -43,6 +44,40 @@ def select(shape: Shape, scans: Sequence[str], instances: Instances, head: Seque
         f"{_expression(slot, variables, instances)} AS {name}" for slot, name in zip(shape.output, head, strict=True)
     )
     return f"SELECT {', '.join(columns)}{_tail(froms, wheres)}"
+
+
+def select_links(
+    member: Shape, scans: Sequence[str], focused: Sequence[Sequence[str]], instances: Instances, equal: int
+) -> str:
+    """The links of groups: (s, p, o) = (least member, `equal`, other member), one for each member but the least.
+
+    member: the half of a symmetric shape (`triplestore.compile.symmetry`). scans: what its elements read. focused: the
+    scans that find new members; only groups that have one are linked, all groups where there are no such scans.
+    Literals of a group, which never join a class, are linked among themselves, and one of them to the least member.
+    """
+    keys = [f"g{place}" for place in range(len(member.output) - 1)]
+    steps = {}
+    if focused:
+        group = Shape(member.body, member.conditions, member.output[1:])
+        found = (select(group, each, instances, keys) for each in focused)
+        steps["touched"] = f"SELECT DISTINCT {', '.join(keys)} FROM ({' UNION ALL '.join(found)}) n"
+    froms, wheres, variables = _joined(member, scans, instances)
+    columns = [_expression(slot, variables, instances) for slot in member.output]
+    if focused:
+        froms.insert(0, "touched t")
+        wheres += [f"t.{key} = {column}" for key, column in zip(keys, columns[1:], strict=True)]
+    named = (f"{column} AS {name}" for column, name in zip(columns, ["member", *keys], strict=True))
+    steps["member"] = f"SELECT DISTINCT {', '.join(named)}{_tail(froms, wheres)}"
+    steps["least"] = (
+        f"SELECT {', '.join(keys)}, min(member) AS hub, min(CASE WHEN member >= {FIRST_LITERAL} THEN member END) "
+        f"AS literal FROM member GROUP BY {', '.join(keys)} HAVING min(member) <> max(member)"
+    )
+    same = " AND ".join(f"l.{key} = m.{key}" for key in keys)
+    return (
+        f"WITH {', '.join(f'{name} AS ({sql})' for name, sql in steps.items())} "
+        f"SELECT CASE WHEN m.member > l.literal THEN l.literal ELSE l.hub END AS s, "
+        f"CAST({equal} AS BIGINT) AS p, m.member AS o FROM member m JOIN least l ON {same} WHERE m.member <> l.hub"
+    )
 
 
 def select_array(shape: Shape, scans: Sequence[str], instances: Instances, rule: str, dialect: Dialect) -> str:

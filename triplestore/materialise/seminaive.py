@@ -15,7 +15,7 @@ Working tables: asserted (read by the caller), fact, same_as, violation (results
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -23,7 +23,8 @@ import pyarrow as pa
 from triplestore.compile.plan import K, Occurs, Pattern, Read, Row, Shape, V
 from triplestore.compile.schema import SCHEMA_CONDITION, SCHEMA_PREDICATES, Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Program, Specialiser
-from triplestore.compile.sql import select
+from triplestore.compile.sql import select, select_links
+from triplestore.compile.symmetry import half
 from triplestore.engine import Engine
 from triplestore.engine.arrow import id_lists, int64s, strings
 from triplestore.engine.queries import count
@@ -36,6 +37,9 @@ from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE
 
 FEW_MERGES: Final = 20_000
 """Merged terms up to which a round looks whether they touch the rules; more are taken to."""
+
+Statement = tuple[Shape, str, str]
+"""(shape, which of its matches, SQL): what a round runs."""
 
 
 class SemiNaive:
@@ -133,7 +137,7 @@ class SemiNaive:
             if self.report:
                 self.report(figures)
 
-    def _execute(self, statements: Sequence[tuple[Shape, str, str]], figures: RoundFigures) -> None:
+    def _execute(self, statements: Sequence[Statement], figures: RoundFigures) -> None:
         together = [list(statements)] if self.engine.joint else [[statement] for statement in statements]
         for group in together if statements else ():
             started = time.perf_counter()
@@ -205,31 +209,61 @@ class SemiNaive:
 
     # -- step 2: statements ----------------------------------------------------------------------------------------
 
-    def _statements(self, fresh: Mapping[Shape, Mapping[Row, str]]) -> list[tuple[Shape, str, str]]:
+    def _statements(self, fresh: Mapping[Shape, Mapping[Row, str]]) -> list[Statement]:
         """(shape, focus, SQL) of every statement that can find something this round."""
-        found = []
+        found: list[Statement] = []
         known = self.predicates | {p for p, _ in self._summary}
-        for shape, new_rows in fresh.items():
-            usable = [row for row in new_rows if possible(shape, row, known)]
-            if usable:
-                scans = [self._scan(e, Read.ALL) for e in shape.body]
-                found.append((shape, "instances", select(shape, scans, instances(self.engine, shape, usable, "fresh"))))
-        for number, (shape, all_rows) in enumerate(self.program.instances.items()):
+        for number, (shape, rows) in enumerate(self.program.instances.items()):
             new = fresh.get(shape, {})
-            rows = [row for row in all_rows if row not in new] if new else list(all_rows)
-            for focus, element in enumerate(shape.body):
-                if isinstance(element, Occurs):
-                    usable = rows if self._new_occurring else []
-                else:
-                    usable = [row for row in rows if self._touched(element, row)]
-                before = self._facts > 0 or focus == 0
-                usable = [row for row in usable if before and possible(shape, row, known)]
-                if usable:
-                    scans = [self._scan(e, reads(i, focus)) for i, e in enumerate(shape.body)]
-                    name = f"{number}_{focus}"
-                    found.append(
-                        (shape, f"atom {focus}", select(shape, scans, instances(self.engine, shape, usable, name)))
-                    )
+            usable = [row for row in rows if possible(shape, row, known)]
+            equal = {row for row in usable if self._is_equality(shape, row)}
+            for by_group in (False, True):
+                part = [row for row in usable if (row in equal) == by_group]
+                come, stayed = [row for row in part if row in new], [row for row in part if row not in new]
+                if part:
+                    found += (self._links if by_group else self._matches)(shape, f"{number}", come, stayed)
+        return found
+
+    def _is_equality(self, shape: Shape, row: Row) -> bool:
+        """Whether an instance says that all of a group are one (`triplestore.compile.symmetry`)."""
+        head = shape.output[1]
+        return self.equality != "off" and isinstance(head, K) and row[head.number] == SAME_AS and bool(half(shape))
+
+    def _matches(self, shape: Shape, name: str, come: Sequence[Row], stayed: Sequence[Row]) -> Iterator[Statement]:
+        """All matches of instances that came, and of those that stayed the ones that read the delta."""
+        if come:
+            scans = [self._scan(e, Read.ALL) for e in shape.body]
+            yield shape, "instances", select(shape, scans, instances(self.engine, shape, come, "fresh"))
+        for focus, usable in self._focused(shape, stayed):
+            scans = [self._scan(e, reads(i, focus)) for i, e in enumerate(shape.body)]
+            usable_now = instances(self.engine, shape, usable, f"{name}_{focus}")
+            yield shape, f"atom {focus}", select(shape, scans, usable_now)
+
+    def _links(self, shape: Shape, name: str, come: Sequence[Row], stayed: Sequence[Row]) -> Iterator[Statement]:
+        """The same for instances whose matches are pairs of a group: a member, and links to it from the others."""
+        member = half(shape)
+        assert member is not None
+        scans = [self._scan(e, Read.ALL) for e in member.body]
+        if come:
+            source = instances(self.engine, shape, come, "fresh_links")
+            yield shape, "groups", select_links(member, scans, (), source, SAME_AS)
+        focused = self._focused(member, stayed)
+        if focused:
+            touched = set[Row]().union(*(usable for _, usable in focused))
+            source = instances(self.engine, shape, sorted(touched), f"{name}_links")
+            anew = [[self._scan(e, reads(i, n)) for i, e in enumerate(member.body)] for n, _ in focused]
+            yield shape, "groups", select_links(member, scans, anew if self._facts else (), source, SAME_AS)
+
+    def _focused(self, shape: Shape, rows: Sequence[Row]) -> list[tuple[int, list[Row]]]:
+        """For every body element that the delta may match, its number, and the instances to look at."""
+        found = []
+        for focus, element in enumerate(shape.body) if rows else ():
+            if isinstance(element, Occurs):
+                usable = list(rows) if self._new_occurring else []
+            else:
+                usable = [row for row in rows if self._touched(element, row)]
+            if usable and (self._facts > 0 or focus == 0):
+                found.append((focus, usable))
         return found
 
     def _touched(self, pattern: Pattern, row: Row) -> bool:
