@@ -6,7 +6,24 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Rule, Span, SpanEnd, Term, Var
+from triplestore.expression import Call, Constant, Expression, Variable
+from triplestore.rule import (
+    Aggregate,
+    Atom,
+    Bind,
+    BodyElement,
+    Filter,
+    Holds,
+    ListOf,
+    MemberOf,
+    Not,
+    Result,
+    Rule,
+    Span,
+    SpanEnd,
+    Term,
+    Var,
+)
 from triplestore.terms import OWL, RDF, RDFS, XSD, to_ntriples
 
 BUILTIN_PREFIXES: Final = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
@@ -31,6 +48,47 @@ def _element(element: BodyElement) -> str:
             return f"MEMBER[{', '.join(terms)}]"
         case Filter(operator):
             return f"FILTER({f' {operator} '.join(terms)})"
+        case Holds(expression):
+            return f"FILTER({expression_text(expression)})"
+        case Bind(expression, variable):
+            return f"BIND({expression_text(expression)} AS ?{variable.name})"
+        case Not(body):
+            return f"NOT ({', '.join(map(_element, body))})"
+        case Aggregate(body, keys, results):
+            on = "".join(f" ?{key.name}" for key in keys)
+            return f"AGGREGATE({', '.join(map(_element, body))} ON{on}{''.join(map(_result, results))})"
+
+
+def _result(result: Result) -> str:
+    argument = "*" if result.argument is None else expression_text(result.argument)
+    distinct = "DISTINCT " if result.distinct else ""
+    return f" BIND {result.function}({distinct}{argument}) AS ?{result.variable.name}"
+
+
+INFIX: Final = ("||", "&&", "=", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/")
+"""Operators that are written between their operands."""
+
+PREFIX: Final = {"!": "!", "negate": "-", "plus": "+"}
+"""Operators that are written before their operand."""
+
+
+def expression_text(expression: Expression) -> str:
+    """An expression as the rule language writes it, with all parentheses."""
+    match expression:
+        case Variable(name):
+            return f"?{name}"
+        case Constant(token):
+            return text_of(token)
+        case Call(name, arguments) if name in INFIX:
+            return f"({f' {name} '.join(map(expression_text, arguments))})"
+        case Call(name, (argument,)) if name in PREFIX:
+            return f"{PREFIX[name]} ({expression_text(argument)})"
+        case Call("IN" | "NOT IN" as name, (first, *others)):
+            return f"({expression_text(first)} {name} ({', '.join(map(expression_text, others))}))"
+        case Call(name, arguments):
+            function = text_of(f"<{name}>") if ":" in name else name
+            return f"{function}({', '.join(map(expression_text, arguments))})"
+    raise ValueError(f"{expression!r} is not of the rule language")
 
 
 def text_of(term: Term) -> str:
@@ -55,7 +113,7 @@ def text_of(term: Term) -> str:
 
 
 def terms_of(element: BodyElement) -> Sequence[Term]:
-    """The terms of an element, in the order of its text."""
+    """The terms of an atom, list or comparison, in the order of its text."""
     match element:
         case Atom():
             return element.terms
@@ -65,3 +123,4 @@ def terms_of(element: BodyElement) -> Sequence[Term]:
             return (head, item) if position is None else (head, item, position)
         case Filter(_, left, right):
             return left, right
+    return ()

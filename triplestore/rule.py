@@ -7,7 +7,10 @@ lists at hand have members, so that what follows knows plain rules only.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+from triplestore.expression import Constant, Expression, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,53 @@ class Filter:
     right: Term
 
 
-BodyElement = Atom | ListOf | MemberOf | Filter
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """``FILTER(expression)``: the expression is true; an error is not."""
+
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """``BIND(expression AS ?x)``: an error drops the match; where atoms bind ?x too, both are the same value."""
+
+    expression: Expression
+    variable: Var
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """``NOT [..]``, ``NOT ([..], FILTER(..))``: nothing matches `body`. Variables that occur in NOTs only are
+    its own."""
+
+    body: tuple[Atom | Filter | Holds, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """``COUNT(DISTINCT argument) AS ?x``: one aggregate, COUNT, SUM, MIN, MAX or AVG; argument None is ``COUNT(*)``."""
+
+    function: str
+    argument: Expression | None
+    distinct: bool
+    variable: Var
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """``AGGREGATE([..], .. ON ?x .. BIND COUNT(?y) AS ?n ..)``: a row (keys and results) for each group of matches of
+    `body` that agree on the keys. Its other variables are its own."""
+
+    body: tuple[Atom | Filter | Holds | Bind | Not, ...]
+    keys: tuple[Var, ...]
+    results: tuple[Result, ...]
+
+
+SchemaElement = Atom | ListOf | MemberOf | Filter
+"""What the schema part of a rule is made of."""
+
+BodyElement = SchemaElement | Holds | Bind | Not | Aggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +142,29 @@ class Rule:
     body: tuple[BodyElement, ...]
     source: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
+
+    @property
+    def negative(self) -> bool:
+        """Whether it has a NOT or an AGGREGATE: what these read must be complete before the rule is run."""
+        return any(isinstance(element, Not | Aggregate) for element in self.body)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether it is a plain join: no NOT, no AGGREGATE, no expression."""
+        return not any(isinstance(element, Not | Aggregate | Holds | Bind) for element in self.body)
+
+
+def constants_of(rule: Rule) -> Iterator[str]:
+    """The tokens of all constants of a rule, those in groups and expressions included."""
+    for part in walk((rule.heads, rule.body)):
+        if isinstance(part, Atom):
+            yield from (term for term in part.terms if isinstance(term, str))
+        elif isinstance(part, Constant):
+            yield part.token
+        elif isinstance(part, Filter):
+            yield from (term for term in (part.left, part.right) if isinstance(term, str))
+        elif isinstance(part, ListOf | MemberOf):
+            yield from (term for term in (part.list, getattr(part, "item", None)) if isinstance(term, str))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from triplestore.rule import Atom, BodyElement, Filter, Rule, Span, SpanEnd, Term, Var
+from triplestore.rule import Aggregate, Atom, BodyElement, Filter, Not, Rule, Span, SpanEnd, Term, Var
 from triplestore.terms import RDF, builtin
 
 FIRST, REST, NIL = (builtin(RDF + name) for name in ("first", "rest", "nil"))
@@ -45,15 +45,25 @@ def lists_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> Iterato
 def unroll(rule: Rule, length: int) -> Rule:
     """The rule with every span replaced by `length` variables (an atom with spans by `length` atoms)."""
     heads = tuple(a for atom in rule.heads for a in unroll_atom(atom, length))
-    body: list[BodyElement] = []
-    for element in rule.body:
-        if isinstance(element, Atom):
-            body.extend(unroll_atom(element, length))
-        elif isinstance(element, Filter):
-            body.append(Filter(element.operator, _end(element.left, length), _end(element.right, length)))
-        else:
-            body.append(element)
-    return Rule(rule.name, heads, tuple(body), rule.source, rule.line)
+    return Rule(rule.name, heads, unroll_body(rule.body, length), rule.source, rule.line)
+
+
+def unroll_body(body: Sequence[BodyElement], length: int) -> tuple[BodyElement, ...]:
+    """The same of body elements."""
+    found: list[BodyElement] = []
+    for element in body:
+        match element:
+            case Atom():
+                found.extend(unroll_atom(element, length))
+            case Filter(operator, left, right):
+                found.append(Filter(operator, _end(left, length), _end(right, length)))
+            case Not(group):
+                found.append(Not(unroll_body(group, length)))  # type: ignore[arg-type]
+            case Aggregate(group, keys, results):
+                found.append(Aggregate(unroll_body(group, length), keys, results))  # type: ignore[arg-type]
+            case _:
+                found.append(element)
+    return tuple(found)
 
 
 def unroll_atom(atom: Atom, length: int) -> list[Atom]:

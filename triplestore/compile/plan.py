@@ -4,14 +4,19 @@ A shape is a join of triple patterns over variables and parameters. Every consta
 schema part) becomes a parameter of its own, and atoms are put in canonical order, so that rules that differ only in
 their constants share one shape: cax-sco, cls-hv1, prp-dom ... become a few linear shapes, prp-trp is prp-spo2 of
 length two. The rows of parameters are the *rule instances*; one shape is one SQL statement against them.
+
+Users' rules can have more: conditions by expressions (`Holds`) and negated groups (`Absent`), outputs made by an
+expression (`Made`), and joins with the table of an aggregate (`Grouped`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import permutations
+
+from triplestore.expression import Call, Constant, Expression, Variable
 
 Id = int
 
@@ -85,29 +90,118 @@ class Equal:
     right: Slot
 
 
-Condition = Unequal | Equal
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A term of the class that a slot stands for, each in turn: what expressions see of a variable. Variables of a rule
+    that are equal terms share a slot, and differ in `copy`."""
+
+    slot: Slot
+    copy: int
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """An expression is true, errors being false. Its variables "0", "1" ... are those of `reads`."""
+
+    expression: Expression
+    reads: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Nothing matches a group of patterns and conditions; its own variables are numbered on after those around it."""
+
+    body: tuple[Pattern, ...]
+    conditions: tuple[Equal | Unequal | Holds, ...]
+
+    @property
+    def reads(self) -> tuple[Member, ...]:
+        """What its expressions read."""
+        return tuple(member for c in self.conditions if isinstance(c, Holds) for member in c.reads)
+
+
+Condition = Unequal | Equal | Holds | Absent
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An output column that an expression makes (see `Holds`), as a token; no match where it is an error."""
+
+    expression: Expression
+    reads: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An aggregate of a group. The argument's variables "0", "1" ... are the columns of the group's matches."""
+
+    function: str
+    argument: Expression | None
+    distinct: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An AGGREGATE: a table of its own. `matches` has its variables as output, the `keys` first ones being the keys;
+    equal terms are one. The table has the keys and the results, one row for each group that there is."""
+
+    matches: Shape
+    keys: int
+    results: tuple[Result, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """A body element that is matched against the table of a group: keys and results. `parameters` are the group's own:
+    its K(i) is the i-th of them."""
+
+    group: Group
+    parameters: tuple[Slot, ...]
+    slots: tuple[Slot, ...]
+
+
+Element = Pattern | Occurs | Grouped
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Body patterns, conditions and output columns. A rule's output is its head (three columns); that of a
+    """Body elements, conditions and output columns. A rule's output is its head (three columns); that of a
     constraint is the triples at fault (three columns each)."""
 
-    body: tuple[Pattern | Occurs, ...]
+    body: tuple[Element, ...]
     conditions: tuple[Condition, ...]
-    output: tuple[Slot, ...]
+    output: tuple[Slot | Made, ...]
 
     @property
     def uses_occurs(self) -> bool:
         return any(isinstance(element, Occurs) for element in self.body)
 
+    @property
+    def negative(self) -> bool:
+        """Whether it has a NOT or an AGGREGATE: to be run when what these read is complete."""
+        return any(isinstance(c, Absent) for c in self.conditions) or any(isinstance(e, Grouped) for e in self.body)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether it is a plain join: no NOT, no AGGREGATE, no expression. What takes rules apart asks this."""
+        return not self.negative and not self.makes_terms and not any(isinstance(c, Holds) for c in self.conditions)
+
+    @property
+    def makes_terms(self) -> bool:
+        """Whether an output is the token of a term that the dictionary may lack."""
+        return any(isinstance(column, Made) for column in self.output)
+
+    @property
+    def sees_members(self) -> bool:
+        """Whether it may match anew when a class of equal terms grows."""
+        seen = any(isinstance(c, Unequal | Holds) or (isinstance(c, Absent) and c.reads) for c in self.conditions)
+        return seen or self.makes_terms
+
     def __str__(self) -> str:
-        body = ", ".join(_text(e.slots) for e in self.body)
-        conditions = "".join(
-            f", {_text((c.left,))} {'!=' if isinstance(c, Unequal) else '='} {_text((c.right,))}"
-            for c in self.conditions
+        body = ", ".join(
+            _text(e.slots) if not isinstance(e, Grouped) else f"AGGREGATE{_text(e.slots)}" for e in self.body
         )
-        return f"{_text(self.output)} :- {body}{conditions}"
+        return f"{_text(self.output)} :- {body}{''.join(f', {_condition(c)}' for c in self.conditions)}"
 
 
 Row = tuple[Id, ...]
@@ -132,24 +226,31 @@ Place = DataVar | Hole
 """A term of an atom that is being put in canonical form. Holes of one number are one parameter."""
 
 
+At = Callable[[Place], Slot]
+"""The slot of a place, in the numbering under way."""
+
+PlacedElement = tuple[Place, ...] | Callable[[At], Element]
+"""A triple of places (a pattern), a single place (`Occurs`), or whatever is made of the slots of some places."""
+
+
 def canonical(
-    body: Sequence[tuple[Place, ...]],
-    conditions: Sequence[tuple[type[Unequal] | type[Equal], Place, Place]],
-    output: Sequence[Place],
+    body: Sequence[PlacedElement],
+    conditions: Sequence[Callable[[At], Condition]],
+    output: Sequence[Place | Callable[[At], Made]],
 ) -> tuple[Shape, tuple[int, ...]]:
     """The shape of a rule's data part, and for each of its parameters the number of the hole that fills it.
 
-    Body elements are triples of places (patterns) or single places (`Occurs`). All orders of up to four atoms are
-    tried and the smallest rendering wins, so equal joins meet whatever order their rules were written in.
+    All orders of up to four atoms are tried and the smallest rendering wins, so equal joins meet whatever order their
+    rules were written in.
     """
     orders = permutations(range(len(body))) if len(body) <= 4 else [tuple(range(len(body)))]
     return min((_number([body[i] for i in order], conditions, output) for order in orders), key=lambda x: str(x[0]))
 
 
 def _number(
-    body: Sequence[tuple[Place, ...]],
-    conditions: Sequence[tuple[type[Unequal] | type[Equal], Place, Place]],
-    output: Sequence[Place],
+    body: Sequence[PlacedElement],
+    conditions: Sequence[Callable[[At], Condition]],
+    output: Sequence[Place | Callable[[At], Made]],
 ) -> tuple[Shape, tuple[int, ...]]:
     variables: dict[str, V] = {}
     holes: list[int] = []
@@ -161,14 +262,51 @@ def _number(
             holes.append(place.number)
         return K(holes.index(place.number))
 
-    elements: list[Pattern | Occurs] = []
+    elements: list[Element] = []
     for element in body:
+        if not isinstance(element, tuple):
+            elements.append(element(slot))
+            continue
         slots = [slot(place) for place in element]
         elements.append(Occurs(slots[0]) if len(slots) == 1 else Pattern(slots[0], slots[1], slots[2]))
-    compared = tuple(kind(slot(left), slot(right)) for kind, left, right in conditions)
-    shape = Shape(tuple(elements), compared, tuple(slot(place) for place in output))
-    return shape, tuple(holes)
+    made = tuple(condition(slot) for condition in conditions)
+    columns = tuple(slot(place) if isinstance(place, DataVar | Hole) else place(slot) for place in output)
+    return Shape(tuple(elements), made, columns), tuple(holes)
 
 
-def _text(slots: Sequence[Slot]) -> str:
-    return "(" + " ".join(f"{'v' if isinstance(s, V) else 'k'}{s.number}" for s in slots) + ")"
+def _condition(condition: Condition) -> str:
+    match condition:
+        case Unequal(left, right):
+            return f"{_text((left,))} != {_text((right,))}"
+        case Equal(left, right):
+            return f"{_text((left,))} = {_text((right,))}"
+        case Holds(expression, reads):
+            return f"FILTER {_expression(expression, reads)}"
+        case Absent(body, conditions):
+            return f"NOT({', '.join([*(_text(e.slots) for e in body), *map(_condition, conditions)])})"
+
+
+def _expression(expression: Expression | None, reads: Sequence[Member]) -> str:
+    match expression:
+        case Call(name, arguments):
+            return f"{name}({', '.join(_expression(a, reads) for a in arguments)})"
+        case Variable(name):
+            member = reads[int(name)]
+            return _slot(member.slot) + "'" * member.copy
+        case Constant(token):
+            return token
+    return "*"
+
+
+def _text(slots: Sequence[Slot | Made]) -> str:
+    return f"({' '.join(map(_slot, slots))})"
+
+
+def _slot(slot: Slot | Made) -> str:
+    match slot:
+        case V(number):
+            return f"v{number}"
+        case K(number):
+            return f"k{number}"
+        case Made(expression, reads):
+            return _expression(expression, reads)

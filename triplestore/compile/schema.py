@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from triplestore.compile.lists import lists_at, unroll_atom
-from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Span, SpanEnd, Term, Var
+from triplestore.rule import Atom, Filter, ListOf, MemberOf, SchemaElement, Span, SpanEnd, Term, Var
 from triplestore.terms import BUILTIN_IDS, BUILTIN_IRIS, OWL, RDF, RDFS, SAME_AS, TYPE, builtin
 
 Fact = tuple[int, int, int]
@@ -125,7 +125,7 @@ class SchemaFacts:
 
 
 def matches(
-    elements: Sequence[BodyElement], facts: SchemaFacts, constants: Constants, binding: Binding
+    elements: Sequence[SchemaElement], facts: SchemaFacts, constants: Constants, binding: Binding
 ) -> Iterator[Binding]:
     """All bindings that extend `binding` and satisfy the elements over the facts. `constants`: token -> id."""
     if not elements:
@@ -224,7 +224,7 @@ def _value(term: Term, constants: Constants, binding: Binding) -> int | None:
     return constants.get(term) if isinstance(term, str) else None
 
 
-def _cost(element: BodyElement, binding: Binding) -> float:
+def _cost(element: SchemaElement, binding: Binding) -> float:
     """How many matches to expect of an element, roughly: the cheapest is joined first."""
     if isinstance(element, Filter):
         bound = all(not isinstance(t, Var) or t.name in binding for t in (element.left, element.right))

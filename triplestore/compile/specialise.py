@@ -12,12 +12,14 @@ unifying its ends. With equality `rewrite` that is all it can match; with `axiom
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
+from triplestore.compile.inline import bound_by, inline
 from triplestore.compile.lists import unroll, unroll_atom
-from triplestore.compile.plan import DataVar, Equal, Hole, Place, Row, Shape, Unequal, canonical
+from triplestore.compile.places import SAME_AS_TOKEN, Places, absences, compared, grouped, holds, made
+from triplestore.compile.plan import At, Condition, K, Made, Place, PlacedElement, Row, Shape, canonical
 from triplestore.compile.schema import (
     LENGTH,
     Binding,
@@ -30,10 +32,24 @@ from triplestore.compile.schema import (
     matches,
 )
 from triplestore.compile.symmetry import half
-from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Rule, Span, SpanEnd, Term, Var
-from triplestore.terms import OWL, SAME_AS
-
-_SAME_AS_TOKEN = f"<{OWL}sameAs>"
+from triplestore.rule import (
+    Aggregate,
+    Atom,
+    BodyElement,
+    Filter,
+    Holds,
+    ListOf,
+    MemberOf,
+    Not,
+    Rule,
+    SchemaElement,
+    Span,
+    SpanEnd,
+    Term,
+    Var,
+    constants_of,
+)
+from triplestore.terms import SAME_AS
 
 
 @dataclass(slots=True)
@@ -56,10 +72,24 @@ class Program:
         return any(s.uses_occurs for s in self.instances) or any(s.uses_occurs for _, s in self.constraints)
 
     @property
+    def shapes(self) -> list[Shape]:
+        """All shapes, those of constraints included."""
+        return [*self.instances, *(shape for _, shape in self.constraints)]
+
+    @property
     def uses_inequality(self) -> bool:
-        """Whether any condition can begin to hold when a class grows (`Unequal`)."""
-        shapes = [*self.instances, *(shape for _, shape in self.constraints)]
-        return any(isinstance(c, Unequal) for shape in shapes for c in shape.conditions)
+        """Whether any condition or expression can begin to hold when a class of equal terms grows."""
+        return any(shape.sees_members for shape in self.shapes)
+
+    @property
+    def negative(self) -> bool:
+        """Whether any shape has a NOT or an AGGREGATE."""
+        return any(shape.negative for shape in self.shapes)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether all shapes are plain joins: no NOT, no AGGREGATE, no expression."""
+        return all(shape.monotone for shape in self.shapes)
 
     def minus(self, other: Program) -> dict[Shape, dict[Row, str]]:
         """The instances that `other` lacks."""
@@ -92,18 +122,13 @@ class Specialiser:
         for rule in rules:
             compared = any(isinstance(e, Filter) and e.operator in ("=", "!=") for e in rule.body)
             atoms = [e for e in rule.body if isinstance(e, Atom)]
-            if rule.heads and not compared and all(is_schema_atom(a) for a in atoms):
+            if rule.heads and rule.monotone and not compared and all(is_schema_atom(a) for a in atoms):
                 self._schema_rules.append(rule)
             else:
                 heads: Sequence[Atom | None] = rule.heads or (None,)
                 self._data_rules.extend(_DataRule(rule, head, equality) for head in heads)
-        self.constants = frozenset(
-            term
-            for rule in (*self._schema_rules, *(d.rule for d in self._data_rules))
-            for atom in (*rule.heads, *(e for e in rule.body if isinstance(e, Atom | Filter)))
-            for term in (atom.terms if isinstance(atom, Atom) else (atom.left, atom.right))
-            if isinstance(term, str)
-        )
+        everything = (*self._schema_rules, *(d.rule for d in self._data_rules))
+        self.constants = frozenset(token for rule in everything for token in constants_of(rule))
         """Tokens of all constants of the rules."""
 
     def close(self, schema: SchemaFacts, delta: Iterable[Fact], constants: Constants) -> tuple[list[Fact], list[Fact]]:
@@ -131,7 +156,7 @@ class Specialiser:
         self, rule: Rule, schema: SchemaFacts, fresh: Sequence[Fact], constants: Constants, first: bool
     ) -> Iterable[Fact]:
         """Heads of the rule's matches that use a fresh fact; every match of a rule over lists, or without body."""
-        body = rule.body
+        body = [e for e in rule.body if isinstance(e, SchemaElement)]
         if any(isinstance(e, ListOf | MemberOf) for e in body) or not body:
             bindings = matches(body, schema, constants, {}) if body or first else iter(())
         else:
@@ -162,17 +187,17 @@ class _DataRule:
     """A rule with one head (None: false), split into schema part and data part."""
 
     def __init__(self, rule: Rule, head: Atom | None, equality: str) -> None:
-        self.rule, self.head, self.equality = rule, head, equality
-        self.schema = [
+        inlined = inline(rule)
+        rule = inlined.rule
+        self.rule, self.made, self.head, self.equality = rule, inlined.made, head, equality
+        self.schema: list[SchemaElement] = [
             e
             for e in rule.body
             if (isinstance(e, Atom) and is_schema_atom(e))
             or isinstance(e, ListOf | MemberOf)
             or (isinstance(e, Filter) and e.operator in ("<", ">"))
         ]
-        data = [e for e in rule.body if e not in self.schema]
-        self.atoms = [e for e in data if isinstance(e, Atom)]
-        self.filters = [e for e in data if isinstance(e, Filter)]
+        self.atoms = [e for e in rule.body if isinstance(e, Atom) and e not in self.schema]
         self.bound = frozenset(name for e in self.schema for name in _names(e))
         self._recipes: dict[tuple[int | None, tuple[bool, ...]], list[_Recipe]] = {}
         self._unrolled: dict[int, list[Atom]] = {}
@@ -232,9 +257,9 @@ class _DataRule:
             )
             target.setdefault(row, name)
         elif self.head is None:
-            program.violations.add((name, tuple(row[slot.number] for slot in shape.output)))
+            program.violations.add((name, _constants_of(shape, row)))
         else:
-            s, p, o = (row[slot.number] for slot in shape.output)
+            s, p, o = _constants_of(shape, row)
             program.facts.add((s, p, o))
 
     def _make_recipes(
@@ -257,13 +282,13 @@ class _DataRule:
         evidence = [e for e in rule.body if isinstance(e, Atom)] if head is None else [head]
         recipes = []
         for reflexive in product(*readings):
-            recipe = self._reading(atoms, reflexive, evidence, binding)
+            recipe = self._reading(rule, atoms, reflexive, evidence, binding)
             if recipe is not None and recipe not in recipes:
                 recipes.append(recipe)
         return recipes
 
     def _reading(
-        self, atoms: Sequence[Atom], reflexive: Sequence[bool], output: Sequence[Atom], binding: Binding
+        self, rule: Rule, atoms: Sequence[Atom], reflexive: Sequence[bool], output: Sequence[Atom], binding: Binding
     ) -> _Recipe | None:
         replaced: dict[str, Term] = {}  # data variable -> what it was unified with
 
@@ -282,7 +307,7 @@ class _DataRule:
             predicate, s, o = now(atom.p), now(atom.s), now(atom.o)
             if is_free(predicate):
                 assert isinstance(predicate, Var)
-                replaced[predicate.name] = _SAME_AS_TOKEN
+                replaced[predicate.name] = SAME_AS_TOKEN
                 s, o = now(s), now(o)
             if s == o:
                 continue
@@ -299,6 +324,7 @@ class _DataRule:
         ]
         stored = list(dict.fromkeys(stored))
         mentioned = {t for terms in stored for t in terms}
+        mentioned |= {now(t) for e in rule.body if isinstance(e, Aggregate) for t in bound_by(e)}
         occurring = dict.fromkeys(
             now(a.s)
             for a, is_reflexive in zip(atoms, reflexive, strict=True)
@@ -307,47 +333,64 @@ class _DataRule:
         out = [tuple(now(t) for t in atom.terms) for atom in output]
         if self.head is not None:
             s, p, o = out[0]
-            if out[0] in stored or (self.equality != "off" and p == _SAME_AS_TOKEN and s == o):
+            if out[0] in stored or (self.equality != "off" and p == SAME_AS_TOKEN and s == o):
                 return None  # derives what its body says, or x sameAs x
-        compared = [(Unequal if f.operator == "!=" else Equal, now(f.left), now(f.right)) for f in self.filters]
         bound = frozenset(binding)
-        if self.head is not None and self.equality != "off" and out[0][1] == _SAME_AS_TOKEN:
-            recipe = _recipe(stored, tuple(occurring), compared, out, bound, checks, share=True)
-            if half(recipe.shape) is not None:
+        if self.head is not None and self.equality != "off" and out[0][1] == SAME_AS_TOKEN and rule.monotone:
+            recipe = self._recipe(rule, stored, tuple(occurring), now, out, bound, checks, share=True)
+            if recipe is not None and half(recipe.shape) is not None:
                 return recipe
-        return _recipe(stored, tuple(occurring), compared, out, bound, checks)
+        return self._recipe(rule, stored, tuple(occurring), now, out, bound, checks)
+
+    def _recipe(
+        self,
+        rule: Rule,
+        stored: Sequence[tuple[Term, ...]],
+        occurring: Sequence[Term],
+        now: Callable[[Term], Term],
+        output: Sequence[tuple[Term, ...]],
+        bound: frozenset[str],
+        checks: Sequence[tuple[Term, Term]],
+        share: bool = False,
+    ) -> _Recipe | None:
+        """The recipe of a body; None where it never matches. share: see `Places`."""
+        places = Places(lambda term: isinstance(term, Var) and term.name not in bound, share)
+        body: list[PlacedElement] = [
+            *(tuple(places.at(t) for t in terms) for terms in stored),
+            *((places.at(t),) for t in occurring),
+        ]
+        asked = len(places.sources)
+        conditions: list[Callable[[At], Condition]] = []
+        outer = {*bound, *(t.name for e in rule.body for t in bound_by(e) if isinstance(t, Var))}
+        for number, element in enumerate(rule.body):
+            match element:
+                case Filter("=" | "!=") if element not in self.schema:
+                    conditions.append(compared(element, now, places))
+                case Holds(expression):
+                    conditions.append(holds(expression, now, places))
+                case Not():
+                    absent = absences(element, number, outer, self.equality, now, places)
+                    if absent is None:
+                        return None
+                    conditions += absent
+                case Aggregate():
+                    table = grouped(element, self.equality, now, places)
+                    if table is None:
+                        return None
+                    body.append(table)
+        columns: list[Place | Callable[[At], Made]] = [
+            made(self.made[t.name], now, places) if isinstance(t, Var) and t.name in self.made else places.at(t)
+            for terms in output
+            for t in terms
+        ]
+        shape, holes = canonical(body, conditions, columns)
+        numbers = frozenset(number for number, hole in enumerate(holes) if hole < asked)
+        return _Recipe(shape, tuple(places.sources[hole] for hole in holes), numbers, tuple(checks))
 
 
-def _recipe(
-    stored: Sequence[tuple[Term, ...]],
-    occurring: Sequence[Term],
-    compared: Sequence[tuple[type[Unequal] | type[Equal], Term, Term]],
-    output: Sequence[tuple[Term, ...]],
-    bound: frozenset[str],
-    checks: Sequence[tuple[Term, Term]],
-    share: bool = False,
-) -> _Recipe:
-    """The recipe of a body. share: a constant that occurs twice is one parameter, not two, so that the halves of a
-    symmetric body look alike (`triplestore.compile.symmetry`). Literals never are: each stands for all of its value."""
-    sources: list[Term] = []
-
-    def place(term: Term) -> Place:
-        if isinstance(term, Var) and term.name not in bound:
-            return DataVar(term.name)
-        if share and term in sources and not (isinstance(term, str) and term.startswith('"')):
-            return Hole(sources.index(term))
-        sources.append(term)
-        return Hole(len(sources) - 1)
-
-    body: list[tuple[Place, ...]] = [
-        *(tuple(place(t) for t in terms) for terms in stored),
-        *((place(t),) for t in occurring),
-    ]
-    asked = len(sources)
-    conditions = [(kind, place(left), place(right)) for kind, left, right in compared]
-    shape, holes = canonical(body, conditions, [place(t) for terms in output for t in terms])
-    numbers = frozenset(number for number, hole in enumerate(holes) if hole < asked)
-    return _Recipe(shape, tuple(sources[hole] for hole in holes), numbers, tuple(checks))
+def _constants_of(shape: Shape, row: Row) -> Row:
+    """The output of a shape that has neither body nor conditions."""
+    return tuple(row[slot.number] for slot in shape.output if isinstance(slot, K))
 
 
 def _filled(term: Term, constants: Constants, binding: Binding) -> int:

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from triplestore.compile.plan import Equal, K, Pattern, Row, Shape, Slot, V
+from triplestore.compile.plan import (
+    Absent,
+    Condition,
+    Element,
+    Equal,
+    Holds,
+    K,
+    Made,
+    Member,
+    Occurs,
+    Pattern,
+    Row,
+    Shape,
+    Slot,
+    Unequal,
+    V,
+)
 from triplestore.engine.dialect import Dialect
+from triplestore.expressions import Expressions, Value, stored, token
 from triplestore.terms import FIRST_LITERAL
 
 INLINE: Final = 100
@@ -33,17 +51,30 @@ def inline(rows: Sequence[Row]) -> Instances:
     return Instances(f"(SELECT * FROM (VALUES {values}) w({names}))")
 
 
-def select(shape: Shape, scans: Sequence[str], instances: Instances, head: Sequence[str] = ("s", "p", "o")) -> str:
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What expressions need to become SQL. ids: the constants' own ids, not their representatives'."""
+
+    dialect: Dialect
+    ids: Mapping[str, int]
+
+
+def select(
+    shape: Shape,
+    scans: Sequence[str],
+    instances: Instances,
+    head: Sequence[str] = ("s", "p", "o"),
+    terms: Terms | None = None,
+) -> str:
     """The matches of a shape: one row per match, columns named by `head` (None of it is DISTINCT).
 
     scans: for each body element the table or subquery that it reads: columns s, p, o for a pattern, `term` for an
-    `Occurs`.
+    `Occurs`, c0, c1 ... for a `Grouped`. Columns that expressions make (`Made`) are tokens. `terms` may be None for a
+    shape without expressions. Negated groups read `fact`.
     """
-    froms, wheres, variables = _joined(shape, scans, instances)
-    columns = (
-        f"{_expression(slot, variables, instances)} AS {name}" for slot, name in zip(shape.output, head, strict=True)
-    )
-    return f"SELECT {', '.join(columns)}{_tail(froms, wheres)}"
+    joined = _Join(shape, scans, instances, terms)
+    columns = [f"{joined.output(column)} AS {name}" for column, name in zip(shape.output, head, strict=True)]
+    return f"SELECT {', '.join(columns)}{joined.tail(' '.join(columns))}"
 
 
 def select_links(
@@ -61,13 +92,13 @@ def select_links(
         group = Shape(member.body, member.conditions, member.output[1:])
         found = (select(group, each, instances, keys) for each in focused)
         steps["touched"] = f"SELECT DISTINCT {', '.join(keys)} FROM ({' UNION ALL '.join(found)}) n"
-    froms, wheres, variables = _joined(member, scans, instances)
-    columns = [_expression(slot, variables, instances) for slot in member.output]
+    joined = _Join(member, scans, instances, None)
+    columns = [joined.output(slot) for slot in member.output]
     if focused:
-        froms.insert(0, "touched t")
-        wheres += [f"t.{key} = {column}" for key, column in zip(keys, columns[1:], strict=True)]
+        joined.froms.insert(0, "touched t")
+        joined.wheres += [f"t.{key} = {column}" for key, column in zip(keys, columns[1:], strict=True)]
     named = (f"{column} AS {name}" for column, name in zip(columns, ["member", *keys], strict=True))
-    steps["member"] = f"SELECT DISTINCT {', '.join(named)}{_tail(froms, wheres)}"
+    steps["member"] = f"SELECT DISTINCT {', '.join(named)}{joined.tail('')}"
     steps["least"] = (
         f"SELECT {', '.join(keys)}, min(member) AS hub, min(CASE WHEN member >= {FIRST_LITERAL} THEN member END) "
         f"AS literal FROM member GROUP BY {', '.join(keys)} HAVING min(member) <> max(member)"
@@ -80,41 +111,120 @@ def select_links(
     )
 
 
-def select_array(shape: Shape, scans: Sequence[str], instances: Instances, rule: str, dialect: Dialect) -> str:
+def select_array(
+    shape: Shape, scans: Sequence[str], instances: Instances, rule: str, dialect: Dialect, terms: Terms | None = None
+) -> str:
     """The matches of a constraint, as rows of the VIOLATION table."""
-    froms, wheres, variables = _joined(shape, scans, instances)
-    triples = dialect.array([f"CAST({_expression(slot, variables, instances)} AS BIGINT)" for slot in shape.output])
-    return f"SELECT DISTINCT {dialect.string(rule)} AS rule, {triples} AS facts{_tail(froms, wheres)}"
+    joined = _Join(shape, scans, instances, terms)
+    triples = dialect.array([f"CAST({joined.output(slot)} AS BIGINT)" for slot in shape.output])
+    return f"SELECT DISTINCT {dialect.string(rule)} AS rule, {triples} AS facts{joined.tail('')}"
 
 
-def _joined(shape: Shape, scans: Sequence[str], instances: Instances) -> tuple[list[str], list[str], dict[V, str]]:
-    variables: dict[V, str] = {}
-    froms = [f"{instances.source} i"] if instances.source else []
-    wheres: list[str] = []
-    for number, (element, scan) in enumerate(zip(shape.body, scans, strict=True)):
-        froms.append(f"{scan} f{number}")
-        names = ("s", "p", "o") if isinstance(element, Pattern) else ("term",)
-        for slot, name in zip(element.slots, names, strict=True):
-            column = f"f{number}.{name}"
-            if isinstance(slot, V) and slot not in variables:
-                variables[slot] = column
-            else:
-                wheres.append(f"{column} = {_expression(slot, variables, instances)}")
-    for condition in shape.conditions:
-        left, right = (_expression(s, variables, instances) for s in (condition.left, condition.right))
-        if isinstance(condition, Equal):
-            wheres.append(f"{left} = {right}")
-        else:  # two members of one class are different terms
-            wheres.append(f"({left} <> {right} OR {left} IN (SELECT representative FROM same_as))")
-    return froms, wheres, variables
+class _Join:
+    """The FROM and WHERE of a shape in the making.
+
+    Expressions see the members of classes: each `Member` that one reads is an alias of `same_as` (e0, e1 ...) and,
+    where more than its id is read, one of `term` (t0, t1 ...).
+    """
+
+    def __init__(self, shape: Shape, scans: Sequence[str], instances: Instances, terms: Terms | None) -> None:
+        self.instances, self.terms = instances, terms
+        self.variables: dict[V, str] = {}
+        self.members: dict[Member, str] = {}
+        self.froms = [f"{instances.source} i"] if instances.source else []
+        self.wheres = self._scan(shape.body, scans, "f")
+        for condition in shape.conditions:
+            self.wheres.append(self._condition(condition))
+
+    def output(self, column: Slot | Made) -> str:
+        """An output column; what an expression makes is made sure not to be NULL."""
+        if not isinstance(column, Made):
+            return self._slot(column)
+        made = token(self._expressions(column.reads).value(column.expression))
+        self.wheres.append(f"({made}) IS NOT NULL")
+        return made
+
+    def tail(self, columns: str) -> str:
+        """FROM and WHERE, for a select list."""
+        conditions = " AND ".join(self.wheres)
+        sources = ", ".join(self.froms)
+        if self.members:
+            sources = " CROSS JOIN ".join(self.froms or ["(SELECT 1 AS one) u"])
+            sources += _decoded(self.members, self._slot, f"{columns} {conditions}")
+        return (f" FROM {sources}" if sources else "") + (f" WHERE {conditions}" if conditions else "")
+
+    def _scan(self, body: Sequence[Element], scans: Sequence[str], alias: str) -> list[str]:
+        wheres: list[str] = []
+        for number, (element, scan) in enumerate(zip(body, scans, strict=True)):
+            self.froms.append(f"{scan} {alias}{number}")
+            for slot, name in zip(element.slots, columns_of(element), strict=True):
+                column = f"{alias}{number}.{name}"
+                if isinstance(slot, V) and slot not in self.variables:
+                    self.variables[slot] = column
+                else:
+                    wheres.append(f"{column} = {self._slot(slot)}")
+        return wheres
+
+    def _slot(self, slot: Slot) -> str:
+        if isinstance(slot, K):
+            return f"i.k{slot.number}" if self.instances.source else str(self.instances.constants[slot.number])
+        return self.variables[slot]
+
+    def _condition(self, condition: Condition) -> str:
+        match condition:
+            case Equal(left, right):
+                return f"{self._slot(left)} = {self._slot(right)}"
+            case Unequal(left, right):  # two members of one class are different terms
+                one, other = self._slot(left), self._slot(right)
+                return f"({one} <> {other} OR {one} IN (SELECT representative FROM same_as))"
+            case Holds(expression, reads):
+                return self._expressions(reads).condition(expression)
+            case Absent():
+                return f"NOT EXISTS ({self._group(condition)})"
+
+    def _group(self, group: Absent) -> str:
+        """The matches of a negated group, correlated with the row around it."""
+        outer, around, froms = dict(self.variables), dict(self.members), self.froms
+        for member in group.reads:  # members of outer classes are chosen outside
+            if isinstance(member.slot, K) or member.slot in outer:
+                around.setdefault(member, f"{len(around)}")
+        self.froms, self.members = [], dict(around)
+        wheres = self._scan(group.body, ["fact"] * len(group.body), f"n{len(around)}_{len(outer)}_")
+        wheres += [self._condition(condition) for condition in group.conditions]
+        own = {m: alias for m, alias in self.members.items() if m not in around}
+        text = " AND ".join(wheres)
+        sources = " CROSS JOIN ".join(self.froms) + _decoded(own, self._slot, text)
+        self.variables, self.members, self.froms = outer, around, froms
+        return f"SELECT 1 AS one{f' FROM {sources}' if sources else ''} WHERE {text or 'TRUE'}"
+
+    def _expressions(self, reads: Sequence[Member]) -> Expressions:
+        assert self.terms is not None, "a shape with expressions needs its terms"
+        for member in reads:
+            self.members.setdefault(member, f"{len(self.members)}")
+
+        def value(name: str) -> Value:
+            member = reads[int(name)]
+            alias = self.members[member]
+            number = f"coalesce(e{alias}.term, {self._slot(member.slot)})"
+            return stored(lambda part: number if part == "id" else f"t{alias}.{part}", token=False)
+
+        return Expressions(self.terms.dialect, dict(self.terms.ids), value)
 
 
-def _expression(slot: Slot, variables: dict[V, str], instances: Instances) -> str:
-    if isinstance(slot, K):
-        return f"i.k{slot.number}" if instances.source else str(instances.constants[slot.number])
-    return variables[slot]
+def columns_of(element: Element) -> Sequence[str]:
+    """The columns of what a body element reads."""
+    if isinstance(element, Pattern):
+        return "s", "p", "o"
+    return ("term",) if isinstance(element, Occurs) else [f"c{i}" for i in range(len(element.slots))]
 
 
-def _tail(froms: Iterable[str], wheres: Iterable[str]) -> str:
-    sources, conditions = ", ".join(froms), " AND ".join(wheres)
-    return (f" FROM {sources}" if sources else "") + (f" WHERE {conditions}" if conditions else "")
+def _decoded(members: Mapping[Member, str], column: Callable[[Slot], str], text: str) -> str:
+    """The joins that give expressions the members of classes, and of their terms what the SQL `text` reads."""
+    read = set(re.findall(r"\bt([0-9]+)\.", text))
+    joins = []
+    for member, alias in members.items():
+        slot = column(member.slot)
+        joins.append(f" LEFT JOIN same_as e{alias} ON e{alias}.representative = {slot}")
+        if alias in read:
+            joins.append(f" JOIN term t{alias} ON t{alias}.id = coalesce(e{alias}.term, {slot})")
+    return "".join(joins)

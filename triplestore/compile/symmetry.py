@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from triplestore.compile.plan import Condition, K, Occurs, Pattern, Shape, Slot, Unequal, V
+from triplestore.compile.plan import Equal, K, Occurs, Pattern, Shape, Slot, Unequal, V
 
 Swap = Mapping[Slot, Slot]
 """Variables and their mirror images; what it lacks is its own image."""
@@ -25,12 +25,12 @@ def half(shape: Shape) -> Shape | None:
 
     Its output is the member, then what makes the group: the variables that the halves share, and the parameters.
     """
-    if len(shape.output) != 3:
+    if len(shape.output) != 3 or not shape.monotone:
         return None
     a, _, b = shape.output
     if not isinstance(a, V) or not isinstance(b, V) or a == b:
         return None
-    halves = (_split(shape, a, swap) for swap in _swaps(shape.body, {a: b, b: a}))
+    halves = (_split(shape, a, swap) for swap in _swaps(_patterns(shape), {a: b, b: a}))
     return next((found for found in halves if found is not None), None)
 
 
@@ -72,17 +72,24 @@ def _image(atom: Pattern | Occurs, swap: Swap) -> Pattern | Occurs:
 def _split(shape: Shape, a: V, swap: Swap) -> Shape | None:
     """The half of `a`, or None where an atom or a filter ties the halves to each other."""
     moved = {slot for slot, image in swap.items() if image != slot}
-    conditions = [c for c in shape.conditions if not (isinstance(c, Unequal) and {c.left, c.right} == {a, swap[a]})]
+    compared = [c for c in shape.conditions if isinstance(c, Equal | Unequal)]
+    conditions = [c for c in compared if not (isinstance(c, Unequal) and {c.left, c.right} == {a, swap[a]})]
     if {_turned(c, swap) for c in conditions} != {_turned(c, {}) for c in conditions}:
         return None
-    side = _tied(a, [moved.intersection(slots) for slots in (*(e.slots for e in shape.body), *map(_ends, conditions))])
+    side = _tied(
+        a, [moved.intersection(slots) for slots in (*(e.slots for e in _patterns(shape)), *map(_ends, conditions))]
+    )
     if any(swap[slot] in side for slot in side) or any(s not in side and swap[s] not in side for s in moved):
         return None
-    body = tuple(e for e in shape.body if side.issuperset(moved.intersection(e.slots)))
+    body = tuple(e for e in _patterns(shape) if side.issuperset(moved.intersection(e.slots)))
     kept = tuple(c for c in conditions if side.issuperset(moved.intersection(_ends(c))))
     shared = {slot for e in body for slot in e.slots if slot not in moved}
     groups = sorted(shared, key=lambda slot: (isinstance(slot, K), slot.number))
     return Shape(body, kept, (a, *groups)) if groups else None
+
+
+def _patterns(shape: Shape) -> list[Pattern | Occurs]:
+    return [e for e in shape.body if isinstance(e, Pattern | Occurs)]
 
 
 def _tied(a: V, ties: Sequence[set[Slot]]) -> set[Slot]:
@@ -95,9 +102,9 @@ def _tied(a: V, ties: Sequence[set[Slot]]) -> set[Slot]:
         side |= more
 
 
-def _ends(condition: Condition) -> tuple[Slot, Slot]:
+def _ends(condition: Equal | Unequal) -> tuple[Slot, Slot]:
     return condition.left, condition.right
 
 
-def _turned(condition: Condition, swap: Swap) -> tuple[type[Condition], frozenset[Slot]]:
+def _turned(condition: Equal | Unequal, swap: Swap) -> tuple[type[Equal | Unequal], frozenset[Slot]]:
     return type(condition), frozenset(swap.get(slot, slot) for slot in _ends(condition))

@@ -20,7 +20,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from triplestore.compile.plan import K, Occurs, Pattern, Read, Row, Shape, V
+from triplestore.compile.plan import Element, Grouped, K, Occurs, Pattern, Read, Row, Shape, V
 from triplestore.compile.schema import SCHEMA_CONDITION, SCHEMA_PREDICATES, Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Program, Specialiser
 from triplestore.compile.sql import select, select_links
@@ -266,8 +266,10 @@ class SemiNaive:
                 found.append((focus, usable))
         return found
 
-    def _touched(self, pattern: Pattern, row: Row) -> bool:
+    def _touched(self, pattern: Pattern | Grouped, row: Row) -> bool:
         """Whether the delta can hold a match of the pattern of this instance."""
+        if isinstance(pattern, Grouped):
+            return False
         if isinstance(pattern.p, V):
             return bool(self._summary)
         p = row[pattern.p.number]
@@ -275,7 +277,7 @@ class SemiNaive:
             return (p, row[pattern.o.number]) in self._summary
         return p in self._touched_predicates
 
-    def _scan(self, element: Pattern | Occurs, read: Read) -> str:
+    def _scan(self, element: Element, read: Read) -> str:
         old, delta, columns = (
             ("fact", "delta", "s, p, o") if isinstance(element, Pattern) else ("occurs", "occurs_delta", "term")
         )

@@ -1,0 +1,159 @@
+"""BIND put in place: rules whose expressions read nothing but what atoms, lists and aggregates bind.
+
+* A variable that only BIND binds is replaced by its expression wherever expressions read it; the match must not be one
+  where the expression is an error. In a head it stands for the term that the expression makes.
+* A variable that atoms bind as well, of the rule or of a NOT, makes its BIND a condition: both are the same value.
+* Filters that compare two terms become expressions where other expressions may see the same variables, so that all of
+  them speak of the same member of a class of equal terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from triplestore.expression import Call, Constant, Expression, Variable
+from triplestore.rule import (
+    Aggregate,
+    Atom,
+    Bind,
+    BodyElement,
+    Filter,
+    Holds,
+    ListOf,
+    MemberOf,
+    Not,
+    Rule,
+    Span,
+    SpanEnd,
+    Term,
+    Var,
+)
+
+Made = dict[str, Expression]
+"""Variable that an expression makes -> the expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inlined:
+    """A rule without Bind, and the expressions of the head variables that nothing else binds."""
+
+    rule: Rule
+    made: Made
+
+
+def inline(rule: Rule) -> Inlined:
+    """Put the BINDs of a rule (without spans in them) and of its groups in place."""
+    body, made = _inlined(rule.body)
+    return Inlined(replace(rule, body=tuple(body)), made)
+
+
+def substituted(expression: Expression, made: Mapping[str, Expression]) -> Expression:
+    """The expression with variables replaced by what `made` has for them."""
+    match expression:
+        case Variable(name):
+            return made.get(name, expression)
+        case Call(name, arguments):
+            return Call(name, tuple(substituted(a, made) for a in arguments))
+        case _:
+            return expression
+
+
+def numbered(expression: Expression) -> tuple[Expression, tuple[str, ...]]:
+    """The expression with its variables renamed "0", "1" ... by first occurrence, and the names they had."""
+    names: dict[str, Expression] = {}
+
+    def visit(part: Expression) -> None:
+        if isinstance(part, Variable):
+            names.setdefault(part.name, Variable(str(len(names))))
+        elif isinstance(part, Call):
+            for argument in part.arguments:
+                visit(argument)
+
+    visit(expression)
+    return substituted(expression, names), tuple(names)
+
+
+def bound_by(element: BodyElement) -> Iterable[Term]:
+    """The terms of a body element that it gives values to."""
+    match element:
+        case Atom():
+            return element.terms
+        case ListOf(head, items):
+            return head, items
+        case MemberOf(head, item, position):
+            return head, item, *(() if position is None else (position,))
+        case Aggregate(_, keys, results):
+            return *keys, *(result.variable for result in results)
+    return ()
+
+
+def _inlined(body: Iterable[BodyElement]) -> tuple[list[BodyElement], Made]:
+    elements = list(body)
+    bound = {t.name for e in elements for t in bound_by(e) if isinstance(t, Var)}
+    bound |= {f"{t.stem}{i}" for e in elements for t in bound_by(e) if isinstance(t, Span) for i in (0, 1)}
+    made: Made = {}
+    found: list[BodyElement] = []
+    for element in elements:
+        if isinstance(element, Bind):
+            expression, name = substituted(element.expression, made), element.variable.name
+            if name in bound:
+                found.append(_same_value(expression, name))
+            else:
+                made[name] = expression
+                found.append(Holds(Call("BOUND", (expression,))))
+        else:
+            found.append(element)
+    expressive = bool(made) or any(isinstance(e, Holds) for e in found)
+    return [_placed(element, made, expressive) for element in found], made
+
+
+def _placed(element: BodyElement, made: Made, expressive: bool) -> BodyElement:
+    match element:
+        case Holds(expression):
+            return Holds(substituted(expression, made))
+        case Filter("=" | "!=" as operator, left, right) if expressive:
+            return Holds(_same_term(operator, left, right, made))
+        case Not(body):
+            return Not(tuple(_without(body, made)))
+        case Aggregate(body, keys, results):
+            inner, own = _inlined(body)
+            return Aggregate(
+                tuple(inner),  # type: ignore[arg-type]
+                keys,
+                tuple(replace(r, argument=r.argument and substituted(r.argument, own)) for r in results),
+            )
+    return element
+
+
+def _without(body: Iterable[Atom | Filter | Holds], made: Made) -> Iterable[Atom | Filter | Holds]:
+    """A NOT's body; a made variable in an atom of it becomes one of its own that has the same value."""
+    for element in body:
+        match element:
+            case Atom():
+                names = {t.name for t in element.terms if isinstance(t, Var) and t.name in made}
+                terms = (Var(f"{t.name} made") if isinstance(t, Var) and t.name in made else t for t in element.terms)
+                yield Atom(*terms)
+                for name in sorted(names):
+                    yield _same_value(made[name], f"{name} made")
+            case Holds(expression):
+                yield Holds(substituted(expression, made))
+            case Filter(operator, left, right) if operator == "!=" or any(isinstance(e, Holds) for e in body) or made:
+                yield Holds(_same_term(operator, left, right, made))
+            case _:
+                yield element
+
+
+def _same_value(expression: Expression, name: str) -> Holds:
+    same = expression, Variable(name)
+    return Holds(Call("||", (Call("SAMETERM", same), Call("=", same))))
+
+
+def _same_term(operator: str, left: Term, right: Term, made: Made) -> Expression:
+    same = Call("SAMETERM", (_of(left, made), _of(right, made)))
+    return same if operator == "=" else Call("!", (same,))
+
+
+def _of(term: Term, made: Made) -> Expression:
+    assert not isinstance(term, Span | SpanEnd), term
+    return Constant(term) if isinstance(term, str) else substituted(Variable(term.name), made)

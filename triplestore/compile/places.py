@@ -1,0 +1,223 @@
+"""From terms of a rule to places of its canonical form: atoms, expressions, negated groups and aggregates.
+
+NOT and AGGREGATE speak of terms up to equality: they see each class of equal terms once. Their own variables are
+renamed apart from the rule's. A variable predicate in them stands for any predicate but owl:sameAs, which holds of
+every term and itself. `NOT [?x, owl:sameAs, ?y]` is the test that x and y are of different classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+
+from triplestore.compile.inline import numbered, substituted
+from triplestore.compile.plan import (
+    Absent,
+    At,
+    Condition,
+    DataVar,
+    Equal,
+    Group,
+    Grouped,
+    Holds,
+    Hole,
+    Made,
+    Member,
+    Pattern,
+    Place,
+    Result,
+    Unequal,
+    canonical,
+)
+from triplestore.expression import Expression, Variable
+from triplestore.rule import Aggregate, Atom, Filter, Not, Term, Var
+from triplestore.rule import Holds as RuleHolds
+from triplestore.terms import OWL
+
+SAME_AS_TOKEN = f"<{OWL}sameAs>"
+
+Now = Callable[[Term], Term]
+"""What a term of a rule is after unification."""
+
+
+class Places:
+    """The places of one canonical form. `sources`: what fills its holes. is_free: whether a term stays a variable.
+
+    share: a constant that occurs twice is one parameter, not two, so that the halves of a symmetric body look alike
+    (`triplestore.compile.symmetry`). Literals never are: each stands for all of its value.
+    """
+
+    def __init__(self, is_free: Callable[[Term], bool], share: bool = False) -> None:
+        self.sources: list[Term] = []
+        self._is_free, self._share = is_free, share
+        self._shared: dict[Term, Hole] = {}
+        self._copies: dict[Term, list[str]] = {}
+
+    def at(self, term: Term) -> Place:
+        """The place of a term of an atom."""
+        if self._is_free(term):
+            assert isinstance(term, Var)
+            return DataVar(term.name)
+        if self._share and term in self.sources and not (isinstance(term, str) and term.startswith('"')):
+            return Hole(self.sources.index(term))
+        self.sources.append(term)
+        return Hole(len(self.sources) - 1)
+
+    def read(self, name: str, term: Term) -> tuple[Place, int]:
+        """The place (and copy, see `plan.Member`) of variable `name` of an expression, which is `term` now."""
+        names = self._copies.setdefault(term, [])
+        if name not in names:
+            names.append(name)
+        copy = names.index(name)
+        if self._is_free(term):
+            return self.at(term), copy
+        if term not in self._shared:
+            self.sources.append(term)
+            self._shared[term] = Hole(len(self.sources) - 1)
+        return self._shared[term], copy
+
+
+def holds(expression: Expression, now: Now, places: Places) -> Callable[[At], Holds]:
+    """A condition by an expression of the rule."""
+    plain, names = numbered(expression)
+    reads = [places.read(name, now(Var(name))) for name in names]
+    return lambda slot: Holds(plain, tuple(Member(slot(place), copy) for place, copy in reads))
+
+
+def made(expression: Expression, now: Now, places: Places) -> Callable[[At], Made]:
+    """An output that an expression of the rule makes."""
+    plain, names = numbered(expression)
+    reads = [places.read(name, now(Var(name))) for name in names]
+    return lambda slot: Made(plain, tuple(Member(slot(place), copy) for place, copy in reads))
+
+
+def compared(condition: Filter, now: Now, places: Places) -> Callable[[At], Equal | Unequal]:
+    """A condition on two terms."""
+    kind = Unequal if condition.operator == "!=" else Equal
+    left, right = places.at(now(condition.left)), places.at(now(condition.right))
+    return lambda slot: kind(slot(left), slot(right))
+
+
+def absences(
+    group: Not, number: int, outer: Iterable[str], equality: str, now: Now, places: Places
+) -> list[Callable[[At], Absent]] | None:
+    """The conditions that nothing matches a group, one for each way to read its equalities; None if that is never so.
+
+    outer: the variables that occur outside of NOTs. number: tells the rule's NOTs apart.
+    """
+    group = _apart(group, f"not{number}", set(outer))
+    own = {t.name for e in group.body if isinstance(e, Atom) for t in e.terms if isinstance(t, Var)} - set(outer)
+    atoms = [e for e in group.body if isinstance(e, Atom)]
+    same = [equality != "off" and atom.p == SAME_AS_TOKEN for atom in atoms]
+    ways = [((True,) if equality == "rewrite" else (False, True)) if is_same else (False,) for is_same in same]
+    found = []
+    for reflexive in product(*ways):
+        replaced: dict[str, Term] = {}
+
+        def here(term: Term, replaced: dict[str, Term] = replaced) -> Term:
+            while isinstance(term, Var) and term.name in replaced:
+                term = replaced[term.name]
+            return now(term)
+
+        equal: list[tuple[Term, Term]] = []
+        for atom, is_reflexive in zip(atoms, reflexive, strict=True):
+            s, o = here(atom.s), here(atom.o)
+            if not is_reflexive or s == o:
+                continue
+            if isinstance(s, Var) and s.name in own:
+                replaced[s.name] = o
+            elif isinstance(o, Var) and o.name in own:
+                replaced[o.name] = s
+            else:
+                equal.append((s, o))
+        patterns = [
+            tuple(map(here, a.terms)) for a, is_reflexive in zip(atoms, reflexive, strict=True) if not is_reflexive
+        ]
+        conditions: list[Callable[[At], Condition]] = [
+            compared(Filter("=", left, right), here, places) for left, right in equal
+        ]
+        conditions += _not_same_as(patterns, equality, places)
+        for element in group.body:
+            if isinstance(element, RuleHolds):
+                conditions.append(holds(element.expression, here, places))
+            elif isinstance(element, Filter):
+                conditions.append(compared(element, here, places))
+        if not patterns and not conditions:
+            return None
+        found.append(_absent([tuple(map(places.at, terms)) for terms in patterns], conditions))
+    return found
+
+
+def _absent(
+    body: Sequence[tuple[Place, ...]], conditions: Sequence[Callable[[At], Condition]]
+) -> Callable[[At], Absent]:
+    def build(slot: At) -> Absent:
+        patterns = tuple(Pattern(*map(slot, places)) for places in body)
+        return Absent(patterns, tuple(condition(slot) for condition in conditions))  # type: ignore[misc]
+
+    return build
+
+
+def _not_same_as(
+    patterns: Iterable[tuple[Term, ...]], equality: str, places: Places
+) -> list[Callable[[At], Condition]]:
+    """That variable predicates are not owl:sameAs; with `rewrite` no fact has it."""
+    if equality != "axioms":
+        return []
+    variables = dict.fromkeys(p for _, p, _ in patterns if isinstance(p, Var))
+    return [compared(Filter("!=", p, SAME_AS_TOKEN), lambda term: term, places) for p in variables]
+
+
+def grouped(aggregate: Aggregate, equality: str, now: Now, places: Places) -> Callable[[At], Grouped] | None:
+    """A body element that joins the table of an aggregate; None if the group has no match ever."""
+    inner = Places(lambda term: isinstance(term, Var))
+    atoms = [e for e in aggregate.body if isinstance(e, Atom)]
+    variables = dict.fromkeys(
+        t.name for t in (*aggregate.keys, *(t for a in atoms for t in a.terms)) if isinstance(t, Var)
+    )
+    columns = {name: Variable(str(place)) for place, name in enumerate(variables)}
+
+    def as_is(term: Term) -> Term:
+        return term
+
+    body = [tuple(map(inner.at, atom.terms)) for atom in dict.fromkeys(atoms)]
+    conditions = _not_same_as([atom.terms for atom in atoms], equality, inner)
+    for place, element in enumerate(aggregate.body):
+        if isinstance(element, RuleHolds):
+            conditions.append(holds(element.expression, as_is, inner))
+        elif isinstance(element, Filter):
+            conditions.append(compared(element, as_is, inner))
+        elif isinstance(element, Not):
+            absent = absences(element, place, variables, equality, as_is, inner)
+            if absent is None:
+                return None
+            conditions += absent
+    matches, holes = canonical(body, conditions, [DataVar(name) for name in variables])
+    results = tuple(
+        Result(r.function, r.argument and substituted(r.argument, columns), r.distinct) for r in aggregate.results
+    )
+    group = Group(matches, len(aggregate.keys), results)
+    parameters = [places.at(inner.sources[hole]) for hole in holes]
+    slots = [places.at(now(v)) for v in (*aggregate.keys, *(r.variable for r in aggregate.results))]
+    return lambda slot: Grouped(group, tuple(map(slot, parameters)), tuple(map(slot, slots)))
+
+
+def _apart(group: Not, mark: str, outer: set[str]) -> Not:
+    """The group with its own variables renamed."""
+
+    def name_of(name: str) -> str:
+        return name if name in outer else f"{name} {mark}"
+
+    def renamed(term: Term) -> Term:
+        return Var(name_of(term.name)) if isinstance(term, Var) else term
+
+    body: list[Atom | Filter | RuleHolds] = []
+    for element in group.body:
+        if isinstance(element, Atom):
+            body.append(Atom(*map(renamed, element.terms)))
+        elif isinstance(element, Filter):
+            body.append(Filter(element.operator, renamed(element.left), renamed(element.right)))
+        else:
+            names = {name: Variable(name_of(name)) for name in numbered(element.expression)[1]}
+            body.append(RuleHolds(substituted(element.expression, names)))
+    return Not(tuple(body))

@@ -1,0 +1,335 @@
+"""Stratification: which negated and aggregating rule instances must wait, and for how long.
+
+Apt, Blair, Walker 1988, over the specialised program: nodes are properties, and classes under rdf:type, as the
+instances name them, so a generic rule counts only where the schema has an instance of it. An edge leads from what a
+body reads to what its head derives; it is negative where the body reads it through NOT or AGGREGATE, which must find it
+complete. The level of a node is the largest number of negative edges on a way to it; a cycle with a negative edge has
+no meaning.
+
+With equality, every fact depends on owl:sameAs (a merge can change it), and what NOT and AGGREGATE see depends on it
+negatively. The congruence rules of equality `axioms` say no more than that. RDFox turns equality off where there is
+negation; here only those programs are refused in which an equality would depend on the absence of something.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from triplestore.compile.plan import Absent, Grouped, K, Occurs, Pattern, Row, Shape, Slot, V
+from triplestore.compile.schema import Constants
+from triplestore.compile.specialise import Program
+from triplestore.rule import Atom, Rule
+from triplestore.terms import SAME_AS, TYPE
+
+Node = tuple[int, int]
+"""A relation: (predicate, class), class `ALL` for a predicate other than rdf:type. `EVERY` in either place is a hub."""
+
+ALL: Final = -1
+EVERY: Final = -2
+READ_ANY: Final[Node] = (EVERY, 0)
+"""What an atom with a variable predicate reads: every node leads there."""
+WRITE_ANY: Final[Node] = (EVERY, 1)
+"""What a head with a variable predicate derives: it leads to every node."""
+READ_TYPE: Final[Node] = (TYPE, EVERY)
+WRITE_TYPE: Final[Node] = (TYPE, EVERY - 1)
+EQUALITY: Final = "equality"
+"""The name of the edges from owl:sameAs to everything."""
+
+Instance = tuple[Shape, Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An edge of a cycle: `head` is derived by `rule` from `body`, through NOT or AGGREGATE if `negative`."""
+
+    body: Node
+    head: Node
+    rule: str
+    negative: bool
+
+
+class UnstratifiableError(Exception):
+    """A cycle through a negation. `steps`: the negative edge first, then the way back."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        super().__init__("unstratifiable")
+        self.steps = steps
+
+
+@dataclass(slots=True)
+class Strata:
+    """The dependency graph of a program. `levels`: of its negative instances, from 1 on."""
+
+    levels: dict[Instance, int] = field(default_factory=dict)
+    edges: dict[Node, dict[Node, Step]] = field(default_factory=dict)
+
+    def reached(self, nodes: Iterable[Node]) -> set[Node]:
+        """All nodes that these lead to, themselves included."""
+        found: set[Node] = set()
+        todo = list(nodes)
+        while todo:
+            node = todo.pop()
+            if node not in found:
+                found.add(node)
+                todo.extend(self.edges.get(node, ()))
+        return found
+
+
+def stratify(
+    program: Program,
+    schema_rules: Iterable[Rule],
+    constants: Constants,
+    equality: str,
+    equal: Mapping[int, int],
+    extra: Iterable[Step] = (),
+) -> Strata:
+    """The strata of a program. Raises UnstratifiableError.
+
+    schema_rules: those that are run in memory. equal: id -> representative, where facts are not normalised. extra:
+    steps that the program is known to have before its schema says so.
+    """
+    strata = Strata()
+    reads: dict[Instance, list[Node]] = {}
+    steps = [
+        *extra,
+        *_schema_steps(schema_rules, constants),
+        *_instance_steps(program, equality, equal, reads),
+    ]
+    for step in steps:
+        _add(strata.edges, step)
+    _add_hubs(strata.edges, equality)
+    level = _levels(strata.edges)
+    strata.levels = {
+        instance: 1 + max((level.get(n, 0) for n in nodes), default=0) for instance, nodes in reads.items()
+    }
+    return strata
+
+
+def node_of(p: int | None, o: int | None, hub: Node, type_hub: Node) -> Node:
+    """The node of a triple pattern; None for a variable."""
+    if p is None:
+        return hub
+    if p != TYPE:
+        return p, ALL
+    return type_hub if o is None else (TYPE, o)
+
+
+def read_node(p: int | None, o: int | None) -> Node:
+    """The node that an atom reads."""
+    return node_of(p, o, READ_ANY, READ_TYPE)
+
+
+def written_node(p: int | None, o: int | None) -> Node:
+    """The node that a head derives."""
+    return node_of(p, o, WRITE_ANY, WRITE_TYPE)
+
+
+def heads(program: Mapping[Shape, Iterable[Row]]) -> set[Node]:
+    """What rule instances derive."""
+    return {_head(shape, row, {}) for shape, rows in program.items() for row in rows}
+
+
+def negated(instances: Iterable[Instance], equality: str, equal: Mapping[int, int]) -> set[Node]:
+    """What instances read through NOT or AGGREGATE."""
+    return {node for shape, row in instances for node in _negative_reads(shape, row, equality, equal)}
+
+
+def _add(edges: dict[Node, dict[Node, Step]], step: Step) -> None:
+    known = edges.setdefault(step.body, {}).get(step.head)
+    if known is None or (step.negative and not known.negative):
+        edges[step.body][step.head] = step
+
+
+def _instance_steps(
+    program: Program, equality: str, equal: Mapping[int, int], reads: dict[Instance, list[Node]]
+) -> Iterator[Step]:
+    for shape, rows in program.instances.items():
+        if equality == "axioms" and _is_congruence(shape):
+            continue
+        for row, rule in rows.items():
+            head = _head(shape, row, equal)
+            for element in shape.body:
+                if isinstance(element, Pattern):
+                    yield Step(read_node(*_values(element, row, equal)), head, rule, False)
+                elif isinstance(element, Occurs):
+                    yield Step(READ_ANY, head, rule, False)
+            if shape.negative:
+                reads[shape, row] = _negative_reads(shape, row, equality, equal)
+                for node in reads[shape, row]:
+                    yield Step(node, head, rule, True)
+
+
+def _schema_steps(rules: Iterable[Rule], constants: Constants) -> Iterator[Step]:
+    """The edges of the rules over the schema, by the constants that they name."""
+
+    def values(atom: Atom) -> tuple[int | None, int | None]:
+        p, o = (constants.get(t) if isinstance(t, str) else None for t in (atom.p, atom.o))
+        return p, o
+
+    for rule in rules:
+        for head in rule.heads:
+            for element in rule.body:
+                if isinstance(element, Atom):
+                    yield Step(read_node(*values(element)), written_node(*values(head)), rule.name, False)
+
+
+def _head(shape: Shape, row: Row, equal: Mapping[int, int]) -> Node:
+    _, p, o = (_value(column, row, equal) if isinstance(column, V | K) else None for column in shape.output)
+    return written_node(p, o)
+
+
+def _negative_reads(shape: Shape, row: Row, equality: str, equal: Mapping[int, int]) -> list[Node]:
+    found = [
+        read_node(*_values(pattern, row, equal))
+        for condition in shape.conditions
+        if isinstance(condition, Absent)
+        for pattern in condition.body
+    ]
+    for element in shape.body:
+        if isinstance(element, Grouped):
+            found += _group_reads(element, row, equality, equal)
+    if shape.negative and equality != "off":
+        found.append((SAME_AS, ALL))
+    return list(dict.fromkeys(found))
+
+
+def _group_reads(element: Grouped, row: Row, equality: str, equal: Mapping[int, int]) -> list[Node]:
+    """What an aggregate reads of interest to an instance: its keys may be known there."""
+    group = element.group
+    inner = tuple(_value(slot, row, {}) or 0 for slot in element.parameters)
+    known = {
+        column: _value(slot, row, equal)
+        for column, slot in zip(group.matches.output[: group.keys], element.slots[: group.keys], strict=True)
+    }
+
+    def value(slot: Slot) -> int | None:
+        return known.get(slot) if isinstance(slot, V) else _value(slot, inner, equal)
+
+    found = [read_node(value(e.p), value(e.o)) for e in group.matches.body if isinstance(e, Pattern)]
+    return found + _negative_reads(group.matches, inner, equality, equal)
+
+
+def _values(pattern: Pattern, row: Row, equal: Mapping[int, int]) -> tuple[int | None, int | None]:
+    return _value(pattern.p, row, equal), _value(pattern.o, row, equal)
+
+
+def _value(slot: Slot, row: Row, equal: Mapping[int, int]) -> int | None:
+    if isinstance(slot, V):
+        return None
+    return equal.get(row[slot.number], row[slot.number])
+
+
+def _is_congruence(shape: Shape) -> bool:
+    """Whether a shape puts equals for equals in a fact, as eq-rep-s, eq-rep-p and eq-rep-o do."""
+    if len(shape.body) != 2 or shape.conditions:
+        return False
+    return any(
+        _replaces(link, fact, shape.output)
+        for link, fact in (shape.body, shape.body[::-1])
+        if isinstance(link, Pattern) and isinstance(fact, Pattern)
+    )
+
+
+def _replaces(link: Pattern, fact: Pattern, output: Sequence[object]) -> bool:
+    changed = [(old, new) for old, new in zip(fact.slots, output, strict=True) if old != new]
+    free = all(isinstance(slot, V) for slot in fact.slots) and len(set(fact.slots)) == 3
+    return free and isinstance(link.p, K) and changed == [(link.s, link.o)]
+
+
+def _add_hubs(edges: dict[Node, dict[Node, Step]], equality: str) -> None:
+    """Every node leads to what reads any, what derives any leads to every node; equality leads to all."""
+    nodes = {node for body, steps in edges.items() for node in (body, *steps)}
+    same_as: Node = (SAME_AS, ALL)
+    implied = [Step(WRITE_TYPE, READ_TYPE, "", False), Step(WRITE_ANY, WRITE_TYPE, "", False)]
+    implied += [Step(READ_TYPE, READ_ANY, "", False), Step(WRITE_ANY, READ_ANY, "", False)]
+    if equality != "off":
+        nodes.add(same_as)
+        implied.append(Step(same_as, WRITE_ANY, EQUALITY, False))
+    for node in nodes - {READ_ANY, WRITE_ANY, READ_TYPE, WRITE_TYPE}:
+        implied.append(Step(node, READ_ANY, "", False))
+        implied.append(Step(WRITE_ANY, node, "", False))
+        if node[0] == TYPE:
+            implied.append(Step(node, READ_TYPE, "", False))
+            implied.append(Step(WRITE_TYPE, node, "", False))
+    for step in implied:
+        _add(edges, step)
+
+
+def _levels(edges: Mapping[Node, Mapping[Node, Step]]) -> dict[Node, int]:
+    """The level of each node. Raises UnstratifiableError."""
+    component: dict[Node, int] = {}
+    order = _components(edges)  # each before those that lead to it
+    for number, members in enumerate(order):
+        component.update(dict.fromkeys(members, number))
+    for body, steps in edges.items():
+        for head, step in steps.items():
+            if step.negative and component[body] == component[head]:
+                raise UnstratifiableError([step, *_way(edges, head, body)])
+    level = [0] * len(order)
+    for number in range(len(order) - 1, -1, -1):
+        for body in order[number]:
+            for head, step in edges.get(body, {}).items():
+                above = component[head]
+                level[above] = max(level[above], level[number] + step.negative)
+    return {node: level[number] for node, number in component.items()}
+
+
+def _components(edges: Mapping[Node, Mapping[Node, Step]]) -> list[list[Node]]:
+    """Strongly connected components (Tarjan 1972, without recursion), each after those that it leads to."""
+    index: dict[Node, int] = {}
+    low: dict[Node, int] = {}
+    stack: list[Node] = []
+    waiting: set[Node] = set()
+    found: list[list[Node]] = []
+    for root in edges:
+        if root in index:
+            continue
+        work = [(root, iter(edges.get(root, ())))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        waiting.add(root)
+        while work:
+            node, following = work[-1]
+            child = next((n for n in following if n not in index or n in waiting), None)
+            if child is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    members = []
+                    while True:
+                        member = stack.pop()
+                        waiting.discard(member)
+                        members.append(member)
+                        if member == node:
+                            break
+                    found.append(members)
+            elif child in index:
+                low[node] = min(low[node], index[child])
+            else:
+                index[child] = low[child] = len(index)
+                stack.append(child)
+                waiting.add(child)
+                work.append((child, iter(edges.get(child, ()))))
+    return found
+
+
+def _way(edges: Mapping[Node, Mapping[Node, Step]], start: Node, end: Node) -> list[Step]:
+    """A shortest way from one node to another."""
+    came: dict[Node, Step] = {}
+    todo = deque([start])
+    while todo and end not in came and start != end:
+        node = todo.popleft()
+        for following, step in edges.get(node, {}).items():
+            if following not in came and following != start:
+                came[following] = step
+                todo.append(following)
+    way: list[Step] = []
+    node = end
+    while node != start:
+        way.append(came[node])
+        node = came[node].body
+    return way[::-1]
