@@ -15,6 +15,7 @@ _FILES: Final = {
     "owl2rl": "owl2rl.dlog",
     "rdfs-plus": "rdfs_plus.dlog",
     "rdfs": "rdfs.dlog",
+    "rdfs-axiomatic": "rdfs_axiomatic.dlog",
     "equality": "equality.dlog",
     "none": "",
 }

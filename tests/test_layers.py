@@ -23,6 +23,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.maintain", "sparql"),
     ("triplestore.workspace", "triplestore.reasoning", "triplestore.updates"),
     ("triplestore.transaction",),
+    ("triplestore.axioms",),
+    ("triplestore.entails",),
     ("triplestore.store",),
     ("triplestore.export", "triplestore.demo", "triplestore.readers"),
     ("triplestore.cli",),

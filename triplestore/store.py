@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rdflib.term import Node
 
     from sparql import Result
+    from triplestore.entails import Entailment
 
 EQUALITY_MODES: Final = ("rewrite", "axioms", "off")
 
@@ -326,11 +327,13 @@ class Store:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
-    def query(self, text: str, same_as: str = "expand", stream: bool = False) -> Result:
+    def query(self, text: str, same_as: str = "expand", stream: bool = False, generalised: bool = False) -> Result:
         """Answer a SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) over the closure.
 
         same_as: "expand" answers over every member of a class, "canonical" one row per class. stream: the rows come as
         they are found, to be read once, before anything else is asked of this store; memory does not grow with them.
+        generalised: match also the derived triples that RDF has no place for (a literal as subject, a blank node as
+        predicate).
         """
         from sparql import Graph  # when asked for: rdflib's parser takes a fifth of a second to import
         from sparql import query as run_query
@@ -338,7 +341,8 @@ class Store:
         self._readable()
         stats = self._manifest.stats
         self._workspace.views(TERM, ASSERTED, FACT, SAME_AS)
-        graph = Graph(self._engine, self.equality, stats.get("classes", 0), stats.get("generalised", 0) > 0)
+        hidden = stats.get("generalised", 0) > 0 and not generalised
+        graph = Graph(self._engine, self.equality, stats.get("classes", 0), hidden)
         return run_query(graph, text, same_as, stream)
 
     def triples(self, what: str = "all", same_as: str = "expand") -> Iterator[tuple[Node, Node, Node]]:
@@ -364,6 +368,14 @@ class Store:
             triples = tuple((terms[i], terms[i + 1], terms[i + 2]) for i in range(0, len(terms), 3))
             found.append(Violation(row["rule"], triples))
         return sorted(found, key=lambda v: (v.rule, str(v.triples)))
+
+    def entails(self, graph: Iterable[tuple[Node, Node, Node]]) -> Entailment:
+        """Whether a graph (rdflib triples, an rdflib Graph) follows from the store: from the closure, or by the
+        reductions that `triplestore.entails` describes."""
+        from triplestore.entails import entails  # when asked for: rdflib takes a fifth of a second to import
+
+        owl = any(r.name == "owl2rl" for r in self.rulesets)
+        return entails(self, graph, lambda folder: Store.open(folder, engine="duckdb"), owl)
 
     def stats(self) -> dict[str, Any]:
         """Counts of this version; keys as `triplake stats --json` documents them."""

@@ -1,4 +1,4 @@
-"""Cases for the rules of rulesets/rdfs.dlog, in its order."""
+"""Cases for the rules of rulesets/rdfs.dlog and rdfs_axiomatic.dlog, in their order."""
 
 from tests.rule_cases import derives, numbered
 
@@ -31,5 +31,12 @@ CASES = numbered(
             ":p a rdf:Property",
         ),
         derives("rdfs13", ":D a rdfs:Datatype", ":D rdfs:subClassOf rdfs:Literal", ":D a rdfs:Class"),
+    )
+)
+
+AXIOMATIC = numbered(
+    (
+        derives("rdf-axioms", "", "rdf:first a rdf:Property", "", "rdf:nil a rdf:Property"),
+        derives("rdfs-axioms", "", "rdf:type rdfs:range rdfs:Class", "", "rdf:type rdfs:domain rdfs:Class"),
     )
 )

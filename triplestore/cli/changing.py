@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from triplestore.cli.options import (
     Common,
+    axiomatic_option,
     common,
     equality_option,
     maintain_option,
@@ -29,13 +30,14 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("store")
 @rules_option
+@axiomatic_option
 @equality_option
 @common
-def init(options: Common, store: str, rules: Sequence[str], equality: str | None) -> None:
+def init(options: Common, store: str, rules: Sequence[str], axiomatic: bool, equality: str | None) -> None:
     """Make an empty store."""
     from triplestore.store import Store
 
-    with Store.create(store, rules or ("owl2rl",), equality, engine="duckdb") as made:
+    with Store.create(store, _rulesets(rules, axiomatic), equality, engine="duckdb") as made:
         say(options, f"made {store}: rules {', '.join(r.name for r in made.rulesets)}, equality {made.equality}")
 
 
@@ -55,6 +57,7 @@ def init(options: Common, store: str, rules: Sequence[str], equality: str | None
 )
 @click.option("--rejects", metavar="FILE", help="Where --on-error skip writes (default: STORE.rejects).")
 @rules_option
+@axiomatic_option
 @equality_option
 @common
 def load(
@@ -66,6 +69,7 @@ def load(
     on_error: OnError,
     rejects: str | None,
     rules: Sequence[str],
+    axiomatic: bool,
     equality: str | None,
 ) -> None:
     """Load RDF files (folders, globs, - for stdin), then materialise. Makes the store if there is none."""
@@ -74,13 +78,13 @@ def load(
 
     made = not Versions(store).exists()
     if made:
-        opened = Store.create(store, rules or ("owl2rl",), equality, **options.engine_options)
+        opened = Store.create(store, _rulesets(rules, axiomatic), equality, **options.engine_options)
     else:
         opened = Store.open(store, **options.engine_options)
     try:
         with opened, reporting(options, opened):
             if not made:
-                _check_settings(opened, rules, equality)
+                _check_settings(opened, rules, axiomatic, equality)
             report = opened.load(
                 *files,
                 format=format_,
@@ -163,9 +167,18 @@ def rules(options: Common, store: str, action: str, names: Sequence[str]) -> Non
         say(options, f"rules now: {', '.join(r.name for r in opened.rulesets) or 'none'}")
 
 
-def _check_settings(store: Store, rules: Sequence[str], equality: str | None) -> None:
+AXIOMATIC: Final = "rdfs-axiomatic"
+
+
+def _rulesets(rules: Sequence[str], axiomatic: bool) -> tuple[str, ...]:
+    chosen = tuple(rules or ("owl2rl",))
+    return (*chosen, AXIOMATIC) if axiomatic and AXIOMATIC not in chosen else chosen
+
+
+def _check_settings(store: Store, rules: Sequence[str], axiomatic: bool, equality: str | None) -> None:
     names = [r.name for r in store.rulesets]
-    if rules and list(rules) != names:
+    wanted = _rulesets(rules or [name for name in names if name != AXIOMATIC], axiomatic)
+    if (rules and list(wanted) != names) or (axiomatic and AXIOMATIC not in names):
         raise UsageError(
             f"{store.path} has the rules {', '.join(names)}; change them with `triplake rules {store.path} add|remove`"
         )

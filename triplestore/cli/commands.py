@@ -17,6 +17,7 @@ COMMANDS: Final = (
     reading.query,
     reading.export,
     reading.check,
+    reading.entails,
     reading.stats,
     keeping.log,
     keeping.compact,

@@ -78,6 +78,9 @@ rules_option = click.option(
     metavar="NAME_OR_FILE",
     help="owl2rl (default), rdfs-plus, rdfs, none, or a file of rules; may be given several times.",
 )
+axiomatic_option = click.option(
+    "--axiomatic", is_flag=True, help="The axiomatic triples of RDF and RDFS too: the ruleset rdfs-axiomatic."
+)
 equality_option = click.option(
     "--equality",
     type=click.Choice(["rewrite", "axioms", "off"]),

@@ -1,9 +1,10 @@
-"""Commands that read a store: query, export, check, stats."""
+"""Commands that read a store: query, export, check, entails, stats."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 
 import click
 
@@ -90,6 +91,39 @@ def check(options: Common, store: str, as_json: bool, at: int | None) -> None:
                 click.echo(f"    {' '.join(term.n3() for term in triple)} .")
         click.echo(f"{len(found):,} inconsistencies" if found else "consistent")
     if found:
+        raise SystemExit(NO)
+
+
+@click.command()
+@click.argument("store")
+@click.argument("files", nargs=-1, required=True)
+@click.option("--format", "format_", metavar="F", help="The format of the files, where suffixes don't tell.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@at_option
+@common
+def entails(
+    options: Common, store: str, files: Sequence[str], format_: str | None, as_json: bool, at: int | None
+) -> None:
+    """Say whether a graph follows from the store. Exit code 1 if it does not."""
+    from loaders import sources, triples_of
+    from triplestore.terms import to_rdflib
+
+    found = [t for number, source in enumerate(sources(files, format_)) for t in triples_of(source, number)]
+    graph = [(to_rdflib(s), to_rdflib(p), to_rdflib(o)) for s, p, o in found]
+    with opening(options, store, at) as opened:
+        answer = opened.entails(graph)
+    missing = [" ".join(term.n3() for term in triple) for triple in answer.missing]
+    if as_json:
+        click.echo(json.dumps({"entailed": answer.holds, "by": answer.by, "missing": missing}, indent=2))
+    else:
+        click.echo("entailed" if answer.holds else "not entailed")
+        for line in answer.by:
+            click.echo(f"    {line}")
+        if missing:
+            click.echo("not found to follow:")
+        for line in missing:
+            click.echo(f"    {line} .")
+    if not answer.holds:
         raise SystemExit(NO)
 
 

@@ -15,7 +15,8 @@ from triplestore.terms import BUILTIN_IDS, BUILTIN_IRIS, OWL, RDF, RDFS, SAME_AS
 
 Fact = tuple[int, int, int]
 Binding = dict[str, int]
-"""Variable name -> id (or list position); the length of the rule's list is under `LENGTH`."""
+"""Variable name -> id (or list position); the length of the rule's list is under `LENGTH`; a number's token -> the
+literal of its value that was matched."""
 
 LENGTH: Final = "#n"
 
@@ -180,7 +181,10 @@ def _extend(
         for o in objects:
             for found in facts.match(s, p, o):
                 ends = [(t, v) for t, v in zip((element.s, element.o), found, strict=True) if not isinstance(t, str)]
-                yield from _bind(ends, constants, binding)
+                for extended in _bind(ends, constants, binding):
+                    if isinstance(element.o, str) and element.o in constants.equal:
+                        extended[element.o] = found[1]
+                    yield extended
         return
     start = _value(element.list, constants, binding)
     heads = [start] if start is not None else sorted({s for s, _ in facts.match(None, builtin(RDF + "first"), None)})

@@ -395,7 +395,7 @@ def _constants_of(shape: Shape, row: Row) -> Row:
 
 def _filled(term: Term, constants: Constants, binding: Binding) -> int:
     if isinstance(term, str):
-        return constants[term]
+        return binding[term] if term in binding else constants[term]
     assert isinstance(term, Var), term
     return binding[term.name]
 
