@@ -12,6 +12,7 @@ from tests.random_programs import SAME, Triple, facts, programs, rules_for, rule
 from triplestore import closure, dictionary
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine
+from triplestore.materialise.ontology import MANY
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.rule import Rule
 from triplestore.storage.manifest import Counters
@@ -19,7 +20,7 @@ from triplestore.terms import BUILTIN_IDS
 
 
 def materialised(
-    engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str
+    engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str, many: int = MANY
 ) -> tuple[set[Triple], set[str]]:
     """The expanded closure, generalised triples left out, and the names of the violated rules."""
     dictionary.builtin_terms(engine, "term")
@@ -30,7 +31,7 @@ def materialised(
     engine.append("term", ["SELECT * FROM new_term"])
     engine.create("asserted", "SELECT s, p, o FROM encoded")
     constants = Constants(dictionary.lookup(engine, tokens), dictionary.numbers_equal_to(engine, tokens))
-    SemiNaive(engine, rules, equality, constants).materialise()
+    SemiNaive(engine, rules, equality, constants, many=many).materialise()
     return expanded(engine, equality)
 
 
@@ -54,8 +55,8 @@ def expected(triples: list[Triple], rules: tuple[Rule, ...], equality: str) -> t
     return triples_, found.violated
 
 
-def agree(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str) -> None:
-    got, violated = materialised(engine, triples, rules, equality)
+def agree(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str, many: int = MANY) -> None:
+    got, violated = materialised(engine, triples, rules, equality, many)
     wanted, wanted_violated = expected(triples, rules, equality)
     assert got - wanted == set(), "derived too much"
     assert wanted - got == set(), "derived too little"
@@ -81,6 +82,34 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 @given(triples=facts(), program=programs)
 def test_equals_the_oracle(embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
     agree(embedded, triples, rules_of(program), equality)
+
+
+@pytest.mark.parametrize("equality", MODES)
+@pytest.mark.parametrize("many", [0, 3])
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+    phases=PHASES,
+)
+@given(triples=facts(), program=programs)
+def test_a_large_schema_is_joined_to_the_same_end(
+    embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str, many: int
+) -> None:
+    """As if a few facts of a kind were many already: rules join their schema atoms in the engine."""
+    agree(embedded, triples, rules_of(program), equality, many)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("equality", MODES)
+@pytest.mark.parametrize("many", [0, 3])
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@given(triples=facts(), program=programs)
+def test_a_large_schema_is_joined_to_the_same_end_often(
+    embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str, many: int
+) -> None:
+    agree(embedded, triples, rules_of(program), equality, many)
 
 
 @pytest.mark.long

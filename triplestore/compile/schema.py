@@ -78,6 +78,34 @@ def is_schema_atom(atom: Atom) -> bool:
     return is_schema(BUILTIN_IDS.get(atom.p, -1), o)
 
 
+Key = tuple[int, int]
+"""What a schema atom asks for: (predicate, -1), or (rdf:type, metaclass)."""
+
+
+def key_of(p: int, o: int) -> Key:
+    """The key of a schema fact, or of the atoms that match it."""
+    return (p, o) if p == TYPE else (p, -1)
+
+
+def key_of_atom(atom: Atom) -> Key:
+    """The key of a schema atom, by the vocabulary's own ids."""
+    return key_of(BUILTIN_IDS[str(atom.p)], BUILTIN_IDS.get(atom.o, -1) if isinstance(atom.o, str) else -1)
+
+
+def condition_of(keys: Iterable[Key]) -> str:
+    """That a fact (columns p and o) has one of the keys, as SQL."""
+    classes: dict[int, list[int]] = {}
+    predicates = []
+    for p, o in sorted(keys):
+        if o < 0:
+            predicates.append(p)
+        else:
+            classes.setdefault(p, []).append(o)
+    parts = [f"p IN ({', '.join(map(str, predicates))})"] if predicates else []
+    parts += [f"(p = {p} AND o IN ({', '.join(map(str, each))}))" for p, each in classes.items()]
+    return f"({' OR '.join(parts)})" if parts else "FALSE"
+
+
 SCHEMA_CONDITION: Final = (
     f"(p IN ({', '.join(map(str, sorted(SCHEMA_PREDICATES)))}) "
     f"OR (p = {TYPE} AND o IN ({', '.join(map(str, sorted(METACLASSES)))})))"

@@ -5,6 +5,12 @@
    constants filled in (the program Pi of Motik et al. 2015, as data).
 3. Instances are grouped by shape (`triplestore.compile.plan`): one shape, one statement against one table.
 
+That is for schemas that are small next to the data. An atom whose facts are many (`large`: the classes of a taxonomy,
+say) is as well joined by the engine: a rule that has one keeps its schema atoms as data atoms, and is one instance of a
+shape like any other (cax-sco is then [?x a ?c1], [?c1 rdfs:subClassOf ?c2], scm-sco the join that prp-trp is). Rules
+over lists, and rules with NOT or AGGREGATE, are always specialised. Which way a rule goes changes what it costs, never
+what it derives.
+
 Equality needs care in bodies only. `[?x, owl:sameAs, ?y]` (written so, or met through a predicate that turns out to be
 owl:sameAs) matches `x sameAs x` for every term x that occurs; that is never stored, so such an atom is replaced by
 unifying its ends. With equality `rewrite` that is all it can match; with `axioms` stored equalities match too.
@@ -12,23 +18,29 @@ unifying its ends. With equality `rewrite` that is all it can match; with `axiom
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
 from triplestore.compile.inline import bound_by, inline
-from triplestore.compile.lists import unroll, unroll_atom
+from triplestore.compile.lists import FIRST, REST, unroll, unroll_atom
 from triplestore.compile.places import SAME_AS_TOKEN, Places, absences, compared, grouped, holds, made
 from triplestore.compile.plan import At, Condition, K, Made, Place, PlacedElement, Row, Shape, canonical
 from triplestore.compile.schema import (
     LENGTH,
+    SCHEMA_CONDITION,
     Binding,
     Constants,
     Fact,
+    Key,
     SchemaFacts,
+    condition_of,
     focused,
     is_schema,
     is_schema_atom,
+    key_of,
+    key_of_atom,
     matches,
 )
 from triplestore.compile.symmetry import half
@@ -49,7 +61,7 @@ from triplestore.rule import (
     Var,
     constants_of,
 )
-from triplestore.terms import SAME_AS
+from triplestore.terms import BUILTIN_IRIS, SAME_AS, iri_token
 
 
 @dataclass(slots=True)
@@ -113,39 +125,80 @@ class _Recipe:
 
 
 class Specialiser:
-    """Rules for one equality mode ("rewrite", "axioms" or "off"); see the module's text."""
+    """Rules for one equality mode ("rewrite", "axioms" or "off"); see the module's text.
 
-    def __init__(self, rules: Iterable[Rule], equality: str) -> None:
-        self.equality = equality
+    large: keys of schema atoms, by the vocabulary's own ids, whose facts are too many to be matched here.
+    """
+
+    def __init__(self, rules: Iterable[Rule], equality: str, large: Collection[Key] = frozenset()) -> None:
+        self.equality, self.large = equality, frozenset(large)
         self._schema_rules: list[Rule] = []
         self._data_rules: list[_DataRule] = []
+        self._matched: set[Key] = {(FIRST, -1), (REST, -1)}  # keys of schema atoms that are matched here
+        self._joined: set[Key] = set()  # and of those that are data
+        self.splittable: set[Key] = set()
+        """Keys of schema atoms that may be made `large` with effect: those of rules without lists."""
         for rule in rules:
             compared = any(isinstance(e, Filter) and e.operator in ("=", "!=") for e in rule.body)
             atoms = [e for e in rule.body if isinstance(e, Atom)]
-            if rule.heads and rule.monotone and not compared and all(is_schema_atom(a) for a in atoms):
+            keys = {key_of_atom(a) for a in atoms if is_schema_atom(a)}
+            bound_to_schema = not rule.monotone or any(isinstance(e, ListOf | MemberOf) for e in rule.body)
+            joined = not bound_to_schema and not keys.isdisjoint(self.large)
+            self.splittable |= set() if bound_to_schema else keys
+            (self._joined if joined else self._matched).update(keys)
+            schema_only = rule.monotone and not compared and all(is_schema_atom(a) for a in atoms)
+            if rule.heads and schema_only and not joined:
                 self._schema_rules.append(rule)
             else:
                 heads: Sequence[Atom | None] = rule.heads or (None,)
-                self._data_rules.extend(_DataRule(rule, head, equality) for head in heads)
+                self._data_rules.extend(_DataRule(rule, head, equality, joined) for head in heads)
         everything = (*self._schema_rules, *(d.rule for d in self._data_rules))
         self.constants = frozenset(token for rule in everything for token in constants_of(rule))
         """Tokens of all constants of the rules."""
 
-    def close(self, schema: SchemaFacts, delta: Iterable[Fact], constants: Constants) -> tuple[list[Fact], list[Fact]]:
+    def unread(self, constants: Constants) -> frozenset[Key]:
+        """Keys (ids normalised) of the schema facts that rules read as data only: `schema` needs none of them, but
+        those that speak of owl:sameAs itself."""
+        joined, matched = ({normal_key(k, constants) for k in keys} for keys in (self._joined, self._matched))
+        return frozenset(joined - matched)
+
+    def condition(self, constants: Constants) -> str:
+        """Which facts (columns s, p, o) `schema` needs, as SQL."""
+        unread = self.unread(constants)
+        if not unread:
+            return SCHEMA_CONDITION
+        return f"({SCHEMA_CONDITION} AND (s = {SAME_AS} OR o = {SAME_AS} OR NOT {condition_of(unread)}))"
+
+    def close(
+        self, schema: SchemaFacts, delta: Iterable[Fact], constants: Constants, most: int | None = None
+    ) -> tuple[list[Fact], list[Fact]]:
         """Close `schema` (in place) under the schema rules, after the facts of `delta` came.
 
-        Returns the derived facts: schema facts that were new, and other facts (perhaps known ones).
+        Returns the derived facts: schema facts that were new, and other facts (perhaps known ones). Raises
+        SchemaGrowth, leaving `schema` half closed, when rules have derived `most` facts of one key that is splittable.
         """
+        unread = self.unread(constants)
+        splittable = {normal_key(key, constants) for key in self.splittable - self.large}
+        grown: Counter[Key] = Counter()
         fresh = [fact for fact in delta if schema.add(fact)]
         found: list[Fact] = []
         others: set[Fact] = set()
         first = True
         while fresh or first:
-            derived = {f for rule in self._schema_rules for f in self._derive(rule, schema, fresh, constants, first)}
+            derived: set[Fact] = set()
+            for rule in self._schema_rules:
+                for fact in self._derive(rule, schema, fresh, constants, first):
+                    if fact in derived or fact in schema.facts:
+                        continue
+                    derived.add(fact)
+                    key = key_of(fact[1], fact[2])
+                    grown[key] += 1
+                    if most is not None and grown[key] > most and key in splittable:
+                        raise SchemaGrowth(key)
             first = False
             fresh = []
             for fact in derived:
-                if not is_schema(fact[1], fact[2]):
+                if not is_schema(fact[1], fact[2]) or key_of(fact[1], fact[2]) in unread:
                     others.add(fact)
                 elif schema.add(fact):
                     fresh.append(fact)
@@ -183,23 +236,38 @@ class Specialiser:
         return program
 
 
-class _DataRule:
-    """A rule with one head (None: false), split into schema part and data part."""
+class SchemaGrowth(Exception):  # noqa: N818 - not an error: the engine takes over
+    """Closing the schema in memory is dear: facts of `key` (ids normalised) are many."""
 
-    def __init__(self, rule: Rule, head: Atom | None, equality: str) -> None:
+    def __init__(self, key: Key) -> None:
+        super().__init__(f"many schema facts of {key}")
+        self.key = key
+
+
+def normal_key(key: Key, constants: Constants) -> Key:
+    """The key under pi."""
+    p, o = (constants[iri_token(BUILTIN_IRIS[number])] if number >= 0 else -1 for number in key)
+    return p, o
+
+
+class _DataRule:
+    """A rule with one head (None: false), split into schema part and data part. joined: it is all data."""
+
+    def __init__(self, rule: Rule, head: Atom | None, equality: str, joined: bool = False) -> None:
         inlined = inline(rule)
         rule = inlined.rule
         self.rule, self.made, self.head, self.equality = rule, inlined.made, head, equality
+        self.joined = [e for e in rule.body if isinstance(e, Atom) and is_schema_atom(e)] if joined else []
         self.schema: list[SchemaElement] = [
             e
             for e in rule.body
-            if (isinstance(e, Atom) and is_schema_atom(e))
+            if (isinstance(e, Atom) and is_schema_atom(e) and not joined)
             or isinstance(e, ListOf | MemberOf)
             or (isinstance(e, Filter) and e.operator in ("<", ">"))
         ]
         self.atoms = [e for e in rule.body if isinstance(e, Atom) and e not in self.schema]
         self.bound = frozenset(name for e in self.schema for name in _names(e))
-        self._recipes: dict[tuple[int | None, tuple[bool, ...]], list[_Recipe]] = {}
+        self._recipes: dict[tuple[int | None, tuple[bool | None, ...]], list[_Recipe]] = {}
         self._unrolled: dict[int, list[Atom]] = {}
 
     def instantiate(self, schema: SchemaFacts, present: set[int], constants: Constants, program: Program) -> None:
@@ -213,7 +281,7 @@ class _DataRule:
         for binding in matches(self.schema, schema, constants, {}):
             length = binding.get(LENGTH)
             plain = self._plain(length)
-            same = tuple(self._is_same_as(a.p, constants, binding) for a in plain)
+            same = tuple(self._is_same_as(a.p, schema, constants, binding) for a in plain)
             key = (length, same)
             recipes = self._recipes.get(key)
             if recipes is None:
@@ -229,9 +297,17 @@ class _DataRule:
             self._unrolled[length] = [a for atom in self.atoms for a in unroll_atom(atom, length)]
         return self._unrolled[length]
 
-    def _is_same_as(self, predicate: Term, constants: Constants, binding: Binding) -> bool:
-        if self.equality == "off" or (isinstance(predicate, Var) and predicate.name not in binding):
+    def _is_same_as(self, predicate: Term, schema: SchemaFacts, constants: Constants, binding: Binding) -> bool | None:
+        """Whether an atom with this predicate is an equality; None: it may match equalities among other things."""
+        if self.equality == "off":
             return False
+        if isinstance(predicate, Var) and predicate.name not in binding:
+            ends = [(a, a.s == predicate) for a in self.joined if predicate in (a.s, a.o)]
+            found = (
+                schema.match(SAME_AS if first else None, constants[str(a.p)], None if first else SAME_AS)
+                for a, first in ends
+            )
+            return None if all(found) else False
         return _filled(predicate, constants, binding) == SAME_AS
 
     def _add(self, recipe: _Recipe, constants: Constants, binding: Binding, program: Program) -> None:
@@ -263,7 +339,7 @@ class _DataRule:
             program.facts.add((s, p, o))
 
     def _make_recipes(
-        self, length: int | None, atoms: Sequence[Atom], same: Sequence[bool], binding: Binding
+        self, length: int | None, atoms: Sequence[Atom], same: Sequence[bool | None], binding: Binding
     ) -> list[_Recipe]:
         """One recipe for each way of reading the body's equalities (see the module's text)."""
         rule = unroll(self.rule, length) if length is not None else self.rule
@@ -271,14 +347,11 @@ class _DataRule:
         if self.head is not None:
             head = unroll_atom(self.head, length)[0] if length is not None else self.head
         readings: list[tuple[bool, ...]] = []  # per atom, the ways: stored (False) or reflexive (True)
-        for atom, is_same in zip(atoms, same, strict=True):
-            free = isinstance(atom.p, Var) and atom.p.name not in binding
-            if self.equality == "off":
-                readings.append((False,))
-            elif is_same:
+        for is_same in same:
+            if is_same:
                 readings.append((True,) if self.equality == "rewrite" else (False, True))
             else:
-                readings.append((False, True) if free else (False,))
+                readings.append((False,) if is_same is False else (False, True))
         evidence = [e for e in rule.body if isinstance(e, Atom)] if head is None else [head]
         recipes = []
         for reflexive in product(*readings):

@@ -21,8 +21,8 @@ from typing import Final
 import pyarrow as pa
 
 from triplestore.compile.plan import Element, Grouped, K, Occurs, Pattern, Read, Row, Shape, V
-from triplestore.compile.schema import SCHEMA_CONDITION, SCHEMA_PREDICATES, Constants, Fact, SchemaFacts
-from triplestore.compile.specialise import Program, Specialiser
+from triplestore.compile.schema import SCHEMA_PREDICATES, Constants, Fact, SchemaFacts
+from triplestore.compile.specialise import Program
 from triplestore.compile.sql import select, select_links
 from triplestore.compile.symmetry import half
 from triplestore.engine import Engine
@@ -30,6 +30,7 @@ from triplestore.engine.arrow import id_lists, int64s, strings
 from triplestore.engine.queries import count
 from triplestore.materialise.constraints import find_violations
 from triplestore.materialise.figures import Figures, Report, RoundFigures, ShapeFigures
+from triplestore.materialise.ontology import MANY, Ontology
 from triplestore.materialise.same_as import clashes, mentions, merge, mergeable, normalise_violations, normalised
 from triplestore.materialise.statements import absent, instances, possible, reads, triples_table
 from triplestore.rule import Rule
@@ -46,6 +47,7 @@ class SemiNaive:
     """One run over the engine's working tables. `equality`: "rewrite", "axioms" or "off".
 
     constants: token -> id of the rules' constants (those that the dictionary has), and the literals that equal them.
+    many: schema facts of a kind from which they are joined by the engine (`triplestore.materialise.ontology`).
     track: keep the net change of `fact` in working tables `added` and `removed`.
     """
 
@@ -57,13 +59,13 @@ class SemiNaive:
         constants: Constants,
         track: bool = False,
         report: Report | None = None,
+        many: int = MANY,
     ) -> None:
         self.engine, self.equality, self.track, self.report = engine, equality, track, report
-        self.specialiser = Specialiser(rules, equality)
+        self.ontology = Ontology(engine, tuple(rules), equality, many)
         self.constants = Constants({**BUILTIN_IDS, **constants}, constants.equal)
         self.figures = Figures()
         self.program = Program()
-        self.schema = SchemaFacts()
         self.predicates: set[int] = set()  # predicates that occur in `fact`
         self._facts = 0  # rows of `fact`
         self._occurs = False  # whether the table `occurs` is kept
@@ -165,18 +167,19 @@ class SemiNaive:
         condition is left in `_later`, for this round to derive."""
         self._summary = self._summarise()
         self._later = []
+        self._stale = self.ontology.note(self._summary, self.constants) or self._stale
         touched = any(p == TYPE or p in SCHEMA_PREDICATES for p, _ in self._summary)
-        new_schema = self._facts_of(f"SELECT s, p, o FROM delta WHERE {SCHEMA_CONDITION}") if touched else []
+        if self._stale:
+            self.ontology.facts = SchemaFacts()
+            self._normalise_constants()
+        new_schema = self.ontology.read("delta", self.constants) if touched else []
         if not (self._stale or new_schema):
             return {}
-        if self._stale:
-            self.schema = SchemaFacts()
-            if self._facts:
-                new_schema += self._facts_of(f"SELECT s, p, o FROM fact WHERE {SCHEMA_CONDITION}")
-            self._normalise_constants()
-            self._stale = False
-        derived, others = self.specialiser.close(self.schema, new_schema, self.constants)
-        before, self.program = self.program, self.specialiser.program(self.schema, self.constants)
+        if self._stale and self._facts:
+            new_schema += self.ontology.read("fact", self.constants)
+        self._stale = False
+        derived, others = self.ontology.close(new_schema, ("delta", "fact"), self.constants)
+        before, self.program = self.program, self.ontology.program(self.constants)
         if derived:
             self.engine.load("closed", triples_table(derived))
             self._delta += self.engine.append("delta", ["SELECT s, p, o FROM closed"])[0]
@@ -187,9 +190,10 @@ class SemiNaive:
 
     def _restore_program(self) -> None:
         """The program of the closure as it is in `fact`."""
-        self.schema = SchemaFacts(self._facts_of(f"SELECT s, p, o FROM fact WHERE {SCHEMA_CONDITION}"))
         self._normalise_constants()
-        self.program = self.specialiser.program(self.schema, self.constants)
+        self.ontology.note_stored(self.constants)
+        self.ontology.facts = SchemaFacts(self.ontology.read("fact", self.constants))
+        self.program = self.ontology.program(self.constants)
         self._issued = set(self.program.facts)
         self._constraints_before = self.program.constraints
         self._stale = False
@@ -338,7 +342,7 @@ class SemiNaive:
         if self._count("merged") > FEW_MERGES:
             return True
         lost = set(self._column("SELECT term FROM merged"))
-        used = {*self.constants.values(), *(x for fact in self.schema.facts for x in fact)}
+        used = {*self.constants.values(), *(x for fact in self.ontology.facts.facts for x in fact)}
         return not lost.isdisjoint(used)
 
     def _take_outdated(self) -> int:
@@ -443,10 +447,6 @@ class SemiNaive:
         summary = {(p, c): n for p, c, n in zip(found["p"], found["c"], found["n"], strict=True)}
         self._touched_predicates = {p for p, _ in summary}
         return summary
-
-    def _facts_of(self, sql: str) -> list[Fact]:
-        rows = self.engine.query(sql)
-        return list(zip(*(rows.column(i).to_pylist() for i in range(3)), strict=True))
 
     def _count(self, source: str) -> int:
         return count(self.engine, source)

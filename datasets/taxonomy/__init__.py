@@ -1,0 +1,1 @@
+"""A tree of classes with intersections and instances: an ontology that is large itself."""
