@@ -155,6 +155,11 @@ class Store:
         return self._manifest.equality
 
     @property
+    def materialised(self) -> bool:
+        """Whether the closure is up to date."""
+        return self._manifest.materialised
+
+    @property
     def engine_name(self) -> str:
         """ "duckdb" or "spark"."""
         return self._engine.name
@@ -356,11 +361,13 @@ class Store:
         for batch in self._engine.batches(f"SELECT line FROM ({sql}) l" + (" ORDER BY line" if ordered else "")):
             yield batch.column(0).to_pylist()
 
-    def check(self) -> list[Violation]:
-        """The inconsistencies: rule id and triples at fault, in a stable order."""
+    def check(self, limit: int | None = None) -> list[Violation]:
+        """The inconsistencies: rule id and triples at fault, in a stable order; `limit` of each rule at most."""
         self._readable()
         self._workspace.views(VIOLATION, TERM)
-        rows = self._engine.query("SELECT rule, facts FROM violation").to_pylist()
+        ranked = "SELECT rule, facts, row_number() OVER (PARTITION BY rule ORDER BY facts) AS n FROM violation"
+        bounded = "" if limit is None else f" WHERE n <= {limit}"
+        rows = self._engine.query(f"SELECT rule, facts FROM ({ranked}) v{bounded}").to_pylist()
         tokens = dictionary.decode(self._engine, (i for row in rows for i in row["facts"]))
         found = []
         for row in rows:
@@ -368,6 +375,13 @@ class Store:
             triples = tuple((terms[i], terms[i + 1], terms[i + 2]) for i in range(0, len(terms), 3))
             found.append(Violation(row["rule"], triples))
         return sorted(found, key=lambda v: (v.rule, str(v.triples)))
+
+    def violated(self) -> dict[str, int]:
+        """How many inconsistencies there are of each rule, by the rule's id."""
+        self._readable()
+        self._workspace.views(VIOLATION)
+        rows = self._engine.query("SELECT rule, count(*) AS n FROM violation GROUP BY rule ORDER BY rule").to_pylist()
+        return {row["rule"]: int(row["n"]) for row in rows}
 
     def entails(self, graph: Iterable[tuple[Node, Node, Node]]) -> Entailment:
         """Whether a graph (rdflib triples, an rdflib Graph) follows from the store: from the closure, or by the

@@ -19,6 +19,7 @@ from triplestore.cli.options import (
     rules_option,
     say,
     warn,
+    warn_of_violations,
 )
 from triplestore.errors import UsageError
 
@@ -93,6 +94,7 @@ def load(
                 rejects=rejects or (f"{store.rstrip('/')}.rejects" if on_error == "skip" else None),
             )
             last = opened.log()[-1]
+            warn_of_violations(opened)
     except BaseException:
         if made and len(Versions(store).numbers()) <= 1:
             shutil.rmtree(store, ignore_errors=True)
@@ -114,6 +116,7 @@ def materialise(options: Common, store: str) -> None:
     with opening(options, store) as opened:
         opened.materialise()
         last = opened.log()[-1]
+        warn_of_violations(opened)
     say(options, f"{last['facts']:,} facts in {last['seconds']:.2f} s, {last['rounds']} rounds")
 
 
@@ -146,6 +149,8 @@ def update(
                 f"merge{'' if dry_run else 'd'} {last['merged']:,}, split {last['split']:,} terms, "
                 f"{last['seconds']:.3f} s by {last['algorithm']}",
             )
+        if not dry_run:
+            warn_of_violations(opened)
 
 
 @click.command()

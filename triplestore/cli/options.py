@@ -145,6 +145,21 @@ def say(options: Common, line: str) -> None:
         click.echo(line, err=True)
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: 1 inconsistency, 2 inconsistencies."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+
+
+def warn_of_violations(store: Store) -> None:
+    """Say that a store is inconsistent, if it is, and how to see where."""
+    counts = store.violated() if store.materialised else {}
+    if counts:
+        rules = ", ".join(f"{rule} {count:,}" for rule, count in counts.items())
+        warn(f"{counted(sum(counts.values()), 'inconsistency')} ({rules}): `triplake check {store.path}` lists them")
+
+
 def warn(line: str) -> None:
     """A warning on stderr, said even with --quiet."""
     click.echo(f"warning: {line}", err=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 import click
 
-from triplestore.cli.options import NO, Common, at_option, common, opening, read_text, same_as_option, say
+from triplestore.cli.options import NO, Common, at_option, common, counted, opening, read_text, same_as_option, say
 from triplestore.errors import UsageError
 
 
@@ -72,25 +73,47 @@ def export(
     say(options, f"wrote {count:,} triples")
 
 
+SHOWN: Final = 10
+"""Inconsistencies of each rule that `check` lists if nothing is said."""
+
+
 @click.command()
 @click.argument("store")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"List N of each rule at most, 0 for all (default: {SHOWN}; all with --json).",
+)
 @at_option
 @common
-def check(options: Common, store: str, as_json: bool, at: int | None) -> None:
-    """List inconsistencies: the rule and the triples at fault. Exit code 1 if there are any."""
+def check(options: Common, store: str, as_json: bool, limit: int | None, at: int | None) -> None:
+    """List inconsistencies by rule, with the triples at fault. Exit code 1 if there are any."""
+    from triplestore.prefixes import Prefixes
+
+    bound = (None if as_json else SHOWN) if limit is None else limit or None
     with opening(options, store, at) as opened:
-        found = opened.check()
+        counts, found = opened.violated(), opened.check(bound)
     if as_json:
         rows = [{"rule": v.rule, "triples": [[term.n3() for term in t] for t in v.triples]} for v in found]
         click.echo(json.dumps(rows, indent=2))
+    elif not counts:
+        click.echo("consistent")
     else:
-        for violation in found:
-            click.echo(violation.rule)
-            for triple in violation.triples:
-                click.echo(f"    {' '.join(term.n3() for term in triple)} .")
-        click.echo(f"{len(found):,} inconsistencies" if found else "consistent")
-    if found:
+        prefixes = Prefixes(triple for violation in found for triple in violation.triples)
+        for line in (*prefixes.declarations, *([""] if prefixes.declarations else [])):
+            click.echo(line)
+        for rule, count in counts.items():
+            click.echo(f"{rule}: {counted(count, 'inconsistency')}")
+            listed = [violation for violation in found if violation.rule == rule]
+            for number, violation in enumerate(listed, 1):
+                for place, triple in enumerate(violation.triples):
+                    click.echo(f"{f'{number:>5}. ' if place == 0 else '       '}{prefixes.triple(triple)}")
+            if len(listed) < count:
+                click.echo(f"       ... and {count - len(listed):,} more (--limit 0 lists all)")
+        click.echo(counted(sum(counts.values()), "inconsistency"))
+    if counts:
         raise SystemExit(NO)
 
 
