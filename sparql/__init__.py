@@ -5,7 +5,7 @@ and `term` (columns in `triplestore.tables`) of an engine; `sparql.update.parse_
 DATA.
 """
 
-from sparql.query import Graph, query
+from sparql.query import Graph, match, query
 from sparql.results import Result
 
-__all__ = ["Graph", "Result", "query"]
+__all__ = ["Graph", "Result", "match", "query"]

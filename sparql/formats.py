@@ -47,20 +47,24 @@ def pieces(result: Result, format: str) -> Iterator[str]:
     return ROW_FORMATS[format](result)
 
 
+def term_object(token: str) -> dict[str, str]:
+    """A term as an object of the JSON format."""
+    if token[0] == "<":
+        return {"type": "uri", "value": token[1:-1]}
+    if token[0] == "_":
+        return {"type": "bnode", "value": token[2:]}
+    lexical, datatype, lang = split_literal(token)
+    found = {"type": "literal", "value": lexical}
+    if lang is not None:
+        found["xml:lang"] = lang
+    elif datatype != XSD + "string":
+        found["datatype"] = datatype
+    return found
+
+
 @lru_cache(_REMEMBERED)
 def _json_term(token: str) -> str:
-    if token[0] == "<":
-        found = {"type": "uri", "value": token[1:-1]}
-    elif token[0] == "_":
-        found = {"type": "bnode", "value": token[2:]}
-    else:
-        lexical, datatype, lang = split_literal(token)
-        found = {"type": "literal", "value": lexical}
-        if lang is not None:
-            found["xml:lang"] = lang
-        elif datatype != XSD + "string":
-            found["datatype"] = datatype
-    return json.dumps(found, ensure_ascii=False)
+    return json.dumps(term_object(token), ensure_ascii=False)
 
 
 def _json(result: Result) -> Iterator[str]:

@@ -49,6 +49,21 @@ def query(graph: Graph, text: str, same_as: str = "expand", stream: bool = False
     return _Run(graph, same_as == "expand", stream).answer(parse_query(text))
 
 
+def match(graph: Graph, subject: str | None, predicate: str | None, object: str | None) -> Result:
+    """The triples with these terms (tokens; None is any), all equalities expanded: a query without a text, streamed."""
+    terms = tuple(
+        Variable(name) if token is None else Constant(token)
+        for name, token in zip("spo", (subject, predicate, object), strict=True)
+    )
+    found: Node = Bgp(((terms[0], terms[1], terms[2]),))
+    for name, term in zip("spo", terms, strict=True):
+        if isinstance(term, Constant):
+            found = Extend(found, name, term)
+    run = _Run(graph, True)
+    sql = run.compiler(Query("select", found)).select(found, ("s", "p", "o"))
+    return Result("construct", ("subject", "predicate", "object"), graph.engine.batches(sql))
+
+
 def statement(graph: Graph, text: str, same_as: str = "expand") -> str:
     """The SQL statement that a SELECT runs as: for people who want to see it."""
     parsed = parse_query(text)

@@ -49,6 +49,18 @@ class Result:
     def __len__(self) -> int:
         return int(self._whole().num_rows)
 
+    def at_most(self, rows: int) -> Result:
+        """The same answer; reading more rows than that raises UsageError."""
+        return Result(self.kind, self.variables, self._bounded(rows), self._truth)
+
+    def _bounded(self, rows: int) -> Iterator[pa.RecordBatch]:
+        found = 0
+        for batch in self._batches():
+            found += batch.num_rows
+            if found > rows:
+                raise UsageError(f"the answer has more than {rows:,} rows, the limit here: ask for fewer (LIMIT)")
+            yield batch
+
     def _batches(self) -> Iterator[pa.RecordBatch]:
         """The rows: from the table, or once from the stream. Raises UsageError for a stream that was read."""
         if self._table is not None:

@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.entails",),
     ("triplestore.store",),
     ("triplestore.export", "triplestore.demo", "triplestore.readers", "triplestore.prefixes"),
+    ("triplestore.server",),
     ("triplestore.cli",),
 )
 """What is in one layer may import from the layers above it in this list, and from itself; not from its neighbours."""

@@ -24,7 +24,7 @@ from triplestore.errors import ConflictError, UsageError
 from triplestore.materialise.statements import triples_table
 from triplestore.reasoning import mentions_same_as, rules_of, ruleset_text
 from triplestore.storage import segments
-from triplestore.storage.manifest import Manifest, RulesetText, TableFiles, Versions
+from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles, Versions
 from triplestore.tables import ASSERTED, FACT, SAME_AS, STORED, TERM, VIOLATION
 from triplestore.terms import BUILTIN_IRIS, from_rdflib, to_rdflib
 from triplestore.transaction import Transaction, figures_of, no_facts, token_table
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from rdflib.term import Node
 
-    from sparql import Result
+    from sparql import Graph, Result
     from triplestore.entails import Entailment
 
 EQUALITY_MODES: Final = ("rewrite", "axioms", "off")
@@ -178,36 +178,64 @@ class Store:
         on_error: OnError = "stop",
         rejects: str | Path | None = None,
         maintain: str = "auto",
+        base: str | None = None,
     ) -> LoadReport:
         """Add the triples of RDF files (folders, globs and "-" too), then bring the closure up to date.
 
         format: name of the format where suffixes do not tell. on_error: "skip" leaves out what cannot be parsed and
-        writes it to `rejects`. Raises InputError with file, line and column; nothing is committed then.
+        writes it to `rejects`. base: what relative IRIs are resolved against (default: each file's own `file:` IRI).
+        Raises InputError with file, line and column; nothing is committed then.
         """
         with self._writing() as transaction:
+            report, new_terms, counters = self._read(transaction, files, format, on_error, rejects, base)
             started = transaction.started
-            found = sources([str(f) for f in files], format)
-            counters = self._manifest.counters
-            report = read_into(
-                self._engine,
-                "raw",
-                found,
-                first_file=counters.files + 1,
-                on_error=on_error,
-                rejects=Path(rejects) if rejects else None,
-                progress=self._reading,
-            )
-            seconds = time.perf_counter() - started
-            self.notify(f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, seconds)}")
-            counters = replace(counters, files=counters.files + len(found))
-            new_terms, counters = transaction.encode("raw", counters)
-            self._engine.drop("raw")
             plus = self._engine.create("plus", minus("encoded", "asserted", "spo"))
             self._engine.drop("encoded")
             seconds = time.perf_counter() - started
             self.notify(f"encoded {plus:,} new triples, {new_terms:,} new terms {_rate(report.triples, seconds)}")
             transaction.commit("load", plus, 0, counters, maintain if materialise else None)
             return report
+
+    def replace(self, *files: str | Path, format: str | None = None, base: str | None = None) -> LoadReport:
+        """Let the triples of RDF files (none: nothing) take the place of all that were asserted, as one transaction.
+
+        format, base, errors: as for `load`. What is asserted before and after keeps its ids.
+        """
+        with self._writing() as transaction:
+            report, _, counters = self._read(transaction, files, format, "stop", None, base)
+            plus = self._engine.create("plus", minus("encoded", "asserted", "spo"))
+            gone = self._engine.create("minus", minus("asserted", "encoded", "spo"))
+            self._engine.drop("encoded")
+            if plus or gone or not self._manifest.materialised:
+                transaction.commit("replace", plus, gone, counters, "auto")
+            return report
+
+    def _read(
+        self,
+        transaction: Transaction,
+        files: Sequence[str | Path],
+        format: str | None,
+        on_error: OnError,
+        rejects: str | Path | None,
+        base: str | None,
+    ) -> tuple[LoadReport, int, Counters]:
+        """Make the working table `encoded` of the triples of files; the report, new terms, and the counters."""
+        found = [replace(s, base=base) if base else s for s in sources([str(f) for f in files], format)]
+        counters = self._manifest.counters
+        report = read_into(
+            self._engine,
+            "raw",
+            found,
+            first_file=counters.files + 1,
+            on_error=on_error,
+            rejects=Path(rejects) if rejects else None,
+            progress=self._reading,
+        )
+        seconds = time.perf_counter() - transaction.started
+        self.notify(f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, seconds)}")
+        new_terms, counters = transaction.encode("raw", replace(counters, files=counters.files + len(found)))
+        self._engine.drop("raw")
+        return report, new_terms, counters
 
     def materialise(self) -> None:
         """Compute the closure from scratch."""
@@ -340,26 +368,71 @@ class Store:
         generalised: match also the derived triples that RDF has no place for (a literal as subject, a blank node as
         predicate).
         """
-        from sparql import Graph  # when asked for: rdflib's parser takes a fifth of a second to import
-        from sparql import query as run_query
+        from sparql import query as run_query  # when asked for: rdflib's parser takes a fifth of a second to import
+
+        return run_query(self._graph(generalised), text, same_as, stream)
+
+    def _graph(self, generalised: bool = False) -> Graph:
+        """What queries read; see `query`."""
+        from sparql import Graph
 
         self._readable()
         stats = self._manifest.stats
         self._workspace.views(TERM, ASSERTED, FACT, SAME_AS)
         hidden = stats.get("generalised", 0) > 0 and not generalised
-        graph = Graph(self._engine, self.equality, stats.get("classes", 0), hidden)
-        return run_query(graph, text, same_as, stream)
+        return Graph(self._engine, self.equality, stats.get("classes", 0), hidden)
 
     def triples(self, what: str = "all", same_as: str = "expand") -> Iterator[tuple[Node, Node, Node]]:
         """The store's triples as rdflib terms: "asserted", "inferred" or "all"."""
-        for line in self._token_triples(what, same_as):
-            yield to_rdflib(line[0]), to_rdflib(line[1]), to_rdflib(line[2])
+        for rows in self.token_batches(what, same_as):
+            for s, p, o in rows:
+                yield to_rdflib(s), to_rdflib(p), to_rdflib(o)
+
+    def match(
+        self,
+        subject: Node | None = None,
+        predicate: Node | None = None,
+        object: Node | None = None,
+        what: str = "all",
+    ) -> Iterator[tuple[Node, Node, Node]]:
+        """The triples of the closure (or of its asserted or inferred part) that have these terms; None is any."""
+        pattern = tuple(None if term is None else from_rdflib(term) for term in (subject, predicate, object))
+        for triple in self._matching(pattern, what):
+            s, p, o = map(to_rdflib, triple)
+            yield s, p, o
+
+    def token_batches(self, what: str = "all", same_as: str = "expand") -> Iterator[list[TokenTriple]]:
+        """The store's triples as tokens, in batches."""
+        for batch in self._engine.batches(closure.tokens_sql(self._triples_sql(what, same_as))):
+            yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
     def lines(self, what: str = "all", same_as: str = "expand", ordered: bool = False) -> Iterator[list[str]]:
         """The store's triples as N-Triples lines, in batches; `ordered` sorts them by their bytes."""
         sql = closure.ntriples_sql(self._triples_sql(what, same_as), self._engine.dialect)
         for batch in self._engine.batches(f"SELECT line FROM ({sql}) l" + (" ORDER BY line" if ordered else "")):
             yield batch.column(0).to_pylist()
+
+    def equality_classes(self, most: int = 10, members: int = 50) -> list[tuple[int, list[Node]]]:
+        """The largest classes of equal terms: the size of each, and its first members (the first represents)."""
+        self._readable()
+        self._workspace.views(SAME_AS, TERM)
+        sizes = self._engine.query(
+            "SELECT representative, count(*) AS n FROM same_as GROUP BY representative "
+            f"ORDER BY n DESC, representative LIMIT {int(most)}"
+        ).to_pylist()
+        if not sizes:
+            return []
+        listed = ", ".join(str(row["representative"]) for row in sizes)
+        rows = self._engine.query(
+            f"SELECT term, representative FROM (SELECT term, representative, row_number() OVER "
+            f"(PARTITION BY representative ORDER BY term) AS n FROM same_as WHERE representative IN ({listed})) m "
+            f"WHERE n <= {int(members)} ORDER BY term"
+        ).to_pylist()
+        tokens = dictionary.decode(self._engine, (row["term"] for row in rows))
+        found: dict[int, list[Node]] = {row["representative"]: [] for row in sizes}
+        for row in rows:
+            found[row["representative"]].append(to_rdflib(tokens[row["term"]]))
+        return [(int(row["n"]), found[row["representative"]]) for row in sizes]
 
     def check(self, limit: int | None = None) -> list[Violation]:
         """The inconsistencies: rule id and triples at fault, in a stable order; `limit` of each rule at most."""
@@ -495,8 +568,29 @@ class Store:
         self._workspace.views(ASSERTED, FACT, SAME_AS, TERM)
         return closure.triples_sql(what, same_as, self.equality)
 
-    def _token_triples(self, what: str, same_as: str) -> Iterator[TokenTriple]:
-        for batch in self._engine.batches(closure.tokens_sql(self._triples_sql(what, same_as))):
+    def _matching(self, pattern: Sequence[str | None], what: str) -> Iterator[TokenTriple]:
+        """Token triples that have the terms of a pattern."""
+        if what == "asserted" or all(token is None for token in pattern):
+            yield from self._among(pattern, what)
+            return
+        if what not in closure.WHAT:
+            raise UsageError(f"no part '{what}' of a store; give one of {', '.join(closure.WHAT)}")
+        from sparql import match
+
+        stated = set(self._among(pattern, "asserted")) if what == "inferred" else ()
+        for row in match(self._graph(), *pattern).tokens():
+            if row not in stated:
+                yield row  # type: ignore[misc]
+
+    def _among(self, pattern: Sequence[str | None], what: str) -> Iterator[TokenTriple]:
+        self._workspace.views(TERM)
+        ids = dictionary.lookup(self._engine, (token for token in pattern if token is not None))
+        if any(token is not None and token not in ids for token in pattern):
+            return
+        bound = [f"{c} = {ids[token]}" for c, token in zip("spo", pattern, strict=True) if token is not None]
+        where = f" WHERE {' AND '.join(bound)}" if bound else ""
+        triples = f"SELECT s, p, o FROM ({self._triples_sql(what, 'expand')}) t{where}"
+        for batch in self._engine.batches(closure.tokens_sql(triples)):
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 

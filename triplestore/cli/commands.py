@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from triplestore.cli import changing, keeping, reading
+from triplestore.cli import changing, keeping, reading, serving
 
 COMMANDS: Final = (
     changing.init,
@@ -19,6 +19,7 @@ COMMANDS: Final = (
     reading.check,
     reading.entails,
     reading.stats,
+    serving.serve,
     keeping.log,
     keeping.compact,
     keeping.vacuum,

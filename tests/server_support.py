@@ -1,0 +1,57 @@
+"""A server on a socket of its own, in a thread, and a client for it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from triplestore.server.app import make_app
+from triplestore.server.settings import LOOPBACK_NAMES, Access, Limits, Settings
+from triplestore.server.work import Service
+
+OPEN = Access(hosts=LOOPBACK_NAMES)
+
+
+@contextmanager
+def serving(
+    store: Path,
+    limits: Limits | None = None,
+    access: Access = OPEN,
+    log_queries: bool = False,
+    **options: Any,
+) -> Iterator[httpx.Client]:
+    """Serve a store while this is entered; a client whose base is the server's address."""
+    settings = Settings(limits or Limits(), access, log_queries=log_queries)
+    service = Service(store, settings, **({"engine": "duckdb"} | options))
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(make_app(service), log_config=None, access_log=False, lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.005)
+        base = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with httpx.Client(base_url=base, timeout=60) as client:
+            yield client
+    finally:
+        service.shut()
+        server.should_exit = True
+        thread.join(30)
+        listening.close()
+        assert not thread.is_alive()
+
+
+def rows(answer: httpx.Response) -> list[dict[str, str]]:
+    """The values of the bindings of JSON results."""
+    assert answer.status_code == 200, answer.text
+    return [{name: term["value"] for name, term in row.items()} for row in answer.json()["results"]["bindings"]]

@@ -1,0 +1,77 @@
+"""The command that answers over HTTP: serve."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+import click
+
+from triplestore.cli.options import Common, common, same_as_option, say
+from triplestore.errors import UsageError
+
+
+@click.command()
+@click.argument("store")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=3030, show_default=True, help="0 takes a free one.")
+@click.option("--read-only", is_flag=True, help="No updates.")
+@click.option("--token", multiple=True, metavar="TOKEN", help="A bearer token; TRIPLAKE_TOKEN is one too.")
+@click.option("--user", multiple=True, metavar="NAME:PASSWORD", help="A user, for basic authentication.")
+@click.option("--protect-reads", is_flag=True, help="Reads need a token or a user too, not only updates.")
+@click.option("--insecure", is_flag=True, help="Let other machines in although nobody must identify.")
+@click.option("--cors", multiple=True, metavar="ORIGIN", help="A site whose pages may use the server.")
+@click.option("--allow-host", multiple=True, metavar="NAME", help="One more name that requests may address.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=60, show_default=True, help="Seconds for a query.")
+@click.option("--max-rows", type=click.IntRange(min=0), default=0, help="Rows of an answer; 0 (default): no limit.")
+@click.option("--max-body", type=click.IntRange(min=1), default=256, show_default=True, help="MiB of a request's body.")
+@click.option("--max-requests", type=click.IntRange(min=1), default=8, show_default=True, help="Queries at a time.")
+@click.option("--queue", type=click.IntRange(min=0), default=100, show_default=True, help="Requests that wait.")
+@click.option("--no-access-log", is_flag=True, help="No line of JSON on stderr for each request.")
+@click.option("--log-queries", is_flag=True, help="Queries and updates go into the access log.")
+@same_as_option
+@common
+def serve(
+    options: Common,
+    store: str,
+    host: str,
+    port: int,
+    read_only: bool,
+    token: Sequence[str],
+    user: Sequence[str],
+    protect_reads: bool,
+    insecure: bool,
+    cors: Sequence[str],
+    allow_host: Sequence[str],
+    timeout: float,
+    max_rows: int,
+    max_body: int,
+    max_requests: int,
+    queue: int,
+    no_access_log: bool,
+    log_queries: bool,
+    same_as: str,
+) -> None:
+    """Answer over HTTP: SPARQL 1.1 Protocol, Graph Store Protocol, and a web page."""
+    missing = [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UsageError(f"serve needs {' and '.join(missing)}: pip install 'triplake[server]'")
+    from triplestore.server.run import known_hosts, listen, log_to_stderr
+    from triplestore.server.settings import Access, Limits, Settings, check_address, user_of
+    from triplestore.server.work import Service
+
+    tokens = (*token, *filter(None, [os.environ.get("TRIPLAKE_TOKEN")]))
+    if not all(tokens):
+        raise UsageError("--token takes a token that is not empty")
+    access = Access(tokens, tuple(map(user_of, user)), protect_reads, read_only, tuple(cors))
+    if protect_reads and not access.authenticates:
+        raise UsageError("--protect-reads needs --token or --user")
+    check_address(host, access, insecure)
+    access = replace(access, hosts=known_hosts(host, access, tuple(allow_host)))
+    limits = Limits(timeout, max_rows, max_body << 20, max_requests, queue)
+    log_to_stderr(access=not (no_access_log or options.quiet), verbose=options.verbose)
+    service = Service(store, Settings(limits, access, same_as, log_queries), **options.engine_options)
+    say(options, f"{store}: version {service.readers.version}, on {service.readers.engine_name}")
+    listen(service, host, port, lambda address: say(options, f"serving on {address} (stop with Ctrl-C)"))

@@ -1,0 +1,53 @@
+"""The service's description of itself (SPARQL 1.1 Service Description), by GET without a query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from triplestore.server.faults import HttpError
+from triplestore.server.negotiation import GRAPHS
+from triplestore.server.work import Answer
+from triplestore.store import Store
+from triplestore.terms import RDF, XSD
+
+if TYPE_CHECKING:
+    from triplestore.server.work import Service
+
+_SD: Final = "http://www.w3.org/ns/sparql-service-description#"
+_VOID: Final = "http://rdfs.org/ns/void#"
+_REGIMES: Final = {
+    "owl2rl": "http://www.w3.org/ns/entailment/OWL-RDF-Based",
+    "rdfs-plus": "http://www.w3.org/ns/entailment/RDFS",
+    "rdfs": "http://www.w3.org/ns/entailment/RDFS",
+    "none": "http://www.w3.org/ns/entailment/Simple",
+}
+_FORMATS: Final = (
+    *("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV"),
+    *("Turtle", "N-Triples", "RDF_XML"),
+)
+
+
+def describe(store: Store, endpoint: str, service: Service, media: str | None) -> Answer:
+    """The description as triples in a media type of `negotiation.GRAPHS`. Raises HttpError (406) for None."""
+    from sparql.graph_formats import GRAPH_FORMATS
+
+    if media is None:
+        raise HttpError(406, f"the service description can be had as {', '.join(GRAPHS)}: accept one")
+    size = store.stats()["expanded"]
+    me, dataset, graph = "_:service", "_:dataset", "_:graph"
+    languages = ["SPARQL11Query"] + ([] if service.settings.access.read_only else ["SPARQL11Update"])
+    regime = next((_REGIMES[r.name] for r in store.rulesets if r.name in _REGIMES), None)
+    triples = [
+        (me, f"<{RDF}type>", f"<{_SD}Service>"),
+        (me, f"<{_SD}endpoint>", f"<{endpoint}>"),
+        *((me, f"<{_SD}supportedLanguage>", f"<{_SD}{language}>") for language in languages),
+        *((me, f"<{_SD}resultFormat>", f"<http://www.w3.org/ns/formats/{name}>") for name in _FORMATS),
+        *(((me, f"<{_SD}defaultEntailmentRegime>", f"<{regime}>"),) if regime else ()),
+        (me, f"<{_SD}defaultDataset>", dataset),
+        (dataset, f"<{RDF}type>", f"<{_SD}Dataset>"),
+        (dataset, f"<{_SD}defaultGraph>", graph),
+        (graph, f"<{RDF}type>", f"<{_SD}Graph>"),
+        (graph, f"<{_VOID}triples>", f'"{size}"^^<{XSD}integer>'),
+    ]
+    charset = "; charset=utf-8" if media.startswith("text/") else ""
+    return Answer(media + charset, GRAPH_FORMATS[GRAPHS[media]]([triples]))

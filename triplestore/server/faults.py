@@ -1,0 +1,64 @@
+"""Errors as answers: a status, a sentence that tells what to do, and where in the request it went wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from triplestore.errors import (
+    ConflictError,
+    InputError,
+    StoppedError,
+    TriplakeError,
+    UnsupportedError,
+    UsageError,
+)
+from triplestore.server.negotiation import FAULTS, choose
+
+
+class HttpError(Exception):
+    """A request that is answered with an error. headers: more of them, such as Allow."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        self.status, self.message, self.headers = status, message, dict(headers or {})
+        super().__init__(message)
+
+
+_PLACE: Final = re.compile(r"(?:^|[^:]*:)?\bline (\d+), column (\d+)|^(\d+):(\d+): ")
+
+
+def http_error(error: Exception) -> HttpError:
+    """What a failure of the store means for who asked."""
+    if isinstance(error, HttpError):
+        return error
+    if isinstance(error, StoppedError):
+        return HttpError(503, str(error), {"Retry-After": "60"})
+    if isinstance(error, ConflictError):
+        return HttpError(503, f"{error}", {"Retry-After": "1"})
+    if isinstance(error, InputError | UnsupportedError | UsageError):
+        return HttpError(400, str(error))
+    if isinstance(error, TriplakeError):
+        return HttpError(500, str(error).splitlines()[0])  # what follows is the statement that failed
+    return HttpError(500, f"a fault of Triplake's ({type(error).__name__}); the server's log has more")
+
+
+def answer(request: Request, error: HttpError) -> Response:
+    """The response: plain text, or problem details (RFC 9457) for who prefers JSON."""
+    media = choose(request.headers.get("accept"), FAULTS) or FAULTS[0]
+    if media == "text/plain":
+        return Response(f"{error.message}\n", error.status, error.headers, "text/plain; charset=utf-8")
+    problem: dict[str, object] = {
+        "title": HTTPStatus(error.status).phrase,
+        "status": error.status,
+        "detail": error.message,
+    }
+    if place := _PLACE.search(error.message):
+        line, column = (int(number) for number in place.groups() if number is not None)
+        problem |= {"line": line, "column": column}
+    return Response(json.dumps(problem), error.status, error.headers, "application/problem+json")

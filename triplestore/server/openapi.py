@@ -1,0 +1,221 @@
+"""What the server offers, as an OpenAPI 3.1 document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final
+
+from triplestore.server.bodies import FORM
+from triplestore.server.graph_store import SUFFIXES
+from triplestore.server.negotiation import GRAPHS, ROWS
+from triplestore.server.protocol import QUERY, UPDATE
+from triplestore.server.settings import Settings
+
+_REASONS: Final = {
+    400: "The request cannot be carried out as written: the message says why, and where.",
+    401: "This needs a token or a user's password.",
+    403: "The server is read-only, or the request comes from another site's page.",
+    404: "There is no such graph.",
+    405: "The method is not for this address.",
+    406: "None of the accepted media types can be made.",
+    413: "The body is larger than the limit.",
+    415: "The body's media type or charset is not understood.",
+    500: "A fault of the server's.",
+    503: "The server is busy, or the time limit is over.",
+}
+
+_TEXT: Final[dict[str, Any]] = {"schema": {"type": "string"}}
+_TERM: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["type", "value"],
+    "properties": {
+        "type": {"enum": ["uri", "bnode", "literal"]},
+        "value": {"type": "string"},
+        "xml:lang": {"type": "string"},
+        "datatype": {"type": "string"},
+    },
+}
+
+
+def document(settings: Settings) -> dict[str, Any]:
+    """The document of a server with these settings."""
+    try:
+        number = version("triplake")
+    except PackageNotFoundError:
+        number = "0"
+    secured: dict[str, Any] = {"security": [{"bearer": []}, {"basic": []}]} if settings.access.authenticates else {}
+    read = dict(secured) if settings.access.protect_reads else {}
+    graph_paths = {
+        "/data": _graph_store(read, secured, [_GRAPH]),
+        "/data/default": _graph_store(read, secured, []),
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Triplake", "version": number, "description": "A triple store that reasons, over HTTP."},
+        "paths": {
+            "/sparql": {"get": {**_sparql_get(), **read}, "post": {**_sparql_post(), **read}},
+            **graph_paths,
+            "/health": {"get": _json("Whether the server works.", {"type": "object", "required": ["status"]}, ())},
+            "/stats": {"get": {**_json("Counts of the store.", {"type": "object", "required": ["facts"]}), **read}},
+            "/api/overview": {"get": {**_json("The store at a glance.", {"type": "object"}), **read}},
+            "/api/vocabulary": {"get": {**_json("Words for queries.", {"type": "object"}), **read}},
+            "/api/resource": {
+                "get": {
+                    **_json(
+                        "The facts of a resource, asserted and inferred apart, and what it equals.",
+                        {"type": "object", "required": ["term", "asserted", "inferred", "equals"]},
+                        (400, 503),
+                    ),
+                    "parameters": [_parameter("term", "An IRI, or _:label of a blank node.", required=True)],
+                    **read,
+                }
+            },
+        },
+        "components": {
+            "schemas": {
+                "Term": _TERM,
+                "Results": {
+                    "type": "object",
+                    "required": ["head"],
+                    "properties": {
+                        "head": {"type": "object"},
+                        "boolean": {"type": "boolean"},
+                        "results": {
+                            "type": "object",
+                            "required": ["bindings"],
+                            "properties": {
+                                "bindings": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "additionalProperties": {"$ref": "#/components/schemas/Term"},
+                                    },
+                                }
+                            },
+                        },
+                    },
+                },
+                "Change": {"type": "object", "required": ["version"], "properties": {"version": {"type": "integer"}}},
+            },
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "basic": {"type": "http", "scheme": "basic"},
+            },
+        },
+    }
+
+
+def _parameter(name: str, text: str, required: bool = False, schema: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "query",
+        "description": text,
+        "required": required,
+        "schema": schema or {"type": "string"},
+    }
+
+
+_SAME_AS: Final = _parameter(
+    "same_as",
+    "Answers over every member of a class of equals, or one for each class.",
+    schema={"type": "string", "enum": ["expand", "canonical"]},
+)
+_TIMEOUT: Final = _parameter(
+    "timeout", "Seconds, less than the server's limit.", schema={"type": "number", "exclusiveMinimum": 0}
+)
+_GRAPH: Final = _parameter("default", "The default graph, the one there is.", required=True)
+
+
+def _failures(statuses: Iterable[int]) -> dict[str, Any]:
+    content = dict.fromkeys(("text/plain",), _TEXT)
+    content["application/problem+json"] = {"schema": {"type": "object", "required": ["title", "status", "detail"]}}
+    return {str(status): {"description": _REASONS[status], "content": content} for status in statuses}
+
+
+def _answers() -> dict[str, Any]:
+    found: dict[str, Any] = dict.fromkeys((*ROWS, *GRAPHS), _TEXT)
+    for media in ("application/sparql-results+json", "application/json"):
+        found[media] = {"schema": {"$ref": "#/components/schemas/Results"}}
+    return found
+
+
+def _changed() -> dict[str, Any]:
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Change"}}}
+    return {"200": {"description": "What the change did.", "content": content}}
+
+
+def _sparql_get() -> dict[str, Any]:
+    return {
+        "operationId": "query",
+        "summary": "Answer a query; without one, the service's description.",
+        "parameters": [_parameter("query", "SPARQL 1.1."), _SAME_AS, _TIMEOUT],
+        "responses": {
+            "200": {"description": "The answer.", "content": _answers()},
+            "303": {"description": "A browser without a query is sent to the page."},
+            **_failures((400, 401, 406, 500, 503)),
+        },
+    }
+
+
+def _sparql_post() -> dict[str, Any]:
+    fields = {name: {"type": "string"} for name in ("query", "update")}
+    form = {"schema": {"type": "object", "properties": fields, "minProperties": 1, "maxProperties": 1}}
+    content = _answers()
+    content["application/json"] = {"schema": {"type": "object"}}
+    return {
+        "operationId": "queryOrUpdate",
+        "summary": "Answer a query, or carry out an update as one transaction.",
+        "parameters": [_SAME_AS, _TIMEOUT],
+        "requestBody": {"required": True, "content": {FORM: form, QUERY: _TEXT, UPDATE: _TEXT}},
+        "responses": {
+            "200": {"description": "The answer to the query, or what the update did.", "content": content},
+            **_failures((400, 401, 403, 406, 413, 415, 500, 503)),
+        },
+    }
+
+
+def _graph_store(read: dict[str, Any], secured: dict[str, Any], where: list[dict[str, Any]]) -> dict[str, Any]:
+    parts = {"type": "string", "enum": ["all", "asserted", "inferred"]}
+    part = _parameter("what", "The whole closure, or a part of it.", schema=parts)
+    graph = {"description": "The graph.", "content": dict.fromkeys(GRAPHS, _TEXT)}
+    body = {"required": True, "content": dict.fromkeys(SUFFIXES, _TEXT)}
+    failing = _failures((400, 401, 403, 413, 415, 500, 503))
+    getting = {"parameters": [*where, part, _SAME_AS], **read}
+    return {
+        "get": {
+            "summary": "The triples that queries see.",
+            "responses": {"200": graph, **_failures((400, 401, 404, 406, 500, 503))},
+            **getting,
+        },
+        "put": {
+            "summary": "Replace all asserted triples.",
+            "parameters": where,
+            "requestBody": body,
+            "responses": {**_changed(), **failing},
+            **secured,
+        },
+        "post": {
+            "summary": "Add triples.",
+            "parameters": where,
+            "requestBody": body,
+            "responses": {**_changed(), **failing},
+            **secured,
+        },
+        "delete": {
+            "summary": "Take all asserted triples away.",
+            "parameters": where,
+            "responses": {**_changed(), **_failures((400, 401, 403, 404, 500, 503))},
+            **secured,
+        },
+    }
+
+
+def _json(summary: str, schema: dict[str, Any], failures: Iterable[int] = (401, 500, 503)) -> dict[str, Any]:
+    return {
+        "summary": summary,
+        "responses": {
+            "200": {"description": summary, "content": {"application/json": {"schema": schema}}},
+            **_failures(failures),
+        },
+    }

@@ -1,0 +1,158 @@
+"""SPARQL 1.1 Protocol: queries by GET, form and direct POST, updates by form and direct POST, at one address."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from triplestore.errors import InputError, TriplakeError, UsageError
+from triplestore.server.bodies import FORM, Parameters, form, media_type, parameters, text
+from triplestore.server.description import describe
+from triplestore.server.faults import HttpError
+from triplestore.server.guard import require_writer
+from triplestore.server.negotiation import GRAPHS, NAMES, ROWS, choose
+from triplestore.server.work import Answer, Service
+from triplestore.store import Store
+
+QUERY: Final = "application/sparql-query"
+UPDATE: Final = "application/sparql-update"
+
+_NAMED: Final = (
+    "this store is one graph, the default one, without a name: leave {name} out (named graphs are not supported)"
+)
+_TYPES: Final = f"{FORM}, {QUERY} or {UPDATE}"
+
+
+async def sparql(request: Request) -> Response:
+    """The endpoint. Without a query, a GET is answered with the service's description."""
+    service: Service = request.app.state.service
+    most = service.settings.limits.body
+    sent = parameters(request.url.query)
+    if request.method != "POST":
+        if "update" in sent:
+            raise HttpError(400, "an update is sent by POST")
+        if "query" not in sent:
+            return await _described(request, service)
+        return await _query(request, service, _one(sent, "query"), sent)
+    media, _ = media_type(request)
+    if media == QUERY:
+        return await _query(request, service, await text(request, most), sent)
+    if media == UPDATE:
+        require_writer(request)
+        return await _update(request, service, await text(request, most), sent)
+    if media != FORM:
+        said = f"the content type {media} is not understood" if media else "the request says no content type"
+        raise HttpError(415, f"{said}: POST {_TYPES}")
+    filled = await form(request, most)
+    both = {name: [*filled.get(name, ()), *sent.get(name, ())] for name in {**filled, **sent}}
+    if ("query" in filled) == ("update" in filled):
+        raise HttpError(400, "the form holds neither a query nor an update, or both: send one of them")
+    if "query" in filled:
+        return await _query(request, service, _one(filled, "query"), both)
+    require_writer(request)
+    return await _update(request, service, _one(filled, "update"), both)
+
+
+async def _described(request: Request, service: Service) -> Response:
+    """The description, or the page for a browser."""
+    offers = [*GRAPHS, "text/html"]
+    media = choose(request.headers.get("accept"), offers)
+    if media == "text/html":
+        return RedirectResponse("../" if request.url.path.endswith("/") else "./", 303)
+    endpoint = str(request.url.replace(query="", fragment=""))
+    return await service.read(request, lambda store: describe(store, endpoint, service, media))
+
+
+async def _query(request: Request, service: Service, query: str, sent: Parameters) -> Response:
+    for name in ("default-graph-uri", "named-graph-uri"):
+        if any(sent.get(name, ())):
+            raise HttpError(400, _NAMED.format(name=name))
+    same_as = sent.get("same_as", [service.settings.same_as])[-1]
+    accept = _accept(request, sent)
+    most = service.settings.limits.rows
+    request.scope["triplake.log"]["query"] = query
+
+    def work(store: Store) -> Answer:
+        from sparql.formats import pieces
+
+        result = store.query(query, same_as, stream=True)
+        offers = GRAPHS if result.kind in ("construct", "describe") else ROWS
+        media = choose(accept, list(offers))
+        if media is None:
+            raise HttpError(406, f"a {result.kind.upper()} query can be answered as {', '.join(offers)}: accept one")
+        return Answer(_with_charset(media), pieces(result.at_most(most) if most else result, offers[media]))
+
+    return await service.read(request, work, _seconds(sent))
+
+
+def _accept(request: Request, sent: Parameters) -> str | None:
+    """What is accepted: the parameters `format` or `output` where they say something, else the header."""
+    for name in ("format", "output"):
+        for value in sent.get(name, ()):
+            if value.lower() in NAMES:
+                return NAMES[value.lower()]
+            if "/" in value:
+                return value
+    return request.headers.get("accept")
+
+
+def _seconds(sent: Parameters) -> float | None:
+    """The parameter `timeout`, in seconds."""
+    try:
+        seconds = float(sent["timeout"][-1]) if "timeout" in sent else None
+    except ValueError:
+        seconds = 0.0
+    if seconds is not None and not seconds > 0:
+        raise HttpError(400, "timeout is a number of seconds, more than 0")
+    return seconds
+
+
+def _one(sent: Parameters, name: str) -> str:
+    if len(sent[name]) > 1:
+        raise HttpError(400, f"there is more than one {name} in the request: send one")
+    return sent[name][0]
+
+
+def _with_charset(media: str) -> str:
+    return f"{media}; charset=utf-8" if media.startswith("text/") else media
+
+
+async def _update(request: Request, service: Service, update: str, sent: Parameters) -> Response:
+    for name in ("using-graph-uri", "using-named-graph-uri"):
+        if any(sent.get(name, ())):
+            raise HttpError(400, _NAMED.format(name=name))
+    request.scope["triplake.log"]["update"] = update
+    return changed(await service.write(lambda store: _apply(store, update)))
+
+
+def _apply(store: Store, update: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="triplake-update-") as folder:
+        path = Path(folder, "update.ru")
+        path.write_text(update, encoding="utf-8", newline="")
+        return applied(store, [path], lambda: store.update_files(path))
+
+
+def applied(store: Store, files: Sequence[Path], change: Callable[[], Any]) -> dict[str, Any]:
+    """Make a change from temporary files; errors name places in what was sent, not the files. The last figures."""
+    try:
+        change()
+    except TriplakeError as error:
+        message = str(error)
+        for file in files:
+            message = message.replace(f"{file}:", "").replace(str(file), "the body").strip()
+        if isinstance(error, InputError):
+            raise InputError(error.reason, None, error.line, error.column) from error
+        if isinstance(error, UsageError):
+            raise type(error)(message) from error
+        raise
+    return {"version": store.version, **store.log()[-1]}
+
+
+def changed(figures: dict[str, Any]) -> Response:
+    """The answer to a change: what it did."""
+    return JSONResponse(figures, headers={"Triplake-Version": str(figures["version"])})

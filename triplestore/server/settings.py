@@ -1,0 +1,84 @@
+"""What can be set when a server is started."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+from typing import Final
+
+from triplestore.errors import UsageError
+
+LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one server does at most. Seconds; bytes of a request's body; 0 rows: no limit.
+
+    concurrent: reads at a time; queue: requests that wait for one of them, or for the writer, before others are turned
+    away; update_seconds: None lets an update take its time.
+    """
+
+    query_seconds: float = 60.0
+    rows: int = 0
+    body: int = 256 << 20
+    concurrent: int = 8
+    queue: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may do what.
+
+    tokens: bearer tokens; users: (name, password) pairs for basic authentication. With either, updates need one, and
+    with `protect_reads` reads too. read_only: no updates at all. origins: sites whose pages may use the server from a
+    browser (CORS). hosts: names by which the server may be addressed; empty: any.
+    """
+
+    tokens: tuple[str, ...] = ()
+    users: tuple[tuple[str, str], ...] = ()
+    protect_reads: bool = False
+    read_only: bool = False
+    origins: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+    @property
+    def authenticates(self) -> bool:
+        return bool(self.tokens or self.users)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A server's settings."""
+
+    limits: Limits = field(default_factory=Limits)
+    access: Access = field(default_factory=Access)
+    same_as: str = "expand"
+    log_queries: bool = False
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address to listen on can be reached from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def check_address(host: str, access: Access, insecure: bool) -> None:
+    """Raise UsageError for an address that others can reach, where anybody could change the store."""
+    if not is_loopback(host) and not access.authenticates and not insecure:
+        raise UsageError(
+            f"{host} can be reached from other machines, and nobody would have to identify: give --token or --user, "
+            "or --insecure if that is what you want"
+        )
+
+
+def user_of(text: str) -> tuple[str, str]:
+    """NAME:PASSWORD, cut. Raises UsageError where there is no colon, or nothing on a side of it."""
+    name, colon, password = text.partition(":")
+    if not (name and colon and password):
+        raise UsageError("--user takes NAME:PASSWORD")
+    return name, password

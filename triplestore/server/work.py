@@ -1,0 +1,350 @@
+"""The work of a server, off its event loop: reads in threads, each on a reader of its own and cut at its limit; writes
+one after the other in a thread of theirs. Who finds too many waiting is turned away."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from triplestore.engine import Reader
+from triplestore.errors import ConflictError, StoppedError, TriplakeError
+from triplestore.readers import Readers
+from triplestore.server.faults import HttpError
+from triplestore.server.settings import Settings
+from triplestore.store import Store
+
+log = logging.getLogger("triplake.server")
+
+T = TypeVar("T")
+
+BUFFER: Final = 1 << 16
+"""Characters that are gathered before they are sent; an answer that is smaller is sent whole, with its length."""
+
+ATTEMPTS: Final = 5
+"""How often a write is tried while other processes commit first."""
+
+LOOK: Final = 1.0
+"""Seconds between two looks for versions that other processes have published."""
+
+INSIST: Final = 0.1
+"""Seconds between two attempts to stop a job: it may be between two statements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a read found: a media type and the text, in pieces made as the rows are found."""
+
+    media: str
+    pieces: Iterator[str]
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+Read = Callable[[Store], Answer]
+
+
+class Gate:
+    """Lets `width` in at a time, and `queue` more wait."""
+
+    def __init__(self, width: int, queue: int) -> None:
+        self._places, self._queue = asyncio.Semaphore(width), queue
+        self.waiting = self.inside = 0
+
+    async def enter(self, timeout: float | None = None) -> None:
+        """Raises HttpError (503) where too many wait, or no place became free in time."""
+        if self._places.locked() and self.waiting >= self._queue:
+            raise HttpError(503, "the server is busy: too many requests wait already; try again", {"Retry-After": "1"})
+        self.waiting += 1
+        try:
+            await asyncio.wait_for(self._places.acquire(), timeout)
+        except TimeoutError:
+            raise HttpError(503, "the server was busy for too long; try again", {"Retry-After": "5"}) from None
+        finally:
+            self.waiting -= 1
+        self.inside += 1
+
+    def leave(self) -> None:
+        self.inside -= 1
+        self._places.release()
+
+
+class _Job:
+    """One read: its methods but `stop` run in threads, one at a time."""
+
+    def __init__(self, readers: Readers, work: Read) -> None:
+        self._readers, self._work = readers, work
+        self._lock = threading.Lock()
+        self._context: AbstractContextManager[tuple[Store, Reader]] | None = None
+        self._engine: Reader | None = None
+        self._pieces: Iterator[str] = iter(())
+        self.reason: str | None = None  # why it was stopped
+        self.finished = False
+        self.version = 0
+
+    def start(self) -> tuple[Answer, bytes]:
+        """Find a reader, do the work, and the first of its text; all of it, where it `finished`."""
+        try:
+            with self._lock:
+                self._context = self._readers.reading(timeout=INSIST)
+                store, self._engine = self._context.__enter__()
+                self._check()
+                self.version = store.version
+                answer = self._work(store)
+                self._pieces = answer.pieces
+            return answer, self.more()
+        except BaseException as error:
+            self.end()
+            if self.reason is not None and not isinstance(error, HttpError):
+                raise StoppedError(self.reason) from error
+            raise
+
+    def more(self) -> bytes:
+        """The next text; the last where it `finished`."""
+        with self._lock:
+            gathered: list[str] = []
+            size = 0
+            try:
+                for piece in self._pieces:
+                    self._check()
+                    gathered.append(piece)
+                    size += len(piece)
+                    if size >= BUFFER:
+                        return "".join(gathered).encode()
+            except TriplakeError:
+                self._check()
+                raise
+            self._check()
+        self.finished = True
+        self.end()
+        return "".join(gathered).encode()
+
+    def end(self) -> None:
+        """Give the reader back."""
+        with self._lock:
+            if close := getattr(self._pieces, "close", None):
+                close()
+            context, self._context, self._engine = self._context, None, None
+            if context is not None:
+                context.__exit__(None, None, None)
+
+    def stop(self, reason: str) -> None:
+        """From any thread: make it raise StoppedError."""
+        self.reason = self.reason or reason
+        engine = self._engine
+        if engine is not None:
+            with suppress(TriplakeError):
+                engine.interrupt()
+
+    def _check(self) -> None:
+        if self.reason is not None:
+            raise StoppedError(self.reason)
+
+
+class _Stream(Response):
+    """The answer of a job that has not finished: chunks as they are made. If it fails, the connection is cut without
+    the end that a whole answer has."""
+
+    def __init__(
+        self,
+        job: _Job,
+        threads: ThreadPoolExecutor,
+        first: bytes,
+        over: Callable[[asyncio.Future[Any]], None],
+        **more: Any,
+    ) -> None:
+        super().__init__(**more)
+        del self.headers["content-length"]
+        self._job, self._threads, self._first, self._over = job, threads, first, over
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        loop, job = asyncio.get_running_loop(), self._job
+        start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        try:
+            await send(start)
+            chunk = self._first
+            while not job.finished:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                chunk = await loop.run_in_executor(self._threads, job.more)
+            await send({"type": "http.response.body", "body": chunk})
+        except StoppedError as error:
+            scope["triplake.log"]["error"] = str(error)
+        except TriplakeError as error:
+            scope["triplake.log"]["error"] = str(error).splitlines()[0]
+            log.error("an answer was cut: %s", error)
+        finally:
+            if not job.finished:
+                job.stop("the answer was cut")
+            loop.run_in_executor(self._threads, job.end).add_done_callback(self._over)
+
+
+class Service:
+    """The store at `path`, read and written for the requests of a server. Enter it before use (`async with`)."""
+
+    def __init__(self, path: str | Path, settings: Settings, **options: Any) -> None:
+        self.path, self.settings, self._options = Path(path), settings, options
+        limits = settings.limits
+        self.readers = Readers(path, limits.concurrent, **options)
+        self.reads, self.writes = Gate(limits.concurrent, limits.queue), Gate(1, limits.queue)
+        self._threads = ThreadPoolExecutor(limits.concurrent + 2, "triplake-read")
+        self._writing = ThreadPoolExecutor(1, "triplake-write")
+        self._writer: Store | None = None
+        self._kept: dict[str, tuple[int, Any]] = {}
+        self._jobs: set[_Job] = set()
+        self._closing = False
+
+    async def __aenter__(self) -> Service:
+        self._looking = asyncio.create_task(self._look())
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self.shut()
+        self._looking.cancel()
+        await asyncio.to_thread(self._close)
+
+    def shut(self) -> None:
+        """Stop what is being read, and let nobody in any more; a write that runs goes on to its end."""
+        self._closing = True
+        for job in list(self._jobs):
+            job.stop("the server is shutting down")
+
+    def _close(self) -> None:
+        self._threads.shutdown()
+        self._writing.shutdown()
+        self.readers.close()
+        if self._writer is not None:
+            self._writer.close()
+
+    async def _look(self) -> None:
+        """Follow the versions that other processes publish."""
+        failed = ""
+        while True:
+            await asyncio.sleep(LOOK)
+            try:
+                await asyncio.to_thread(self.readers.refresh)
+                failed = ""
+            except TriplakeError as error:
+                if str(error) != failed:
+                    failed = str(error)
+                    log.warning("the newest version cannot be read: %s", error)
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    async def read(self, request: Request, work: Read, seconds: float | None = None) -> Response:
+        """Do `work` on a store at the newest version, and answer with what it finds.
+
+        seconds: the time limit, if shorter than the server's; it counts from here, waiting included, to the last byte.
+        """
+        limit = self.settings.limits.query_seconds
+        limit = min(seconds, limit) if seconds else limit
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        self._open()
+        await self.reads.enter(limit)
+        job = _Job(self.readers, work)
+        self._jobs.add(job)
+        late = loop.call_later(max(limit - loop.time() + started, 0.0), self._stop, job, _late(limit))
+        gone = asyncio.create_task(self._watch(request, job))
+
+        def over(done: asyncio.Future[Any] | None = None) -> None:
+            if done is not None and not done.cancelled():
+                done.exception()  # it is looked at, if only to be left alone
+            late.cancel()
+            gone.cancel()
+            self._jobs.discard(job)
+            self.reads.leave()
+
+        begun = loop.run_in_executor(self._threads, job.start)
+        try:
+            answer, first = await asyncio.shield(begun)
+        except asyncio.CancelledError:
+            job.stop("the request was cancelled")
+            begun.add_done_callback(over)
+            raise
+        except BaseException:
+            over()
+            raise
+        headers = {"Triplake-Version": str(job.version), "Vary": "Accept", **answer.headers}
+        if job.finished:
+            over()
+            return Response(first, headers=headers, media_type=answer.media)
+        return _Stream(job, self._threads, first, over, headers=headers, media_type=answer.media)
+
+    def _stop(self, job: _Job, reason: str) -> None:
+        job.stop(reason)
+        if job in self._jobs:
+            asyncio.get_running_loop().call_later(INSIST, self._stop, job, reason)
+
+    async def _watch(self, request: Request, job: _Job) -> None:
+        """Stop a job whose client has gone before there was an answer."""
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        self._stop(job, "the client has gone")
+
+    async def find(self, request: Request, work: Callable[[Store], T]) -> T:
+        """Do `work` as `read` does, for a value rather than an answer."""
+        found: list[T] = []
+
+        def keep(store: Store) -> Answer:
+            found.append(work(store))
+            return Answer("text/plain", iter(()))
+
+        await self.read(request, keep)
+        return found[0]
+
+    async def kept(self, request: Request, name: str, work: Callable[[Store], T]) -> T:
+        """As `find`, found once for each version."""
+
+        def versioned(store: Store) -> tuple[int, T]:
+            return store.version, work(store)
+
+        if name not in self._kept or self._kept[name][0] != self.readers.version:
+            self._kept[name] = await self.find(request, versioned)
+        value: T = self._kept[name][1]
+        return value
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    async def write(self, work: Callable[[Store], T]) -> T:
+        """Do `work`, which changes the store; readers that begin after it see the new version. It is done to its end,
+        even if nobody waits for it any more."""
+        if self.settings.access.read_only:
+            raise HttpError(403, "this server is read-only")
+        self._open()
+        await self.writes.enter()
+        done = asyncio.get_running_loop().run_in_executor(self._writing, self._change, work)
+        done.add_done_callback(lambda _: self.writes.leave())
+        return await asyncio.shield(done)
+
+    def _change(self, work: Callable[[Store], T]) -> T:
+        if self._writer is None:
+            self._writer = Store.open(self.path, **self._options)
+        for attempt in range(ATTEMPTS):
+            try:
+                return work(self._writer)
+            except ConflictError:
+                if attempt == ATTEMPTS - 1:
+                    raise
+            finally:
+                self.readers.refresh()
+        raise AssertionError("unreachable")
+
+    def _open(self) -> None:
+        if self._closing:
+            raise HttpError(503, "the server is shutting down", {"Retry-After": "10"})
+
+
+def _late(seconds: float) -> str:
+    return (
+        f"the query took longer than {seconds:g} s, its limit here, and was stopped: ask for less (LIMIT, a closer "
+        "pattern), or ask whoever runs this server to raise --timeout"
+    )
