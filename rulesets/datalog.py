@@ -10,57 +10,46 @@ construct), and `rulesets.safety` refuses rules without a meaning. Every error i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
-from rulesets.render import BUILTIN_PREFIXES, render
-from rulesets.safety import fault, with_span_ends
+from rulesets.expressions import Check, ExpressionReader
+from rulesets.render import render
+from rulesets.safety import fault, normal, own_fault
+from rulesets.tokens import Token
 from triplestore.errors import InputError
-from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Rule, Ruleset, Span, Term, Var
-from triplestore.terms import RDF, XSD, Kind, iri_token, kind_of_token, literal_token
+from triplestore.expression import Call, Constant, Expression, Variable
+from triplestore.rule import (
+    Aggregate,
+    Atom,
+    Bind,
+    BodyElement,
+    Filter,
+    Holds,
+    ListOf,
+    MemberOf,
+    Not,
+    Result,
+    Rule,
+    Ruleset,
+    Span,
+    Term,
+    Var,
+)
+from triplestore.terms import RDF, Kind, iri_token, kind_of_token
 
 __all__ = ["parse", "read", "render"]
 
-_LATER: Final = {"NOT", "BIND", "AGGREGATE", "EXISTS", "COUNT", "SUM", "MIN", "MAX", "AVG", "OPTIONAL", "UNION"}
-_OPERATORS: Final = ("=", "!=", "<", ">")
-_ESCAPES: Final = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
-_UCHAR: Final = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
-_TOKEN: Final = re.compile(
-    rf"""
-    (?P<space>\s+|\#[^\n]*)
-  | (?P<rule>@rule[ \t]+[^\s\#]\S*)
-  | (?P<at>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)
-  | (?P<iri><(?!\?)(?:[^\x00-\x20<>"{{}}|^`\\]|{_UCHAR})*>)
-  | (?P<string>"(?:[^"\\\n\r]|\\[^\n\r])*"|'(?:[^'\\\n\r]|\\[^\n\r])*')
-  | (?P<span>\?[A-Za-z_]\w*[ \t]*\.\.[ \t]*\?\w+(?:-\d+)?)
-  | (?P<var>\?[A-Za-z_]\w*)
-  | (?P<blank>_:\S+)
-  | (?P<number>[+-]?(?:\d+\.\d+|\.\d+|\d+)(?:[eE][+-]?\d+)?)
-  | (?P<name>(?:[A-Za-z](?:[\w.-]*[\w-])?)?:(?!-)(?:[\w:%](?:[\w:%-]|\.(?=[\w:%-]))*)?)
-  | (?P<word>[A-Za-z]\w*)
-  | (?P<symbol>:-|\^\^|!=|<=|>=|.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_SPAN: Final = re.compile(r"\?(\w+)(1)\s*\.\.\s*\?\1n|\?(\w+)(0)\s*\.\.\s*\?\3n-1")
+_AGGREGATES: Final = ("COUNT", "SUM", "MIN", "MAX", "AVG")
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    kind: str  # a group of _TOKEN, or "end"
-    text: str
-    line: int
-    column: int
-
-
-def parse(text: str, source: str) -> tuple[Rule, ...]:
+def parse(text: str, source: str, check: Check | None = None) -> tuple[Rule, ...]:
     """The rules of a text, in its order. `source` names it in errors; unnamed rules are called `<stem>:<line>`.
 
+    check: says why a call of a function has no meaning (`triplestore.compile.check`), or nothing.
     Raises InputError (file, line, column, what was expected) for anything that is not a rule with a meaning.
     """
-    return _Parser(text, source).rules()
+    return _Parser(text, source, check).rules()
 
 
 def read(path: str | Path) -> Ruleset:
@@ -75,54 +64,14 @@ def read(path: str | Path) -> Ruleset:
     return Ruleset(str(path), parse(text, str(path)))
 
 
-def _tokens(text: str) -> Iterator[_Token]:
-    line, start = 1, 0
-    for match in _TOKEN.finditer(text):
-        if match.lastgroup != "space":
-            yield _Token(str(match.lastgroup), match.group(), line, match.start() - start + 1)
-        if newlines := match.group().count("\n"):
-            line, start = line + newlines, match.start() + match.group().rindex("\n") + 1
-    yield _Token("end", "the end of the text", line, len(text) - start + 1)
+class _Parser(ExpressionReader):
+    """One method per construct."""
 
-
-class _Parser:
-    """Reads tokens left to right; `self.token` is the one not read yet."""
-
-    def __init__(self, text: str, source: str) -> None:
-        self.source = source
+    def __init__(self, text: str, source: str, check: Check | None) -> None:
+        super().__init__(text, source, check)
         self.stem = re.sub(r"\s", "_", Path(source).stem)
-        self.prefixes = dict(BUILTIN_PREFIXES)
         self.name: str | None = None
-        self.stream = _tokens(text)
-        self.token = next(self.stream)
-
-    # -- reading tokens
-
-    def fail(self, reason: str, token: _Token | None = None) -> NoReturn:
-        at = token or self.token
-        raise InputError(reason, self.source, at.line, at.column)
-
-    def expected(self, what: str) -> NoReturn:
-        found = self.token.text if self.token.kind == "end" else f"'{self.token.text}'"
-        self.fail(f"expected {what}, found {found}")
-
-    def next(self) -> _Token:
-        read = self.token
-        if read.kind != "end":
-            self.token = next(self.stream)
-        return read
-
-    def at(self, *symbols: str) -> bool:
-        return self.token.kind in ("symbol", "word") and self.token.text in symbols
-
-    def take(self, symbol: str, what: str) -> None:
-        if not self.at(symbol):
-            self.expected(what)
-        self.next()
-
-    def keyword(self) -> str:
-        """The upper-case text of the word to be read, or nothing."""
-        return self.token.text.upper() if self.token.kind == "word" else ""
+        self.own: list[tuple[Token, Not, list[Var]]] = []  # the NOT EXISTS of a rule, and their variables
 
     # -- statements
 
@@ -153,6 +102,7 @@ class _Parser:
 
     def rule(self) -> Rule:
         start = self.token
+        self.own = []
         heads: tuple[Atom, ...] = ()
         if self.keyword() == "FALSE":
             self.next()
@@ -164,7 +114,11 @@ class _Parser:
             body = self.body()
         self.take(".", "',' or '.'" if body else "',', ':-' or '.'")
         name = self.name or f"{self.stem}:{start.line}"
-        rule = with_span_ends(Rule(name, heads, body, self.source, start.line))
+        rule = Rule(name, heads, body, self.source, start.line)
+        for place, group, own in self.own:
+            if reason := own_fault(rule, group, own):
+                self.fail(f"rule {name}: {reason}", place)
+        rule = normal(rule)
         if reason := fault(rule):
             self.fail(f"rule {name}: {reason}", start)
         return rule
@@ -202,10 +156,16 @@ class _Parser:
                 return self.member_of()
             case "FILTER":
                 return self.filter()
-            case word if word in _LATER:
-                self.fail(f"{word} is not supported in rules yet")
+            case "BIND":
+                return self.bind()
+            case "NOT":
+                return self.negation()
+            case "AGGREGATE":
+                return self.aggregate()
+            case "EXISTS" | "OPTIONAL" | "UNION" | "MINUS" as word:
+                self.fail(f"{word} is not of the rule language: write atoms, NOT, or one rule for each case")
         if not self.at("["):
-            self.expected("an atom [s, p, o], LIST[..], MEMBER[..] or FILTER(..)")
+            self.expected("an atom [s, p, o], LIST[..], MEMBER[..], FILTER(..), BIND(..), NOT or AGGREGATE(..)")
         return self.atom()
 
     def atom(self) -> Atom:
@@ -253,104 +213,123 @@ class _Parser:
         self.take("]", "']' after the member" if position is None else "']' after the position")
         return MemberOf(head, item, position)
 
-    def filter(self) -> Filter:
+    def filter(self) -> Filter | Holds:
         self.next()
         self.take("(", "'(' after FILTER")
-        if self.token.kind in ("word", "name") and self.token.text not in ("true", "false"):
-            function = self.next()
-            if self.at("("):
-                self.fail(f"FILTER with {function.text}(..) is not supported in rules yet: compare two terms", function)
-            if function.kind == "word":
-                self.fail(f"expected a term to compare, found '{function.text}'", function)
-            left: Term = self.resolve(function)
-        else:
-            left = self.single("a term to compare")
-        operator = self.token
-        if operator.text not in _OPERATORS:
-            if operator.kind == "symbol" and operator.text not in ".,)":
-                self.fail(f"FILTER with '{operator.text}' is not supported in rules yet: use one of = != < >")
-            self.expected("one of = != < >")
+        expression = self.expression()
+        self.take(")", "an operator or ')'")
+        match expression:
+            case Call("=" | "!=" | "<" | ">" as operator, (left, right)):
+                ends = _plain(left), _plain(right)
+                if None not in ends and (operator in "!=" or all(isinstance(end, Var) for end in ends)):
+                    return Filter(operator, *(end for end in ends if end is not None))
+        return Holds(expression)
+
+    def bind(self) -> Bind:
         self.next()
-        right = self.single("a term to compare with")
-        if self.token.kind == "symbol" and self.token.text in "&|+-*/":
-            self.fail("FILTER compares two terms, no more, in rules yet: write one FILTER for each comparison")
+        self.take("(", "'(' after BIND")
+        expression = self.expression()
+        variable = self.named("BIND(expression AS ?variable)")
         self.take(")", "')'")
-        return Filter(operator.text, left, right)
+        return Bind(expression, variable)
 
-    # -- terms
-
-    def single(self, what: str) -> Term:
-        start = self.token
-        term = self.term(what)
-        if isinstance(term, Span):
-            self.fail(f"expected {what}: one term, not a span", start)
-        return term
-
-    def term(self, what: str) -> Term:
-        token = self.token
-        match token.kind:
-            case "var":
-                self.next()
-                return Var(token.text[1:])
-            case "span":
-                self.next()
-                if match := _SPAN.fullmatch(token.text):
-                    return Span(match[1] or match[3], int(match[2] or match[4]))
-                self.fail("a span is written ?x1 .. ?xn or ?x0 .. ?xn-1", token)
-            case "iri":
-                return self.iri()
-            case "name":
-                self.next()
-                return self.resolve(token)
-            case "string":
-                return self.literal()
-            case "number":
-                self.next()
-                kind = "double" if "e" in token.text.lower() else "decimal" if "." in token.text else "integer"
-                return literal_token(token.text, XSD + kind)
-            case "word" if token.text in ("true", "false"):
-                self.next()
-                return literal_token(token.text, XSD + "boolean")
-            case "blank":
-                self.fail("a blank node has no name that a rule could use: write a variable or an IRI")
-        if self.at("["):
-            self.fail("a blank node has no name that a rule could use: write a variable or an IRI")
-        self.expected(what)
-
-    def iri(self) -> str:
-        token = self.next()
-        iri = self.unescape(token.text[1:-1], token)
-        if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", iri):
-            self.fail(f"relative IRI {token.text}: write it in full, or declare a PREFIX", token)
-        return iri_token(iri)
-
-    def resolve(self, token: _Token) -> str:
-        prefix, local = token.text.split(":", 1)
-        if prefix not in self.prefixes:
-            self.fail(f"unknown prefix '{prefix}:': declare it with PREFIX {prefix}: <...>", token)
-        return iri_token(self.prefixes[prefix] + local)
-
-    def literal(self) -> str:
-        token = self.next()
-        lexical = self.unescape(token.text[1:-1], token)
-        if self.token.kind == "at":
-            return literal_token(lexical, language=self.next().text[1:])
-        if self.token.text != "^^":
-            return literal_token(lexical)
+    def named(self, what: str) -> Var:
+        """``AS ?x``."""
+        if self.keyword() != "AS":
+            self.expected(f"AS and a variable, as in {what}")
         self.next()
-        if self.token.kind == "iri":
-            return literal_token(lexical, self.iri()[1:-1])
-        if self.token.kind == "name":
-            return literal_token(lexical, self.resolve(self.next())[1:-1])
-        self.expected("a datatype after ^^")
+        return self.variable("a variable after AS")
 
-    def unescape(self, text: str, token: _Token) -> str:
-        def one(match: re.Match[str]) -> str:
-            escape = match[1]
-            if escape[0] in "uU" and len(escape) > 1 and int(escape[1:], 16) <= 0x10FFFF:
-                return chr(int(escape[1:], 16))
-            if escape not in _ESCAPES:
-                self.fail(f"unknown escape \\{escape}", token)
-            return _ESCAPES[escape]
+    def variable(self, what: str) -> Var:
+        token = self.token
+        if token.kind != "var":
+            self.expected(what)
+        self.next()
+        return Var(token.text[1:])
 
-        return re.sub(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", one, text)
+    def negation(self) -> Not:
+        start = self.next()
+        own: list[Var] | None = None
+        if self.keyword() == "EXISTS":
+            self.next()
+            own = []
+            while self.token.kind == "var" or (own and self.at(",")):
+                if self.at(","):
+                    self.next()
+                own.append(self.variable("a variable after ','"))
+            if own:
+                if self.keyword() != "IN":
+                    self.expected("IN, as in NOT EXISTS ?y IN ([?x, :p, ?y])")
+                self.next()
+        if self.at("["):
+            body: list[BodyElement] = [self.atom()]
+        else:
+            self.take("(", "'[' or '(' after NOT")
+            body = self.group(")")
+            self.next()
+        for element in body:
+            if not isinstance(element, Atom | Filter | Holds):
+                self.fail("a NOT holds atoms and FILTERs, no more", start)
+        found = Not(tuple(e for e in body if isinstance(e, Atom | Filter | Holds)))
+        if own:
+            self.own.append((start, found, own))
+        return found
+
+    def group(self, *ends: str) -> list[BodyElement]:
+        """Elements up to one of the words or symbols, which is not read."""
+        elements = [self.element()]
+        while self.at(","):
+            self.next()
+            elements.append(self.element())
+        if not self.at(*ends) and self.keyword() not in ends:
+            self.expected(f"',' or {ends[0]}")
+        return elements
+
+    def aggregate(self) -> Aggregate:
+        start = self.next()
+        self.take("(", "'(' after AGGREGATE")
+        body = self.group("ON")
+        for element in body:
+            if not isinstance(element, Atom | Filter | Holds | Bind | Not):
+                self.fail("an AGGREGATE holds atoms, FILTER, BIND and NOT, no more", start)
+        self.next()
+        keys: list[Var] = []
+        while self.token.kind == "var":
+            keys.append(self.variable("a variable"))
+            if self.at(","):
+                self.next()
+        results: list[Result] = []
+        while self.keyword() == "BIND":
+            self.next()
+            results.append(self.result())
+        if not results:
+            self.expected("BIND and an aggregate, as in BIND COUNT(?y) AS ?n")
+        self.take(")", "BIND or ')'")
+        return Aggregate(tuple(body), tuple(keys), tuple(results))  # type: ignore[arg-type]
+
+    def result(self) -> Result:
+        function = self.keyword()
+        if function not in _AGGREGATES:
+            self.expected(f"one of {', '.join(_AGGREGATES)}")
+        self.next()
+        self.take("(", f"'(' after {function}")
+        distinct = self.keyword() == "DISTINCT"
+        if distinct:
+            self.next()
+        argument: Expression | None = None
+        if function == "COUNT" and self.at("*"):
+            self.next()
+        else:
+            argument = self.expression()
+        self.take(")", "')'")
+        return Result(function, argument, distinct, self.named(f"BIND {function}(?y) AS ?n"))
+
+
+def _plain(expression: Expression) -> Term | None:
+    """A variable or IRI of an expression, as a term."""
+    match expression:
+        case Variable(name):
+            return Var(name)
+        case Constant(token) if token[0] == "<":
+            return token
+    return None

@@ -2,62 +2,230 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import TypeVar
 
 from rulesets.render import terms_of, text_of
-from triplestore.rule import BodyElement, Filter, ListOf, MemberOf, Rule, Span, SpanEnd, Term, Var
+from triplestore.expression import Call, Expression, Variable, variables_of
+from triplestore.rule import (
+    Aggregate,
+    Atom,
+    Bind,
+    BodyElement,
+    Filter,
+    Holds,
+    ListOf,
+    MemberOf,
+    Not,
+    Rule,
+    Span,
+    SpanEnd,
+    Term,
+    Var,
+)
+from triplestore.terms import OWL
 
 _E = TypeVar("_E", bound=BodyElement)
 
 
-def with_span_ends(rule: Rule) -> Rule:
-    """The rule with ``?un`` read as the end of the span u, where the rule has such a span."""
-    stems = {term.stem for element in (*rule.heads, *rule.body) for term in terms_of(element) if isinstance(term, Span)}
-    ends = {Var(stem + "n"): SpanEnd(stem) for stem in stems}
+def normal(rule: Rule) -> Rule:
+    """The rule with ``?un`` read as the end of the span u, where the rule has such a span, and with comparisons by <
+    and > that are not of list positions read as SPARQL's."""
+    everything = (*rule.heads, *_all(rule.body))
+    stems = {term.stem for element in everything for term in terms_of(element) if isinstance(term, Span)}
+    ends: dict[object, SpanEnd] = {Var(stem + "n"): SpanEnd(stem) for stem in stems}
+    positions = {e.position for e in rule.body if isinstance(e, MemberOf) and e.position is not None}
 
     def replaced(element: _E) -> _E:
+        if isinstance(element, Not | Aggregate):
+            return replace(element, body=tuple(read(part) for part in element.body))  # type: ignore[misc]
         values = {part.name: getattr(element, part.name) for part in fields(element)}
         return replace(element, **{name: ends.get(value, value) for name, value in values.items()})
 
-    heads, body = tuple(map(replaced, rule.heads)), tuple(map(replaced, rule.body))
-    return replace(rule, heads=heads, body=body) if ends else rule
+    def read(element: BodyElement) -> BodyElement:
+        if isinstance(element, Filter) and element.operator in ("<", ">"):
+            sides = element.left, element.right
+            if not positions.intersection(sides):
+                return Holds(Call(element.operator, tuple(Variable(s.name) for s in sides if isinstance(s, Var))))
+        return replaced(element)
+
+    return replace(rule, heads=tuple(map(replaced, rule.heads)), body=tuple(map(read, rule.body)))
 
 
 def fault(rule: Rule) -> str:
     """Why the rule has no meaning, or nothing: lists and spans, list positions, safety."""
     if not rule.heads and not rule.body:
         return "false needs a body: false :- [..], .. ."
+    return _lists_fault(rule) or _positions_fault(rule) or _binding_fault(rule)
+
+
+def own_fault(rule: Rule, group: Not, own: Sequence[Var]) -> str:
+    """Why the variables of a NOT EXISTS (one of the rule's, that very object) are not its own, or nothing."""
+    groups = (e.body for e in rule.body if isinstance(e, Aggregate) and any(part is group for part in e.body))
+    body = next(groups, rule.body)
+    outside = _bound(e for e in body if e is not group) | {e.variable for e in body if isinstance(e, Bind)}
+    inside = {Var(name) for name in _names(group)}
+    for variable in own:
+        if variable not in inside:
+            return f"{text_of(variable)} of NOT EXISTS does not occur in its group"
+        if variable in outside:
+            return f"{text_of(variable)} of NOT EXISTS occurs outside of it, too: choose another name"
+    for variable in sorted(inside - set(own), key=text_of):
+        if not _is_bound(variable, outside):
+            return f"{text_of(variable)} occurs in a NOT EXISTS only: list it after EXISTS"
+    return ""
+
+
+def _lists_fault(rule: Rule) -> str:
     lists = [element for element in rule.body if isinstance(element, ListOf)]
-    binding = [element for element in rule.body if not isinstance(element, Filter)]
-    bound = {term for element in binding for term in terms_of(element)}
-    spans = {term for element in (*rule.heads, *rule.body) for term in terms_of(element) if isinstance(term, Span)}
+    everything = [*rule.heads, *_all(rule.body)]
+    spans = {term for element in everything for term in terms_of(element) if isinstance(term, Span)}
     if len(lists) > 1:
         return "one LIST at most, as its length is the length of the rule's spans"
     if spans and not lists:
         return f"{text_of(min(spans, key=repr))} has no length: the body must have LIST[?l, ?x1 .. ?xn]"
+    for element in rule.body:
+        if isinstance(element, Filter) and any(isinstance(term, Span) for term in terms_of(element)):
+            return "FILTER compares single terms, not spans"
+    return ""
 
+
+def _positions_fault(rule: Rule) -> str:
     positions = {e.position for e in rule.body if isinstance(e, MemberOf) and e.position is not None}
-    others = [term for e in (*rule.heads, *binding) for term in terms_of(e)[: 2 if isinstance(e, MemberOf) else 3]]
-    for term in others:
+    others = [t for e in (*rule.heads, *_all(rule.body)) if not isinstance(e, Filter) for t in terms_of(e)[:3]]
+    members = [t for e in rule.body if isinstance(e, MemberOf) for t in terms_of(e)[:2]]
+    atoms = [t for e in (*rule.heads, *_all(rule.body)) if isinstance(e, Atom | ListOf) for t in terms_of(e)]
+    read = [Var(name) for e in _all(rule.body) for x in _expressions(e) for name in variables_of(x)]
+    for term in [t for t in others if t in atoms or t in members] + read:
         if term in positions:
             return f"{text_of(term)} is a position in a list, a number, and cannot be a term too"
-    filters = [element for element in rule.body if isinstance(element, Filter)]
-    for element in filters:
-        sides = {element.left, element.right}
-        if element.operator in ("<", ">") and not sides <= positions:
-            return f"FILTER with {element.operator} compares positions of MEMBER only, in rules yet"
-        if sides & positions and not sides <= positions:
-            return "FILTER compares a position in a list with a term"
-
-    needing: tuple[BodyElement, ...] = (*rule.heads, *filters)
-    for needs in needing:
-        for term in terms_of(needs):
-            if not isinstance(term, str) and not _is_bound(term, bound):
-                return f"{text_of(term)} occurs in no atom of the body"
-            if isinstance(needs, Filter) and isinstance(term, Span):
-                return "FILTER compares single terms, not spans"
+    for element in rule.body:
+        if isinstance(element, Filter):
+            sides = {element.left, element.right}
+            if sides & positions and not sides <= positions:
+                return "FILTER compares a position in a list with a term"
     return ""
+
+
+def _binding_fault(rule: Rule) -> str:
+    bound = _bound(rule.body)
+    if reason := _made_fault(rule.body, bound):
+        return reason
+    known = bound | {e.variable for e in rule.body if isinstance(e, Bind)}
+    for head in rule.heads:
+        for term in head.terms:
+            if not isinstance(term, str) and not _is_bound(term, known):
+                return f"{text_of(term)} occurs in no atom of the body"
+    return _conditions_fault(rule.body, known)
+
+
+def _conditions_fault(body: Sequence[BodyElement], known: set[Term]) -> str:
+    """Variables of conditions and groups that nothing binds."""
+    for element in body:
+        match element:
+            case Filter():
+                for term in terms_of(element):
+                    if not isinstance(term, str) and not _is_bound(term, known):
+                        return f"{text_of(term)} occurs in no atom of the body"
+            case Holds(expression):
+                if name := _free(expression, known):
+                    return f"?{name} occurs in no atom of the body"
+            case Not(group):
+                if not any(isinstance(e, Atom) for e in group):
+                    return "a NOT needs an atom: write FILTER(!(..)) to negate a condition"
+                if reason := _conditions_fault(group, known | _bound(group)):
+                    return reason.replace("no atom of the body", "no atom of the body nor of its NOT")
+            case Aggregate():
+                others = [e for e in body if e is not element]
+                if reason := _aggregate_fault(element, known, others):
+                    return reason
+    return ""
+
+
+def _aggregate_fault(aggregate: Aggregate, known: set[Term], others: Sequence[BodyElement]) -> str:
+    inner = _bound(aggregate.body)
+    results = {result.variable for result in aggregate.results}
+    if not inner:
+        return "an AGGREGATE needs an atom"
+    for element in _all(aggregate.body):
+        if isinstance(element, Atom) and element.p == f"<{OWL}sameAs>":
+            return "owl:sameAs has no place in an AGGREGATE: equal terms count once"
+    for key in aggregate.keys:
+        if key not in inner:
+            return f"{text_of(key)} of AGGREGATE .. ON occurs in no atom of its group"
+    if len(results) < len(aggregate.results) or results & inner:
+        return "each result of an AGGREGATE has a variable of its own"
+    outside = {Var(name) for e in others for name in _names(e)}
+    for variable in sorted(inner - set(aggregate.keys), key=repr):
+        if variable in outside:
+            return f"{text_of(variable)} is AGGREGATE's own: list it after ON, or choose another name outside"
+    if reason := _made_fault(aggregate.body, inner):
+        return reason
+    inner |= {e.variable for e in aggregate.body if isinstance(e, Bind)}
+    for result in aggregate.results:
+        if result.argument and (name := _free(result.argument, inner)):
+            return f"?{name} of {result.function} occurs in no atom of its group"
+    return _conditions_fault(aggregate.body, inner)
+
+
+def _made_fault(body: Iterable[BodyElement], bound: set[Term]) -> str:
+    """BINDs that read what nothing before them binds, or that bind a variable twice."""
+    known, made = set(bound), set[Var]()
+    for element in body:
+        if isinstance(element, Bind):
+            if name := _free(element.expression, known):
+                return f"?{name} is read by BIND, but bound by no atom of the body and no BIND before it"
+            if element.variable in made:
+                return f"{text_of(element.variable)} is bound by two BINDs"
+            made.add(element.variable)
+            known.add(element.variable)
+    return ""
+
+
+def _free(expression: Expression, known: set[Term]) -> str:
+    """A variable of the expression that is not known, or nothing."""
+    return next((n for n in sorted(variables_of(expression)) if not _is_bound(Var(n), known)), "")
+
+
+def _all(body: Iterable[BodyElement]) -> list[BodyElement]:
+    """The elements of a body and of the groups in it."""
+    found: list[BodyElement] = []
+    for element in body:
+        found.append(element)
+        if isinstance(element, Not | Aggregate):
+            found += _all(element.body)
+    return found
+
+
+def _bound(body: Iterable[BodyElement]) -> set[Term]:
+    """What the elements (not the groups in them) give values to."""
+    found: set[Term] = set()
+    for element in body:
+        if isinstance(element, Atom | ListOf | MemberOf):
+            found.update(t for t in terms_of(element) if not isinstance(t, str))
+        elif isinstance(element, Aggregate):
+            found.update((*element.keys, *(result.variable for result in element.results)))
+    return found
+
+
+def _expressions(element: BodyElement) -> list[Expression]:
+    match element:
+        case Holds(expression) | Bind(expression):
+            return [expression]
+        case Aggregate(_, _, results):
+            return [r.argument for r in results if r.argument is not None]
+    return []
+
+
+def _names(element: BodyElement) -> set[str]:
+    """The names of all variables in an element, its groups included; an AGGREGATE shows its keys and results only."""
+    if isinstance(element, Aggregate):
+        return {v.name for v in (*element.keys, *(r.variable for r in element.results))}
+    parts = _all([element])
+    names = {t.name for e in parts for t in terms_of(e) if isinstance(t, Var)}
+    names |= {e.variable.name for e in parts if isinstance(e, Bind)}
+    return names | {name for e in parts for x in _expressions(e) for name in variables_of(x)}
 
 
 def _is_bound(term: Term, bound: set[Term]) -> bool:

@@ -19,6 +19,7 @@ from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
 from triplestore.storage.manifest import Counters
+from triplestore.tables import TERM
 from triplestore.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, RDF, XSD, split_literal
 
 SMALL: Final = 500
@@ -120,6 +121,25 @@ def encode(engine: Engine, raw: str, counters: Counters, extra: Iterable[str] = 
     new = engine.create("new_term", term_sql(engine.dialect, "numbered"))
     engine.drop("occurring", "numbered", "dictionary")
     return new, counters
+
+
+def terms_view(engine: Engine) -> None:
+    """Make the view `term` of working tables `stored_term` and `new_term`."""
+    columns = TERM.select
+    engine.view("term", f"SELECT {columns} FROM stored_term UNION ALL SELECT {columns} FROM new_term")
+
+
+def extend(engine: Engine, tokens: str, counters: Counters) -> Counters:
+    """Number the tokens of a one-column SELECT (token) that `term` lacks; `term` is the view of `terms_view`.
+
+    Appends to `new_term`, and makes working table `dictionary` (token, id) of them all. Returns the counters after it.
+    """
+    engine.create("occurring", f"SELECT DISTINCT token FROM ({tokens}) t")
+    counters = _number(engine, counters)
+    if engine.append("new_term", [term_sql(engine.dialect, "numbered")])[0]:
+        terms_view(engine)
+    engine.drop("occurring", "numbered")
+    return counters
 
 
 def _number(engine: Engine, counters: Counters) -> Counters:

@@ -7,11 +7,12 @@ from pathlib import Path
 import rulesets
 from rulesets import datalog
 from triplestore import dictionary
+from triplestore.compile import check
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine
 from triplestore.errors import InputError, UsageError
 from triplestore.maintain import Reasoning
-from triplestore.rule import Atom, BodyElement, Filter, Rule, Term
+from triplestore.rule import Rule, constants_of
 from triplestore.storage.manifest import Manifest, RulesetText
 from triplestore.terms import BUILTIN_IDS, OWL
 
@@ -31,7 +32,7 @@ def ruleset_text(name: str) -> RulesetText:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 text ({error.reason} at byte {error.start})", name) from error
-    datalog.parse(text, name)
+    datalog.parse(text, name, check.fault)
     return RulesetText(name, text)
 
 
@@ -44,7 +45,7 @@ def rules_of(ruleset: RulesetText) -> tuple[Rule, ...]:
 
 def mentions_same_as(rule: Rule) -> bool:
     """Whether a rule speaks of owl:sameAs."""
-    return any(f"<{OWL}sameAs>" in _terms(element) for element in (*rule.heads, *rule.body))
+    return f"<{OWL}sameAs>" in constants_of(rule)
 
 
 def all_rules(manifest: Manifest) -> tuple[Rule, ...]:
@@ -54,21 +55,18 @@ def all_rules(manifest: Manifest) -> tuple[Rule, ...]:
 
 
 def head_constants(manifest: Manifest) -> set[str]:
-    """Tokens that rules can put into facts and that are not built in, so that the dictionary must have them."""
-    tokens = {t for r in all_rules(manifest) for atom in r.heads for t in atom.terms if isinstance(t, str)}
+    """Tokens of rules that are not built in and that the dictionary must have: those that they can put into facts, and
+    all that negation and expressions speak of."""
+    rules = all_rules(manifest)
+    tokens = {t for r in rules for atom in r.heads for t in atom.terms if isinstance(t, str)}
+    if not all(rule.monotone for rule in rules):
+        tokens.update(token for rule in rules for token in constants_of(rule))
     return tokens - BUILTIN_IDS.keys()
 
 
 def reasoning(engine: Engine, manifest: Manifest) -> Reasoning:
     """The rules of a store with their constants as ids of the dictionary in `term`."""
     rules = all_rules(manifest)
-    tokens = {t for r in rules for element in (*r.heads, *r.body) for t in _terms(element) if isinstance(t, str)}
-    tokens -= BUILTIN_IDS.keys()
+    tokens = {token for rule in rules for token in constants_of(rule)} - BUILTIN_IDS.keys()
     equal = dictionary.numbers_equal_to(engine, tokens)
     return Reasoning(rules, manifest.equality, Constants(dictionary.lookup(engine, tokens), equal))
-
-
-def _terms(element: BodyElement) -> tuple[Term, ...]:
-    if isinstance(element, Atom):
-        return element.terms
-    return (element.left, element.right) if isinstance(element, Filter) else ()

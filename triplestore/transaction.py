@@ -17,6 +17,7 @@ from triplestore.engine.arrow import int64s, strings
 from triplestore.maintain import Change, Outcome, Task
 from triplestore.maintain.choose import maintain
 from triplestore.materialise.figures import Figures, RoundFigures
+from triplestore.materialise.mint import Mint
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.reasoning import head_constants, reasoning
 from triplestore.storage import segments
@@ -41,8 +42,11 @@ class Transaction:
         engine.load("raw", token_table([]))
         _, counters = dictionary.encode(engine, "raw", Counters(), head_constants(self.workspace.manifest))
         engine.append("term", [f"SELECT {TERM.select} FROM new_term"])
+        engine.create("stored_term", f"SELECT {TERM.select} FROM term")
+        engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
+        dictionary.terms_view(engine)
         engine.load("asserted", no_facts())
-        figures = self._run()
+        figures, counters = self._run(counters)
         outcome = Outcome("rematerialise", "new store", figures, True, self.workspace.count("fact"), 0, 0, 0)
         files = {t.name: self.write_whole(t) for t in STORED}
         return self.publish("init", outcome, files, counters, STORED)
@@ -57,13 +61,15 @@ class Transaction:
         self.workspace.tables(ASSERTED, FACT, SAME_AS)
         self.workspace.views(TERM)
         before = self.workspace.manifest.files_of(FACT.name).rows
-        figures = self._run()
+        self.engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
+        self._extend_terms()
+        figures, counters = self._run(self.workspace.manifest.counters)
         now = self.workspace.count("fact")
         added, deleted = max(now - before, 0), max(before - now, 0)
         outcome = Outcome("rematerialise", "asked for", figures, True, added, deleted, figures.merged, 0)
         changed = (FACT, SAME_AS, VIOLATION)
-        files = {t.name: self.write_whole(t) for t in changed}
-        return self.publish("materialise", outcome, files, self.workspace.manifest.counters, changed, True)
+        files = {TERM.name: self._terms_written(), **{t.name: self.write_whole(t) for t in changed}}
+        return self.publish("materialise", outcome, files, counters, changed, True)
 
     def commit(
         self,
@@ -90,9 +96,11 @@ class Transaction:
             self.workspace.tables(FACT, SAME_AS, VIOLATION)
             self._extend_terms()
             change = Change(plus, minus, before.files_of(FACT.name).rows)
-            task = Task(engine, reasoning(engine, before), change, self._report)
+            mint = Mint(engine, counters)
+            task = Task(engine, reasoning(engine, before), change, self._report, mint)
             outcome = maintain(task, algorithm if before.materialised else "rematerialise")
             self.verbose(f"maintained by {outcome.algorithm}: {outcome.reason}")
+            counters = mint.counters or counters
             changed = (ASSERTED, FACT, SAME_AS, VIOLATION)
         if dry_run:
             self.workspace.forget()
@@ -140,8 +148,7 @@ class Transaction:
 
     def _write_change(self, outcome: Outcome | None) -> dict[str, TableFiles]:
         engine, versions, before = self.engine, self.versions, self.workspace.manifest
-        fresh = segments.write_whole(engine, versions, TERM, "new_term")
-        files = {TERM.name: TableFiles((*before.files_of(TERM.name).files, *fresh.files))}
+        files = {TERM.name: self._terms_written()}
 
         def changed(table: Table, added: str, removed: str) -> TableFiles:
             stored = before.files_of(table.name)
@@ -153,11 +160,15 @@ class Transaction:
             files.update((t.name, self.write_whole(t)) for t in (SAME_AS, VIOLATION))
         return files
 
+    def _terms_written(self) -> TableFiles:
+        """The files of `term`, with one more for the new terms."""
+        fresh = segments.write_whole(self.engine, self.versions, TERM, "new_term")
+        return TableFiles((*self.workspace.manifest.files_of(TERM.name).files, *fresh.files))
+
     def _extend_terms(self) -> None:
         """Make `term` read the new terms too."""
         segments.attach(self.engine, self.versions, self.workspace.manifest, TERM, "stored_term")
-        select = TERM.select
-        self.engine.view("term", f"SELECT {select} FROM stored_term UNION ALL SELECT {select} FROM new_term")
+        dictionary.terms_view(self.engine)
         self.workspace.unbind(TERM)
 
     def _stats(self) -> dict[str, int]:
@@ -169,13 +180,16 @@ class Transaction:
         odd = self.workspace.count(f"fact WHERE s >= {FIRST_LITERAL} OR p >= {FIRST_BLANK}")
         return {"classes": int(classes["n"]), "largest_class": int(classes["largest"]), "generalised": odd}
 
-    def _run(self) -> Figures:
+    def _run(self, counters: Counters) -> tuple[Figures, Counters]:
+        """Materialise; the figures, and the dictionary's counters after it."""
         manifest = self.workspace.manifest
         key = (manifest.rulesets, manifest.equality, manifest.files_of(TERM.name))
         if self.workspace.reasoning is None or self.workspace.reasoning[0] != key:
             self.workspace.reasoning = key, reasoning(self.engine, manifest)
         known = self.workspace.reasoning[1]
-        return SemiNaive(self.engine, known.rules, known.equality, known.constants, report=self._report).materialise()
+        mint = Mint(self.engine, counters)
+        run = SemiNaive(self.engine, known.rules, known.equality, known.constants, report=self._report, mint=mint)
+        return run.materialise(), mint.counters or counters
 
     def _report(self, figures: RoundFigures) -> None:
         self.verbose(

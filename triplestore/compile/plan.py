@@ -192,10 +192,15 @@ class Shape:
         return any(isinstance(column, Made) for column in self.output)
 
     @property
+    def members(self) -> tuple[Member, ...]:
+        """What its expressions read."""
+        conditions = (m for c in self.conditions if isinstance(c, Holds | Absent) for m in c.reads)
+        return *conditions, *(m for column in self.output if isinstance(column, Made) for m in column.reads)
+
+    @property
     def sees_members(self) -> bool:
         """Whether it may match anew when a class of equal terms grows."""
-        seen = any(isinstance(c, Unequal | Holds) or (isinstance(c, Absent) and c.reads) for c in self.conditions)
-        return seen or self.makes_terms
+        return bool(self.members) or any(isinstance(c, Unequal) for c in self.conditions)
 
     def __str__(self) -> str:
         body = ", ".join(

@@ -132,7 +132,7 @@ class Specialiser:
 
     def __init__(self, rules: Iterable[Rule], equality: str, large: Collection[Key] = frozenset()) -> None:
         self.equality, self.large = equality, frozenset(large)
-        self._schema_rules: list[Rule] = []
+        self.schema_rules: list[Rule] = []
         self._data_rules: list[_DataRule] = []
         self._matched: set[Key] = {(FIRST, -1), (REST, -1)}  # keys of schema atoms that are matched here
         self._joined: set[Key] = set()  # and of those that are data
@@ -148,11 +148,11 @@ class Specialiser:
             (self._joined if joined else self._matched).update(keys)
             schema_only = rule.monotone and not compared and all(is_schema_atom(a) for a in atoms)
             if rule.heads and schema_only and not joined:
-                self._schema_rules.append(rule)
+                self.schema_rules.append(rule)
             else:
                 heads: Sequence[Atom | None] = rule.heads or (None,)
                 self._data_rules.extend(_DataRule(rule, head, equality, joined) for head in heads)
-        everything = (*self._schema_rules, *(d.rule for d in self._data_rules))
+        everything = (*self.schema_rules, *(d.rule for d in self._data_rules))
         self.constants = frozenset(token for rule in everything for token in constants_of(rule))
         """Tokens of all constants of the rules."""
 
@@ -186,7 +186,7 @@ class Specialiser:
         first = True
         while fresh or first:
             derived: set[Fact] = set()
-            for rule in self._schema_rules:
+            for rule in self.schema_rules:
                 for fact in self._derive(rule, schema, fresh, constants, first):
                     if fact in derived or fact in schema.facts:
                         continue

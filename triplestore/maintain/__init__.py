@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine
 from triplestore.materialise.figures import Figures, Report
+from triplestore.materialise.mint import Mint
 from triplestore.rule import Rule
 
 
@@ -54,9 +55,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run of an algorithm."""
+    """One run of an algorithm. `mint` is for `SemiNaive`, where rules make terms."""
 
     engine: Engine
     reasoning: Reasoning
     change: Change
     report: Report | None = None
+    mint: Mint | None = None

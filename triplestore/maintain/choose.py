@@ -29,4 +29,6 @@ def maintain(task: Task, algorithm: str = "auto") -> Outcome:
         return rematerialise.rematerialise(task, f"{change.minus} asserted facts are deleted")
     if change.plus > LARGE_SHARE * change.facts:
         return rematerialise.rematerialise(task, f"{change.plus} new facts against a closure of {change.facts}")
+    if obstacle := insertion.obstacle(task):
+        return rematerialise.rematerialise(task, obstacle)
     return insertion.insert(task, "nothing is deleted")

@@ -14,15 +14,28 @@ def insert(task: Task, reason: str) -> Outcome:
 
     Facts that were rewritten to another representative count as deleted in their old form and added in the new one.
     """
+    engine = task.engine
+    run = _run(task)
+    figures = run.insert("plus")
+    added, removed = (count(engine, t) for t in ("added", "removed"))
+    return Outcome(NAME, reason, figures, False, added, removed, figures.merged, 0)
+
+
+def obstacle(task: Task) -> str | None:
+    """Why the closure cannot be extended by what `plus` adds, or nothing: rules with NOT or AGGREGATE are in the way."""
+    if not any(rule.negative for rule in task.reasoning.rules):
+        return None
+    return _run(task).obstacle("plus")
+
+
+def _run(task: Task) -> SemiNaive:
     engine, reasoning = task.engine, task.reasoning
-    run = SemiNaive(
+    return SemiNaive(
         engine,
         reasoning.rules,
         reasoning.equality,
         reasoning.constants,
         track=True,
         report=task.report,
+        mint=task.mint,
     )
-    figures = run.insert("plus")
-    added, removed = (count(engine, t) for t in ("added", "removed"))
-    return Outcome(NAME, reason, figures, False, added, removed, figures.merged, 0)

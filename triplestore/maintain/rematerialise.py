@@ -21,7 +21,8 @@ def rematerialise(task: Task, reason: str) -> Outcome:
     engine, reasoning, change = task.engine, task.reasoning, task.change
     engine.create("before_fact", "SELECT s, p, o FROM fact")
     engine.create("before_same_as", "SELECT term, representative FROM same_as")
-    run = SemiNaive(engine, reasoning.rules, reasoning.equality, reasoning.constants, report=task.report)
+    rules, constants = reasoning.rules, reasoning.constants
+    run = SemiNaive(engine, rules, reasoning.equality, constants, report=task.report, mint=task.mint)
     figures = run.materialise()
     whole = change.plus + change.minus > WHOLE_SHARE * change.facts
     if whole:

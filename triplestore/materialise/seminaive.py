@@ -9,11 +9,15 @@ and Vianu 1995. Per round:
 4. equalities in `derived` merge classes; facts that mention a lost representative are taken out and rewritten;
 5. what is new in `derived`, normalised, is the next delta. The fixpoint is an empty delta, nothing else.
 
+Rules with NOT or AGGREGATE run in stages (`triplestore.materialise.stages`), each up to its fixpoint. Terms that rules
+make get their ids before step 3 (`triplestore.materialise.mint`).
+
 Working tables: asserted (read by the caller), fact, same_as, violation (results); delta, derived, merged, occurs.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -23,15 +27,18 @@ import pyarrow as pa
 from triplestore.compile.plan import Element, Grouped, K, Occurs, Pattern, Read, Row, Shape, V
 from triplestore.compile.schema import SCHEMA_PREDICATES, Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Program
-from triplestore.compile.sql import select, select_links
+from triplestore.compile.sql import Terms, select, select_links
 from triplestore.compile.symmetry import half
 from triplestore.engine import Engine
 from triplestore.engine.arrow import id_lists, int64s, strings
 from triplestore.engine.queries import count
+from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.constraints import find_violations
 from triplestore.materialise.figures import Figures, Report, RoundFigures, ShapeFigures
+from triplestore.materialise.mint import Mint
 from triplestore.materialise.ontology import MANY, Ontology
 from triplestore.materialise.same_as import clashes, mentions, merge, mergeable, normalise_violations, normalised
+from triplestore.materialise.stages import Instances, ReorderError, Stages, both
 from triplestore.materialise.statements import absent, instances, possible, reads, triples_table
 from triplestore.rule import Rule
 from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE
@@ -47,8 +54,9 @@ class SemiNaive:
     """One run over the engine's working tables. `equality`: "rewrite", "axioms" or "off".
 
     constants: token -> id of the rules' constants (those that the dictionary has), and the literals that equal them.
-    many: schema facts of a kind from which they are joined by the engine (`triplestore.materialise.ontology`).
-    track: keep the net change of `fact` in working tables `added` and `removed`.
+    many: schema facts of a kind from which they are joined by the engine (`triplestore.materialise.ontology`); with NOT
+    or AGGREGATE none are, as strata are told apart by the schema.
+    track: keep the net change of `fact` in working tables `added` and `removed`. mint: for rules that make terms.
     """
 
     def __init__(
@@ -60,11 +68,26 @@ class SemiNaive:
         track: bool = False,
         report: Report | None = None,
         many: int = MANY,
+        mint: Mint | None = None,
     ) -> None:
         self.engine, self.equality, self.track, self.report = engine, equality, track, report
-        self.ontology = Ontology(engine, tuple(rules), equality, many)
-        self.constants = Constants({**BUILTIN_IDS, **constants}, constants.equal)
+        self.rules = tuple(rules)
+        self._many = sys.maxsize if any(rule.negative for rule in self.rules) else many
         self.figures = Figures()
+        self.mint = mint or Mint(engine)
+        self.stages = Stages(engine, self.rules, equality)
+        self._terms = Terms(engine.dialect, {**BUILTIN_IDS, **constants})
+        self._given = constants
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forget whatever a run has found."""
+        self.constants = Constants({**BUILTIN_IDS, **self._given}, self._given.equal)
+        self.ontology = Ontology(self.engine, self.rules, self.equality, self._many)
+        self.aggregates = Aggregates(self.engine, self.equality, self._terms, self.mint)
+        self.stages.restart()
+        self._starting: Instances = {}  # instances whose stage begins with the next round
+        self._grown = False  # whether classes have grown since the last round
         self.program = Program()
         self.predicates: set[int] = set()  # predicates that occur in `fact`
         self._facts = 0  # rows of `fact`
@@ -83,12 +106,17 @@ class SemiNaive:
     def materialise(self, asserted: str = "asserted") -> Figures:
         """Compute `fact`, `same_as` and `violation` from working table (or view) `asserted`."""
         started = time.perf_counter()
-        for name in ("fact", "delta", "derived"):
-            self._empty(name)
-        self.engine.load("same_as", pa.table({"term": int64s(), "representative": int64s()}))
-        self._empty_violations()
-        self._absorb_asserted(asserted)
-        self._run()
+        while True:
+            for name in ("fact", "delta", "derived"):
+                self._empty(name)
+            self.engine.load("same_as", pa.table({"term": int64s(), "representative": int64s()}))
+            self._empty_violations()
+            self._absorb_asserted(asserted)
+            try:
+                self._run()
+                break
+            except ReorderError:
+                self._begin()
         self._complete_reflexive()
         self._find_violations()
         self.figures.seconds = time.perf_counter() - started
@@ -115,6 +143,15 @@ class SemiNaive:
         self.figures.seconds = time.perf_counter() - started
         return self.figures
 
+    def obstacle(self, new: str) -> str | None:
+        """Why `insert` cannot extend the closure by the facts of working table `new`, or nothing: they may lead to what a
+        NOT or AGGREGATE reads, or to other schema, which may."""
+        self._restore_program()
+        if not self.program.negative:
+            return None
+        found = self.engine.query(f"SELECT DISTINCT p, o FROM ({normalised(new, 'same_as')}) n").to_pydict()
+        return self.stages.obstacle(self.program, self.constants, zip(found["p"], found["o"], strict=True))
+
     # -- rounds ----------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
@@ -124,6 +161,9 @@ class SemiNaive:
             fresh = self._respecialise()
             self._occurring()
             if not (self._delta or fresh or self._new_occurring or self._later):
+                self._starting = self.stages.advance(self.program, self.constants)
+                if self._starting:
+                    continue
                 return
             figures.delta = self._delta
             statements = self._statements(fresh)
@@ -140,7 +180,15 @@ class SemiNaive:
                 self.report(figures)
 
     def _execute(self, statements: Sequence[Statement], figures: RoundFigures) -> None:
-        together = [list(statements)] if self.engine.joint else [[statement] for statement in statements]
+        making = [statement for statement in statements if statement[0].makes_terms]
+        for shape, focus, sql in making:
+            started = time.perf_counter()
+            rows, facts = self.mint.facts(shape, sql)
+            self.engine.append("derived", [facts])
+            figures.shapes.append(ShapeFigures(str(shape), focus, rows, time.perf_counter() - started))
+            figures.derivations += rows
+        statements = [statement for statement in statements if not statement[0].makes_terms]
+        together = [statements] if self.engine.joint else [[statement] for statement in statements]
         for group in together if statements else ():
             started = time.perf_counter()
             counts = self.engine.append("derived", [sql for _, _, sql in group])
@@ -169,12 +217,14 @@ class SemiNaive:
         self._later = []
         self._stale = self.ontology.note(self._summary, self.constants) or self._stale
         touched = any(p == TYPE or p in SCHEMA_PREDICATES for p, _ in self._summary)
+        starting, self._starting = both(self._starting, self._reading_grown()), {}
         if self._stale:
             self.ontology.facts = SchemaFacts()
             self._normalise_constants()
         new_schema = self.ontology.read("delta", self.constants) if touched else []
         if not (self._stale or new_schema):
-            return {}
+            self._new_groups(starting)
+            return starting
         if self._stale and self._facts:
             new_schema += self.ontology.read("fact", self.constants)
         self._stale = False
@@ -186,7 +236,11 @@ class SemiNaive:
             self._summary = self._summarise()
         self._later = sorted({*others, *self.program.facts} - self._issued)
         self._issued.update(self._later)
-        return self.program.minus(before)
+        fresh = self.program.minus(before)
+        self.stages.check(self.program, self.constants, fresh, {*self._later, *derived}, new_schema)
+        fresh = self.stages.running(fresh)
+        self._new_groups(starting)
+        return both(fresh, starting)
 
     def _restore_program(self) -> None:
         """The program of the closure as it is in `fact`."""
@@ -197,9 +251,27 @@ class SemiNaive:
         self._issued = set(self.program.facts)
         self._constraints_before = self.program.constraints
         self._stale = False
+        if self.program.negative:
+            self.stages.enter_all(self.program, self.constants)
         if self.program.uses_occurs:
             self._occurs = True
             self.engine.create("occurs", f"SELECT DISTINCT term FROM ({self._terms_of('fact')}) t")
+
+    def _reading_grown(self) -> Instances:
+        """After a merge: the instances with expressions that read their parameters, whose classes may have grown."""
+        if not self._grown:
+            return {}
+        self._grown = False
+        seeing = {s: r for s, r in self.program.instances.items() if any(isinstance(m.slot, K) for m in s.members)}
+        return self.stages.running(seeing)
+
+    def _new_groups(self, instances: Instances) -> None:
+        """Have the aggregates that these instances read made anew."""
+        for shape, rows in instances.items():
+            for element in shape.body:
+                if isinstance(element, Grouped):
+                    for row in rows:
+                        self.aggregates.forget(element, row)
 
     def _normalise_constants(self) -> None:
         """Put the rules' constants under pi."""
@@ -219,7 +291,7 @@ class SemiNaive:
         known = self.predicates | {p for p, _ in self._summary}
         for number, (shape, rows) in enumerate(self.program.instances.items()):
             new = fresh.get(shape, {})
-            usable = [row for row in rows if possible(shape, row, known)]
+            usable = [row for row in rows if self.stages.runs(shape, row) and possible(shape, row, known)]
             equal = {row for row in usable if self._is_equality(shape, row)}
             for by_group in (False, True):
                 part = [row for row in usable if (row in equal) == by_group]
@@ -235,13 +307,15 @@ class SemiNaive:
 
     def _matches(self, shape: Shape, name: str, come: Sequence[Row], stayed: Sequence[Row]) -> Iterator[Statement]:
         """All matches of instances that came, and of those that stayed the ones that read the delta."""
-        if come:
-            scans = [self._scan(e, Read.ALL) for e in shape.body]
-            yield shape, "instances", select(shape, scans, instances(self.engine, shape, come, "fresh"))
+        for tables, rows in self.aggregates.by_tables(shape, come):
+            scans = [tables.get(i) or self._scan(e, Read.ALL) for i, e in enumerate(shape.body)]
+            source = instances(self.engine, shape, rows, "fresh")
+            yield shape, "instances", select(shape, scans, source, terms=self._terms)
         for focus, usable in self._focused(shape, stayed):
-            scans = [self._scan(e, reads(i, focus)) for i, e in enumerate(shape.body)]
-            usable_now = instances(self.engine, shape, usable, f"{name}_{focus}")
-            yield shape, f"atom {focus}", select(shape, scans, usable_now)
+            for part, (tables, rows) in enumerate(self.aggregates.by_tables(shape, usable)):
+                scans = [tables.get(i) or self._scan(e, reads(i, focus)) for i, e in enumerate(shape.body)]
+                source = instances(self.engine, shape, rows, f"{name}_{focus}_{part}")
+                yield shape, f"atom {focus}", select(shape, scans, source, terms=self._terms)
 
     def _links(self, shape: Shape, name: str, come: Sequence[Row], stayed: Sequence[Row]) -> Iterator[Statement]:
         """The same for instances whose matches are pairs of a group: a member, and links to it from the others."""
@@ -321,6 +395,7 @@ class SemiNaive:
                 self.engine.create("derived", f"SELECT s, p, o FROM derived WHERE p <> {SAME_AS}")
                 return
             figures.merged += lost
+            self._grown = True
             self._stale = self._stale or self._touches_rules()
             figures.rewritten += self._take_outdated()
             self.engine.create(
@@ -423,7 +498,9 @@ class SemiNaive:
     # -- small things ------------------------------------------------------------------------------------------
 
     def _find_violations(self, since: str | None = None) -> None:
-        find_violations(self.engine, self.program, self._constraints_before, self.predicates, since)
+        self.aggregates.forget_all()
+        before, terms, aggregates = self._constraints_before, self._terms, self.aggregates
+        find_violations(self.engine, self.program, before, self.predicates, since, terms, aggregates)
         if self._count("violation"):
             normalise_violations(self.engine, self.equality)
 

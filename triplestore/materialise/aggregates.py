@@ -1,0 +1,126 @@
+"""The tables of AGGREGATEs: keys and results of each group of matches.
+
+Matches are told apart up to equality: equal terms are one, so that COUNT counts resources, not their names. With
+equality `axioms`, where facts hold every name, the smallest of each class stands for it, as the representative does
+with `rewrite`, and the rows of the table are multiplied out again. A group without a match has no row; one with an
+error has none either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from triplestore.compile.plan import Group, Grouped, K, Row, Shape
+from triplestore.compile.sql import Instances, Terms, select
+from triplestore.engine import Engine
+from triplestore.expressions import Expressions, Value, parts, result, stored, token
+from triplestore.materialise.mint import Mint
+from triplestore.terms import SAME_AS
+
+_CLASSES = f"(SELECT s AS term, least(s, min(o)) AS representative FROM fact WHERE p = {SAME_AS} AND s <> o GROUP BY s)"
+
+
+class Aggregates:
+    """The tables of one run, made when they are first asked for."""
+
+    def __init__(self, engine: Engine, equality: str, terms: Terms, mint: Mint) -> None:
+        self.engine, self.equality, self.terms, self.mint = engine, equality, terms, mint
+        self._tables: dict[tuple[Group, Row], str] = {}
+        self._made = 0
+
+    def forget(self, element: Grouped, row: Row) -> None:
+        """Make an instance's table anew when it is next asked for: its facts may have come by now."""
+        self._tables.pop((element.group, parameters(element, row)), None)
+
+    def forget_all(self) -> None:
+        """Make every table anew."""
+        self._tables.clear()
+
+    def by_tables(self, shape: Shape, rows: Sequence[Row]) -> Iterator[tuple[Mapping[int, str], Sequence[Row]]]:
+        """Instances with the tables that they read (by body element), those of equal tables together."""
+        groups = [(i, element) for i, element in enumerate(shape.body) if isinstance(element, Grouped)]
+        together: dict[tuple[tuple[int, str], ...], list[Row]] = {}
+        for row in rows:
+            together.setdefault(tuple((i, self.table(element, row)) for i, element in groups), []).append(row)
+        yield from ((dict(tables), some) for tables, some in together.items())
+
+    def table(self, element: Grouped, row: Row) -> str:
+        """The table of an instance: columns c0, c1 ... hold the keys, then the results, as ids."""
+        key = element.group, parameters(element, row)
+        if key not in self._tables:
+            self._made += 1
+            self._tables[key] = f"aggregate_{self._made}"
+            self._tabulate(*key, self._tables[key])
+        return self._tables[key]
+
+    def _tabulate(self, group: Group, constants: Row, name: str) -> None:
+        shape = group.matches
+        columns = [f"c{i}" for i in range(len(shape.output))]
+        keys = columns[: group.keys]
+        matches = select(shape, ["fact"] * len(shape.body), Instances(None, constants), columns, self.terms)
+        represented = self._represented(matches, columns)
+        self.engine.create("matched", f"SELECT DISTINCT {', '.join(columns)} FROM ({represented}) m")
+
+        def column(variable: str) -> Value:
+            return stored(lambda part: f"v{variable}_{part}", token=False)
+
+        expressions = Expressions(self.terms.dialect, dict(self.terms.ids), column)
+        values = [None if r.argument is None else expressions.value(r.argument) for r in group.results]
+        marks = [
+            f"row_number() OVER (PARTITION BY {', '.join([*keys, identity])} ORDER BY {identity}) AS d{place}"
+            for place, (r, v) in enumerate(zip(group.results, values, strict=True))
+            if v is not None and r.distinct and r.function in ("COUNT", "SUM", "AVG")
+            for identity in [v.id or token(v)]
+        ]
+        raw = [
+            part
+            for place, (r, v) in enumerate(zip(group.results, values, strict=True))
+            for part in parts(self.terms.dialect, place, r.function, r.distinct and v is not None, v)
+        ]
+        source = self._decoded(columns, " ".join([*marks, *raw]))
+        if marks:
+            source = f"(SELECT x.*, {', '.join(marks)} FROM {source} x)"
+        grouped = f"SELECT {', '.join([*keys, *raw])} FROM {source} y"
+        if keys:
+            grouped += f" GROUP BY {', '.join(keys)}"
+        else:
+            grouped = f"SELECT * FROM ({grouped}) z WHERE EXISTS (SELECT 1 FROM matched)"
+        results = [f"c{group.keys + place}" for place in range(len(group.results))]
+        tokens = [
+            f"{result(self.terms.dialect, place, r.function)} AS {column}"
+            for place, (r, column) in enumerate(zip(group.results, results, strict=True))
+        ]
+        bound = " AND ".join(f"{c} IS NOT NULL" for c in results)
+        table = f"SELECT * FROM (SELECT {', '.join([*keys, *tokens])} FROM ({grouped}) g) r WHERE {bound}"
+        _, rows = self.mint.rows(table, [*keys, *results], results)
+        self.engine.create(name, self._multiplied(rows, [*keys, *results]))
+        self.engine.drop("matched", "made")
+
+    def _decoded(self, columns: list[str], text: str) -> str:
+        """The matches with the term columns that the SQL `text` reads: v0_id, v0_lexical ... for c0."""
+        read = [place for place in range(len(columns)) if f"v{place}_" in text]
+        selected = [f"m.{column}" for column in columns]
+        for place in read:
+            parts_ = ("id", "lexical", "datatype", "lang", "double", "decimal", "micros")
+            selected += [f"t{place}.{part} AS v{place}_{part}" for part in parts_]
+        joins = "".join(f" JOIN term t{place} ON t{place}.id = m.c{place}" for place in read)
+        return f"(SELECT {', '.join(selected)} FROM matched m{joins})"
+
+    def _represented(self, sql: str, columns: list[str]) -> str:
+        if self.equality != "axioms":
+            return sql
+        joins = "".join(f" LEFT JOIN {_CLASSES} e_{c} ON e_{c}.term = a.{c}" for c in columns)
+        listed = ", ".join(f"coalesce(e_{c}.representative, a.{c}) AS {c}" for c in columns)
+        return f"SELECT {listed} FROM ({sql}) a{joins}"
+
+    def _multiplied(self, sql: str, columns: list[str]) -> str:
+        if self.equality != "axioms":
+            return sql
+        joins = "".join(f" LEFT JOIN {_CLASSES} e_{c} ON e_{c}.representative = a.{c}" for c in columns)
+        listed = ", ".join(f"coalesce(e_{c}.term, a.{c}) AS {c}" for c in columns)
+        return f"SELECT {listed} FROM ({sql}) a{joins}"
+
+
+def parameters(element: Grouped, row: Row) -> Row:
+    """The parameters of an instance's group."""
+    return tuple(row[slot.number] for slot in element.parameters if isinstance(slot, K))

@@ -1,0 +1,42 @@
+"""Terms that rules make: their tokens get ids within a round, as new terms of the version under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triplestore import dictionary
+from triplestore.compile.plan import Made, Shape
+from triplestore.engine import Engine
+from triplestore.storage.manifest import Counters
+
+
+class Mint:
+    """Numbers new terms. `counters` are those of the dictionary, kept up to date; None where no rule makes terms.
+
+    The view `term` reads the working tables `stored_term` and `new_term` (`dictionary.terms_view`); rows for new terms
+    go to the latter.
+    """
+
+    def __init__(self, engine: Engine, counters: Counters | None = None) -> None:
+        self.engine, self.counters = engine, counters
+
+    def encode(self, tokens: str) -> None:
+        """Make working table `dictionary` (token, id) of the one-column SELECT `tokens` (token)."""
+        assert self.counters is not None, "rules that make terms need the dictionary's counters"
+        self.counters = dictionary.extend(self.engine, tokens, self.counters)
+
+    def facts(self, shape: Shape, sql: str) -> tuple[int, str]:
+        """Run a statement whose output has tokens: (matches, SELECT of the facts as normalised ids)."""
+        made = [name for name, column in zip("spo", shape.output, strict=True) if isinstance(column, Made)]
+        return self.rows(sql, ("s", "p", "o"), made)
+
+    def rows(self, sql: str, columns: Sequence[str], made: Sequence[str]) -> tuple[int, str]:
+        """The same for any columns; `made` are those that hold tokens."""
+        count = self.engine.create("made", sql)
+        self.encode(" UNION ".join(f"SELECT {column} AS token FROM made" for column in made))
+        joins = "".join(
+            f" JOIN dictionary d_{c} ON d_{c}.token = m.{c} LEFT JOIN same_as e_{c} ON e_{c}.term = d_{c}.id"
+            for c in made
+        )
+        listed = (f"coalesce(e_{c}.representative, d_{c}.id) AS {c}" if c in made else f"m.{c}" for c in columns)
+        return count, f"SELECT {', '.join(listed)} FROM made m{joins}"

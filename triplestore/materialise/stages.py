@@ -1,0 +1,185 @@
+"""Which negative rule instances run when (`triplestore.compile.strata`): a run goes up the levels one by one.
+
+All other instances run from the start. At a fixpoint, the negative ones of the lowest level that waits begin to run,
+and from then on what they read through NOT or AGGREGATE is `guarded`: nothing may derive it any more. The program can
+change under way, since rules derive schema: if new instances lead to what is guarded, the run was in the wrong order.
+It starts again, knowing what those schema facts lead to; if that closes a cycle, the rules have no meaning together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from triplestore import dictionary
+from triplestore.compile import strata
+from triplestore.compile.plan import Row, Shape
+from triplestore.compile.schema import Constants, Fact, is_schema
+from triplestore.compile.specialise import Program, Specialiser
+from triplestore.compile.strata import ALL, EQUALITY, Node, Step, Strata, UnstratifiableError
+from triplestore.engine import Engine
+from triplestore.errors import InputError
+from triplestore.rule import Rule
+from triplestore.terms import SAME_AS, TYPE
+
+SCHEMA = "schema"
+"""The name of the edges from schema facts to what the instances that they give rise to derive."""
+
+Instances = dict[Shape, dict[Row, str]]
+
+
+def both(some: Instances, others: Instances) -> Instances:
+    """Instances of either."""
+    return {shape: some.get(shape, {}) | others.get(shape, {}) for shape in {**some, **others}}
+
+
+class ReorderError(Exception):
+    """A relation grew after it was read through NOT or AGGREGATE; the run knows better when it starts again."""
+
+
+class Stages:
+    """The levels of one run. `known`: steps that earlier attempts found."""
+
+    def __init__(self, engine: Engine, rules: Sequence[Rule], equality: str) -> None:
+        self.engine, self.rules, self.equality = engine, rules, equality
+        self.known: set[Step] = set()
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin at level 0 again."""
+        self.level = 0
+        self.guarded: set[Node] = set()
+        self._running: set[tuple[Shape, Row]] = set()
+
+    def runs(self, shape: Shape, row: Row) -> bool:
+        """Whether an instance runs at the level reached."""
+        return not shape.negative or (shape, row) in self._running
+
+    def running(self, instances: Mapping[Shape, Mapping[Row, str]]) -> Instances:
+        """Those of the instances that run at the level reached."""
+        kept = {s: {row: name for row, name in rows.items() if self.runs(s, row)} for s, rows in instances.items()}
+        return {shape: rows for shape, rows in kept.items() if rows}
+
+    def advance(self, program: Program, constants: Constants) -> Instances:
+        """At a fixpoint: the instances that run from now on. Raises InputError for rules without strata."""
+        waiting = {
+            (shape, row): name
+            for shape, rows in program.instances.items()
+            for row, name in rows.items()
+            if not self.runs(shape, row)
+        }
+        if not waiting:
+            return {}
+        equal = self._equal()
+        levels = self._strata(program, constants, equal).levels
+        self.level = min(levels[instance] for instance in waiting)
+        fresh: Instances = {}
+        for (shape, row), name in waiting.items():
+            if levels[shape, row] == self.level:
+                fresh.setdefault(shape, {})[row] = name
+                self._running.add((shape, row))
+        self.guarded |= strata.negated(((s, row) for s, rows in fresh.items() for row in rows), self.equality, equal)
+        return fresh
+
+    def enter_all(self, program: Program, constants: Constants) -> Strata:
+        """Let all instances run, as in a closure that is complete."""
+        equal = self._equal()
+        found = self._strata(program, constants, equal)
+        self._running = set(found.levels)
+        self.level = max(found.levels.values(), default=0)
+        self.guarded = strata.negated(self._running, self.equality, equal)
+        return found
+
+    def obstacle(self, program: Program, constants: Constants, new: Iterable[tuple[int, int]]) -> str | None:
+        """What the arrival of facts (predicate, object) may disturb in a closure that is complete, or nothing."""
+        graph = self.enter_all(program, constants)
+        reached = graph.reached({_node((0, p, o)) for p, o in new})
+        disturbed = sorted(reached & self.guarded)
+        if disturbed:
+            tokens = dictionary.decode(self.engine, {i for i in disturbed[0] if i >= 0})
+            return f"the change can reach {_text(disturbed[0], tokens)}, which a NOT or AGGREGATE reads"
+        if any(is_schema(*node) for node in reached):
+            return "the change can reach the schema, and there are rules with NOT or AGGREGATE"
+        return None
+
+    def check(
+        self,
+        program: Program,
+        constants: Constants,
+        fresh: Mapping[Shape, Iterable[Row]],
+        facts: Iterable[Fact],
+        schema: Iterable[Fact],
+    ) -> None:
+        """After the program changed: whether new instances and facts leave alone what is guarded.
+
+        schema: the facts that changed it. Raises ReorderError, or InputError where there is no order.
+        """
+        if not self.guarded:
+            return
+        graph = self._strata(program, constants, self._equal())
+        written = strata.heads(fresh) | {_node(fact) for fact in facts}
+        harmful = {node for node in written if not graph.reached([node]).isdisjoint(self.guarded)}
+        if harmful:
+            more = {Step(_node(cause), node, SCHEMA, False) for cause in schema for node in harmful}
+            if more <= self.known:
+                raise InputError("these rules change what NOT or AGGREGATE has read, whatever the order they run in")
+            self.known |= more
+            raise ReorderError
+
+    def _strata(self, program: Program, constants: Constants, equal: Mapping[int, int]) -> Strata:
+        schema_rules = Specialiser(self.rules, self.equality).schema_rules
+        try:
+            return strata.stratify(
+                program, schema_rules, constants, self.equality, equal, sorted(self.known, key=repr)
+            )
+        except UnstratifiableError as error:
+            raise self._explained(error) from None
+
+    def _equal(self) -> dict[int, int]:
+        """With equality `axioms`: term -> the smallest of its class."""
+        if self.equality != "axioms":
+            return {}
+        table = self.engine.query(f"SELECT s, min(o) AS o FROM fact WHERE p = {SAME_AS} GROUP BY s").to_pydict()
+        return {s: min(s, o) for s, o in zip(table["s"], table["o"], strict=True)}
+
+    def _explained(self, error: UnstratifiableError) -> InputError:
+        """The cycle, a line for each step, with names, files and lines of rules."""
+        steps = [step for step in error.steps if step.rule]
+        places = {rule.name: rule for rule in reversed(self.rules)}
+        ids = {i for step in steps for node in (step.body, step.head) for i in node if i >= 0}
+        tokens = dictionary.decode(self.engine, ids)
+        lines = [f"  {_text(s.head, tokens)} depends on {_read(s, tokens)} ({_by(s.rule, places)})" for s in steps]
+        first = places.get(steps[0].rule)
+        return InputError(
+            "the rules cannot be put in an order (stratified): a fact would depend on the absence, or on an aggregate, "
+            "of what depends on it\n"
+            + "\n".join(lines)
+            + "\nbreak the cycle: take out one of these rules, or let it derive something else",
+            first.source if first else None,
+            first.line if first else None,
+        )
+
+
+def _node(fact: Fact) -> Node:
+    _, p, o = fact
+    return (p, o) if p == TYPE else (p, ALL)
+
+
+def _text(node: Node, tokens: Mapping[int, str]) -> str:
+    p, o = node
+    if p < 0:
+        return "any fact"
+    predicate = tokens.get(p, str(p))
+    return predicate if o == ALL else f"rdf:type {tokens.get(o, 'any class' if o < 0 else str(o))}"
+
+
+def _read(step: Step, tokens: Mapping[int, str]) -> str:
+    return f"{'NOT or AGGREGATE of ' if step.negative else ''}{_text(step.body, tokens)}"
+
+
+def _by(name: str, places: Mapping[str, Rule]) -> str:
+    if name == EQUALITY:
+        return "equality: equal terms stand for each other in every fact"
+    if name == SCHEMA:
+        return "through the schema that it adds to"
+    rule = places.get(name)
+    return f"rule {name}, {rule.source}:{rule.line}" if rule else f"rule {name}"
