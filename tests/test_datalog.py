@@ -10,11 +10,28 @@ from hypothesis import strategies as st
 
 import rulesets
 from rulesets import datalog
+from triplestore.compile import check
 from triplestore.errors import InputError, UsageError
-from triplestore.rule import Atom, Filter, ListOf, MemberOf, Rule, Span, SpanEnd, Var
+from triplestore.expression import Call, Constant, Variable
+from triplestore.rule import (
+    Aggregate,
+    Atom,
+    Bind,
+    Filter,
+    Holds,
+    ListOf,
+    MemberOf,
+    Not,
+    Result,
+    Rule,
+    Span,
+    SpanEnd,
+    Var,
+)
 from triplestore.terms import OWL, RDF, XSD
 
 TYPE = f"<{RDF}type>"
+X, ONE = Variable("x"), Constant(f'"1"^^<{XSD}integer>')
 
 
 def rule(text: str) -> Rule:
@@ -139,7 +156,12 @@ def test_an_empty_text_has_no_rules() -> None:
         ("[?x, a, ?y] :- [?x, a, ?y]", 1, 27, "expected ',' or '.', found the end of the text"),
         ("[?x, a, ?y] :-\n  [?x, a ?y] .", 2, 10, "expected ',' and an object, found '?y'"),
         ("[?x, a, ?y] :- [?x, a, ?y, ?z] .", 1, 26, "expected ']' after the object, found ','"),
-        ("[?x, a, ?y] :- .", 1, 16, "expected an atom [s, p, o], LIST[..], MEMBER[..] or FILTER(..), found '.'"),
+        (
+            "[?x, a, ?y] :- .",
+            1,
+            16,
+            "expected an atom [s, p, o], LIST[..], MEMBER[..], FILTER(..), BIND(..), NOT or AGGREGATE(..)",
+        ),
         ("[?x, a, ?y] [?y, a, ?x] .", 1, 13, "expected ',', ':-' or '.', found '['"),
         ("head :- [?x, a, ?y] .", 1, 1, "expected a rule: head atoms"),
         ("[?x, ex:p, ?y] :- [?x, a, ?y] .", 1, 6, "unknown prefix 'ex:': declare it with PREFIX ex: <...>"),
@@ -159,14 +181,56 @@ def test_an_empty_text_has_no_rules() -> None:
         ("[?x, a, ?x] .", 1, 1, "rule family:1: ?x occurs in no atom of the body"),
         ("[?x, a, ?y] :- [?x, a, ?y], FILTER(?x != ?z) .", 1, 1, "?z occurs in no atom of the body"),
         ("false .", 1, 1, "false needs a body"),
-        ("[?x, a, ?y] :- [?x, a, ?y], NOT [?y, a, ?x] .", 1, 29, "NOT is not supported in rules yet"),
-        ("[?x, a, ?y] :- [?x, a, ?z], BIND(?z AS ?y) .", 1, 29, "BIND is not supported in rules yet"),
-        ("[?x, a, ?y] :- AGGREGATE([?x, a, ?y]) .", 1, 16, "AGGREGATE is not supported in rules yet"),
-        ("[?x, a, ?y] :- [?x, a, ?y], FILTER(?x >= ?y) .", 1, 39, "FILTER with '>=' is not supported in rules yet"),
-        ("[?x, a, ?y] :- [?x, a, ?y], FILTER(isIRI(?x)) .", 1, 36, "FILTER with isIRI(..) is not supported"),
-        ("[?x, a, ?y] :- [?x, a, ?y], FILTER(xsd:int(?x)) .", 1, 36, "FILTER with xsd:int(..) is not supported"),
-        ("[?x, a, ?y] :- [?x, a, ?y], FILTER(?x = ?y || ?x = 1) .", 1, 44, "FILTER compares two terms, no more"),
-        ("[?x, a, ?y] :- [?x, a, ?y], FILTER(?x < ?y) .", 1, 1, "FILTER with < compares positions of MEMBER only"),
+        ("[?x, a, ?y] :- [?x, a, ?y], OPTIONAL [?y, a, ?x] .", 1, 29, "OPTIONAL is not of the rule language"),
+        ("[?x, a, ?y] :- [?x, a, ?z], NOT ([?x, a, ?y]) .", 1, 1, "?y occurs in no atom of the body"),
+        (
+            "[?x, a, ?z] :- [?x, a, ?z], NOT ([?x, a, ?y], FILTER(?v > 1)) .",
+            1,
+            1,
+            "?v occurs in no atom of the body nor",
+        ),
+        ("[?x, a, ?z] :- [?x, a, ?z], NOT (FILTER(?z > 1)) .", 1, 1, "a NOT needs an atom: write FILTER(!(..))"),
+        ("[?x, a, ?z] :- [?x, a, ?z], NOT (MEMBER[?z, ?y]) .", 1, 29, "a NOT holds atoms and FILTERs"),
+        ("[?x, a, ?z] :- [?x, a, ?z], NOT EXISTS ?z IN [?z, a, ?x] .", 1, 29, "?z of NOT EXISTS occurs outside of it"),
+        ("[?x, a, ?z] :- [?x, a, ?z], NOT EXISTS ?y IN [?z, a, ?x] .", 1, 29, "?y of NOT EXISTS does not occur in"),
+        (
+            "[?x, a, ?z] :- [?x, a, ?z], NOT EXISTS ?y IN [?y, a, ?w] .",
+            1,
+            29,
+            "?w occurs in a NOT EXISTS only: list it",
+        ),
+        ("[?x, a, ?z] :- [?x, a, ?z], NOT EXISTS ?y [?y, a, ?x] .", 1, 43, "expected IN"),
+        ("[?x, a, ?y] :- [?x, a, ?z], BIND(?w AS ?y) .", 1, 1, "?w is read by BIND, but bound by no atom"),
+        ("[?x, a, ?y] :- [?x, a, ?z], BIND(1 AS ?y), BIND(2 AS ?y) .", 1, 1, "?y is bound by two BINDs"),
+        ("[?x, a, ?y] :- [?x, a, ?z], BIND(?z + 1) .", 1, 40, "expected AS and a variable"),
+        ("[?x, a, ?y] :- [?x, a, ?z], BIND(?z + AS ?y) .", 1, 39, "expected a term, or a function and its arguments"),
+        ("[?x, a, ?n] :- AGGREGATE([?x, a, ?y]) .", 1, 37, "expected ',' or ON, found ')'"),
+        ("[?x, a, ?n] :- AGGREGATE([?x, a, ?y] ON ?x) .", 1, 43, "expected BIND and an aggregate"),
+        (
+            "[?x, a, ?n] :- AGGREGATE([?x, a, ?y] ON ?x BIND MEDIAN(?y) AS ?n) .",
+            1,
+            49,
+            "one of COUNT, SUM, MIN, MAX, AVG",
+        ),
+        (
+            "[?z, a, ?n] :- AGGREGATE([?x, a, ?y] ON ?z BIND COUNT(?y) AS ?n) .",
+            1,
+            1,
+            "?z of AGGREGATE .. ON occurs in no",
+        ),
+        ("[?x, a, ?n] :- AGGREGATE([?x, a, ?y] ON ?x BIND COUNT(?z) AS ?n) .", 1, 1, "?z of COUNT occurs in no atom"),
+        (
+            "[?x, a, ?n] :- [?y, a, ?x], AGGREGATE([?x, a, ?y] ON ?x BIND COUNT(?y) AS ?n) .",
+            1,
+            1,
+            "?y is AGGREGATE's own",
+        ),
+        ("[?x, a, ?n] :- AGGREGATE([?x, owl:sameAs, ?y] ON ?x BIND COUNT(?y) AS ?n) .", 1, 1, "equal terms count once"),
+        ("[?x, a, ?y] :- [?x, a, ?y], FILTER(NOT [?x, a, ?z]) .", 1, 36, "NOT is not an expression: write NOT [..]"),
+        ("[?x, a, ?y] :- [?x, a, ?y], FILTER(median(?x)) .", 1, 36, "the function MEDIAN is not supported"),
+        ("[?x, a, ?y] :- [?x, a, ?y], FILTER(strlen(?x, ?y) > 1) .", 1, 36, "STRLEN does not take 2 arguments"),
+        ("[?x, a, ?y] :- [?x, a, ?y], FILTER(rand() > ?y) .", 1, 36, "RAND gives another answer each time"),
+        ("[?x, a, ?y] :- [?x, a, ?y], FILTER(xsd:int(?x)) .", 1, 36, "is not supported"),
         ("[?x, a, ?y] :- MEMBER[?x, ?y, ?i], FILTER(?i != ?y) .", 1, 1, "compares a position in a list with a term"),
         ("[?x, a, ?i] :- MEMBER[?x, ?y, ?i] .", 1, 1, "?i is a position in a list, a number"),
         ("[?x, a, ?y] :- MEMBER[?x, ?y, 0] .", 1, 31, "the position of a member is a variable"),
@@ -184,7 +248,7 @@ def test_an_empty_text_has_no_rules() -> None:
 )
 def test_mistakes(text: str, line: int, column: int, reason: str) -> None:
     with pytest.raises(InputError) as caught:
-        datalog.parse(text, "family.dlog")
+        datalog.parse(text, "family.dlog", check.fault)
     error = caught.value
     assert reason in error.reason
     assert (error.file, error.line, error.column) == ("family.dlog", line, column)
@@ -255,3 +319,88 @@ def test_a_file_that_is_not_utf8_is_told_with_its_line(tmp_path: Path) -> None:
     assert (caught.value.file, caught.value.line) == (str(file), 2)
     with pytest.raises(InputError, match="cannot read the rules: No such file"):
         datalog.read(tmp_path / "absent.dlog")
+
+
+# -- negation, aggregates, expressions
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ("NOT [?x, a, ?y]", Not((Atom(Var("x"), TYPE, Var("y")),))),
+        ("not EXISTS ?y in [?x, a, ?y]", Not((Atom(Var("x"), TYPE, Var("y")),))),
+        (
+            "NOT EXISTS ?y, ?z IN ([?x, a, ?y], [?z, a, ?y], FILTER(?z != ?x))",
+            Not(
+                (
+                    Atom(Var("x"), TYPE, Var("y")),
+                    Atom(Var("z"), TYPE, Var("y")),
+                    Filter("!=", Var("z"), Var("x")),
+                )
+            ),
+        ),
+        ("FILTER(?x > 1)", Holds(Call(">", (X, ONE)))),
+        ("FILTER(?x < ?x)", Holds(Call("<", (X, X)))),
+        ("FILTER(?x = 1)", Holds(Call("=", (X, ONE)))),
+        (
+            "FILTER(?x -1 = 1 || !(?x = 1) && ?x in (1, ?x))",
+            Holds(
+                Call(
+                    "||",
+                    (
+                        Call("=", (Call("-", (X, ONE)), ONE)),
+                        Call("&&", (Call("!", (Call("=", (X, ONE)),)), Call("IN", (X, ONE, X)))),
+                    ),
+                )
+            ),
+        ),
+        (
+            "FILTER(?x + 1 * -?x / 1 >= xsd:decimal(?x))",
+            Holds(
+                Call(
+                    ">=",
+                    (
+                        Call("+", (X, Call("/", (Call("*", (ONE, Call("negate", (X,)))), ONE)))),
+                        Call(f"{XSD}decimal", (X,)),
+                    ),
+                )
+            ),
+        ),
+        (
+            "BIND(if(bound(?x), uri(str(?x)), 1) AS ?b)",
+            Bind(Call("IF", (Call("BOUND", (X,)), Call("IRI", (Call("STR", (X,)),)), ONE)), Var("b")),
+        ),
+        (
+            "AGGREGATE([?x, a, ?k], [?k, a, ?v], FILTER(?v > 1) ON ?k BIND COUNT(*) AS ?n BIND SUM(DISTINCT ?v+1) AS ?s)",
+            Aggregate(
+                (
+                    Atom(Var("x"), TYPE, Var("k")),
+                    Atom(Var("k"), TYPE, Var("v")),
+                    Holds(Call(">", (Variable("v"), ONE))),
+                ),
+                (Var("k"),),
+                (
+                    Result("COUNT", None, False, Var("n")),
+                    Result("SUM", Call("+", (Variable("v"), ONE)), True, Var("s")),
+                ),
+            ),
+        ),
+    ],
+)
+def test_conditions_and_groups(text: str, body: object) -> None:
+    first = "" if text.startswith("AGG") else "[?x, a, ?x], "
+    read = rule(f"false :- {first}{text} .")
+    assert read.body[-1] == body
+    assert datalog.parse(datalog.render(read), "again") == (read,), "what is rendered is read back"
+
+
+def test_what_a_rule_is() -> None:
+    def of(text: str) -> tuple[bool, bool]:
+        read = rule(f"[?x, a, ?x] :- [?x, a, ?x], {text} .")
+        return read.monotone, read.negative
+
+    assert of("FILTER(?x != rdf:nil)") == (True, False)
+    assert of("FILTER(?x > 1)") == (False, False)
+    assert of("BIND(1 AS ?y)") == (False, False)
+    assert of("NOT [?x, a, ?y]") == (False, True)
+    assert of("AGGREGATE([?x, a, ?y] ON ?x BIND COUNT(?y) AS ?n)") == (False, True)

@@ -40,7 +40,7 @@ ONLY: dict[str, tuple[str, ...]] = {
         *("triplestore.dictionary", "triplestore.engine.dialect"),
     ),
     "triplestore.compile": (
-        *("triplestore.terms", "triplestore.expression", "triplestore.rule"),
+        *("triplestore.errors", "triplestore.terms", "triplestore.expression", "triplestore.rule"),
         *("triplestore.expressions", "triplestore.engine.dialect"),
     ),
 }

@@ -22,7 +22,7 @@ def insert(task: Task, reason: str) -> Outcome:
 
 
 def obstacle(task: Task) -> str | None:
-    """Why the closure cannot be extended by what `plus` adds, or nothing: rules with NOT or AGGREGATE are in the way."""
+    """Why the closure cannot be extended by what `plus` adds, or nothing: rules with NOT or AGGREGATE may object."""
     if not any(rule.negative for rule in task.reasoning.rules):
         return None
     return _run(task).obstacle("plus")

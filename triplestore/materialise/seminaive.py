@@ -144,8 +144,8 @@ class SemiNaive:
         return self.figures
 
     def obstacle(self, new: str) -> str | None:
-        """Why `insert` cannot extend the closure by the facts of working table `new`, or nothing: they may lead to what a
-        NOT or AGGREGATE reads, or to other schema, which may."""
+        """Why `insert` cannot extend the closure by the facts of working table `new`, or nothing: they may lead to what
+        a NOT or AGGREGATE reads, or to other schema, which may."""
         self._restore_program()
         if not self.program.negative:
             return None
