@@ -128,9 +128,7 @@ class Stages:
     def _strata(self, program: Program, constants: Constants, equal: Mapping[int, int]) -> Strata:
         schema_rules = Specialiser(self.rules, self.equality).schema_rules
         try:
-            return strata.stratify(
-                program, schema_rules, constants, self.equality, equal, sorted(self.known, key=repr)
-            )
+            return strata.stratify(program, schema_rules, constants, self.equality, equal, sorted(self.known, key=repr))
         except UnstratifiableError as error:
             raise self._explained(error) from None
 
