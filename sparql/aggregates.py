@@ -9,10 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sparql import exists
 from sparql.algebra import Group, visible
 from sparql.relation import Column, Relation
+from sparql.staging import Staging
 from triplestore.expression import variables_of
-from triplestore.expressions.aggregates import parts, result
+from triplestore.expressions.aggregates import COUNTED_ONCE, parts, result
+from triplestore.expressions.compiler import is_volatile
 from triplestore.expressions.values import Value, token
 
 if TYPE_CHECKING:
@@ -28,18 +31,22 @@ def group(compiler: Compiler, node: Group) -> Relation:
         if aggregate.argument is None and aggregate.distinct:
             read |= frozenset(scope)
     relation = compiler.node(node.pattern, read)
-    if any(a.function in ("SUM", "AVG") for a in node.aggregates):
+    volatile = any(is_volatile(a.argument) for a in node.aggregates if a.argument is not None)
+    if volatile or any(a.function in ("SUM", "AVG", "GROUP_CONCAT") for a in node.aggregates):
         relation = compiler.flat(relation)
     relation = replace(relation, order=())
-    steps = compiler.steps
-    values = compiler.expressions(steps.value(relation, ""))
+    steps, staging = compiler.steps, Staging()
+    relation, flags = exists.with_flags(
+        compiler, relation, [a.argument for a in node.aggregates if a.argument is not None]
+    )
+    values = compiler.expressions(steps.value(relation, ""), staging, flags)
     keys = [steps.column(key) for key in node.keys if key in relation.columns]
     arguments = [None if a.argument is None else values.value(a.argument) for a in node.aggregates]
 
     # 1. Decode what the arguments read; mark the first of equal arguments for DISTINCT.
     marks: list[str] = []
     for place, (aggregate, value) in enumerate(zip(node.aggregates, arguments, strict=True)):
-        if aggregate.distinct and aggregate.function in ("COUNT", "SUM", "AVG"):
+        if aggregate.distinct and aggregate.function in COUNTED_ONCE:
             same = (
                 [*keys, *(steps.column(n) for n in scope if n in relation.columns)]
                 if value is None
@@ -50,10 +57,10 @@ def group(compiler: Compiler, node: Group) -> Relation:
     raw = [
         sql
         for place, (a, v) in enumerate(zip(node.aggregates, arguments, strict=True))
-        for sql in parts(steps.dialect, place, a.function, a.distinct, v, relation.weighted)
+        for sql in parts(steps.dialect, place, a.function, a.distinct, v, relation.weighted, a.separator)
     ]
-    source = steps.decode(relation, " ".join([*marks, *raw]))
-    inner = f"(SELECT x.*, {', '.join(marks)} FROM {source.name} x)" if marks else source.name
+    source = staging.source(steps.decode(relation, " ".join([*marks, *raw, staging.sql])).name)
+    inner = f"(SELECT x.*, {', '.join(marks)} FROM {source} x)" if marks else source
 
     # 2. Aggregate to plain SQL values. 3. Make terms of them.
     grouped = f"SELECT {', '.join([*keys, *raw]) or '1 AS unit'} FROM {inner} y"

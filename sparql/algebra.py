@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
+from sparql.paths import Repeat
 from triplestore.expression import Constant, Exists, Expression, Variable
 
 Term = Variable | Constant
@@ -20,6 +21,15 @@ class Bgp:
     """A basic graph pattern."""
 
     triples: tuple[Triple, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PathPattern:
+    """A repeated property path between two terms: a set of solutions."""
+
+    subject: Term
+    path: Repeat
+    object: Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +84,17 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """``function(DISTINCT argument) AS ?variable``; argument None is ``COUNT(*)``."""
+    """``function(DISTINCT argument; SEPARATOR=separator) AS ?variable``; argument None is ``COUNT(*)``."""
 
     variable: str
     function: str
     argument: Expression | None
     distinct: bool
+    separator: str = " "
+
+    @property
+    def result(self) -> Variable:
+        return Variable(self.variable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +134,31 @@ class Slice:
     length: int | None
 
 
-Node = Bgp | Join | LeftJoin | Union | Minus | Filter | Extend | Values | Group | Project | Distinct | OrderBy | Slice
+Node = (
+    Bgp
+    | PathPattern
+    | Join
+    | LeftJoin
+    | Union
+    | Minus
+    | Filter
+    | Extend
+    | Values
+    | Group
+    | Project
+    | Distinct
+    | OrderBy
+    | Slice
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """A whole query.
 
-    kind: select, ask, construct or describe. variables: what SELECT projects. template: the triples of CONSTRUCT, or
-    None for the short form's own pattern. targets: the terms that DESCRIBE names. pattern None: DESCRIBE without WHERE.
+    kind: select, ask, construct or describe. variables: what SELECT projects. template: the triples of CONSTRUCT.
+    targets: the terms that DESCRIBE names. pattern None: DESCRIBE without WHERE.
+    base: what IRI() resolves against.
     """
 
     kind: str
@@ -135,6 +166,7 @@ class Query:
     variables: tuple[str, ...] = ()
     template: tuple[Triple, ...] = ()
     targets: tuple[Term, ...] = ()
+    base: str | None = None
 
 
 UNIT = Bgp(())
@@ -151,6 +183,8 @@ def in_scope(node: Node) -> tuple[str, ...]:
     match node:
         case Bgp(triples):
             found = [t.name for triple in triples for t in triple if isinstance(t, Variable)]
+        case PathPattern(subject, _, object_):
+            found = [t.name for t in (subject, object_) if isinstance(t, Variable)]
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
             found = [*in_scope(left), *in_scope(right)]
         case Minus(left):

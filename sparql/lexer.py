@@ -20,11 +20,14 @@ _TOKEN = re.compile(
   | (?P<iri>{IRI.replace("#", "[#]")})
   | (?P<string>{STRING})
   | (?P<tag>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)
-  | (?P<variable>[?$]\w+)
-  | (?P<name>(?:_:|[^\W\d_](?:[\w.-]*[\w-])?:|:)(?:(?:[\w:%\u00b7-]|\\.|\.(?=[\w:%.\\-]))*))
+  | (?P<variable>[?$][\w\u00b7\u0300-\u036f\u203f\u2040]+)
+  | (?P<name>
+        (?:_:|[^\W\d_](?:[\w.\u0300-\u036f-]*[\w\u0300-\u036f-])?:|:)
+        (?:(?:[\w:%\u00b7\u0300-\u036f\u203f\u2040-]|\\.|\.(?=[\w:%.\\-]))*)
+    )
   | (?P<word>[^\W\d]\w*)
-  | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
-  | (?P<mark>.)
+  | (?P<number>(?:\d+\.\d*|\.?\d+)[eE][+-]?\d+ | \d*\.\d+ | \d+)
+  | (?P<mark>\^\^ | && | \|\| | != | <= | >= | .)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -46,11 +49,6 @@ def words(text: str, start: int = 0) -> Iterator[Word]:
         kind = found.lastgroup or "mark"
         if kind != "space":
             yield Word(kind, found.group(), found.start(), found.end())
-
-
-def keywords(text: str) -> set[str]:
-    """The bare words of the text, in upper case."""
-    return {word.text.upper() for word in words(text) if word.kind == "word"}
 
 
 def place(text: str, offset: int) -> tuple[int, int]:

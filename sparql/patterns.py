@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sparql.algebra import Term, Triple
+from sparql.algebra import Triple
 from triplestore.expression import Constant, Variable
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS
 
@@ -120,24 +120,32 @@ def _joined(
                 home[term.name] = column
         if how.generalised:
             conditions += [f"{alias}.s < {FIRST_LITERAL}", f"{alias}.p < {FIRST_BLANK}"]
-        source = f"{_source(atom[1], representatives, how)} {alias}"
+        predicate = representatives[atom[1].token] if isinstance(atom[1], Constant) else None
+        table = f"{source(predicate, how)} {alias}"
         if number == 0:
-            steps.append(source)
+            steps.append(table)
             filters = conditions
         else:
-            steps.append(f"JOIN {source} ON {' AND '.join(conditions)}" if conditions else f"CROSS JOIN {source}")
+            steps.append(f"JOIN {table} ON {' AND '.join(conditions)}" if conditions else f"CROSS JOIN {table}")
     selected = ", ".join(f"{home[name]} AS {columns[name]}" for name in names) or "1 AS unit"
     where = f" WHERE {' AND '.join(filters)}" if filters else ""
     return f"SELECT {selected} FROM {' '.join(steps)}{where}"
 
 
-def _source(predicate: Term, representatives: dict[str, int], how: Matching) -> str:
-    """The triples over representatives that an atom with this predicate may match."""
+def source(predicate: int | None, how: Matching) -> str:
+    """The triples over representatives that a pattern with this predicate (None: any) may match, as a table."""
     if not how.rewriting:
         return "fact"
-    if isinstance(predicate, Variable):
+    if predicate is None:
         return f"(SELECT s, p, o FROM fact UNION ALL {_LINKS})"
-    return f"({_LINKS})" if representatives[predicate.token] == SAME_AS else "fact"
+    return f"({_LINKS})" if predicate == SAME_AS else "fact"
+
+
+def triples_of_rdf(table: str, how: Matching, condition: str = "TRUE") -> str:
+    """The SELECT of those triples of a table that RDF has a place for."""
+    if how.generalised:
+        condition += f" AND s < {FIRST_LITERAL} AND p < {FIRST_BLANK}"
+    return f"SELECT s, p, o FROM {table} f WHERE {condition}"
 
 
 def _ordered(atoms: Sequence[Triple]) -> list[Triple]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import pyarrow as pa
 
 from sparql.algebra import Bgp, Extend, Node, Query, Term, Union
 from sparql.constants import look_up
 from sparql.parser import parse_query
+from sparql.path_closure import PathTables
 from sparql.patterns import Matching
 from sparql.relation import Steps
 from sparql.results import Result
@@ -17,6 +19,7 @@ from sparql.to_sql import Compiler
 from triplestore.engine import Engine
 from triplestore.errors import UsageError
 from triplestore.expression import Constant, Variable
+from triplestore.expressions.vectorised import register
 
 _DESCRIBED_AT_ONCE = 50
 """Resources per statement of a DESCRIBE."""
@@ -36,17 +39,17 @@ class Graph:
     generalised: bool
 
 
-def query(graph: Graph, text: str, same_as: str = "expand", stream: bool = False) -> Result:
+def query(graph: Graph, text: str, same_as: str = "expand", stream: bool = False, base: str | None = None) -> Result:
     """Answer a SPARQL query.
 
     same_as: "expand" answers over the closure with all equalities expanded, with SPARQL's multiplicities; "canonical"
     answers over representatives, one row per class (constants stand for their class, too).
-    stream: the rows of a SELECT come as they are found, to be read once.
+    stream: the rows of a SELECT come as they are found, to be read once. base: what relative IRIs are resolved against.
     Raises UsageError (with line and column) for text that is not SPARQL, UnsupportedError for what is not supported.
     """
     if same_as not in ("expand", "canonical"):
         raise UsageError(f"same_as is {same_as!r}: use 'expand' or 'canonical'")
-    return _Run(graph, same_as == "expand", stream).answer(parse_query(text))
+    return _Run(graph, same_as == "expand", stream).answer(parse_query(text, base))
 
 
 def match(graph: Graph, subject: str | None, predicate: str | None, object: str | None) -> Result:
@@ -93,26 +96,41 @@ class _Run:
             reflexive=graph.equality != "off",
             generalised=graph.generalised,
         )
-        return Compiler(Steps(graph.engine.dialect, constants), matching, ids)
+        paths = PathTables(graph.engine, matching, constants)
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return Compiler(Steps(graph.engine.dialect, constants), matching, ids, paths, parsed.base, now)
 
     def answer(self, parsed: Query) -> Result:
         if parsed.kind == "describe":
             return Result("describe", ("subject", "predicate", "object"), _triples(self._describe(parsed)))
         assert parsed.pattern is not None
         if parsed.kind == "ask":
-            rows = self.graph.engine.query(self.compiler(parsed).ask(parsed.pattern)).num_rows
-            return Result("ask", (), pa.table({}), truth=rows > 0)
+            return Result("ask", (), pa.table({}), truth=self.solutions(parsed, None).num_rows > 0)
         if parsed.kind == "construct":
             return Result("construct", ("subject", "predicate", "object"), _triples(self._construct(parsed)))
-        if self.stream:
-            sql = self.compiler(parsed).select(parsed.pattern, parsed.variables)
-            return Result("select", parsed.variables, self.graph.engine.batches(sql))
-        return Result("select", parsed.variables, self.solutions(parsed, parsed.variables))
+        if not self.stream:
+            return Result("select", parsed.variables, self.solutions(parsed, parsed.variables))
+        compiler = self.compiler(parsed)
+        sql = compiler.select(parsed.pattern, parsed.variables)
+        return Result("select", parsed.variables, self._streamed(sql, compiler))
 
-    def solutions(self, parsed: Query, variables: Sequence[str]) -> pa.Table:
-        """The tokens of variables, one column each (c0, c1 ...), NULL unbound."""
+    def _streamed(self, sql: str, compiler: Compiler) -> Iterator[pa.RecordBatch]:
+        register(self.graph.engine, sql)
+        try:
+            yield from self.graph.engine.batches(sql)
+        finally:
+            compiler.paths.drop()
+
+    def solutions(self, parsed: Query, variables: Sequence[str] | None) -> pa.Table:
+        """The tokens of variables, one column each (c0, c1 ...), NULL unbound; None: a row if there is a solution."""
         assert parsed.pattern is not None
-        return self.graph.engine.query(self.compiler(parsed).select(parsed.pattern, variables))
+        compiler = self.compiler(parsed)
+        try:
+            sql = compiler.ask(parsed.pattern) if variables is None else compiler.select(parsed.pattern, variables)
+            register(self.graph.engine, sql)
+            return self.graph.engine.query(sql)
+        finally:
+            compiler.paths.drop()
 
     def _construct(self, parsed: Query) -> Iterator[tuple[str, str, str]]:
         """The template for every solution; blank nodes of the template are new for each."""

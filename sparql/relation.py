@@ -165,7 +165,10 @@ class Steps:
         return self.tokenised(a, mixed), self.tokenised(b, mixed)
 
     def compatible(self, a: Relation, b: Relation, name: str) -> str:
+        """The condition that l and r agree on a variable, or one of them has it unbound."""
         column = self.column(name)
+        if name.startswith(".outer."):  # no variable, but what one was (`sparql.exists`)
+            return f"l.{column} IS NOT DISTINCT FROM r.{column}"
         unbound = [f"{alias}.{column} IS NULL" for alias, side in (("l", a), ("r", b)) if side.nullable(name)]
         equal = f"l.{column} = r.{column}"
         return f"({' OR '.join([equal, *unbound])})" if unbound else equal

@@ -3,14 +3,17 @@
 Each pattern becomes a step with a column per variable that something above still needs: an id as long as the term
 comes from the data, a token where it was computed. Terms are decoded (joined with `term`) where an expression reads
 them and at the very end. Solutions are bags: a count column `n` stands for repeated rows (`sparql.patterns`).
+
+Inside an EXISTS, `outer` holds the solutions that are substituted into its pattern (`sparql.exists`): every leaf is
+joined with them, and their variables are carried through every step.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from sparql import exists, joins
 from sparql.aggregates import group
 from sparql.algebra import (
     Bgp,
@@ -23,32 +26,41 @@ from sparql.algebra import (
     Minus,
     Node,
     OrderBy,
+    PathPattern,
     Project,
     Slice,
     Union,
     Values,
     in_scope,
-    pattern_of,
 )
+from sparql.path_closure import PathTables
 from sparql.patterns import Matching, match
 from sparql.relation import Column, Relation, Steps
+from sparql.staging import Staging
 from triplestore.errors import UnsupportedError
-from triplestore.expression import Call, Constant, Exists, Expression, Variable, variables_of, walk
+from triplestore.expression import Call, Constant, Exists, Expression, Variable, variables_of
 from triplestore.expressions.compare import sort_keys
-from triplestore.expressions.compiler import Expressions
-from triplestore.expressions.values import Value, stored, token
+from triplestore.expressions.compiler import Expressions, is_volatile
+from triplestore.expressions.values import Value, token
 
 Needed = frozenset[str]
 
 
 @dataclass(slots=True)
 class Compiler:
-    """Compiles the patterns of one query. Use once."""
+    """Compiles the patterns of one query. Use once.
+
+    ids: the id each constant has where it is a value (canonical answers: its representative's). base, now: what IRI()
+    and NOW() give. paths: evaluates repeated property paths, as the query is compiled.
+    """
 
     steps: Steps
     matching: Matching
     ids: dict[str, int]
-    """The id each constant has where it is a value (canonical answers: its representative's)."""
+    paths: PathTables
+    base: str | None = None
+    now: str | None = None
+    outer: Relation | None = None
 
     def select(self, node: Node, variables: Sequence[str]) -> str:
         """The statement that yields the tokens of `variables` as columns c0, c1 ...; NULL is unbound."""
@@ -72,23 +84,33 @@ class Compiler:
 
     def node(self, node: Node, needed: Needed) -> Relation:
         """The solutions of a pattern, with (at least) the columns of those needed variables that it binds."""
+        if self.outer is not None:
+            if isinstance(node, Project | Distinct | Slice | OrderBy | Group):
+                return self._subselect(node)
+            needed |= self.outer.columns.keys()
         match node:
             case Bgp(triples):
-                return self._bgp(triples, needed)
+                return self._leaf(self._bgp(triples, needed), needed)
+            case PathPattern():
+                return self._leaf(self._path(node, needed), needed)
+            case Values(variables, rows):
+                return self._leaf(self._values(variables, rows), needed)
             case Join(left, right):
-                return self._join(left, right, needed)
+                shared = needed | (frozenset(in_scope(left)) & frozenset(in_scope(right)))
+                return joins.join(self, self.node(left, shared), self.node(right, shared), needed)
             case LeftJoin(left, right, condition):
-                return self._left_join(left, right, condition, needed)
+                wanted = needed | variables_of(condition) | (frozenset(in_scope(left)) & frozenset(in_scope(right)))
+                a, b = self.node(left, wanted), self.node(right, wanted)
+                return joins.left_join(self, a, b, condition, needed)
             case Union(left, right):
-                return self._union(self.node(left, needed), self.node(right, needed))
+                return joins.union(self, self.node(left, needed), self.node(right, needed))
             case Minus(left, right):
-                return self._minus(left, right, needed)
+                return joins.minus(self, left, right, needed)
             case Filter(pattern, condition):
-                return self._filter(pattern, condition, needed)
+                read = variables_of(condition) & frozenset(in_scope(pattern))
+                return self.filtered(self.node(pattern, needed | read), condition)
             case Extend():
                 return self._extend(node, needed)
-            case Values(variables, rows):
-                return self._values(variables, rows)
             case Project(pattern, variables):
                 inner = self.node(pattern, needed & frozenset(variables))
                 kept = {name: column for name, column in inner.columns.items() if name in variables}
@@ -102,6 +124,19 @@ class Compiler:
             case Group():
                 return group(self, node)
 
+    def _leaf(self, relation: Relation, needed: Needed) -> Relation:
+        """A leaf of the pattern of an EXISTS, with the outer solutions substituted."""
+        if self.outer is None:
+            return relation
+        return joins.join(self, self.outer, relation, needed | relation.columns.keys())
+
+    def _subselect(self, node: Node) -> Relation:
+        """A sub-SELECT inside EXISTS: evaluated by itself, then joined; what it does not project is not substituted."""
+        outer, self.outer = self.outer, None
+        inner = replace(self.flat(self.node(node, frozenset(in_scope(node)))), order=())
+        self.outer = outer
+        return self._leaf(inner, frozenset(in_scope(node)))
+
     def _bgp(self, triples: Sequence[tuple[Variable | Constant, ...]], needed: Needed) -> Relation:
         names = {t.name for triple in triples for t in triple if isinstance(t, Variable)}
         kept = sorted(names & needed)
@@ -110,117 +145,28 @@ class Compiler:
         sql, weighted = match(triples, kept, columns, representatives, self.matching)  # type: ignore[arg-type]
         return Relation(self.steps.add("pattern", sql), dict.fromkeys(kept, Column()), weighted)
 
-    def _join(self, left: Node, right: Node, needed: Needed) -> Relation:
-        shared = frozenset(in_scope(left)) & frozenset(in_scope(right))
-        a, b = self.steps.aligned(self.node(left, needed | shared), self.node(right, needed | shared))
-        common = [name for name in a.columns if name in b.columns]
-        columns, selected = {}, []
-        for name in dict.fromkeys((*a.columns, *b.columns)):
-            if name not in needed:
-                continue
-            columns[name], sql = self.steps.merged(a, b, name, inner=True)
-            selected.append(f"{sql} AS {self.steps.column(name)}")
-        weight = _product(a, b, "r.n")
-        conditions = [self.steps.compatible(a, b, name) for name in common]
-        how = f"JOIN {b.name} r ON {' AND '.join(conditions)}" if conditions else f"CROSS JOIN {b.name} r"
-        sql = f"SELECT {', '.join([*selected, *weight]) or '1 AS unit'} FROM {a.name} l {how}"
-        return Relation(self.steps.add("join", sql), columns, bool(weight))
+    def _path(self, node: PathPattern, needed: Needed) -> Relation:
+        columns = {t.name: self.steps.column(t.name) for t in (node.subject, node.object) if isinstance(t, Variable)}
+        step = self.steps.add("path", self.paths.solutions(node, columns, self.ids))
+        return Relation(step, {name: Column() for name in columns if name in needed})
 
-    def _left_join(self, left: Node, right: Node, condition: Expression | None, needed: Needed) -> Relation:
-        read = variables_of(condition)
-        wanted = needed | read | (frozenset(in_scope(left)) & frozenset(in_scope(right)))
-        a, b = self.steps.aligned(self.node(left, wanted), self.node(right, wanted))
-        common = [name for name in a.columns if name in b.columns]
-        columns, selected = {}, []
-        for name in dict.fromkeys((*a.columns, *b.columns)):
-            if name not in needed:
-                continue
-            columns[name], sql = self.steps.merged(a, b, name, inner=False)
-            selected.append(f"{sql} AS {self.steps.column(name)}")
-        weight = _product(a, b, "coalesce(r.n, 1)")
-        conditions = [self.steps.compatible(a, b, name) for name in common]
-        if condition is not None:
-            conditions.append(self.expressions(self._merged_values(a, b)).condition(condition))
-            a, b = (
-                self.steps.decode(side, " ".join(re.findall(rf"\b{alias}\.\w+", conditions[-1])))
-                for side, alias in ((a, "l"), (b, "r"))
-            )
-        on = " AND ".join(conditions) or "TRUE"
-        sql = f"SELECT {', '.join([*selected, *weight]) or '1 AS unit'} FROM {a.name} l LEFT JOIN {b.name} r ON {on}"
-        return Relation(self.steps.add("optional", sql), columns, bool(weight))
-
-    def _merged_values(self, a: Relation, b: Relation) -> Callable[[str], Value]:
-        """Values of the merged solution inside an ON clause, before the sides are merged."""
-        left, right = self.steps.value(a, "l"), self.steps.value(b, "r")
-
-        def find(variable: str) -> Value:
-            if variable not in b.columns or not a.nullable(variable):
-                return left(variable)
-            if variable not in a.columns:
-                return right(variable)
-            column = a.columns[variable]
-            sides = [self.steps.qualifier(variable, column, alias) for alias in "lr"]
-            return stored(lambda part: f"coalesce({sides[0](part)}, {sides[1](part)})", column.token)
-
-        return find
-
-    def _union(self, a: Relation, b: Relation) -> Relation:
-        a, b = self.steps.aligned(a, b)
-        weighted = a.weighted or b.weighted
-        columns: dict[str, Column] = {}
-        for name in dict.fromkeys((*a.columns, *b.columns)):
-            token_ = (a.columns.get(name) or b.columns[name]).token
-            columns[name] = Column(token_, a.nullable(name) or b.nullable(name))
-        selects = []
-        for side in (a, b):
-            parts = []
-            for name, column in columns.items():
-                own = self.steps.column(name)
-                null = f"CAST(NULL AS {'STRING' if column.token else 'BIGINT'}) AS {own}"
-                parts.append(own if name in side.columns else null)
-            if weighted:
-                parts.append("n" if side.weighted else "CAST(1 AS BIGINT) AS n")
-            selects.append(f"SELECT {', '.join(parts) or '1 AS unit'} FROM {side.name}")
-        return Relation(self.steps.add("union", " UNION ALL ".join(selects)), columns, weighted)
-
-    def _minus(self, left: Node, right: Node, needed: Needed) -> Relation:
-        shared = frozenset(in_scope(left)) & frozenset(in_scope(right))
-        if not shared:
-            return self.node(left, needed)
-        a, b = self.steps.aligned(self.node(left, needed | shared), self.node(right, shared))
-        common = [name for name in a.columns if name in b.columns]
-        conditions = [self.steps.compatible(a, b, name) for name in common]
-        if all(a.nullable(name) or b.nullable(name) for name in common):
-            columns = [self.steps.column(name) for name in common]
-            both = " OR ".join(f"(l.{c} IS NOT NULL AND r.{c} IS NOT NULL)" for c in columns)
-            conditions.append(f"({both or 'FALSE'})")
-        return self._semi_join(a, b, conditions, negated=True)
-
-    def _semi_join(self, a: Relation, b: Relation, conditions: Sequence[str], negated: bool) -> Relation:
-        test = f"EXISTS (SELECT 1 FROM {b.name} r WHERE {' AND '.join(conditions) or 'TRUE'})"
-        sql = f"SELECT {self.steps.listed(a, 'l.')} FROM {a.name} l WHERE {'NOT ' * negated}{test}"
-        return replace(a, name=self.steps.add("minus" if negated else "exists", sql))
-
-    def _filter(self, pattern: Node, condition: Expression, needed: Needed) -> Relation:
+    def filtered(self, relation: Relation, condition: Expression) -> Relation:
+        """The solutions for which a condition holds."""
         parts = _conjuncts(condition)
-        tests = [part for part in parts if isinstance(part, Exists)]
         plain = [part for part in parts if not isinstance(part, Exists)]
-        scope = frozenset(in_scope(pattern))
-        read = frozenset().union(*(variables_of(part) for part in parts)) & scope
-        relation = self.node(pattern, needed | read)
         if plain:
-            expressions = self.expressions(self.steps.value(relation, ""))
+            kept = relation.columns
+            relation, tested = exists.with_flags(self, relation, plain)
+            staging = Staging()
+            expressions = self.expressions(self.steps.value(relation, ""), staging, tested)
             where = " AND ".join(expressions.condition(part) for part in plain)
-            decoded = self.steps.decode(relation, where)
-            sql = f"SELECT {self.steps.listed(relation)} FROM {decoded.name} WHERE {where}"
+            source = staging.source(self.steps.decode(relation, f"{where} {staging.sql}").name)
+            relation = replace(relation, columns=kept)
+            sql = f"SELECT {self.steps.listed(relation)} FROM {source} x WHERE {where}"
             relation = replace(relation, name=self.steps.add("filter", sql))
-        for test in tests:
-            inner = pattern_of(test)
-            _check_substitution(inner, scope)
-            shared = scope & frozenset(in_scope(inner))
-            a, b = self.steps.aligned(relation, self.node(inner, shared))
-            conditions = [self.steps.compatible(a, b, name) for name in a.columns if name in b.columns]
-            relation = self._semi_join(a, b, conditions, test.negated)
+        for part in parts:
+            if isinstance(part, Exists):
+                relation = exists.semi_join(self, relation, part)
         return relation
 
     def _extend(self, node: Extend, needed: Needed) -> Relation:
@@ -229,6 +175,8 @@ class Compiler:
         wanted, chain = set(needed), list[Extend]()
         while isinstance(inner, Extend):
             if inner.variable in wanted:
+                if self.outer is not None and inner.variable in self.outer.columns:
+                    raise UnsupportedError(f"BIND of ?{inner.variable} inside EXISTS: it is bound outside already")
                 wanted.discard(inner.variable)
                 wanted |= variables_of(inner.expression)
                 chain.append(inner)
@@ -243,24 +191,29 @@ class Compiler:
 
     def _bind(self, relation: Relation, layer: Sequence[Extend]) -> Relation:
         """One step of BINDs over the same relation."""
-        columns, selected = dict(relation.columns), []
+        if any(is_volatile(bind.expression) for bind in layer):
+            relation = self.flat(relation)
+        kept = relation.columns
+        relation, tested = exists.with_flags(self, relation, [bind.expression for bind in layer])
+        columns, selected, staging = dict(kept), [], Staging()
+        expressions = self.expressions(self.steps.value(relation, ""), staging, tested)
         for bind in layer:
             name = self.steps.column(bind.variable)
             match bind.expression:
                 case Variable(other):
-                    if other not in relation.columns:
+                    if other not in kept:
                         continue
-                    columns[bind.variable] = relation.columns[other]
+                    columns[bind.variable] = kept[other]
                     selected.append(f"{self.steps.column(other)} AS {name}")
                 case Constant(text):
                     columns[bind.variable] = Column()
                     selected.append(f"CAST({self.ids[text]} AS BIGINT) AS {name}")
                 case computed:
                     columns[bind.variable] = Column(token=True, nullable=True)
-                    value = self.expressions(self.steps.value(relation, "")).value(computed)
-                    selected.append(f"{token(value)} AS {name}")
-        source = self.steps.decode(relation, " ".join(selected))
-        step = self.steps.add("bind", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source.name}")
+                    selected.append(f"{token(expressions.value(computed))} AS {name}")
+        source = staging.source(self.steps.decode(relation, " ".join([*selected, staging.sql])).name)
+        relation = replace(relation, columns=kept)
+        step = self.steps.add("bind", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source} x")
         return replace(relation, name=step, columns=columns)
 
     def _values(self, variables: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Relation:
@@ -269,8 +222,11 @@ class Compiler:
         }
         if not variables or not rows:
             nulls = [f"CAST(NULL AS BIGINT) AS {self.steps.column(name)}" for name in variables]
-            keep = " WHERE FALSE" if not rows else ""
-            return Relation(self.steps.add("values", f"SELECT {', '.join(nulls) or '1 AS unit'}{keep}"), columns)
+            if not rows:
+                sql = f"SELECT {', '.join(nulls) or '1 AS unit'} WHERE FALSE"
+            else:
+                sql = " UNION ALL ".join(["SELECT 1 AS unit"] * len(rows))
+            return Relation(self.steps.add("values", sql), columns)
         names = [self.steps.column(name) for name in variables]
         listed = ", ".join(f"({', '.join('NULL' if t is None else str(self.ids[t]) for t in row)})" for row in rows)
         cast = ", ".join(f"CAST({name} AS BIGINT) AS {name}" for name in names)
@@ -294,15 +250,19 @@ class Compiler:
     def _order(self, pattern: Node, keys: Sequence[tuple[Expression, bool]], needed: Needed) -> Relation:
         read = frozenset().union(*(variables_of(key) for key, _ in keys))
         relation = replace(self.node(pattern, needed | read), order=())
-        expressions = self.expressions(self.steps.value(relation, ""))
+        kept = relation.columns
+        relation, tested = exists.with_flags(self, relation, [key for key, _ in keys])
+        staging = Staging()
+        expressions = self.expressions(self.steps.value(relation, ""), staging, tested)
         order: list[tuple[str, bool]] = []
         selected: list[str] = []
         for key, descending in keys:
             for sql in sort_keys(expressions.value(key)):
                 order.append((f"k{len(order)}", descending))
                 selected.append(f"{sql} AS {order[-1][0]}")
-        source = self.steps.decode(relation, ", ".join(selected))
-        step = self.steps.add("ordered", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source.name}")
+        source = staging.source(self.steps.decode(relation, ", ".join([*selected, staging.sql])).name)
+        relation = replace(relation, columns=kept)
+        step = self.steps.add("ordered", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source} x")
         return replace(relation, name=step, order=tuple(order))
 
     def _slice(self, relation: Relation, start: int, length: int | None) -> Relation:
@@ -324,14 +284,14 @@ class Compiler:
 
     # -- parts ------------------------------------------------------------------------------------------------------
 
-    def expressions(self, variable: Callable[[str], Value]) -> Expressions:
-        """A compiler of expressions over these variables."""
-        return Expressions(self.steps.dialect, self.ids, variable)
-
-
-def _product(a: Relation, b: Relation, right: str) -> list[str]:
-    factors = ["l.n"] * a.weighted + [right] * b.weighted
-    return [f"{' * '.join(factors)} AS n"] if factors else []
+    def expressions(
+        self, variable: Callable[[str], Value], staging: Staging, flags: dict[Exists, str] | None = None
+    ) -> Expressions:
+        """A compiler of expressions over these variables. flags: the columns of the EXISTS in them."""
+        found = flags or {}
+        return Expressions(
+            self.steps.dialect, self.ids, variable, staging.stage, lambda test: found[test], self.base, self.now
+        )
 
 
 def _conjuncts(condition: Expression) -> list[Expression]:
@@ -341,23 +301,3 @@ def _conjuncts(condition: Expression) -> list[Expression]:
         inner = condition.arguments[0]
         return [Exists(inner.pattern, not inner.negated)]
     return [condition]
-
-
-def _check_substitution(pattern: Node, outer: frozenset[str]) -> None:
-    """EXISTS substitutes the outer solution into its pattern; we join with it. Refuse where that could differ."""
-    for part in walk(pattern):
-        reads: frozenset[str] = frozenset()
-        inside: Collection[str] = ()
-        match part:
-            case Filter(inner, condition):
-                reads, inside = variables_of(condition), in_scope(inner)
-            case Extend(inner, variable, expression):
-                reads, inside = variables_of(expression) | {variable}, set(in_scope(inner)) - {variable}
-            case LeftJoin(left, right, condition):
-                reads, inside = variables_of(condition) | set(in_scope(right)), in_scope(left)
-            case Minus() | Group() | Slice():
-                raise UnsupportedError("MINUS, aggregates or LIMIT inside EXISTS are not supported")
-        if clash := sorted((reads - set(inside)) & outer):
-            raise UnsupportedError(
-                f"EXISTS whose inner FILTER, BIND or OPTIONAL reads ?{clash[0]} from outside is not supported"
-            )

@@ -37,7 +37,7 @@ ONLY: dict[str, tuple[str, ...]] = {
     "rulesets": ("triplestore.errors", "triplestore.terms", "triplestore.expression", "triplestore.rule"),
     "triplestore.expressions": (
         *("triplestore.errors", "triplestore.terms", "triplestore.expression"),
-        *("triplestore.dictionary", "triplestore.engine.dialect"),
+        *("triplestore.dictionary", "triplestore.engine"),
     ),
     "triplestore.compile": (
         *("triplestore.errors", "triplestore.terms", "triplestore.expression", "triplestore.rule"),

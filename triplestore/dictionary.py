@@ -41,8 +41,16 @@ _DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)"
 _EXACT = r"[+-]?0*([0-9]{1,20}(\.[0-9]{0,18}0*)?|\.[0-9]{1,18}0*)"
 _DOUBLE = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN"
 _INSTANT = (
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(\.[0-9]{1,6}0*)?)?(Z|[+-][0-9]{2}:[0-9]{2})?"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T(([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(\.[0-9]{1,6}0*)?|24:00:00(\.0+)?))?"
+    r"(Z|[+-][0-9]{2}:[0-9]{2})?"
 )
+
+
+def micros_sql(dialect: Dialect, text: str) -> str:
+    """The text of an xsd:dateTime as microseconds since 1970 UTC; 24:00:00 is the next day's first moment."""
+    day = f"CASE WHEN substr({text}, 12, 3) = '24:' THEN 86400000000 ELSE 0 END"
+    moment = f"replace({text}, 'T24:', 'T00:')"
+    return f"{dialect.micros(moment)} + {day}"
 
 
 def token_sql(term: str = "t") -> str:
@@ -85,7 +93,7 @@ def term_sql(dialect: Dialect, source: str) -> str:
         f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN ({number}) AND {dialect.matches(trimmed, _EXACT)} "
         f"THEN TRY_CAST({trimmed} AS DECIMAL(38,18)) END AS decimal, "
         f"CASE WHEN datatype IN {_list(dialect, INSTANTS)} AND {dialect.matches(trimmed, _INSTANT)} "
-        f"THEN {dialect.micros(instant)} END AS micros FROM ({parts}) p"
+        f"THEN {micros_sql(dialect, instant)} END AS micros FROM ({parts}) p"
     )
 
 

@@ -21,6 +21,7 @@ from triplestore.engine import Engine, Reader
 from triplestore.engine.arrow import int64s
 from triplestore.engine.select import make_engine
 from triplestore.errors import EngineError
+from triplestore.expressions.vectorised import register_all
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
 from triplestore.store import Store
@@ -69,6 +70,7 @@ class Readers:
         self._manifests = {manifest.version: manifest}
         self._newest = manifest
         self._moving = threading.Lock()
+        register_all(self._engine)  # a reader cannot
         first = self._engine.reader()
         self._shares = first.shares
         if self._shares:

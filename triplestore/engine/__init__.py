@@ -7,7 +7,7 @@ A working table lives until it is dropped or the engine is closed; an attached o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -76,6 +76,10 @@ class Engine(Protocol):
     def components(self, sql: str) -> pa.Table:
         """Connected components of the edges (a, b) that the SELECT yields: (node, component), component the smallest
         node of each; every node of an edge occurs once. Verified before it is returned."""
+
+    def function(self, name: str, arity: int, columns: Callable[..., pa.Array]) -> None:
+        """Make `columns`, which takes that many Arrow columns of text and gives one, a scalar function of SQL. Giving
+        the same name again does nothing."""
 
     def transaction(self) -> AbstractContextManager[None]:
         """What is done to working tables inside becomes visible to the readers of this engine all at once, at its end;

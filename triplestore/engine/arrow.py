@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -41,3 +41,21 @@ def as_numpy(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
         if len(chunk)
     ]
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+
+def of_arity(columns: Callable[..., pa.Array], arity: int) -> Callable[..., pa.Array]:
+    """A function of columns with as many parameters as it takes, 1 to 4, by name and type: engines count them."""
+
+    def one(a: pa.Array) -> pa.Array:
+        return columns(a)
+
+    def two(a: pa.Array, b: pa.Array) -> pa.Array:
+        return columns(a, b)
+
+    def three(a: pa.Array, b: pa.Array, c: pa.Array) -> pa.Array:
+        return columns(a, b, c)
+
+    def four(a: pa.Array, b: pa.Array, c: pa.Array, d: pa.Array) -> pa.Array:
+        return columns(a, b, c, d)
+
+    return (one, two, three, four)[arity - 1]

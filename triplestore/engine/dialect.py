@@ -96,6 +96,16 @@ class Dialect:
         pairs = (f"{name} := {expression}" for name, expression in zip(names, expressions, strict=True))
         return f"struct_pack({', '.join(pairs)})"
 
+    random = "random()"
+    """A new DOUBLE from 0 up to 1 for each row."""
+
+    uuid = "CAST(uuid() AS VARCHAR)"
+    """A new UUID for each row, as text."""
+
+    def concatenation(self, expression: str, separator: str) -> str:
+        """An aggregate: the texts of a group in their order, with a separator between them."""
+        return f"string_agg({expression}, {self.string(separator)} ORDER BY {expression})"
+
     def repeat(self, times: str) -> str:
         """A select-list expression that yields its row that many times."""
         return f"unnest(range({times}))"
@@ -158,6 +168,12 @@ class SparkDialect(Dialect):
     def record(self, names: Sequence[str], expressions: Sequence[str]) -> str:
         pairs = (f"{expression} AS {name}" for name, expression in zip(names, expressions, strict=True))
         return f"struct({', '.join(pairs)})"
+
+    random = "rand()"
+    uuid = "uuid()"
+
+    def concatenation(self, expression: str, separator: str) -> str:
+        return f"array_join(sort_array(collect_list({expression})), {self.string(separator)})"
 
     def repeat(self, times: str) -> str:
         return f"explode(sequence(1, {times}))"

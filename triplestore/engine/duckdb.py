@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from triplestore.engine import Columns, Reader, WrittenFile
+from triplestore.engine.arrow import of_arity
 from triplestore.engine.components import connected_components
 from triplestore.engine.dialect import Dialect, string
 from triplestore.errors import EngineError
@@ -58,6 +59,7 @@ class DuckDBEngine:
         if threads is not None:
             self._statement(f"SET threads = {threads}")
         self._views: set[str] = set()
+        self._functions: set[str] = set()
 
     def _statement(self, sql: str) -> Any:
         try:
@@ -165,6 +167,13 @@ class DuckDBEngine:
     def components(self, sql: str) -> pa.Table:
         return connected_components(self.query(sql))
 
+    def function(self, name: str, arity: int, columns: Callable[..., pa.Array]) -> None:
+        if name not in self._functions:
+            kinds: Any = ["VARCHAR"] * arity
+            how: Any = {"type": "arrow", "null_handling": "special"}
+            self._connection.create_function(name, of_arity(columns, arity), kinds, "VARCHAR", **how)
+            self._functions.add(name)
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         views = set(self._views)
@@ -180,7 +189,7 @@ class DuckDBEngine:
     def reader(self) -> Reader:
         from triplestore.engine.duckdb_reader import DuckDBReader
 
-        return DuckDBReader(self._connection.cursor())
+        return DuckDBReader(self._connection.cursor(), self._functions)
 
     def close(self) -> None:
         self._connection.close()

@@ -6,7 +6,7 @@ version, whatever the engine that owns the tables makes of them meanwhile, and n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -22,8 +22,8 @@ class DuckDBReader(DuckDBEngine):
 
     shares = True
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
+    def __init__(self, connection: duckdb.DuckDBPyConnection, functions: set[str]) -> None:
+        self._connection, self._functions = connection, functions
         self._views: set[str] = set()
         self._reading = self._stopped = False
 
@@ -98,11 +98,15 @@ class DuckDBReader(DuckDBEngine):
             self._statement(f"DROP VIEW IF EXISTS temp.{name}")
             self._views.discard(name)
 
+    def function(self, name: str, arity: int, columns: Callable[..., pa.Array]) -> None:
+        if name not in self._functions:  # made here, it would be gone at the end of the transaction
+            raise EngineError(f"the engine that this reader is of does not know the function {name}")
+
     def write(self, sql: str, folder: str, stem: str, order: Sequence[str]) -> list[Any]:
         raise EngineError("a reader writes no files", sql)
 
     def reader(self) -> DuckDBReader:
-        return DuckDBReader(self._connection.cursor())
+        return DuckDBReader(self._connection.cursor(), self._functions)
 
     def close(self) -> None:
         self.end()

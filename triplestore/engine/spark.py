@@ -14,7 +14,7 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from triplestore.engine import Columns, Reader, WrittenFile
+from triplestore.engine.arrow import of_arity
 from triplestore.engine.components import connected_components
 from triplestore.engine.dialect import Dialect, SparkDialect
 from triplestore.engine.duckdb import ROW_GROUP
@@ -93,6 +94,7 @@ class SparkEngine:
             weakref.finalize(self, shutil.rmtree, self.scratch, ignore_errors=True)
         self._tables = Tables(self.spark, self._files, self.scratch)
         self._views: set[str] = set()
+        self._functions: set[str] = set()
 
     def _made_scratch(self, scratch: str | None) -> str:
         master = self.spark.sparkContext.master
@@ -377,6 +379,13 @@ class SparkEngine:
             return by_pointer_jumping(self, edges)
         finally:
             self.drop(edges)
+
+    def function(self, name: str, arity: int, columns: Callable[..., pa.Array]) -> None:
+        from pyspark.sql.functions import arrow_udf
+
+        if name not in self._functions:
+            self.spark.udf.register(name, arrow_udf(of_arity(columns, arity), returnType="string"))
+            self._functions.add(name)
 
     def transaction(self) -> AbstractContextManager[None]:
         return nullcontext()  # no reader shares these tables

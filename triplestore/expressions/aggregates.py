@@ -1,27 +1,39 @@
 """The aggregates of SPARQL (1.1, section 18.5.1) over `Value`s, in two steps: SQL aggregates, then a term of them.
 
-An error in the argument is an error of SUM, AVG, MIN and MAX, and is not counted by COUNT. SUM and AVG of no rows are
-0, MIN, MAX and SAMPLE of none an error. MIN and MAX order as ORDER BY does; SAMPLE takes the first in that order.
+An error in the argument is an error of SUM, AVG, MIN, MAX and GROUP_CONCAT, and is not counted by COUNT. SUM and AVG of
+no rows are 0, GROUP_CONCAT is empty, MIN, MAX and SAMPLE are an error. MIN and MAX order as ORDER BY does; SAMPLE takes
+the first in that order.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.decimals import divide
-from triplestore.expressions.values import Value, integer, number, token
+from triplestore.expressions.values import Value, integer, number, string, token
+
+COUNTED_ONCE: Final = ("COUNT", "SUM", "AVG", "GROUP_CONCAT")
+"""The aggregates that DISTINCT makes a difference to."""
 
 
 def parts(
-    dialect: Dialect, place: int, function: str, distinct: bool, value: Value | None, weighted: bool = False
+    dialect: Dialect,
+    place: int,
+    function: str,
+    distinct: bool,
+    value: Value | None,
+    weighted: bool = False,
+    separator: str = " ",
 ) -> list[str]:
     """The SQL aggregates that the result of one SPARQL aggregate is made from, each as ``sql AS a<place>_<part>``.
 
-    function: COUNT, SUM, MIN, MAX, AVG, SAMPLE. value: the argument, None for ``COUNT(*)``. distinct: column
-    ``d<place>`` is 1 in the first row of each argument. weighted: column ``n`` says how often a row counts (not for
-    SUM and AVG).
+    function: COUNT, SUM, MIN, MAX, AVG, SAMPLE, GROUP_CONCAT. value: the argument, None for ``COUNT(*)``. distinct:
+    column ``d<place>`` is 1 in the first row of each argument. weighted: column ``n`` says how often a row counts (not
+    for SUM, AVG and GROUP_CONCAT). separator: of GROUP_CONCAT.
     """
-    distinct = distinct and function in ("COUNT", "SUM", "AVG")
+    distinct = distinct and function in COUNTED_ONCE
     once, weight = (f"d{place} = 1", "1") if distinct else ("TRUE", "n" if weighted else "1")
     if value is None:
         return [f"coalesce(sum(CASE WHEN {once} THEN {weight} ELSE 0 END), 0) AS a{place}_count"]
@@ -38,6 +50,12 @@ def parts(
                 f"max({value.rank}) AS a{place}_rank",
                 f"sum(CASE WHEN {once} THEN {value.decimal} END) AS a{place}_decimal",
                 f"sum(CASE WHEN {once} THEN {value.double} END) AS a{place}_double",
+            ]
+        case "GROUP_CONCAT":
+            text = f"CASE WHEN ({value.kind}) <> 2 THEN {value.lexical} END"
+            return [
+                f"sum(CASE WHEN {once} AND ({text}) IS NULL THEN 1 ELSE 0 END) AS a{place}_wrong",
+                f"{dialect.concatenation(f'CASE WHEN {once} THEN {text} END', separator)} AS a{place}_text",
             ]
         case _:
             keys = sort_keys(value)
@@ -56,6 +74,9 @@ def result(dialect: Dialect, place: int, function: str) -> str:
         return f"CASE WHEN a{place}_wrong = 0 THEN a{place}_best.token END"
     if function == "SAMPLE":
         return f"a{place}_best.token"
+    if function == "GROUP_CONCAT":
+        text = f"CASE WHEN coalesce(a{place}_wrong, 0) = 0 THEN coalesce(a{place}_text, '') END"
+        return token(string(text))
     decimal, double, rank = (f"a{place}_{part}" for part in ("decimal", "double", "rank"))
     if function == "AVG":
         decimal = divide(dialect, decimal, f"a{place}_count")

@@ -32,6 +32,18 @@ def _date(value: Value) -> str:
     return f"{value.datatype} = '{XSD}date'"
 
 
+def _times(left: Value, operator: str, right: Value) -> str:
+    """Compare times: one with a zone and one without are ordered where no zone (14 hours at most) could change it."""
+    plain = f"{left.micros} {operator} {right.micros}"
+    apart = f"abs({left.micros} - {right.micros}) > 50400000000"
+    return f"CASE WHEN ({_zoned(left)}) = ({_zoned(right)}) OR {apart} THEN {plain} END"
+
+
+def _zoned(value: Value) -> str:
+    end = f"substr({value.lexical}, length({value.lexical}) - 5, 1)"
+    return f"({value.lexical} LIKE '%Z' OR ({end} IN ('+', '-') AND {value.lexical} LIKE '%:__'))"
+
+
 def _known(value: Value) -> str:
     """Whether a literal is of a type that comparisons understand, and well-formed."""
     if value.static in ("boolean", "number", "string", "text"):
@@ -73,10 +85,12 @@ def equals(left: Value, right: Value) -> str:
     cases.append(f"WHEN {same_term(left, right)} THEN TRUE")
     if statics <= {"any"}:
         both = f"{left.micros} IS NOT NULL AND {right.micros} IS NOT NULL"
-        cases.append(f"WHEN {both} THEN {left.micros} = {right.micros} AND ({_date(left)}) = ({_date(right)})")
+        same_kind = f"({_date(left)}) = ({_date(right)})"
+        cases.append(f"WHEN {both} THEN CASE WHEN {same_kind} THEN {_times(left, '=', right)} ELSE FALSE END")
     if statics <= {"any", "boolean"}:
         truths = well_formed_boolean(left), well_formed_boolean(right)
         cases.append(f"WHEN ({truths[0]}) IS NOT NULL AND ({truths[1]}) IS NOT NULL THEN ({truths[0]}) = ({truths[1]})")
+    cases.append(f"WHEN {left.lang} IS NOT NULL OR {right.lang} IS NOT NULL THEN FALSE")
     cases.append(f"WHEN {_known(left)} AND {_known(right)} THEN FALSE")
     return f"CASE {' '.join(cases)} END"
 
@@ -95,7 +109,7 @@ def less(left: Value, operator: str, right: Value) -> str:
         cases.append(f"WHEN {both} THEN ({string_literal(left)}) {operator} ({string_literal(right)})")
     if statics <= {"any"}:
         both = f"{left.micros} IS NOT NULL AND {right.micros} IS NOT NULL AND ({_date(left)}) = ({_date(right)})"
-        cases.append(f"WHEN {both} THEN {left.micros} {operator} {right.micros}")
+        cases.append(f"WHEN {both} THEN {_times(left, operator, right)}")
     if statics <= {"any", "boolean"}:
         truths = well_formed_boolean(left), well_formed_boolean(right)
         both = f"({truths[0]}) IS NOT NULL AND ({truths[1]}) IS NOT NULL"

@@ -2,33 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
 from triplestore.errors import UnsupportedError, UsageError
-from triplestore.expression import Call, Constant, Exists, Expression, Variable
+from triplestore.expression import Call, Constant, Exists, Expression, Variable, walk
 from triplestore.expressions.compare import equals, less, same_term
+from triplestore.expressions.constructors import bnode, to_iri
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.functions import FUNCTIONS
 from triplestore.expressions.regex import replacement, translate
-from triplestore.expressions.values import ERROR, Value, boolean, constant, string, string_literal, truth
-from triplestore.terms import split_literal
+from triplestore.expressions.values import (
+    ERROR,
+    STRING,
+    Value,
+    boolean,
+    constant,
+    iri,
+    number,
+    string,
+    string_literal,
+    truth,
+)
+from triplestore.terms import XSD, literal_token, split_literal
 
-_PARTS: Final = ("kind", "lexical", "datatype", "lang", "rank", "decimal", "double", "micros")
+PARTS: Final = ("kind", "lexical", "datatype", "lang", "rank", "decimal", "double", "micros")
+"""The parts of a value."""
+
+
+Stage = Callable[[Value], Value]
+"""Makes columns of a value's parts, so that what is built on it names them instead of repeating them."""
+
+_LONG: Final = 400
+"""Characters of SQL from which a value becomes columns."""
+
+_VOLATILE: Final = ("RAND", "UUID", "STRUUID", "BNODE")
+
+
+def is_volatile(expression: Expression) -> bool:
+    """Whether an expression has another value each time that it is evaluated."""
+    return any(isinstance(part, Call) and part.name in _VOLATILE for part in walk(expression))
+
+
+def _no_exists(test: Exists) -> str:
+    raise UnsupportedError("EXISTS is not supported here")
 
 
 @dataclass(frozen=True, slots=True)
 class Expressions:
-    """Compiles the expressions of one place in a query.
+    """Compiles the expressions of one place in a query or rule.
 
-    variable: the value of a variable there. ids: the constants' ids.
+    variable: the value of a variable there. ids: the constants' ids. stage: where given, long values become columns of
+    a step before, and functions that must be evaluated once (RAND, UUID ...) are possible. exists: the SQL condition of
+    an EXISTS. base: what IRI() resolves against. now: the xsd:dateTime of NOW().
     """
 
     dialect: Dialect
-    ids: dict[str, int]
+    ids: Mapping[str, int]
     variable: Callable[[str], Value]
+    stage: Stage | None = None
+    exists: Callable[[Exists], str] = _no_exists
+    base: str | None = None
+    now: str | None = None
+    rows: dict[str, Value] = field(default_factory=dict)
+    """What is unique to a solution, once there is such a thing."""
 
     def value(self, expression: Expression) -> Value:
         """The value of an expression. Raises UnsupportedError naming a function that is not supported."""
@@ -38,9 +77,12 @@ class Expressions:
             case Constant(token):
                 return constant(self.dialect, token, self.ids[token])
             case Exists():
-                raise UnsupportedError("EXISTS inside another expression is not supported: give it a FILTER of its own")
+                return boolean(self.exists(expression))
             case Call(name, arguments):
-                return self._call(name, arguments)
+                found = self._call(name, arguments)
+                if self.stage is not None and sum(len(getattr(found, part)) for part in PARTS) > _LONG:
+                    return self.stage(found)
+                return found
 
     def truth(self, expression: Expression) -> str:
         """The effective boolean value of an expression, as an SQL condition; NULL for an error."""
@@ -86,6 +128,8 @@ class Expressions:
             case "IF":
                 return self._choose(self.truth(arguments[0]), self.value(arguments[1]), self.value(arguments[2]))
             case "COALESCE":
+                if not arguments:
+                    return ERROR
                 *first, found = (self.value(part) for part in arguments)
                 for value in reversed(first):
                     found = self._choose(value.bound, value, found)
@@ -96,6 +140,14 @@ class Expressions:
                 return boolean(found_sql if name == "IN" else f"NOT ({found_sql})")
             case "REGEX" | "REPLACE":
                 return self._regex(name, arguments)
+            case "RAND" | "UUID" | "STRUUID" | "BNODE":
+                return self._new(name, arguments)
+            case "NOW":
+                if self.now is None:
+                    raise UnsupportedError("NOW is not supported here")
+                return constant(self.dialect, literal_token(self.now, XSD + "dateTime"), 0).computed
+            case "IRI":
+                return to_iri(self.dialect, self.value(arguments[0]), self.base)
         values = [self.value(part) for part in arguments]
         match name:
             case "=":
@@ -125,7 +177,7 @@ class Expressions:
                 return one
             return f"CASE WHEN ({condition}) THEN {one} WHEN NOT ({condition}) THEN {other} END"
 
-        parts = {part: pick(getattr(yes, part), getattr(no, part)) for part in _PARTS}
+        parts = {part: pick(getattr(yes, part), getattr(no, part)) for part in PARTS}
         parts["kind"] = f"CASE WHEN ({condition}) THEN {yes.kind} WHEN NOT ({condition}) THEN {no.kind} END"
         static = yes.static if yes.static == no.static else "any"
         both = yes.truth is not None and no.truth is not None
@@ -134,22 +186,44 @@ class Expressions:
             chosen = f"CASE WHEN ({condition}) THEN {yes.truth} WHEN NOT ({condition}) THEN {no.truth} END"
         return Value(**parts, static=static, truth=chosen if static == "boolean" else None)
 
+    def _new(self, name: str, arguments: tuple[Expression, ...]) -> Value:
+        """Functions that give something new each time; staged, so that a row has one."""
+        if self.stage is None:
+            raise UnsupportedError(f"{name} is not supported here: it has another value each time")
+        if name == "RAND":
+            return self.stage(number(self.dialect, "4", NULL, self.dialect.random))
+        if name == "BNODE" and arguments:  # the same for the same label, all over the solution
+            if "" not in self.rows:
+                self.rows[""] = self.stage(string(self.dialect.uuid))
+            return bnode(self.dialect, self.rows[""].lexical, self.value(arguments[0]))
+        row = self.stage(string(self.dialect.uuid))
+        if name == "BNODE":
+            return bnode(self.dialect, row.lexical)
+        return iri(f"concat('urn:uuid:', {row.lexical})") if name == "UUID" else row
+
     def _regex(self, name: str, arguments: tuple[Expression, ...]) -> Value:
-        """REGEX and REPLACE: pattern, replacement and flags must be constants."""
-        plain: list[str] = []
-        for part in arguments[1:]:
-            if not isinstance(part, Constant) or part.token[0] != '"':
-                raise UnsupportedError(
-                    f"{name} with a pattern, replacement or flags that are no plain string is not supported"
-                )
-            plain.append(split_literal(part.token)[0])
-        java = self.dialect.java_regex
-        subject = self.value(arguments[0])
+        """REGEX and REPLACE: by the engine where pattern, replacement and flags are constants, else by a function."""
+        subject, *others = (self.value(part) for part in arguments)
         text = string_literal(subject)
+        if len(others) < (2 if name == "REGEX" else 3):
+            others.append(string("''"))
+        plain = [
+            split_literal(part.token)[0]
+            for part in arguments[1:]
+            if isinstance(part, Constant) and part.token[0] == '"' and split_literal(part.token)[1] == XSD + "string"
+        ]
+        if len(plain) < len(arguments) - 1:
+            called = ", ".join([text, *(f"CASE WHEN {v.datatype} = {STRING} THEN {v.lexical} END" for v in others)])
+            if name == "REGEX":
+                found = string(f"tl_regex({called})")
+                found = self.stage(found) if self.stage is not None else found
+                return boolean(f"{found.lexical} = 'true'")
+            return string(f"tl_replace({called})", subject.lang)
+        java = self.dialect.java_regex
+        flags = plain[len(others) - 1] if len(plain) == len(others) else ""
+        pattern = translate(plain[0], flags, java)
         if name == "REGEX":
-            pattern = translate(plain[0], plain[1] if len(plain) > 1 else "", java)
             return boolean(self.dialect.contains_match(text, pattern))
-        pattern = translate(plain[0], plain[2] if len(plain) > 2 else "", java)
         return string(self.dialect.replace_matches(text, pattern, replacement(plain[1], java)), subject.lang)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from triplestore.dictionary import DECIMALS, INSTANTS, INTEGERS
+from triplestore.dictionary import DECIMALS, INSTANTS, INTEGERS, micros_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.decimals import NULL
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, RDF, XSD, Kind, kind_of_token, split_literal
@@ -49,6 +49,11 @@ class Value:
     truth: str | None = None
     id: str | None = None
     constant: str | None = None
+
+    @property
+    def computed(self) -> Value:
+        """The value as one that has no id."""
+        return replace(self, id=None, constant=None)
 
     @property
     def bound(self) -> str:
@@ -118,6 +123,32 @@ def _number_of(lexical: str, datatype: str) -> tuple[int, str | None, str | None
         return 0, None, None
     double = text.replace("INF", "Infinity") if "INF" in text or "NaN" in text else repr(float(text))
     return rank, text if rank < 3 and re.fullmatch(_EXACT, text) else None, double
+
+
+def typed(dialect: Dialect, lexical: str, datatype: str) -> Value:
+    """The literal of an SQL text and a datatype's IRI, computed both; NULL in either is an error."""
+    text = dialect.trim(lexical)
+    whole = f"{datatype} IN {_list(INTEGERS)} AND {dialect.matches(text, INTEGER)}"
+    exact = f"({whole} OR {datatype} = '{XSD}decimal' AND {dialect.matches(text, DECIMAL)})"
+    rounded = f"({datatype} IN ('{XSD}double', '{XSD}float') AND {dialect.matches(text, DOUBLE)})"
+    rank = (
+        f"CASE WHEN {whole} THEN 1 WHEN {exact} THEN 2 WHEN {rounded} THEN "
+        f"CASE WHEN {datatype} = '{XSD}float' THEN 3 ELSE 4 END END"
+    )
+    decimal = f"CASE WHEN {exact} AND {dialect.matches(text, _EXACT)} THEN TRY_CAST({text} AS DECIMAL(38,18)) END"
+    micros = " ".join(
+        f"WHEN {datatype} = '{XSD}{name}' THEN {instant(dialect, text, name == 'date')}"
+        for name in ("dateTime", "dateTimeStamp", "date")
+    )
+    return Value(
+        f"CASE WHEN ({lexical}) IS NOT NULL AND ({datatype}) IS NOT NULL THEN 3 END",
+        lexical,
+        datatype,
+        rank=rank,
+        decimal=decimal,
+        double=f"CASE WHEN {exact} OR {rounded} THEN {dialect.double(text)} END",
+        micros=f"CASE {micros} END",
+    )
 
 
 def boolean(sql: str) -> Value:
@@ -199,12 +230,13 @@ def double_text(dialect: Dialect, double: str) -> str:
 def instant(dialect: Dialect, text: str, date: bool) -> str:
     """An xsd:dateTime (or xsd:date) text as microseconds since 1970 UTC; NULL where it is none."""
     whole = f"concat(substr({text}, 1, 10), 'T00:00:00', substr({text}, 11))" if date else text
-    return f"CASE WHEN {dialect.matches(text, DATE if date else DATE_TIME)} THEN {dialect.micros(whole)} END"
+    return f"CASE WHEN {dialect.matches(text, DATE if date else DATE_TIME)} THEN {micros_sql(dialect, whole)} END"
 
 
 DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?"
 DATE_TIME: Final = (
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,6}0*)?(Z|[+-][0-9]{2}:[0-9]{2})?"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,6}0*)?|24:00:00([.]0+)?)"
+    r"(Z|[+-][0-9]{2}:[0-9]{2})?"
 )
 
 

@@ -1,0 +1,201 @@
+"""Reading SPARQL text word by word: the current place, the prologue in force, and terms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, NoReturn
+
+from sparql.lexer import Word, place, words
+from triplestore.errors import InputError, UnsupportedError, UsageError
+from triplestore.expression import Constant, Variable
+from triplestore.expressions.iris import is_absolute, resolve
+from triplestore.terms import RDF, XSD, literal_token
+
+Term = Variable | Constant
+
+_ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
+_CHARACTERS: Final = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
+_END: Final = "the end of the text"
+
+
+@dataclass(slots=True)
+class Cursor:
+    """A place in a text. what: "query" or "update", for messages. source: the file, where there is one; errors are
+    InputErrors of it then, else UsageErrors."""
+
+    text: str
+    what: str = "query"
+    source: str | None = None
+    base: str | None = None
+    prefixes: dict[str, str] = field(default_factory=dict)
+    at: int = 0
+    _next: Word | None = None
+    _fresh: int = 0
+
+    # -- words ------------------------------------------------------------------------------------------------------
+
+    def peek(self) -> Word:
+        """The next word; its kind is "end" behind the last one."""
+        if self._next is None:
+            self._next = next(words(self.text, self.at), Word("end", _END, len(self.text), len(self.text)))
+        return self._next
+
+    def next(self) -> Word:
+        """The next word, and move behind it."""
+        word = self.peek()
+        self.jump(word.end)
+        return word
+
+    def jump(self, offset: int) -> None:
+        """Go on at an offset."""
+        self.at, self._next = offset, None
+
+    def is_(self, *texts: str) -> bool:
+        """Whether the next word is one of these marks or (in any case) keywords."""
+        word = self.peek()
+        if word.kind == "word":
+            return word.text.upper() in texts
+        return word.kind == "mark" and word.text in texts
+
+    def accept(self, *texts: str) -> bool:
+        """Move over the next word if it is one of these."""
+        found = self.is_(*texts)
+        if found:
+            self.next()
+        return found
+
+    def expect(self, *texts: str) -> str:
+        """Move over the next word, which must be one of these; which."""
+        if not self.is_(*texts):
+            self.fail(f"expected {' or '.join(repr(t) for t in texts)}")
+        return self.next().text.upper()
+
+    def fresh(self) -> Variable:
+        """A variable that no query can name."""
+        self._fresh += 1
+        return Variable(f"_:.{self._fresh}")
+
+    # -- errors -----------------------------------------------------------------------------------------------------
+
+    def fail(self, reason: str, word: Word | None = None) -> NoReturn:
+        """Refuse the text at a word, the next one by default."""
+        word = word or self.peek()
+        found = _END if word.kind == "end" else repr(word.text)
+        line, column = place(self.text, word.start)
+        if self.source is not None:
+            raise InputError(f"{reason}, found {found}", self.source, line, column)
+        raise UsageError(f"the {self.what} is not legal SPARQL: line {line}, column {column}: {reason}, found {found}")
+
+    def unsupported(self, reason: str, word: Word | None = None) -> NoReturn:
+        """Refuse a construct by name."""
+        line, column = place(self.text, (word or self.peek()).start)
+        where = f"{self.source}:{line}:{column}" if self.source else f"line {line}, column {column}"
+        raise UnsupportedError(f"{where}: {reason}")
+
+    # -- prologue and terms -----------------------------------------------------------------------------------------
+
+    def prologue(self) -> None:
+        """BASE and PREFIX declarations."""
+        while self.is_("BASE", "PREFIX"):
+            if self.next().text.upper() == "BASE":
+                self.base = self.iri_reference()
+                continue
+            name = self.peek()
+            if name.kind != "name" or not name.text.endswith(":"):
+                self.fail("expected a prefix, as in 'ex:'")
+            self.next()
+            self.prefixes[name.text[:-1]] = self.iri_reference()
+
+    def iri_reference(self) -> str:
+        """An IRI in angle brackets, resolved."""
+        word = self.peek()
+        if word.kind != "iri":
+            self.fail("expected an IRI in angle brackets")
+        iri = _unescaped(word.text[1:-1])
+        if self.base is not None and not is_absolute(iri):
+            iri = resolve(iri, self.base)
+        if not is_absolute(iri):
+            self.fail("expected an absolute IRI (there is no BASE)" if self.base is None else "expected an IRI")
+        self.next()
+        return iri
+
+    def at_iri(self) -> bool:
+        """Whether an IRI comes, in brackets or by prefix."""
+        word = self.peek()
+        return word.kind == "iri" or (word.kind == "name" and not word.text.startswith("_:"))
+
+    def iri(self) -> str:
+        """An IRI, in brackets or by prefix."""
+        word = self.peek()
+        if not self.at_iri():
+            self.fail("expected an IRI")
+        if word.kind == "iri":
+            return self.iri_reference()
+        prefix, local = word.text.split(":", 1)
+        if prefix not in self.prefixes:
+            self.fail(f"the prefix '{prefix}:' is not declared")
+        self.next()
+        return self.prefixes[prefix] + _unescaped(local)
+
+    def variable(self) -> Variable | None:
+        """A variable, if one comes."""
+        if self.peek().kind != "variable":
+            return None
+        return Variable(self.next().text[1:])
+
+    def named(self) -> Variable:
+        """A variable, which must come."""
+        return self.variable() or self.fail("expected a variable")
+
+    def literal(self) -> Constant | None:
+        """A literal, if one comes."""
+        word = self.peek()
+        if word.kind == "string":
+            self.next()
+            quotes = 3 if word.text[:3] in ('"""', "'''") else 1
+            text, tag = _unescaped(word.text[quotes:-quotes]), self.peek()
+            if tag.kind == "tag":
+                return Constant(literal_token(text, None, self.next().text[1:]))
+            return Constant(literal_token(text, self.iri() if self.accept("^^") else None))
+        if self.is_("TRUE", "FALSE"):
+            return Constant(literal_token(self.next().text.lower(), XSD + "boolean"))
+        sign = ""
+        if word.kind == "mark" and word.text in "+-":
+            number = next(words(self.text, word.end), word)
+            if number.kind != "number" or number.start != word.end:
+                return None
+            sign, word = word.text, number
+        if word.kind != "number":
+            return None
+        self.jump(word.end)
+        kind = "double" if "e" in word.text.lower() else "decimal" if "." in word.text else "integer"
+        return Constant(literal_token(sign + word.text, XSD + kind))
+
+    def term(self, blanks: bool = True) -> Term | None:
+        """A variable, IRI, literal or (as a variable) labelled or anonymous blank node, if one comes."""
+        word = self.peek()
+        if word.kind == "name" and word.text.startswith("_:") and blanks:
+            return Variable(self.next().text)
+        if self.at_iri():
+            return Constant(f"<{self.iri()}>")
+        return self.variable() or self.literal()
+
+
+NIL: Final = Constant(f"<{RDF}nil>")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a message."""
+    return ", ".join(sorted(names))
+
+
+def _unescaped(text: str) -> str:
+    def character(found: re.Match[str]) -> str:
+        escape = found[1]
+        if len(escape) > 1:
+            return chr(int(escape[1:], 16))
+        return _CHARACTERS.get(escape, escape)
+
+    return _ESCAPE.sub(character, text) if "\\" in text else text

@@ -1,0 +1,146 @@
+"""EXISTS (SPARQL 1.1, section 18.6): the current solution is substituted into the pattern, which has a solution or not.
+
+Set at a time: the distinct values of the variables that pattern and solutions share are the `outer` solutions; every
+leaf of the pattern is joined with them (`sparql.to_sql`), so that a FILTER or BIND inside reads them wherever it is. An
+outer variable that may be unbound is carried twice: the one that the pattern may bind, and ``.outer.x``, what it was.
+Where no such reading is possible, the pattern is evaluated by itself and joined, which is cheaper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sparql import joins
+from sparql.algebra import (
+    Extend,
+    Filter,
+    Group,
+    LeftJoin,
+    Minus,
+    Node,
+    OrderBy,
+    Slice,
+    in_scope,
+    pattern_of,
+)
+from sparql.relation import Column, Relation
+from triplestore.expression import Call, Exists, Expression, Variable, variables_of, walk
+
+if TYPE_CHECKING:
+    from sparql.to_sql import Compiler
+
+
+def semi_join(compiler: Compiler, relation: Relation, test: Exists) -> Relation:
+    """The solutions for which an EXISTS holds."""
+    pattern = pattern_of(test)
+    if not _reads_outside(pattern, frozenset(relation.columns)):
+        shared = frozenset(relation.columns) & frozenset(in_scope(pattern))
+        outer, compiler.outer = compiler.outer, None
+        a, b = compiler.steps.aligned(relation, compiler.node(pattern, shared))
+        compiler.outer = outer
+        conditions = [compiler.steps.compatible(a, b, name) for name in a.columns if name in b.columns]
+        return joins.semi_join(compiler, a, b, conditions, test.negated)
+    keys, found = _substituted(compiler, relation, pattern)
+    relation = _matched(compiler, keys, relation, found)
+    return joins.semi_join(compiler, relation, found, _agree(compiler, keys, relation), test.negated)
+
+
+def with_flags(
+    compiler: Compiler, relation: Relation, expressions: Sequence[Expression]
+) -> tuple[Relation, dict[Exists, str]]:
+    """The relation with a column for each EXISTS in the expressions: whether it holds; and those columns."""
+    flags: dict[Exists, str] = {}
+    for test in (test for expression in expressions for test in _tests(expression)):
+        if test in flags:
+            continue
+        steps = compiler.steps
+        keys, found = _substituted(compiler, relation, pattern_of(test))
+        relation = _matched(compiler, keys, relation, found)
+        hidden = f".exists{len(steps.done)}"
+        held = ", ".join(["TRUE AS held", *(steps.column(key) for key in keys.values())])
+        selected = f"r.held IS {'' if test.negated else 'NOT '}NULL AS {steps.column(hidden)}"
+        sql = (
+            f"SELECT {steps.listed(relation, 'l.', [selected])} FROM {relation.name} l "
+            f"LEFT JOIN (SELECT DISTINCT {held} FROM {found.name}) r "
+            f"ON {' AND '.join(_agree(compiler, keys, relation)) or 'TRUE'}"
+        )
+        step = steps.add("flagged", sql)
+        relation = replace(relation, name=step, columns={**relation.columns, hidden: Column()})
+        flags[test] = steps.column(hidden)
+    return relation, flags
+
+
+def _tests(expression: Expression) -> list[Exists]:
+    """The EXISTS in an expression, but not those inside their patterns."""
+    match expression:
+        case Exists():
+            return [expression]
+        case Call(_, arguments):
+            return [test for argument in arguments for test in _tests(argument)]
+        case _:
+            return []
+
+
+def _substituted(compiler: Compiler, relation: Relation, pattern: Node) -> tuple[dict[str, str], Relation]:
+    """(variable of the outer solutions -> the variable of the result that holds its value; the pattern's solutions)."""
+    steps = compiler.steps
+    mentioned = {part.name for part in walk(pattern) if isinstance(part, Variable)} | _named(pattern)
+    names = [name for name in relation.columns if name in mentioned]
+    columns: dict[str, Column] = {}
+    selected, keys = [], {}
+    for name in names:
+        columns[name], keys[name] = relation.columns[name], name
+        selected.append(steps.column(name))
+        if relation.columns[name].nullable:
+            keys[name] = f".outer.{name}"
+            columns[keys[name]] = relation.columns[name]
+            selected.append(f"{steps.column(name)} AS {steps.column(keys[name])}")
+    listed = ", ".join(selected) or "1 AS unit"
+    outer = Relation(steps.add("outer", f"SELECT DISTINCT {listed} FROM {relation.name}"), columns)
+    before, compiler.outer = compiler.outer, outer
+    found = compiler.node(pattern, frozenset(columns))
+    compiler.outer = before
+    return keys, found
+
+
+def _matched(compiler: Compiler, keys: dict[str, str], relation: Relation, found: Relation) -> Relation:
+    """The relation, with tokens where the pattern's solutions have tokens of its variables."""
+    return compiler.steps.tokenised(relation, [name for name, key in keys.items() if found.columns[key].token])
+
+
+def _agree(compiler: Compiler, keys: dict[str, str], relation: Relation) -> list[str]:
+    """The conditions that r, a solution of the pattern, is one for l."""
+    steps = compiler.steps
+    conditions = []
+    for name, key in keys.items():
+        sign = "IS NOT DISTINCT FROM" if relation.columns[name].nullable else "="
+        conditions.append(f"l.{steps.column(name)} {sign} r.{steps.column(key)}")
+    return conditions
+
+
+def _named(pattern: Node) -> set[str]:
+    """Variables that inline data and BINDs name, which are no `Variable` in the algebra."""
+    return set(in_scope(pattern))
+
+
+def _reads_outside(pattern: Node, outer: frozenset[str]) -> bool:
+    """Whether substituting the outer solution could differ from joining with it."""
+    for part in walk(pattern):
+        reads: frozenset[str] = frozenset()
+        inside: frozenset[str] = frozenset()
+        match part:
+            case Filter(inner, condition):
+                reads, inside = variables_of(condition), frozenset(in_scope(inner))
+            case Extend(inner, variable, expression):
+                reads, inside = variables_of(expression), frozenset(in_scope(inner))
+                reads |= {variable} - inside
+            case LeftJoin(left, right, condition):
+                reads = variables_of(condition) | frozenset(in_scope(right))
+                inside = frozenset(in_scope(left))
+            case Minus() | Group() | Slice() | OrderBy() | Exists():
+                return True
+        if (reads - inside) & outer:
+            return True
+    return False

@@ -1,0 +1,51 @@
+"""Property path expressions (SPARQL 1.1, section 18.1.7) as frozen data. A single predicate is a `Constant`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from triplestore.expression import Constant, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Inverse:
+    """``^path``."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """``first/second``."""
+
+    first: Path
+    second: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """``one|other``."""
+
+    one: Path
+    other: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """``path?`` (zero), ``path+`` (many) and ``path*`` (both)."""
+
+    path: Path
+    zero: bool
+    many: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """``!(a|b|^c)``: predicates excluded forwards and backwards; None: not in that direction at all."""
+
+    forward: tuple[Constant, ...] | None
+    backward: tuple[Constant, ...] | None
+
+
+Path = Variable | Constant | Inverse | Sequence | Alternative | Repeat | Negated
+"""A variable stands for any predicate, and only outside of every operator."""

@@ -1,0 +1,94 @@
+"""The W3C SPARQL 1.0 and 1.1 suites: what needs one graph only is answered as they say, or refused as they say."""
+
+from __future__ import annotations
+
+import io
+import re
+from contextlib import nullcontext, suppress
+
+import pyoxigraph
+import pytest
+
+from sparql import query
+from sparql.parser import parse_query
+from tests.sparql_support import make_graph, ox_term
+from tests.w3c.manifest import MISSING
+from tests.w3c.sparql import SPARQL, Case, as_graph, cases, expected_rows, rows_of, shaped, triples_of
+from triplestore.engine import Engine
+from triplestore.errors import TriplakeError, UnsupportedError
+
+VERSIONS = ("sparql10", "sparql11")
+EVALUATION = ("QueryEvaluationTest", "CSVResultFormatTest")
+EXCLUDED = {
+    f"service{n}": "SERVICE is refused: a query reads this store only" for n in ["1", "2", "3", "4a", "5", "6", "7"]
+}
+
+pytestmark = pytest.mark.skipif(not SPARQL.exists(), reason=MISSING)
+
+
+def parameters(*kinds: str) -> list[object]:
+    """The cases of some kinds as parameters."""
+    return [
+        pytest.param(
+            case,
+            id=f"{version[6:]}-{case.suite}-{case.name}",
+            marks=[pytest.mark.skip(reason=EXCLUDED[case.name])] if case.name in EXCLUDED else [],
+        )
+        for version in VERSIONS
+        for case in cases(version)
+        if case.kind.startswith(kinds)
+    ]
+
+
+def graph_of(triples: list[tuple[str, str, str]]) -> pyoxigraph.Dataset:
+    return shaped([pyoxigraph.Quad(*(ox_term(t) for t in triple)) for triple in triples])  # type: ignore[arg-type]
+
+
+def _names_graphs(text: str) -> bool:
+    return re.search(r"\b(GRAPH|FROM)\b", re.sub(r"<[^ >]*>|#.*|\"[^\"]*\"", "", text), re.IGNORECASE) is not None
+
+
+def evaluate(engine: Engine, case: Case) -> None:
+    """Answer the query and compare, as bags, blank nodes by their places."""
+    text = case.query.read_text(encoding="utf-8")
+    data = triples_of(case.data)
+    graph = make_graph(engine, data, asserted=data, equality="off")
+    if _names_graphs(text):
+        with pytest.raises(UnsupportedError, match="named graphs"):
+            query(graph, text, base=case.query.as_uri())
+        return
+    result = query(graph, text, base=case.query.as_uri())
+    assert case.result is not None
+    if result.kind == "construct":
+        assert graph_of(list(result.tokens())) == graph_of(triples_of(case.result))  # type: ignore[misc]
+        return
+    if case.result.suffix == ".csv":
+        out = io.StringIO()
+        result.write(out, "csv")
+        given, wanted = (re.sub(r"_:\w+", "_:b", t) for t in (out.getvalue(), case.result.read_text()))
+        assert sorted(given.splitlines()) == sorted(wanted.splitlines())
+        return
+    expected = expected_rows(case.result)
+    if isinstance(expected, bool):
+        assert result.boolean is expected
+        return
+    assert as_graph(rows_of(result.variables, result.tokens())) == as_graph(expected)
+
+
+@pytest.mark.parametrize("case", parameters(*EVALUATION))
+def test_evaluation(embedded: Engine, case: Case) -> None:
+    evaluate(embedded, case)
+
+
+@pytest.mark.parametrize("case", parameters("PositiveSyntax"))
+def test_what_is_right_is_accepted(case: Case) -> None:
+    text = case.query.read_text(encoding="utf-8")
+    with suppress(UnsupportedError) if _names_graphs(text) or "SERVICE" in text.upper() else nullcontext():
+        parse_query(text, case.query.as_uri())
+
+
+@pytest.mark.parametrize("case", parameters("NegativeSyntax"))
+def test_what_is_wrong_is_refused(case: Case) -> None:
+    text = case.query.read_text(encoding="utf-8")
+    with pytest.raises(TriplakeError):
+        parse_query(text, case.query.as_uri())

@@ -1,0 +1,102 @@
+"""Functions that SQL lacks, as vectorised functions of Arrow columns of text; each works on distinct inputs only.
+
+In SQL they are called by their names in `VECTORISED`; `register` tells an engine of those that a statement calls.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from triplestore.engine import Engine
+from triplestore.errors import UsageError
+from triplestore.expressions.iris import is_absolute, resolve
+from triplestore.expressions.regex import replacement, translate
+
+Text = str | None
+Columns = Callable[..., pa.Array]
+
+
+def on_distinct(function: Callable[..., Text]) -> Columns:
+    """The function of columns that applies `function` once to each distinct combination of inputs, NULL to NULL."""
+
+    def apply(*columns: pa.Array | pa.ChunkedArray) -> pa.Array:
+        rows = len(columns[0])
+        codes = np.zeros(rows, dtype=np.int64)
+        values: list[list[Text]] = []
+        for column in columns:
+            whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+            coded = whole.cast(pa.string()).dictionary_encode()
+            values.append([*coded.dictionary.to_pylist(), None])
+            none = len(values[-1]) - 1
+            codes = codes * len(values[-1]) + coded.indices.fill_null(none).to_numpy(zero_copy_only=False)
+        distinct, places = np.unique(codes, return_inverse=True)
+        found: list[Text] = []
+        for code in distinct.tolist():
+            inputs: list[Text] = []
+            for texts in reversed(values):
+                code, place = divmod(code, len(texts))
+                inputs.append(texts[place])
+            found.append(None if None in inputs else function(*reversed(inputs)))
+        return pa.array(found, pa.string()).take(pa.array(places.reshape(-1)))
+
+    return apply
+
+
+def _hash(name: str, text: str) -> str:
+    return hashlib.new(name, text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _encode(text: str) -> str:
+    return quote(text, safe="-_.~")
+
+
+def _resolve(text: str, base: str) -> Text:
+    found = text if is_absolute(text) else resolve(text, base)
+    return found if is_absolute(found) else None
+
+
+def _regex(text: str, pattern: str, flags: str) -> Text:
+    """REGEX where the pattern is computed, too: by RE2, as the embedded engine's own."""
+    try:
+        found = pc.match_substring_regex(pa.array([text]), translate(pattern, flags, java=False))
+    except (UsageError, pa.ArrowInvalid):
+        return None
+    return "true" if found[0].as_py() else "false"
+
+
+def _replace(text: str, pattern: str, new: str, flags: str) -> Text:
+    try:
+        translated, by = translate(pattern, flags, java=False), replacement(new, java=False)
+        return str(pc.replace_substring_regex(pa.array([text]), translated, by)[0].as_py())
+    except (UsageError, pa.ArrowInvalid):
+        return None
+
+
+VECTORISED: Final[dict[str, tuple[int, Columns]]] = {
+    "tl_hash": (2, on_distinct(_hash)),
+    "tl_encode": (1, on_distinct(_encode)),
+    "tl_resolve": (2, on_distinct(_resolve)),
+    "tl_regex": (3, on_distinct(_regex)),
+    "tl_replace": (4, on_distinct(_replace)),
+}
+"""Name in SQL -> number of arguments (texts), and the function of Arrow columns that gives texts."""
+
+
+def register(engine: Engine, sql: str) -> None:
+    """Make the functions that a statement calls known to an engine."""
+    for name in sorted(set(re.findall(r"\btl_\w+", sql)) & VECTORISED.keys()):
+        engine.function(name, *VECTORISED[name])
+
+
+def register_all(engine: Engine) -> None:
+    """Make all of them known to an engine."""
+    for name, (arity, columns) in VECTORISED.items():
+        engine.function(name, arity, columns)
