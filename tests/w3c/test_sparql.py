@@ -32,12 +32,17 @@ def parameters(*kinds: str) -> list[object]:
         pytest.param(
             case,
             id=f"{version[6:]}-{case.suite}-{case.name}",
-            marks=[pytest.mark.skip(reason=EXCLUDED[case.name])] if case.name in EXCLUDED else [],
+            marks=[pytest.mark.skip(reason=EXCLUDED[case.name])] if case.name in EXCLUDED else _marks(case),
         )
         for version in VERSIONS
         for case in cases(version)
         if case.kind.startswith(kinds)
     ]
+
+
+def _marks(case: Case) -> list[pytest.MarkDecorator]:
+    """Six casts a query, some seconds of planning each."""
+    return [pytest.mark.long] if case.suite == "type-promotion" else []
 
 
 def graph_of(triples: list[tuple[str, str, str]]) -> pyoxigraph.Dataset:
