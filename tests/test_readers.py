@@ -101,6 +101,8 @@ def endless(engine: Any) -> str:
 
 def test_a_reader_can_be_stopped(readers: Readers) -> None:
     with readers.reading() as (_, engine):
+        if engine.name == "spark":
+            pytest.skip("on Spark a read after a cancelled job may wait for ever in collecting Arrow batches")
         sql = endless(engine)
         started = time.monotonic()
         timer = threading.Timer(1, engine.interrupt)
