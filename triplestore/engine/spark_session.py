@@ -14,6 +14,7 @@ import logging
 import os
 import re
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -55,13 +56,21 @@ def start_session(master: str | None = None, memory_limit: str | None = None) ->
 
     running = SparkSession.getActiveSession()
     if running is not None:
-        return running
+        return _with_this_python(running)
     master = master or os.environ.get("SPARK_MASTER") or "local[*]"
     folder = Path(tempfile.mkdtemp(prefix="triplake-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     _start_context(master, _settings(master, memory_limit, folder), folder / "spark.log")
     session: SparkSession = SparkSession.builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    return _with_this_python(session)
+
+
+def _with_this_python(session: SparkSession) -> SparkSession:
+    """A local session, its vectorised functions run by this Python: else by the path's `python3`, which has no Arrow."""
+    context = session.sparkContext
+    if is_local(context.master) and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable
     return session
 
 
