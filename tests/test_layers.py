@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.compile",),
     ("triplestore.materialise", "triplestore.closure"),
     ("triplestore.maintain", "sparql"),
-    ("triplestore.workspace", "triplestore.reasoning", "triplestore.updates"),
+    ("triplestore.workspace", "triplestore.reasoning", "triplestore.updates", "triplestore.profile"),
     ("triplestore.transaction",),
     ("triplestore.axioms",),
     ("triplestore.entails",),

@@ -10,7 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +22,8 @@ from triplestore.engine.queries import minus
 from triplestore.engine.select import make_engine
 from triplestore.errors import ConflictError, UsageError
 from triplestore.materialise.statements import triples_table
-from triplestore.reasoning import mentions_same_as, rules_of, ruleset_text
+from triplestore.profile import Finding, findings
+from triplestore.reasoning import all_rules, mentions_same_as, rules_of, ruleset_text
 from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles, Versions
 from triplestore.tables import ASSERTED, FACT, SAME_AS, STORED, TERM, VIOLATION
@@ -464,6 +465,12 @@ class Store:
         owl = any(r.name == "owl2rl" for r in self.rulesets)
         return entails(self, graph, lambda folder: Store.open(folder, engine="duckdb"), owl)
 
+    def outside_profile(self) -> list[Finding]:
+        """The asserted axioms that this store's rules do not use, or use in part: outside OWL 2 RL, or without rule."""
+        self._workspace.views(ASSERTED, TERM)
+        profile = any(r.name == "owl2rl" for r in self.rulesets)
+        return findings(self._engine, all_rules(self._manifest), profile)
+
     def stats(self) -> dict[str, Any]:
         """Counts of this version; keys as `triplake stats --json` documents them."""
         manifest = self._manifest
@@ -490,6 +497,7 @@ class Store:
             "violations": manifest.files_of(VIOLATION.name).rows,
             "bytes": manifest.bytes,
             "materialised": manifest.materialised,
+            "outside_profile": [asdict(finding) for finding in self.outside_profile()],
             "last": dict(manifest.last),
         }
 

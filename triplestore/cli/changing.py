@@ -18,6 +18,7 @@ from triplestore.cli.options import (
     reporting,
     rules_option,
     say,
+    tell_outside_profile,
     warn,
     warn_of_violations,
 )
@@ -95,6 +96,7 @@ def load(
             )
             last = opened.log()[-1]
             warn_of_violations(opened)
+            tell_outside_profile(options, opened)
     except BaseException:
         if made and len(Versions(store).numbers()) <= 1:
             shutil.rmtree(store, ignore_errors=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -158,6 +158,26 @@ def warn_of_violations(store: Store) -> None:
     if counts:
         rules = ", ".join(f"{rule} {count:,}" for rule, count in counts.items())
         warn(f"{counted(sum(counts.values()), 'inconsistency')} ({rules}): `triplake check {store.path}` lists them")
+
+
+def tell_outside_profile(options: Common, store: Store) -> None:
+    """Say how many axioms the rules do not use, or use in part; with --verbose, which."""
+    if options.quiet:
+        return
+    found = store.outside_profile()
+    if not found:
+        return
+    total = sum(finding.count for finding in found)
+    hint = "" if options.verbose else f"; `triplake stats {store.path}` lists them"
+    say(options, f"{counted(total, 'axiom')} with no or partial effect under these rules{hint}")
+    if options.verbose:
+        for line in outside_profile_lines([asdict(finding) for finding in found]):
+            say(options, line)
+
+
+def outside_profile_lines(found: Sequence[dict[str, Any]]) -> list[str]:
+    """Axioms that the rules do not use, one line a kind, with an example."""
+    return [f"  {f['count']:>8,}  {f['effect']:<7} effect  {f['what']}, as in {' '.join(f['example'])}" for f in found]
 
 
 def warn(line: str) -> None:

@@ -9,7 +9,18 @@ from typing import Final
 
 import click
 
-from triplestore.cli.options import NO, Common, at_option, common, counted, opening, read_text, same_as_option, say
+from triplestore.cli.options import (
+    NO,
+    Common,
+    at_option,
+    common,
+    counted,
+    opening,
+    outside_profile_lines,
+    read_text,
+    same_as_option,
+    say,
+)
 from triplestore.errors import UsageError
 
 
@@ -162,6 +173,8 @@ def stats(options: Common, store: str, as_json: bool, at: int | None) -> None:
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
+    outside = found.pop("outside_profile")
+    found["outside_profile"] = sum(finding["count"] for finding in outside)
     for key, value in found.items():
         if isinstance(value, dict):
             value = ", ".join(f"{k} {v:,}" if isinstance(v, int) else f"{k} {v}" for k, v in value.items() if v != "")
@@ -170,3 +183,5 @@ def stats(options: Common, store: str, as_json: bool, at: int | None) -> None:
         elif isinstance(value, int) and not isinstance(value, bool):
             value = f"{value:,}"
         click.echo(f"{key.replace('_', ' '):<15} {value}")
+    for line in outside_profile_lines(outside):
+        click.echo(line)
