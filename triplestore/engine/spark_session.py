@@ -67,7 +67,7 @@ def start_session(master: str | None = None, memory_limit: str | None = None) ->
 
 
 def _with_this_python(session: SparkSession) -> SparkSession:
-    """A local session, its vectorised functions run by this Python: else by the path's `python3`, which has no Arrow."""
+    """A local session, its vectorised functions run by this Python, not the path's `python3`, which lacks Arrow."""
     context = session.sparkContext
     if is_local(context.master) and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable
