@@ -7,6 +7,8 @@ Engines use it for edge lists that fit in the driver's memory.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -16,15 +18,32 @@ from triplestore.errors import EngineError
 
 Ids = npt.NDArray[np.int64]
 
+DENSE: Final = 8
+"""Ids that the range of the nodes may hold for each edge, to be numbered by a table of that range."""
+
 
 def connected_components(edges: pa.Table) -> pa.Table:
     """(node, component) for the edges (a, b), component the smallest node. Raises EngineError if a check fails."""
     a, b = as_numpy(edges.column(0)), as_numpy(edges.column(1))
-    nodes, places = np.unique(np.concatenate([a, b]), return_inverse=True)
-    left, right = places[: len(a)].astype(np.int64), places[len(a) :].astype(np.int64)
+    nodes, left, right = _numbered(a, b)
     component = _labels(len(nodes), left, right)
     verify(left, right, component)
     return pa.table({"node": int64s(nodes), "component": int64s(nodes[component])})
+
+
+def _numbered(a: Ids, b: Ids) -> tuple[Ids, Ids, Ids]:
+    """(nodes in order, a and b by their places among them). Where ids are dense, without sorting them."""
+    if len(a) == 0:
+        return a, a, b
+    low, high = int(min(a.min(), b.min())), int(max(a.max(), b.max()))
+    if high - low > DENSE * len(a):
+        nodes, places = np.unique(np.concatenate([a, b]), return_inverse=True)
+        return nodes, places[: len(a)], places[len(a) :]
+    present = np.zeros(high - low + 1, dtype=np.bool_)
+    present[a - low] = True
+    present[b - low] = True
+    place = np.cumsum(present) - 1
+    return np.flatnonzero(present) + low, place[a - low], place[b - low]
 
 
 def _labels(size: int, a: Ids, b: Ids) -> Ids:

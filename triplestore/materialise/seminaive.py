@@ -398,8 +398,9 @@ class SemiNaive:
             self._grown = True
             self._stale = self._stale or self._touches_rules()
             figures.rewritten += self._take_outdated()
+            others = f"(SELECT s, p, o FROM derived WHERE p <> {SAME_AS})"  # its equalities are merged, or reported
             self.engine.create(
-                "derived", f"SELECT s, p, o FROM ({normalised('derived', 'merged')}) n WHERE p <> {SAME_AS} OR s <> o"
+                "derived", f"SELECT s, p, o FROM ({normalised(others, 'merged')}) n WHERE p <> {SAME_AS} OR s <> o"
             )
 
     def _equalities(self) -> int:
