@@ -18,6 +18,8 @@ from rdflib import OWL, RDF, URIRef
 from rdflib.compare import isomorphic
 
 from datasets.clique.generate import EX, clique, expanded
+from datasets.links.generate import Links, chain, links
+from datasets.links.generate import triples as links_triples
 from datasets.output import as_ntriples, write
 from datasets.university.dice import Dice
 from datasets.university.generate import UB, generate
@@ -160,6 +162,50 @@ class TestClique:
         assert len(graph) == n * (k + 1)
         assert len(closure) == expanded(n, k)
         assert all(str(s).startswith(EX) for s in reached)
+
+
+class TestLinks:
+    @staticmethod
+    def least(data: Links) -> dict[int, int]:
+        """The least number of each resource's class, by an independent union-find (path halving, lesser root wins)."""
+        parent = {member: member for member in data.members.tolist()}
+
+        def root(x: int) -> int:
+            while parent[x] != x:
+                parent[x] = x = parent[parent[x]]
+            return x
+
+        for a, b in zip(data.a.tolist(), data.b.tolist(), strict=True):
+            low, high = sorted((root(a), root(b)))
+            parent[high] = low
+        return {member: root(member) for member in parent}
+
+    @pytest.mark.parametrize(("count", "largest", "extra"), [(1, 2, 0), (3_000, 400, 0.2), (500, 500, 0), (90, 20, 2)])
+    def test_labels_are_the_classes(self, count: int, largest: int, extra: float) -> None:
+        data = links(count, largest, extra, seed=1)
+        assert len(data.a) == len(data.b) == count
+        assert np.array_equal(np.sort(data.members), np.arange(len(data.members)))
+        assert self.least(data) == dict(zip(data.members.tolist(), data.labels.tolist(), strict=True))
+        sizes = np.bincount(np.unique(data.labels, return_inverse=True)[1])
+        assert sizes.min() >= 2
+        assert sizes.max() >= largest
+        assert (sizes - 1).sum() == round(count / (1 + extra))
+
+    def test_chain_is_one_class_and_long(self) -> None:
+        data = chain(1_000, seed=1)
+        assert set(self.least(data).values()) == {0} == set(data.labels.tolist())
+        degrees = np.bincount(np.concatenate([data.a, data.b]))
+        assert np.bincount(degrees).tolist() == [0, 2, 999]
+
+    def test_same_seed_same_triples(self) -> None:
+        assert list(links_triples(links(200, 20, seed=3))) == list(links_triples(links(200, 20, seed=3)))
+        assert "".join(links_triples(links(200, 20, seed=3))).count("\n") == 200
+
+    def test_too_few_links_for_the_largest_class(self) -> None:
+        run = [sys.executable, "-m", "datasets.links", "--count", "10"]
+        wrong = subprocess.run(run, cwd=ROOT, capture_output=True, text=True)
+        assert wrong.returncode == 2
+        assert "a class of 177794 needs 177793 links" in wrong.stderr
 
 
 class TestMuseum:
