@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.materialise", "triplestore.closure"),
     ("triplestore.maintain", "sparql"),
     ("triplestore.workspace", "triplestore.reasoning", "triplestore.updates", "triplestore.profile"),
-    ("triplestore.transaction",),
+    ("triplestore.proof", "triplestore.transaction"),
     ("triplestore.axioms",),
     ("triplestore.entails",),
     ("triplestore.store",),

@@ -1,0 +1,132 @@
+"""Proofs against an independent checker: each step is an instance of its rule, each leaf is asserted, and the depth is
+the round in which a naive evaluation first has the fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import rulesets
+from tests import oracle
+from tests.random_programs import SAME, Triple, facts, programs, rules_of
+from tests.test_closure import materialised
+from triplestore import dictionary
+from triplestore.compile.schema import Constants
+from triplestore.engine import Engine
+from triplestore.maintain import Reasoning
+from triplestore.proof.explain import explain
+from triplestore.proof.proof import ASSERTED, Proof
+from triplestore.proof.source import source
+from triplestore.rule import Rule
+
+MODES = ("rewrite", "axioms", "off")
+
+
+def rounds_of(triples: Iterable[Triple], rules: tuple[Rule, ...], equality: str) -> dict[Triple, int]:
+    """The round of the naive evaluation in which each triple of the closure first holds; equality costs none."""
+    congruent = equality != "off"
+    known, _ = oracle.congruent(set(triples)) if congruent else (set(triples), None)
+    first = dict.fromkeys(known, 0)
+    number = 0
+    while True:
+        number += 1
+        virtual = {(term, SAME, term) for triple in known for term in triple} if congruent else set()
+        derived = set(known)
+        for rule in rules:
+            for heads, _ in oracle.World(known | virtual).matches(rule):
+                derived |= {h for h in heads if not (congruent and h[1] == SAME and (h[0] == h[2] or literal(h)))}
+        if congruent:
+            derived, _ = oracle.congruent(derived)
+        if derived == known:
+            return first
+        first.update((t, number) for t in derived - known)
+        known = derived
+
+
+def literal(triple: Triple) -> bool:
+    return oracle.is_literal(triple[0], triple[2])
+
+
+def check(proof: Proof, goal: Triple, asserted: set[Triple], rules: tuple[Rule, ...]) -> None:
+    """The proof is one of the goal."""
+    assert proof.tokens == goal
+    for step in proof.steps():
+        premises = [p.tokens for p in step.premises]
+        if step.by == ASSERTED:
+            assert step.tokens in asserted
+            assert not premises
+            continue
+        below = max((p.depth for p in step.premises), default=0)
+        assert step.depth == below + (not step.by.startswith(("eq-re", "eq-sym", "eq-trans"))), step
+        assert step.tokens is not None
+        s, p, o = step.tokens
+        if step.by == "eq-ref":
+            assert (p, premises) == (SAME, [])
+            assert s == o
+        elif step.by == "eq-sym":
+            assert premises == [(o, SAME, s)]
+            assert p == SAME
+        elif step.by == "eq-trans":
+            at = s
+            for a, q, b in premises:
+                assert (q, a) == (SAME, at)
+                at = b
+            assert at == o
+            assert len(premises) > 1
+        elif step.by.startswith("eq-rep-"):
+            place = "spo".index(step.by[-1])
+            (a, q, b), before = premises
+            assert q == SAME
+            assert before[place] == a
+            assert step.tokens[place] == b
+            assert [x for i, x in enumerate(before) if i != place] == [
+                x for i, x in enumerate(step.tokens) if i != place
+            ]
+        else:
+            world = oracle.World({p for p in premises if p is not None})
+            named = [r for r in rules if r.name == step.by]
+            assert any(step.tokens in heads for r in named for heads, _ in world.matches(r)), step
+
+
+def explained(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str) -> None:
+    closed, _ = materialised(engine, triples, rules, equality)
+    depths = rounds_of(triples, rules, equality)
+    tokens = {t for r in rules for a in (*r.heads, *r.body) for t in getattr(a, "terms", ()) if isinstance(t, str)}
+    constants = Constants(dictionary.lookup(engine, tokens), dictionary.numbers_equal_to(engine, tokens))
+    read = source(engine, Reasoning(rules, equality, constants), rulesets.named("equality").rules)
+    for goal in sorted(closed)[:60]:
+        proof = explain(read, goal)
+        assert proof is not None, goal
+        check(proof, goal, set(triples), rules)
+        if goal not in triples and not (goal[1] == SAME and goal[0] == goal[2]):  # eq-ref needs nothing
+            assert proof.depth == depths[goal], goal
+    for absent in [("<http://e/a>", "<http://e/p0>", "<http://e/never>"), ("<http://e/a>", "<http://e/p0>", "<http://e/C0>")]:
+        assert (explain(read, absent) is not None) == (absent in closed)
+
+
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
+
+
+@pytest.mark.parametrize("equality", MODES)
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@given(triples=facts(odd=False), program=programs)
+def test_proofs(embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
+    explained(embedded, triples, rules_of(program), equality)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("equality", MODES)
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@given(triples=facts(), program=programs)
+def test_proofs_often(embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
+    explained(embedded, triples, rules_of(program), equality)
+
+
+@pytest.mark.spark
+@settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@given(triples=facts(odd=False), program=programs, equality=st.sampled_from(MODES))
+def test_proofs_on_spark(spark_engine: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
+    explained(spark_engine, triples[:8], rules_of(program), equality)

@@ -1,0 +1,329 @@
+"""Rules read backwards: which instances of a rule can derive a given fact, as a join of what is not known yet.
+
+The schema part of a rule (see `triplestore.compile.specialise`) is matched in memory with the head already bound, so
+only the instances that lead to the facts asked for are made. What is left, the data part, is a shape: `BodyMatch.shape`
+with the row of its parameters, one statement for all instances that share it (`triplestore.compile.sql.bindings`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Final
+
+from triplestore.compile.lists import FIRST, NIL, REST, unroll, unroll_atom
+from triplestore.compile.plan import DataVar, Hole, Place, Row, Shape, V, canonical
+from triplestore.compile.schema import LENGTH, Binding, Constants, Fact, SchemaFacts, is_schema_atom, matches
+from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Rule, Span, SpanEnd, Term, Var
+from triplestore.terms import SAME_AS
+
+Known = str | int
+"""A term of a triple pattern: the name of a variable, or the id of a constant."""
+
+Triple = tuple[Known, Known, Known]
+
+UNKNOWN: Final = -1
+"""The id of a constant that no term of the store is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A rule for lists of one length, its constants as ids as the dictionary has them (not normalised).
+
+    atoms: in the order of the text; the cells of lists come where the list is spoken of. lists: (name of the variable
+    or id of the list, first and last + 1 of its cells in `atoms`). unequal, equal: the filters of terms.
+    """
+
+    rule: Rule
+    head: Triple | None
+    atoms: tuple[Triple, ...]
+    lists: tuple[tuple[Known, int, int], ...]
+    unequal: tuple[tuple[Known, Known], ...]
+    equal: tuple[tuple[Known, Known], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BodyMatch:
+    """A body with some variables bound (to normalised ids); the others are for `shape` to find, with parameters `row`.
+
+    names: of the variables that the shape binds, in the order of its own variables. same: variables that stand for the
+    same term as another (name or id): what is left of an equality. No shape: all is bound.
+    """
+
+    body: Body
+    binding: Mapping[str, int]
+    shape: Shape | None
+    row: Row
+    names: tuple[str, ...]
+    same: tuple[tuple[str, Known], ...]
+
+
+_canonical = lru_cache(maxsize=4096)(
+    lambda patterns, free: canonical(patterns, (), [DataVar(name) for name in free]),
+)
+_unroll: Final = lru_cache(maxsize=4096)(unroll)
+
+
+class Backward:
+    """Rules over a closed schema. schema, and `normal` (id -> representative), speak of normalised ids; `constants` of
+    the dictionary's own. congruent: whether equality is more than a property like any other."""
+
+    def __init__(
+        self,
+        rules: Iterable[Rule],
+        schema: SchemaFacts,
+        constants: Constants,
+        normal: Callable[[int], int],
+        congruent: bool,
+    ) -> None:
+        self._rules = tuple(rules)
+        self._schema, self._own, self._normal, self._congruent = schema, constants, normal, congruent
+        self._constants = Constants(
+            {token: normal(i) for token, i in constants.items()},
+            {token: [normal(i) for i in ids] for token, ids in constants.equal.items()},
+        )
+        self._schema_matches: dict[tuple[int, int, tuple[int | None, ...]], list[Binding]] = {}
+
+    def deriving(self, fact: Fact) -> Iterator[BodyMatch]:
+        """The ways to derive a fact of the normalised closure (an equality of a class c is written c sameAs c)."""
+        for number, rule in enumerate(self._rules):
+            for which, head in enumerate(rule.heads):
+                yield from self._deriving(number, rule, which, head, fact)
+
+    def violating(self, name: str, facts: Sequence[Fact]) -> Iterator[BodyMatch]:
+        """The ways in which facts at fault, in the order of the rule's atoms, violate the rules of that name."""
+        for number, rule in enumerate(self._rules):
+            if rule.name != name or rule.heads:
+                continue
+            start: Binding = {}
+            plain = [e for e in rule.body if isinstance(e, Atom)]
+            if not any(isinstance(t, Span | SpanEnd) for a in plain for t in a.terms) and len(plain) == len(facts):
+                bound: Binding | None = start
+                for atom, fact in zip(plain, facts, strict=True):
+                    bound = self._unify(atom, fact, bound) if bound is not None else None
+                if bound is None:
+                    continue
+                start = bound
+            yield from self._bodies(number, -1, rule, None, None, start)
+
+    def _deriving(self, number: int, rule: Rule, which: int, head: Atom, fact: Fact) -> Iterator[BodyMatch]:
+        start = self._unify(head, fact, {})
+        if start is not None:
+            yield from self._bodies(number, which, rule, head, fact, start)
+
+    def _bodies(
+        self, number: int, which: int, rule: Rule, head: Atom | None, fact: Fact | None, start: Binding
+    ) -> Iterator[BodyMatch]:
+        for found in self._schema_part(number, which, rule, start):
+            length = found.get(LENGTH)
+            binding = {**found, **start}
+            if length is None:
+                plain, heads = rule, [head]
+            else:
+                plain = _unroll(rule, length)
+                heads = list(unroll_atom(head, length)) if head is not None else [None]
+            for one in heads:
+                bound = binding if one is None or fact is None else self._unify(one, fact, binding)
+                if bound is not None:
+                    yield from self._instances(rule, plain, one, bound)
+
+    def _unify(self, atom: Atom, fact: Fact, binding: Binding) -> Binding | None:
+        """The binding extended so that the atom is the fact; spans are left for later."""
+        extended = dict(binding)
+        for term, value in zip(atom.terms, fact, strict=True):
+            if isinstance(term, str):
+                if value not in self._constants.all(term):
+                    return None
+            elif isinstance(term, Var) and extended.setdefault(term.name, value) != value:
+                return None
+        return extended
+
+    def _schema_part(self, number: int, which: int, rule: Rule, start: Binding) -> list[Binding]:
+        """The matches of the schema part, from what the head binds of it."""
+        elements = [e for e in rule.body if _is_schema_element(e)]
+        if not elements:
+            return [{}]
+        names = sorted({name for e in elements for name in _names(e)} & start.keys())
+        key = number, which, tuple(start[name] for name in names)
+        if key not in self._schema_matches:
+            known = {name: start[name] for name in names}
+            self._schema_matches[key] = list(matches(elements, self._schema, self._constants, known))
+        return self._schema_matches[key]
+
+    def _instances(self, rule: Rule, plain: Rule, head: Atom | None, binding: Binding) -> Iterator[BodyMatch]:
+        """The rule with its constants as ids (numbers in each spelling that the store has) and its lists as cells."""
+        atoms: list[list[Triple]] = []  # alternatives of each atom
+        lists: list[tuple[Known, int, int]] = []
+        bound = dict(binding)
+        for element in plain.body:
+            if isinstance(element, Atom):
+                choices = [self._ids(t) for t in element.terms]
+                atoms.append([(s, p, o) for s, p, o in product(*choices)])
+            elif isinstance(element, ListOf | MemberOf):
+                source = self._id(element.list)
+                start = binding[source] if isinstance(source, str) else self._normal(source)
+                ways = self._cells(start, element, binding)
+                if ways is None:
+                    return
+                lists.append((source, len(atoms), len(atoms) + 2 * len(ways)))
+                node: Known = source
+                for i, (item, rest) in enumerate(ways):
+                    member: Known = f"#{len(lists)}.{i}"
+                    after = f"#{len(lists)}.{i}.rest"
+                    if isinstance(element, ListOf):
+                        member = f"{element.items.stem}{element.items.first + i}"
+                    elif self._item(element, binding) == item and self._at(element, i, binding):
+                        member = self._id(element.item)
+                    if isinstance(member, str):
+                        bound[member] = item
+                    tail: Known = NIL if i + 1 == len(ways) else after
+                    if isinstance(tail, str):
+                        bound[tail] = rest
+                    atoms.append([(node, FIRST, member)])
+                    atoms.append([(node, REST, tail)])
+                    node = tail
+        if any(not alternatives for alternatives in atoms):
+            return
+        unequal, equal = (
+            tuple(
+                (self._id(e.left), self._id(e.right))
+                for e in plain.body
+                if isinstance(e, Filter) and e.operator == operator
+            )
+            for operator in ("!=", "=")
+        )
+        top = None
+        if head is not None:
+            s, p, o = (self._id(t) for t in head.terms)
+            top = s, p, o
+        for chosen in product(*atoms):
+            yield from self._open(Body(rule, top, chosen, tuple(lists), unequal, equal), bound)
+
+    def _open(self, body: Body, binding: Binding) -> Iterator[BodyMatch]:
+        """What of a body is not known in memory, once for each way of reading its equalities."""
+        readings: list[tuple[bool, ...]] = []
+        for _, p, _ in body.atoms:
+            known = binding.get(p) if isinstance(p, str) else self._normal(p)
+            if not self._congruent or (known is not None and known != SAME_AS):
+                readings.append((False,))
+            else:
+                readings.append((True,) if known == SAME_AS else (False, True))
+        for reflexive in product(*readings):
+            found = self._read(body, reflexive, binding)
+            if found is not None:
+                yield found
+
+    def _read(self, body: Body, reflexive: Sequence[bool], binding: Binding) -> BodyMatch | None:
+        known = {name: value for name, value in binding.items() if name != LENGTH}
+        replaced: dict[str, str] = {}
+
+        def now(term: Known) -> Known:
+            while isinstance(term, str) and term in replaced:
+                term = replaced[term]
+            if isinstance(term, str):
+                return known.get(term, term)
+            return self._normal(term)
+
+        for (subject, predicate, object_), is_equality in zip(body.atoms, reflexive, strict=True):
+            if not is_equality:
+                continue
+            if isinstance(p := now(predicate), str):
+                known[p] = SAME_AS
+            s, o = now(subject), now(object_)
+            if isinstance(s, str):
+                if isinstance(o, str):
+                    if s != o:
+                        replaced[s] = o
+                else:
+                    known[s] = o
+            elif isinstance(o, str):
+                known[o] = s
+            elif s != o:
+                return None
+        patterns: dict[tuple[Known, ...], None] = {}
+        for atom, is_equality in zip(body.atoms, reflexive, strict=True):
+            if is_equality:
+                continue
+            terms = tuple(now(t) for t in atom)
+            patterns[terms] = None
+        values: list[int] = []
+
+        def place(term: Known) -> Place:
+            if isinstance(term, str):
+                return DataVar(term)
+            values.append(term)
+            return Hole(len(values) - 1)
+
+        places = tuple(tuple(place(t) for t in terms) for terms in patterns if not self._in_schema(terms))
+        free = tuple(dict.fromkeys(p.name for terms in places for p in terms if isinstance(p, DataVar)))
+        same = tuple((name, now(name)) for name in replaced)
+        if not places:
+            return BodyMatch(body, known, None, (), (), same)
+        shape, holes = _canonical(places, free)
+        order = [slot.number for slot in shape.output if isinstance(slot, V)]
+        names = tuple(name for _, name in sorted(zip(order, free, strict=True)))
+        return BodyMatch(body, known, shape, tuple(values[hole] for hole in holes), names, same)
+
+    def _in_schema(self, terms: tuple[Known, ...]) -> bool:
+        """Whether a pattern is a schema fact at hand."""
+        return terms in self._schema.facts
+
+    def _ids(self, term: Term) -> list[Known]:
+        if isinstance(term, Var):
+            return [term.name]
+        assert isinstance(term, str), term
+        return list(self._own.all(term))
+
+    def _id(self, term: Term) -> Known:
+        return next(iter(self._ids(term)), UNKNOWN)
+
+    def _item(self, element: MemberOf, binding: Binding) -> int:
+        """The member that a match has found."""
+        term = element.item
+        return binding[term.name] if isinstance(term, Var) else self._normal(int(self._id(term)))
+
+    def _at(self, element: MemberOf, index: int, binding: Binding) -> bool:
+        return not isinstance(element.position, Var) or binding[element.position.name] == index
+
+    def _cells(self, start: int, element: ListOf | MemberOf, binding: Binding) -> list[tuple[int, int]] | None:
+        """(member, next node) of each cell of a list that agrees with the binding; None where there is no such list."""
+        objects = self._schema.objects
+        ways: list[tuple[int, tuple[tuple[int, int], ...], frozenset[int]]] = [(start, (), frozenset([start]))]
+        while ways:
+            node, cells, seen = ways.pop()
+            if node == NIL:
+                items = [item for item, _ in cells]
+                if isinstance(element, ListOf):
+                    wanted = [binding.get(f"{element.items.stem}{element.items.first + i}") for i in range(len(items))]
+                    if len(items) == binding[LENGTH] and items == wanted:
+                        return list(cells)
+                elif any(
+                    item == self._item(element, binding) and self._at(element, i, binding)
+                    for i, item in enumerate(items)
+                ):
+                    return list(cells)
+                continue
+            for rest in objects(node, REST):
+                if rest not in seen:
+                    ways.extend((rest, (*cells, (item, rest)), seen | {rest}) for item in objects(node, FIRST))
+        return None
+
+
+def _is_schema_element(element: BodyElement) -> bool:
+    if isinstance(element, Atom):
+        return is_schema_atom(element)
+    return isinstance(element, ListOf | MemberOf) or (isinstance(element, Filter) and element.operator in ("<", ">"))
+
+
+def _names(element: BodyElement) -> list[str]:
+    if isinstance(element, Atom):
+        terms: tuple[Term | None, ...] = element.terms
+    elif isinstance(element, ListOf):
+        terms = (element.list,)
+    elif isinstance(element, MemberOf):
+        terms = (element.list, element.item, element.position)
+    else:
+        terms = ()
+    return [t.name for t in terms if isinstance(t, Var)]

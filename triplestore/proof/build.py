@@ -1,0 +1,200 @@
+"""From what `forward` found to proofs: each step an instance of its rule, down to asserted triples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from triplestore.compile.schema import Fact
+from triplestore.proof.equalities import Hub
+from triplestore.proof.forward import Firing, Forward, Grouped, Version, ground
+from triplestore.proof.proof import ASSERTED, EQUALITY_STEPS, Proof
+from triplestore.terms import SAME_AS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """A part of a proof, in ids."""
+
+    triple: Fact | None
+    by: str
+    premises: tuple[Step, ...]
+    depth: int
+
+
+def step(triple: Fact | None, by: str, premises: tuple[Step, ...]) -> Step:
+    """A step with its depth."""
+    below = max((p.depth for p in premises), default=0)
+    return Step(triple, by, premises, below + (by != ASSERTED and by not in EQUALITY_STEPS))
+
+
+class Builder:
+    """Proofs out of one evaluation; each part is made once."""
+
+    def __init__(self, forward: Forward) -> None:
+        self.forward = forward
+        self._versions: dict[int, Step] = {}
+        self._leaves: dict[Fact, Step] = {}
+        self._links: dict[tuple[int, int, int], Step] = {}
+        self._equal: dict[tuple[int, int, int], Step] = {}
+        self._converted: dict[tuple[Fact, int], Step] = {}
+
+    def triple(self, triple: Fact, round: int) -> Step:
+        """The proof of a triple known by a round."""
+        if self._is_asserted(triple):
+            return self._leaf(triple)
+        s, p, o = self.forward.region.normal_fact(triple)
+        if self.forward.region.source.same_as is not None and p == SAME_AS and s == o:
+            return self._stated_equality(triple, round)
+        version = self.forward.known(triple)
+        assert version is not None, triple
+        return self._convert(version, triple, round)
+
+    def firing(self, firing: Firing) -> Step:
+        """The step that a rule instance is."""
+        head = None if firing.body.head is None else ground(firing.body.head, firing.binding)
+        premises = tuple(
+            self._premise(ground(atom, firing.binding), witness, firing.round)
+            for atom, witness in zip(firing.body.atoms, firing.witnesses, strict=True)
+        )
+        return step(head, firing.body.rule.name, premises)
+
+    def equality(self, left: int, right: int, round: int) -> Step:
+        """That two terms are one by a round: the shortest chain."""
+        key = left, right, round
+        if key not in self._equal:
+            self._equal[key] = self._chain(left, right, round)
+        return self._equal[key]
+
+    def link(self, hub: Hub, left: int, right: int) -> Step:
+        """That two members of a hub are one."""
+        key = id(hub), left, right
+        if key not in self._links:
+            self._links[key] = self._link(hub, left, right)
+        return self._links[key]
+
+    def _chain(self, left: int, right: int, round: int) -> Step:
+        triple = (left, SAME_AS, right)
+        if self._is_asserted(triple):
+            return self._leaf(triple)
+        if left == right:
+            return step(triple, "eq-ref", ())
+        chain = self.forward.equalities.chain(left, right, lambda hub: hub.round <= round)
+        assert chain is not None, triple
+        links = tuple(self.link(hub, a, b) for a, hub, b in chain)
+        return links[0] if len(links) == 1 else step(triple, "eq-trans", links)
+
+    def _link(self, hub: Hub, left: int, right: int) -> Step:
+        triple = (left, SAME_AS, right)
+        if isinstance(hub.reason, Grouped):
+            return self._grouped(hub, hub.reason, left, right)
+        version: Version = hub.reason
+        s, p, o = version.triple
+        found = self._version(version)
+        if p != SAME_AS:
+            found = step((s, SAME_AS, o), "eq-rep-p", (self.equality(p, SAME_AS, hub.round), found))
+        return found if (s, o) == (left, right) else step(triple, "eq-sym", (found,))
+
+    def _grouped(self, hub: Hub, grouped: Grouped, left: int, right: int) -> Step:
+        """Both halves of a rule: those of the members, in the terms of the first."""
+        body, halves = grouped.instance.body, grouped.halves
+        shown: Mapping[int, tuple[Version | None, ...]] = dict(hub.members)
+        of_left = dict(zip(halves.half, shown[left], strict=True))
+        of_right = dict(zip(halves.half, shown[right], strict=True))
+        binding: dict[str, int] = {}
+        for index in halves.half:
+            version = of_left[index]
+            for i, term in enumerate(body.atoms[index]):
+                if isinstance(term, str) and version is not None:
+                    binding.setdefault(term, version.triple[i])
+        assert body.head is not None
+        binding.update({str(body.head[0]): left, str(body.head[2]): right})
+        premises = tuple(
+            self._premise(
+                ground(atom, binding),
+                of_right[halves.like[i]] if i in halves.like else of_left[i],
+                grouped.round,
+            )
+            for i, atom in enumerate(body.atoms)
+        )
+        return step((left, SAME_AS, right), body.rule.name, premises)
+
+    def _premise(self, triple: Fact, witness: Version | None, round: int) -> Step:
+        if witness is None:
+            return self._stated_equality(triple, round)
+        return self._convert(witness, triple, round)
+
+    def _stated_equality(self, triple: Fact, round: int) -> Step:
+        """An equality by the name that a property equal to owl:sameAs gives it."""
+        s, p, o = triple
+        if self._is_asserted(triple):
+            return self._leaf(triple)
+        found = self.equality(s, o, round)
+        if p == SAME_AS:
+            return found
+        return step(triple, "eq-rep-p", (self.equality(SAME_AS, p, round), found))
+
+    def _convert(self, version: Version, triple: Fact, round: int) -> Step:
+        """A version put in the terms of a triple that equals it."""
+        if self._is_asserted(triple):
+            return self._leaf(triple)
+        found, now = self._version(version), list(version.triple)
+        for i, name in enumerate("spo"):
+            if now[i] != triple[i]:
+                equal = self.equality(now[i], triple[i], round)
+                now[i] = triple[i]
+                key = (now[0], now[1], now[2]), round
+                if key not in self._converted:
+                    self._converted[key] = step(key[0], f"eq-rep-{name}", (equal, found))
+                found = self._converted[key]
+        return found
+
+    def _version(self, version: Version) -> Step:
+        if version.reason is None:
+            return self._leaf(version.triple)
+        if id(version) not in self._versions:
+            self._versions[id(version)] = self.firing(version.reason)
+        return self._versions[id(version)]
+
+    def _is_asserted(self, triple: Fact) -> bool:
+        region = self.forward.region
+        return triple in region.asserted_set(region.normal_fact(triple))
+
+    def _leaf(self, triple: Fact) -> Step:
+        if triple not in self._leaves:
+            self._leaves[triple] = step(triple, ASSERTED, ())
+        return self._leaves[triple]
+
+
+def proof(root: Step, tokens: Mapping[int, str]) -> Proof:
+    """A step and what is below it with tokens for ids."""
+    made: dict[int, Proof] = {}
+    stack = [(root, False)]
+    while stack:
+        current, done = stack.pop()
+        if id(current) in made:
+            continue
+        if not done:
+            stack.append((current, True))
+            stack.extend((premise, False) for premise in current.premises)
+            continue
+        triple = None
+        if current.triple is not None:
+            s, p, o = (tokens[i] for i in current.triple)
+            triple = s, p, o
+        made[id(current)] = Proof(triple, current.by, tuple(made[id(p)] for p in current.premises), current.depth)
+    return made[id(root)]
+
+
+def ids_of(root: Step) -> set[int]:
+    """Every id in a step and below it."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        current = stack.pop()
+        if id(current) not in seen:
+            seen.add(id(current))
+            found.update(current.triple or ())
+            stack.extend(current.premises)
+    return found

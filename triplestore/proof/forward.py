@@ -1,0 +1,394 @@
+"""Forwards over a slice, round by round, in the users' own ids: the first reason of each fact, and its round.
+
+Round 0 is what is asserted. In each round equal terms stand for each other (a union-find over the equalities known by
+then), so that replacing equals by equals costs nothing; a rule instance costs one round. The rounds are those of the
+naive evaluation of the rules, hence the round of a fact is the smallest depth of its proofs.
+
+A fact of the slice (normalised under the whole closure) may stand for several triples before its terms become equal:
+its *versions*. Rule instances that mention no class have one version of everything and are not joined at all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from triplestore.compile.backward import Body, Known
+from triplestore.compile.schema import Fact
+from triplestore.proof.equalities import Equalities, Hub
+from triplestore.proof.slices import Instance, Slice
+from triplestore.terms import SAME_AS
+
+
+@dataclass(slots=True, eq=False)
+class Version:
+    """A triple in the users' ids, the round in which it became known, and why (None: it is asserted)."""
+
+    triple: Fact
+    round: int
+    reason: Firing | None
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """A rule instance with a user's term for each variable: what it derived in round `round` + 1.
+
+    witnesses: for each atom of the body the version that matched it; None for an equality.
+    """
+
+    body: Body
+    binding: dict[str, int]
+    witnesses: tuple[Version | None, ...]
+    round: int
+
+
+class Forward:
+    """One evaluation of a slice. `versions`: what is known of each fact; `equalities`: which terms are one, and why."""
+
+    def __init__(self, region: Slice) -> None:
+        self.region = region
+        self.equalities = Equalities(region.classes)
+        self.versions: dict[Fact, list[Version]] = defaultdict(list)
+        self.falsum: list[Firing] = []
+        self.occurring: dict[int, int] = dict.fromkeys(region.occurring, 0)  # term -> round
+        self._pending: list[Version] = []  # equalities whose predicate is not yet known to be owl:sameAs
+        self._known: dict[Fact, tuple[int, dict[Fact, Version]]] = {}
+        self._congruent = region.source.same_as is not None
+        self._watchers: dict[Fact, list[Instance]] = defaultdict(list)
+        self._eager: list[Instance] = []  # instances that need a term to occur
+        self._exact: set[Instance] = set()
+        self.round = 0
+        for entry in (*region.entries.values(), region.falsum):
+            for instance in entry.instances:
+                watched = dict.fromkeys(instance.premises)
+                for fact in (*instance.premises, *((instance.head,) if instance.head else ())):
+                    watched.update(dict.fromkeys(region.classes_of(fact)))
+                for fact in watched:
+                    self._watchers[fact].append(instance)
+                if any(p[1] == SAME_AS for p in instance.premises) and self._congruent:
+                    self._eager.append(instance)
+
+    def run(self, rounds: int | None, goal: Callable[[], bool]) -> None:
+        """Evaluate until the goal is known, nothing is new, or that many rounds are done."""
+        fresh: list[Version] = []
+        for fact in self.region.entries:
+            for triple in self.region.asserted.get(fact, ()):
+                fresh.append(Version(triple, 0, None))
+        changed = self._absorb(fresh, [])
+        first = [i for e in (*self.region.entries.values(), self.region.falsum) for i in e.instances if not i.premises]
+        while not goal() and (rounds is None or self.round < rounds):
+            touched = dict.fromkeys(first)
+            for fact in changed:
+                touched.update(dict.fromkeys(self._watchers.get(fact, ())))
+            touched.update(dict.fromkeys(self._eager))
+            first = []
+            found: list[Version] = []
+            hubs: list[Hub] = []
+            for instance in touched:
+                self._fire(instance, found, hubs)
+            self.round += 1
+            changed = self._absorb(found, hubs)
+            if not changed:
+                return
+
+    # -- what is known -----------------------------------------------------------------------------------------------
+
+    def known(self, triple: Fact) -> Version | None:
+        """The version that makes a triple known by now, itself or by equals."""
+        fact = self.region.normal_fact(triple)
+        versions = self.versions.get(fact)
+        if not versions:
+            return None
+        if len(versions) == 1 and versions[0].triple == triple:
+            return versions[0]
+        stamp, table = self._known.get(fact, (-1, {}))
+        if stamp != self.round:
+            table = {}
+            for version in versions:
+                table.setdefault(self._under(version.triple), version)
+            self._known[fact] = self.round, table
+        return table.get(self._under(triple))
+
+    def settled(self, fact: Fact) -> int | None:
+        """The round by which every triple that the fact stands for was known; None if not yet."""
+        versions = self.versions.get(fact)
+        if self._congruent and fact[1] == SAME_AS:
+            own = (self.equalities.joined if fact[0] in self.region.classes else self.occurring).get(fact[0])
+        else:
+            own = versions[0].round if versions else None
+        for s, _, _ in self.region.classes_of(fact):
+            joined = self.equalities.joined.get(s)
+            own = None if own is None or joined is None else max(own, joined)
+        return own
+
+    def same(self, left: int, right: int) -> bool:
+        return self.equalities.find(left) == self.equalities.find(right)
+
+    def _under(self, triple: Fact) -> Fact:
+        find = self.equalities.find
+        return find(triple[0]), find(triple[1]), find(triple[2])
+
+    # -- rounds ------------------------------------------------------------------------------------------------------
+
+    def _absorb(self, fresh: Sequence[Version], hubs: Sequence[Hub]) -> list[Fact]:
+        """Make versions and equalities known; the facts about which something is new."""
+        changed: dict[Fact, None] = {}
+        links = self._pending
+        self._pending = []
+        for version in fresh:
+            fact = self.region.normal_fact(version.triple)
+            s, p, o = fact
+            if self._congruent and p == SAME_AS and s == o and s in self.region.classes:
+                links.append(version)
+                self.versions[fact].append(version)
+            elif version.round == 0 or self.known(version.triple) is None:
+                self.versions[fact].append(version)
+                self._known.pop(fact, None)
+                changed[fact] = None
+            for term in version.triple:
+                self.occurring.setdefault(term, self.round)
+        for hub in hubs:
+            for representative in self.equalities.add(hub, self.round):
+                changed[representative, SAME_AS, representative] = None
+        while True:
+            waiting: list[Version] = []
+            before = len(links)
+            for version in links:
+                s, p, o = version.triple
+                if p != SAME_AS and not self.same(p, SAME_AS):
+                    waiting.append(version)
+                elif s != o:
+                    hub = Hub(self.round, version, [(s, ()), (o, ())])
+                    for representative in self.equalities.add(hub, self.round):
+                        changed[representative, SAME_AS, representative] = None
+            links = waiting
+            if len(waiting) in (0, before):
+                break
+        self._pending = links
+        if any(fact[1] == SAME_AS for fact in changed):
+            self._known.clear()
+        return list(changed)
+
+    def _fire(self, instance: Instance, found: list[Version], hubs: list[Hub]) -> None:
+        if not self._possible(instance):
+            return
+        head = instance.head
+        if self._congruent and head is not None and head[1] == SAME_AS and head[0] == head[2]:
+            self._link(instance, found, hubs)
+            return
+        seen: set[Fact] = set()
+        for env, witnesses in self._join(instance, range(len(instance.premises)), self.equalities.find):
+            firing = self._firing(instance, env, witnesses)
+            if firing is None:
+                continue
+            if instance.body.head is None:
+                if not self.falsum:
+                    self.falsum.append(firing)
+                return
+            triple = ground(instance.body.head, firing.binding)
+            if triple not in seen and self.known(triple) is None:
+                seen.add(triple)
+                found.append(Version(triple, self.round + 1, firing))
+
+    def _possible(self, instance: Instance) -> bool:
+        return all(
+            bool(self.versions.get(p)) or (self._congruent and p[1] == SAME_AS)
+            for p in dict.fromkeys(instance.premises)
+        )
+
+    def _link(self, instance: Instance, found: list[Version], hubs: list[Hub]) -> None:
+        """An instance whose head is an equality: a hub for each group of terms that it makes one.
+
+        Rules with two like halves (prp-fp, prp-ifp, prp-key ...) are joined by halves and grouped by what the halves
+        share: k terms of a group are k edges of one hub, never k^2 pairs.
+        """
+        body = instance.body
+        assert body.head is not None
+        s, p, _ = body.head
+        halves = like_halves(body) if p == SAME_AS else None
+        finds: list[Callable[[int], int]] = [self.equalities.find]
+        if instance not in self._exact:  # what is equal as it was said, whatever else is equal
+            self._exact.add(instance)
+            finds.insert(0, lambda term: term)
+        for number, find in enumerate(finds):
+            exact = number + 1 < len(finds)
+            if halves is None:
+                for env, witnesses in self._join(instance, range(len(body.atoms)), find):
+                    firing = self._firing(instance, env, witnesses)
+                    if firing is None:
+                        continue
+                    triple = ground(body.head, firing.binding)
+                    if not (self.same(triple[1], SAME_AS)):
+                        found.append(Version(triple, self.round + 1, firing))
+                    elif triple[0] != triple[2] and (exact or not self.same(triple[0], triple[2])):
+                        version = Version(triple, self.round + 1, firing)
+                        hubs.append(Hub(self.round + 1, version, [(triple[0], ()), (triple[2], ())]))
+                continue
+            left = str(s)
+            groups: dict[tuple[tuple[str, int], ...], dict[int, tuple[dict[str, int], tuple[Version | None, ...]]]] = {}
+            for env, witnesses in self._join(instance, halves.half, find):
+                key = tuple(sorted((name, value) for name, value in env.items() if name != left))
+                term = self._own(instance, halves.half, witnesses, left, env)
+                groups.setdefault(key, {}).setdefault(term, (env, witnesses))
+            for members in groups.values():
+                apart = {find(t) for t in members} if not exact else set(members)
+                if len(apart) > 1:
+                    reason = Grouped(instance, halves, self.round, exact)
+                    listed = [(term, witnesses) for term, (_, witnesses) in members.items()]
+                    hubs.append(Hub(self.round + 1, reason, listed))
+
+    def _own(
+        self,
+        instance: Instance,
+        atoms: Sequence[int],
+        witnesses: Sequence[Version | None],
+        name: str,
+        env: dict[str, int],
+    ) -> int:
+        """The user's term of a variable: as its first witness has it."""
+        for index, version in zip(atoms, witnesses, strict=True):
+            if version is not None:
+                for term, value in zip(instance.body.atoms[index], version.triple, strict=True):
+                    if term == name:
+                        return value
+        return env[name]
+
+    def _firing(self, instance: Instance, env: dict[str, int], witnesses: tuple[Version | None, ...]) -> Firing | None:
+        """A match with a user's term for each variable; None where a filter fails."""
+        atoms = range(len(witnesses))
+        binding = {name: self._own(instance, atoms, witnesses, name, env) for name in env}
+        for left, right in instance.body.equal:
+            if not self.same(value(left, binding), value(right, binding)):
+                return None
+            if isinstance(right, str):
+                binding[right] = value(left, binding)
+            elif isinstance(left, str):
+                binding[left] = right
+        for left, right in instance.body.unequal:
+            if value(left, binding) == value(right, binding):
+                other = self.equalities.other(value(right, binding))
+                if other is None:
+                    return None
+                if isinstance(right, str):
+                    binding[right] = other
+                elif isinstance(left, str):
+                    binding[left] = other
+                else:
+                    return None
+        return Firing(instance.body, binding, witnesses, self.round)
+
+    # -- matching a body -------------------------------------------------------------------------------------------
+
+    def _join(
+        self, instance: Instance, atoms: Iterable[int], find: Callable[[int], int]
+    ) -> Iterator[tuple[dict[str, int], tuple[Version | None, ...]]]:
+        """Matches of some atoms of a body over the versions of its premises: (variable -> term under `find`, the
+        version of each atom, in their order)."""
+        listed = list(atoms)
+        stored = [i for i in listed if not (self._congruent and instance.premises[i][1] == SAME_AS)]
+        stored.sort(key=lambda i: (len(self.versions[instance.premises[i]]), i))
+        partial: list[tuple[dict[str, int], dict[int, Version]]] = [({}, {})]
+        for index in stored:
+            atom = instance.body.atoms[index]
+            bound = set(partial[0][0])
+            probes = [i for i, t in enumerate(atom) if not isinstance(t, str) or t in bound]
+            table: dict[tuple[int, ...], list[tuple[Fact, Version]]] = {}
+            for version in self.versions[instance.premises[index]]:
+                triple = find(version.triple[0]), find(version.triple[1]), find(version.triple[2])
+                rows = table.setdefault(tuple(triple[i] for i in probes), [])
+                if not rows or rows[-1][0] != triple:
+                    rows.append((triple, version))
+            extended = []
+            for env, used in partial:
+                key = tuple(env[t] if isinstance(t := atom[i], str) else find(t) for i in probes)
+                for triple, version in table.get(key, ()):
+                    more = dict(env)
+                    if all(
+                        not isinstance(t, str) or more.setdefault(t, x) == x for t, x in zip(atom, triple, strict=True)
+                    ):
+                        extended.append((more, {**used, index: version}))
+            if not extended:
+                return
+            partial = extended
+        equalities = [i for i in listed if i not in stored]
+        for env, used in partial:
+            more = dict(env)
+            if all(self._equality(instance, index, more, find) for index in equalities):
+                yield more, tuple(used.get(i) for i in listed)
+
+    def _equality(self, instance: Instance, index: int, env: dict[str, int], find: Callable[[int], int]) -> bool:
+        """Match `[?x, owl:sameAs, ?y]`: two terms that are one by now, or one that occurs."""
+        atom = instance.body.atoms[index]
+        s, p, o = (env.get(t) if isinstance(t, str) else find(t) for t in atom)
+        if p is None:
+            p = env[str(atom[1])] = find(SAME_AS)
+        if p != find(SAME_AS):
+            return False
+        if s is None and o is None:
+            normal = instance.premises[index][0]
+            s = o = find(normal if normal not in self.region.classes else self.region.classes[normal][0])
+        s = o if s is None else s
+        o = s if o is None else o
+        assert s is not None
+        for term, found in ((atom[0], s), (atom[2], o)):
+            if isinstance(term, str):
+                env[term] = int(found or 0)
+        if s != o:
+            return False
+        return s in self.occurring or any(t in self.occurring for t in self.equalities.members(s))
+
+
+@dataclass(frozen=True, slots=True)
+class Halves:
+    """The atoms of a body that speak of the head's subject (with those of neither end), and for each atom that speaks
+    of its object the like one among them."""
+
+    half: tuple[int, ...]
+    like: dict[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """Why the members of a hub are one: an instance of a rule with like halves, matched in round `round`. exact: by
+    triples that share their terms as they are."""
+
+    instance: Instance
+    halves: Halves
+    round: int
+    exact: bool
+
+
+def like_halves(body: Body) -> Halves | None:
+    """The halves of a body that says the same of both ends of its head; None of any other body."""
+    assert body.head is not None
+    left, _, right = body.head
+    if not isinstance(left, str) or not isinstance(right, str) or left == right:
+        return None
+    if any({left, right} & {*pair} and {*pair} != {left, right} for pair in (*body.unequal, *body.equal)) or any(
+        {*pair} == {left, right} for pair in body.equal
+    ):
+        return None
+    of_left = [i for i, atom in enumerate(body.atoms) if left in atom]
+    of_right = [i for i, atom in enumerate(body.atoms) if right in atom]
+    if set(of_left) & set(of_right) or not of_left or len(of_left) != len(of_right):
+        return None
+    like: dict[int, int] = {}
+    for i in of_right:
+        swapped = tuple(left if t == right else t for t in body.atoms[i])
+        match = next((j for j in of_left if body.atoms[j] == swapped and j not in like.values()), None)
+        if match is None:
+            return None
+        like[i] = match
+    return Halves(tuple(i for i in range(len(body.atoms)) if i not in like), like)
+
+
+def value(term: Known, binding: dict[str, int]) -> int:
+    """The id of a variable or a constant."""
+    return binding[term] if isinstance(term, str) else term
+
+
+def ground(atom: tuple[Known, Known, Known], binding: dict[str, int]) -> Fact:
+    """The triple that an atom is under a binding."""
+    s, p, o = (value(t, binding) for t in atom)
+    return s, p, o

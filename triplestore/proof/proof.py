@@ -1,0 +1,57 @@
+"""Proofs as users get them: trees of tokens in which equal parts are the same object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from triplestore.terms import to_rdflib
+
+if TYPE_CHECKING:
+    from rdflib.term import Node
+
+ASSERTED: Final = "asserted"
+EQUALITY_STEPS: Final = ("eq-ref", "eq-sym", "eq-trans", "eq-rep-s", "eq-rep-p", "eq-rep-o")
+"""Steps that put equals for equals, by their W3C ids; they cost no depth. The premises of eq-trans are the links of a
+chain, in order; those of eq-rep-* are the equality and the triple that it is used on."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proof:
+    """Why a triple holds.
+
+    tokens: the triple (see `triplestore.terms`); None for an inconsistency. by: "asserted", or the id of the rule that
+    derives it from the premises. depth: rule applications on the longest way down, steps of equality not counted.
+    """
+
+    tokens: tuple[str, str, str] | None
+    by: str
+    premises: tuple[Proof, ...]
+    depth: int
+
+    @property
+    def triple(self) -> tuple[Node, Node, Node] | None:
+        """The triple as rdflib terms; None for an inconsistency."""
+        if self.tokens is None:
+            return None
+        s, p, o = (to_rdflib(token) for token in self.tokens)
+        return s, p, o
+
+    def steps(self) -> Iterator[Proof]:
+        """All parts of the proof, each once, premises before what they prove."""
+        seen: set[int] = set()
+        stack: list[tuple[Proof, bool]] = [(self, False)]
+        while stack:
+            proof, done = stack.pop()
+            if done:
+                yield proof
+            elif id(proof) not in seen:
+                seen.add(id(proof))
+                stack.append((proof, True))
+                stack.extend((premise, False) for premise in reversed(proof.premises))
+
+    def asserted(self) -> list[tuple[str, str, str]]:
+        """The asserted triples that the proof rests on, each once, as tokens."""
+        leaves = (p.tokens for p in self.steps() if p.by == ASSERTED and p.tokens is not None)
+        return list(dict.fromkeys(leaves))

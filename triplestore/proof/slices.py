@@ -1,0 +1,328 @@
+"""The slice of a closure that can take part in a proof: rule instances, found backwards from a goal, set at a time.
+
+All of it is normalised: ids are representatives. An equality within the class of c is the fact (c, owl:sameAs, c), and
+every fact that mentions c may need it. Facts that need no more than what is known already are not gone into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from triplestore.compile.backward import Backward, Body, BodyMatch, Known, Triple
+from triplestore.compile.plan import K, Pattern, Row, Shape, V
+from triplestore.compile.schema import SCHEMA_CONDITION, Constants, Fact, SchemaFacts
+from triplestore.compile.sql import select
+from triplestore.engine import Engine
+from triplestore.materialise.statements import instances, triples_table
+from triplestore.rule import Rule, constants_of
+from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
+
+SAMPLE: Final = 64
+"""Derivations that are fetched of one rule instance at first, those from asserted facts before others. They are enough
+to prove a depth; to refute it, all are fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The closure to explain: names of working tables (or views) of its normalised facts and of its classes (None:
+    owl:sameAs is a property like any other), besides `asserted` and `term`."""
+
+    engine: Engine
+    fact: str
+    same_as: str | None
+    rules: tuple[Rule, ...]
+    constants: Constants
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """A rule with all variables bound, to normalised ids. `premises` are its body's atoms, in their order.
+
+    same: names that stand for the same term as another, by an equality in the body.
+    """
+
+    body: Body
+    head: Fact | None
+    binding: dict[str, int]
+    premises: tuple[Fact, ...]
+    same: tuple[tuple[str, Known], ...]
+
+
+@dataclass(slots=True)
+class Entry:
+    """A fact of the slice: the instances that derive it, and how far it was gone into."""
+
+    instances: list[Instance] = field(default_factory=list)
+    expanded: bool = False
+    sampled: bool = False
+    """Whether some rule instance has more derivations than were fetched."""
+    mentions: list[Fact] = field(default_factory=list)
+    """For x sameAs x where x is in no asserted triple: facts that mention it."""
+
+
+Wanted = dict[Shape, dict[Row, list[tuple[Fact | None, BodyMatch]]]]
+"""Matches to look for: shape -> parameters -> what asks for them (None: an inconsistency)."""
+
+
+class Slice:
+    """Grows from goals backwards. classes: representative -> members, of the classes met. asserted: fact -> asserted
+    triples (own ids) that normalise to it."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.entries: dict[Fact, Entry] = {}
+        self.classes: dict[int, list[int]] = {}
+        self.asserted: dict[Fact, list[Fact]] = {}
+        self.falsum = Entry()  # instances of rules whose head is false
+        self.occurring: set[int] = set()  # terms in asserted triples, of those that some instance needs to occur
+        self.anything: int | None = None  # a term that occurs
+        self._representative: dict[int, int] = {}  # of the members of the classes met
+        self._met: set[int] = set()  # ids looked up in the classes
+        self._pending: list[Fact] = []  # entries whose asserted triples are not fetched yet
+        self._keys: set[tuple[object, ...]] = set()
+        self._asserted_sets: dict[Fact, set[Fact]] = {}
+        self._sample = SAMPLE
+        self._statements = 0
+        constants = Constants({**BUILTIN_IDS, **source.constants}, source.constants.equal)
+        used = {constants[t] for r in source.rules for t in constants_of(r) if t in constants}
+        self.meet(used | {i for ids in constants.equal.values() for i in ids} | {SAME_AS})
+        self.schema = SchemaFacts(self._triples(f"SELECT s, p, o FROM {source.fact} WHERE {SCHEMA_CONDITION}"))
+        self.backward = Backward((r for r in source.rules if r.monotone), self.schema, constants, self.normal, source.same_as is not None)
+
+    # -- ids -------------------------------------------------------------------------------------------------------
+
+    def normal(self, term: int) -> int:
+        """The representative of a term that was met."""
+        return self._representative.get(term, term)
+
+    def normal_fact(self, triple: Fact) -> Fact:
+        """The normal form of a triple of terms that were met; equalities in a class are one fact."""
+        s, p, o = (self.normal(t) for t in triple)
+        return s, p, o
+
+    def classes_of(self, fact: Fact) -> list[Fact]:
+        """The equalities that a fact may need: those of the classes that it mentions."""
+        return [(t, SAME_AS, t) for t in dict.fromkeys(fact) if t in self.classes and fact != (t, SAME_AS, t)]
+
+    def meet(self, ids: Iterable[int]) -> None:
+        """Fetch the classes of ids not met before (representatives, or constants of rules)."""
+        fresh = sorted({i for i in ids if i < FIRST_LITERAL} - self._met)
+        self._met.update(fresh)
+        if not fresh or self.source.same_as is None:
+            return
+        engine, same_as = self.source.engine, self.source.same_as
+        listed = ", ".join(map(str, fresh))
+        found = engine.query(
+            f"SELECT m.term, m.representative FROM {same_as} m WHERE m.representative IN "
+            f"(SELECT k.representative FROM {same_as} k WHERE k.term IN ({listed})) ORDER BY m.term"
+        ).to_pydict()
+        for term, representative in zip(found["term"], found["representative"], strict=True):
+            if term not in self._representative:
+                self._representative[term] = representative
+                self.classes.setdefault(representative, []).append(term)
+
+    def asserted_set(self, fact: Fact) -> set[Fact]:
+        """The asserted triples that a fact stands for."""
+        if fact not in self._asserted_sets:
+            self._asserted_sets[fact] = set(self.asserted.get(fact, ()))
+        return self._asserted_sets[fact]
+
+    # -- growing ---------------------------------------------------------------------------------------------------
+
+    def want(self, facts: Iterable[Fact]) -> None:
+        """Add facts of the closure, with the equalities that they may need."""
+        for fact in facts:
+            if fact not in self.entries:
+                self.entries[fact] = Entry()
+                self._pending.append(fact)
+
+    def settle(self) -> None:
+        """Fetch what is asserted of the facts added, and the classes that they mention."""
+        while self._pending:
+            fresh, self._pending = self._pending, []
+            self.meet(t for fact in fresh for t in fact)
+            for fact in fresh:
+                self.want(self.classes_of(fact))
+            self._fetch_asserted(fresh)
+            if self.source.same_as is not None:
+                self._fetch_occurring([s for s, p, _ in fresh if p == SAME_AS and s not in self.classes])
+
+    def expand(self, facts: Sequence[Fact]) -> None:
+        """Add the instances that derive the facts."""
+        wanted: Wanted = {}
+        for fact in facts:
+            entry = self.entries[fact]
+            entry.expanded = True
+            entry.sampled = False
+            self._request(fact, self.backward.deriving(fact), wanted)
+        self._run(wanted)
+        self.settle()
+
+    def widen(self, facts: Sequence[Fact]) -> None:
+        """Fetch more derivations of facts of which only some were."""
+        self._sample *= 32
+        self.expand(facts)
+
+    def violation(self, rule: str, facts: Sequence[Fact]) -> None:
+        """Add the instances by which facts at fault violate a rule."""
+        wanted: Wanted = {}
+        self.meet(t for fact in facts for t in fact)
+        self._request(None, self.backward.violating(rule, facts), wanted)
+        self._run(wanted)
+        self.settle()
+
+    def _request(
+        self,
+        fact: Fact | None,
+        found: Iterable[BodyMatch],
+        wanted: Wanted,
+    ) -> None:
+        for match in found:
+            if match.shape is None:
+                self._add(fact, match, {})
+            else:
+                wanted.setdefault(match.shape, {}).setdefault(match.row, []).append((fact, match))
+
+    def _run(self, wanted: Wanted) -> None:
+        """Match the shapes in the closure: one statement."""
+        shapes = list(wanted)
+        if not shapes:
+            return
+        selects = [self._select(number, shape, list(wanted[shape])) for number, shape in enumerate(shapes)]
+        found = self.source.engine.query(" UNION ALL ".join(selects) + " ORDER BY shape, leaf, ids").to_pydict()
+        counts: dict[tuple[int, Row], int] = {}
+        leaves: set[tuple[int, Row]] = set()
+        for number, ids, leaf in zip(found["shape"], found["ids"], found["leaf"], strict=True):
+            shape = shapes[number]
+            width = len(next(iter(wanted[shape])))
+            row, values = tuple(ids[:width]), ids[width:]
+            counts[number, row] = counts.get((number, row), 0) + 1
+            if leaf == 0:
+                leaves.add((number, row))
+            for fact, match in wanted[shape][row]:
+                self._add(fact, match, dict(zip(match.names, values, strict=True)))
+        for (number, row), rows in counts.items():
+            if rows >= self._sample:
+                for fact, _ in wanted[shapes[number]][row]:
+                    if fact is not None and ((number, row) not in leaves or self.classes):
+                        self.entries[fact].sampled = True
+
+    def _select(self, number: int, shape: Shape, rows: Sequence[Row]) -> str:
+        """The matches of a shape: at most `_sample` per row, those whose facts are all asserted first."""
+        engine = self.source.engine
+        self._statements += 1
+        given = instances(engine, shape, rows, f"backward{self._statements}")
+        variables = sorted({s.number for e in shape.body for s in e.slots if isinstance(s, V)})
+        parameters = range(len(rows[0]))
+        found = Shape(shape.body, (), (*(K(i) for i in parameters), *(V(i) for i in variables)))
+        names = [*(f"k{i}" for i in parameters), *(f"v{i}" for i in variables)]
+        inner = select(found, [self.source.fact] * len(shape.body), given, names)
+        ids = engine.dialect.array(names)
+        if not variables:
+            return f"SELECT {number} AS shape, {ids} AS ids, 0 AS leaf FROM ({inner}) b"
+        joins, flags = [], []
+        for i, element in enumerate(shape.body):
+            assert isinstance(element, Pattern)
+            columns = [f"b.{'v' if isinstance(slot, V) else 'k'}{slot.number}" for slot in element.slots]
+            same = " AND ".join(f"a{i}.{c} = {column}" for c, column in zip("spo", columns, strict=True))
+            joins.append(f"LEFT JOIN asserted a{i} ON {same}")
+            flags.append(f"a{i}.s IS NOT NULL")
+        partition = ", ".join(f"k{i}" for i in parameters)
+        order = ", ".join(f"v{i}" for i in variables)
+        flagged = (
+            f"SELECT b.*, CASE WHEN {' AND '.join(flags)} THEN 0 ELSE 1 END AS leaf FROM ({inner}) b {' '.join(joins)}"
+        )
+        over = f"{'PARTITION BY ' + partition if partition else ''} ORDER BY leaf, {order}"
+        return (
+            f"SELECT {number} AS shape, {ids} AS ids, leaf FROM "
+            f"(SELECT *, row_number() OVER ({over}) AS n FROM ({flagged}) f) w WHERE n <= {self._sample}"
+        )
+
+    def _add(self, fact: Fact | None, match: BodyMatch, values: Mapping[str, int]) -> None:
+        binding = {**match.binding, **values}
+        for name, target in match.same:
+            binding[name] = binding[target] if isinstance(target, str) and target in binding else self._some(target)
+        for atom in match.body.atoms:
+            for term in atom:
+                if isinstance(term, str) and term not in binding:
+                    binding[term] = self._some(term)
+        if any(not self._may_differ(pair, binding) for pair in match.body.unequal):
+            return
+        if any(self._value(a, binding) != self._value(b, binding) for a, b in match.body.equal):
+            return
+        premises = tuple(self._ground(atom, binding) for atom in match.body.atoms)
+        if fact in premises and not any(t in self.classes for t in fact or ()):
+            return
+        key = (id(match.body.rule), fact, match.body.head, match.body.atoms, tuple(sorted(binding.items())))
+        if key in self._keys:
+            return
+        self._keys.add(key)
+        entry = self.falsum if fact is None else self.entries[fact]
+        entry.instances.append(Instance(match.body, fact, binding, premises, match.same))
+        self.want(premises)
+
+    def _some(self, term: Known) -> int:
+        """Any term that occurs, for a variable that may be any."""
+        if not isinstance(term, str):
+            return self.normal(term)
+        if self.anything is None:
+            found = self.source.engine.query("SELECT min(p) AS p FROM asserted").column(0)[0].as_py()
+            self.anything = SAME_AS if found is None else int(found)
+            self.meet([self.anything])
+        return self.normal(self.anything)
+
+    def _may_differ(self, pair: tuple[Known, Known], binding: Mapping[str, int]) -> bool:
+        left, right = (self._value(term, binding) for term in pair)
+        if left != right:
+            return True
+        self.meet([left])
+        return left in self.classes
+
+    def _value(self, term: Known, binding: Mapping[str, int]) -> int:
+        return binding[term] if isinstance(term, str) else self.normal(term)
+
+    def _ground(self, atom: Triple, binding: Mapping[str, int]) -> Fact:
+        s, p, o = (self._value(t, binding) for t in atom)
+        return s, p, o
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def _fetch_asserted(self, facts: Sequence[Fact]) -> None:
+        engine = self.source.engine
+        engine.load("wanted", triples_table(facts))
+        laden = any(t in self.classes for fact in facts for t in fact)
+        if not laden:
+            same = " AND ".join(f"a.{c} = w.{c}" for c in "spo")
+            sql = f"SELECT a.s, a.p, a.o FROM asserted a JOIN wanted w ON {same}"
+        else:
+            near = {t: t for fact in facts for t in fact}
+            near.update({m: t for t in list(near) for m in self.classes.get(t, ())})
+            engine.load("near", triples_table([(term, rep, 0) for term, rep in near.items()]))
+            joins = " ".join(f"JOIN near n{c} ON n{c}.s = a.{c}" for c in "spo")
+            same = " AND ".join(f"n{c}.p = w.{c}" for c in "spo")
+            sql = f"SELECT a.s, a.p, a.o FROM asserted a {joins} JOIN wanted w ON {same}"
+        for triple in self._triples(sql + " ORDER BY a.s, a.p, a.o"):
+            self.asserted.setdefault(self.normal_fact(triple), []).append(triple)
+
+    def _fetch_occurring(self, terms: Sequence[int]) -> None:
+        """Which terms that are one with no other occur in asserted triples; for others, facts that mention them."""
+        if not terms:
+            return
+        listed = ", ".join(map(str, sorted(terms)))
+        places = " UNION ALL ".join(f"SELECT {c} AS term FROM asserted WHERE {c} IN ({listed})" for c in "spo")
+        found = set(self.source.engine.query(f"SELECT DISTINCT term FROM ({places}) t").column(0).to_pylist())
+        self.occurring |= found
+        for term in sorted(set(terms) - found):
+            where = " OR ".join(f"{c} = {term}" for c in "spo")
+            facts = self._triples(
+                f"SELECT s, p, o FROM {self.source.fact} WHERE {where} ORDER BY s, p, o LIMIT {SAMPLE}"
+            )
+            self.entries[term, SAME_AS, term].mentions = facts
+            self.want(facts)
+
+    def _triples(self, sql: str) -> list[Fact]:
+        found = self.source.engine.query(sql)
+        return list(zip(*(found.column(i).to_pylist() for i in range(3)), strict=True))
+
