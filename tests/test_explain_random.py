@@ -103,7 +103,10 @@ def explained(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], eq
         check(proof, goal, set(triples), rules)
         if goal not in triples and not (goal[1] == SAME and goal[0] == goal[2]):  # eq-ref needs nothing
             assert proof.depth == depths[goal], goal
-    for absent in [("<http://e/a>", "<http://e/p0>", "<http://e/never>"), ("<http://e/a>", "<http://e/p0>", "<http://e/C0>")]:
+    for absent in [
+        ("<http://e/a>", "<http://e/p0>", "<http://e/never>"),
+        ("<http://e/a>", "<http://e/p0>", "<http://e/C0>"),
+    ]:
         assert (explain(read, absent) is not None) == (absent in closed)
 
 

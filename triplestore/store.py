@@ -23,7 +23,7 @@ from triplestore.engine.select import make_engine
 from triplestore.errors import ConflictError, UsageError
 from triplestore.materialise.statements import triples_table
 from triplestore.profile import Finding, findings
-from triplestore.reasoning import all_rules, mentions_same_as, rules_of, ruleset_text
+from triplestore.reasoning import all_rules, mentions_same_as, reasoning, rules_of, ruleset_text
 from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles, Versions
 from triplestore.tables import ASSERTED, FACT, SAME_AS, STORED, TERM, VIOLATION
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     from sparql import Graph, Result
     from triplestore.entails import Entailment
+    from triplestore.proof.proof import Proof
+    from triplestore.proof.slices import Source as ProofSource
 
 EQUALITY_MODES: Final = ("rewrite", "axioms", "off")
 
@@ -68,6 +70,7 @@ class Store:
     ) -> None:
         self._versions, self._engine, self._pinned = versions, engine, pinned
         self._workspace = workspace or Workspace(engine, versions, manifest)
+        self._proofs: tuple[Manifest, ProofSource] | None = None
         self.notify: Notify = lambda line: None
         self.verbose: Notify = lambda line: None
 
@@ -437,18 +440,23 @@ class Store:
 
     def check(self, limit: int | None = None) -> list[Violation]:
         """The inconsistencies: rule id and triples at fault, in a stable order; `limit` of each rule at most."""
-        self._readable()
-        self._workspace.views(VIOLATION, TERM)
-        ranked = "SELECT rule, facts, row_number() OVER (PARTITION BY rule ORDER BY facts) AS n FROM violation"
-        bounded = "" if limit is None else f" WHERE n <= {limit}"
-        rows = self._engine.query(f"SELECT rule, facts FROM ({ranked}) v{bounded}").to_pylist()
-        tokens = dictionary.decode(self._engine, (i for row in rows for i in row["facts"]))
-        found = []
-        for row in rows:
-            terms = [to_rdflib(tokens[i]) for i in row["facts"]]
-            triples = tuple((terms[i], terms[i + 1], terms[i + 2]) for i in range(0, len(terms), 3))
-            found.append(Violation(row["rule"], triples))
-        return sorted(found, key=lambda v: (v.rule, str(v.triples)))
+        return [violation for violation, _ in self._violations(limit)]
+
+    def explain(self, triple: Any) -> Proof | None:
+        """Why a triple (rdflib terms) of the closure holds: a proof of smallest depth, down to asserted triples. None
+        if it does not hold."""
+        from triplestore.proof.explain import explain  # when asked for: a query starts without it
+
+        return explain(self._proof_source(), _tokens(triple))
+
+    def explain_violation(self, rule: str, number: int = 1) -> Proof:
+        """Why the closure is inconsistent: a proof of the violation of that number (from 1) of a rule in `check`."""
+        from triplestore.proof.explain import explain_violation
+
+        rows = [row for violation, row in self._violations() if violation.rule == rule]
+        if not 1 <= number <= len(rows):
+            raise UsageError(f"no inconsistency {rule}:{number}: `triplake check` lists {len(rows)} of {rule}")
+        return explain_violation(self._proof_source(), rule, rows[number - 1])
 
     def violated(self) -> dict[str, int]:
         """How many inconsistencies there are of each rule, by the rule's id."""
@@ -564,6 +572,32 @@ class Store:
                 f"the closure of {self.path} is not up to date (files were loaded with --no-materialise); "
                 f"run `triplake materialise {self.path}` first"
             )
+
+    def _violations(self, limit: int | None = None) -> list[tuple[Violation, list[int]]]:
+        """The inconsistencies in the order of `check`, with their rows."""
+        self._readable()
+        self._workspace.views(VIOLATION, TERM)
+        ranked = "SELECT rule, facts, row_number() OVER (PARTITION BY rule ORDER BY facts) AS n FROM violation"
+        bounded = "" if limit is None else f" WHERE n <= {limit}"
+        rows = self._engine.query(f"SELECT rule, facts FROM ({ranked}) v{bounded} ORDER BY rule, n").to_pylist()
+        tokens = dictionary.decode(self._engine, (i for row in rows for i in row["facts"]))
+        found = []
+        for row in rows:
+            terms = [to_rdflib(tokens[i]) for i in row["facts"]]
+            triples = tuple((terms[i], terms[i + 1], terms[i + 2]) for i in range(0, len(terms), 3))
+            found.append((Violation(row["rule"], triples), list(row["facts"])))
+        return found
+
+    def _proof_source(self) -> ProofSource:
+        """The closure as proofs read it; kept for as long as the version is."""
+        from triplestore.proof.source import source
+
+        self._readable()
+        self._workspace.views(TERM, ASSERTED, FACT, SAME_AS)
+        if self._proofs is None or self._proofs[0] is not self._manifest:
+            congruence = rules_of(RulesetText("equality")) if self.equality == "axioms" else ()
+            self._proofs = self._manifest, source(self._engine, reasoning(self._engine, self._manifest), congruence)
+        return self._proofs[1]
 
     def _reading(self, at: Progress) -> None:
         if at.stage != "parsed":

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from triplestore.cli import changing, keeping, reading, serving
+from triplestore.cli import changing, keeping, proofs, reading, serving
 
 COMMANDS: Final = (
     changing.init,
@@ -20,6 +20,7 @@ COMMANDS: Final = (
     reading.entails,
     reading.stats,
     serving.serve,
+    proofs.explain,
     keeping.log,
     keeping.compact,
     keeping.vacuum,

@@ -16,7 +16,7 @@ from typing import Final
 from triplestore.compile.lists import FIRST, NIL, REST, unroll, unroll_atom
 from triplestore.compile.plan import DataVar, Hole, Place, Row, Shape, V, canonical
 from triplestore.compile.schema import LENGTH, Binding, Constants, Fact, SchemaFacts, is_schema_atom, matches
-from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Rule, Span, SpanEnd, Term, Var
+from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Rule, SchemaElement, Span, SpanEnd, Term, Var
 from triplestore.terms import SAME_AS
 
 Known = str | int
@@ -142,7 +142,7 @@ class Backward:
 
     def _schema_part(self, number: int, which: int, rule: Rule, start: Binding) -> list[Binding]:
         """The matches of the schema part, from what the head binds of it."""
-        elements = [e for e in rule.body if _is_schema_element(e)]
+        elements = [e for e in rule.body if isinstance(e, SchemaElement) and _is_schema_element(e)]
         if not elements:
             return [{}]
         names = sorted({name for e in elements for name in _names(e)} & start.keys())

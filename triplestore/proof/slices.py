@@ -89,7 +89,9 @@ class Slice:
         used = {constants[t] for r in source.rules for t in constants_of(r) if t in constants}
         self.meet(used | {i for ids in constants.equal.values() for i in ids} | {SAME_AS})
         self.schema = SchemaFacts(self._triples(f"SELECT s, p, o FROM {source.fact} WHERE {SCHEMA_CONDITION}"))
-        self.backward = Backward((r for r in source.rules if r.monotone), self.schema, constants, self.normal, source.same_as is not None)
+        self.backward = Backward(
+            (r for r in source.rules if r.monotone), self.schema, constants, self.normal, source.same_as is not None
+        )
 
     # -- ids -------------------------------------------------------------------------------------------------------
 
@@ -325,4 +327,3 @@ class Slice:
     def _triples(self, sql: str) -> list[Fact]:
         found = self.source.engine.query(sql)
         return list(zip(*(found.column(i).to_pylist() for i in range(3)), strict=True))
-

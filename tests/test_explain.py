@@ -1,0 +1,116 @@
+"""explain, as users see it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rdflib import RDF, Namespace
+
+from tests.cli_support import done, run
+from triplestore import Store
+
+EX = Namespace("http://example.org/")
+PREFIX = "--prefix=ex=http://example.org/"
+DATA = """
+@prefix ex: <http://example.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:Student rdfs:subClassOf ex:Person . ex:Person rdfs:subClassOf ex:Agent ; owl:disjointWith ex:Robot .
+ex:mbox a owl:InverseFunctionalProperty .
+ex:ada a ex:Student ; ex:mbox <mailto:ada> . ex:countess ex:mbox <mailto:ada> ; ex:age 36 .
+ex:hal a ex:Person, ex:Robot .
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    (tmp_path / "data.ttl").write_text(DATA)
+    done("load", tmp_path / "kg", tmp_path / "data.ttl")
+    return tmp_path / "kg"
+
+
+def test_tree(store: Path) -> None:
+    assert done("explain", store, "ex:countess", "a", "ex:Agent", PREFIX).splitlines() == [
+        "ex:countess a ex:Agent   [eq-rep-s]",
+        "├─ ex:ada owl:sameAs ex:countess   [prp-ifp]",
+        "│  ├─ ex:mbox a owl:InverseFunctionalProperty   [asserted]",
+        "│  ├─ ex:ada ex:mbox <mailto:ada>   [asserted]",
+        "│  └─ ex:countess ex:mbox <mailto:ada>   [asserted]",
+        "└─ ex:ada a ex:Agent   [cax-sco]",
+        "   ├─ ex:Person rdfs:subClassOf ex:Agent   [asserted]",
+        "   └─ ex:ada a ex:Person   [cax-sco]",
+        "      ├─ ex:Student rdfs:subClassOf ex:Person   [asserted]",
+        "      └─ ex:ada a ex:Student   [asserted]",
+    ]
+
+
+def test_json_lists_premises_first(store: Path) -> None:
+    found = json.loads(done("explain", store, "ex:ada", "a", "ex:Person", PREFIX, "--format", "json"))
+    assert found["depth"] == 1
+    *leaves, goal = found["steps"]
+    assert goal["by"] == "cax-sco"
+    assert goal["premises"] == [0, 1]
+    assert [leaf["by"] for leaf in leaves] == ["asserted", "asserted"]
+    assert goal["triple"][2] == "<http://example.org/Person>"
+
+
+def test_dot(store: Path) -> None:
+    lines = done("explain", store, "ex:ada", "a", "ex:Person", PREFIX, "--format", "dot").splitlines()
+    assert lines[0] == "digraph proof {"
+    assert '  n2 [shape=ellipse, label="ex:ada a ex:Person\\ncax-sco"];' in lines
+    assert lines[-3:] == ["  n0 -> n2;", "  n1 -> n2;", "}"]
+
+
+def test_what_does_not_hold(store: Path) -> None:
+    for triple in (("ex:ada", "a", "ex:Robot"), ("ex:nobody", "a", "ex:Robot"), ("ex:ada", "owl:sameAs", "ex:hal")):
+        outcome = run("explain", store, *triple, PREFIX)
+        assert (outcome.code, outcome.out) == (1, "")
+        assert "does not hold" in outcome.err
+
+
+def test_virtual_facts(store: Path) -> None:
+    assert done("explain", store, "ex:new", "owl:sameAs", "ex:new", PREFIX) == "ex:new owl:sameAs ex:new   [eq-ref]\n"
+    assert done("explain", store, "owl:Thing", "a", "owl:Class") == "owl:Thing a owl:Class   [cls-thing]\n"
+
+
+def test_terms(store: Path) -> None:
+    age = '"36"^^xsd:integer'
+    assert "[asserted]" in done("explain", store, "http://example.org/countess", "<http://example.org/age>", age)
+    assert "[eq-rep-s]" in done("explain", store, "http://example.org/ada", "ex:age", age, PREFIX)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("ex:ada", "a"), "one triple"),
+        (("ada", "a", "a"), "'ada' is no term"),
+        (("<ada", "a", "a"), "'<ada' is no term"),
+        (("a", "a", "a", "--prefix", "nonsense"), "NAME=IRI"),
+        (("a", "a", "a", "--violation", "x:1"), "--violation RULE:N"),
+        (("--violation", "cax-dw:2"), "lists 1 of cax-dw"),
+    ],
+)
+def test_wrong_usage(store: Path, arguments: tuple[str, ...], said: str) -> None:
+    outcome = run("explain", store, *arguments)
+    assert outcome.code == 2
+    assert said in outcome.err
+
+
+def test_violation(store: Path) -> None:
+    assert done("explain", store, "--violation", "cax-dw:1", PREFIX).splitlines() == [
+        "inconsistent   [cax-dw]",
+        "├─ ex:Person owl:disjointWith ex:Robot   [asserted]",
+        "├─ ex:hal a ex:Person   [asserted]",
+        "└─ ex:hal a ex:Robot   [asserted]",
+    ]
+
+
+def test_python(store: Path) -> None:
+    with Store.open(store) as opened:
+        proof = opened.explain((EX.ada, RDF.type, EX.Agent))
+        assert proof is not None
+        assert (proof.triple, proof.by, proof.depth) == ((EX.ada, RDF.type, EX.Agent), "cax-sco", 2)
+        assert [p.by for p in proof.premises] == ["asserted", "cax-sco"]
+        assert opened.explain((EX.ada, RDF.type, EX.Nobody)) is None

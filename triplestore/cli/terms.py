@@ -1,0 +1,75 @@
+"""Terms on the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from triplestore.errors import UsageError
+from triplestore.terms import OWL, RDF, RDFS, XSD
+
+PREFIXES: Final = {
+    "rdf": RDF,
+    "rdfs": RDFS,
+    "owl": OWL,
+    "xsd": XSD,
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "schema": "http://schema.org/",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcterms": "http://purl.org/dc/terms/",
+}
+"""Prefixes that need no declaration."""
+
+_NAME: Final = re.compile(r"([A-Za-z][\w.-]*)?:([\w.~%-]*)")
+
+
+def prefixes_of(declared: Sequence[str]) -> dict[str, str]:
+    """The declarations NAME=IRI, on top of the known ones. Raises UsageError."""
+    found = dict(PREFIXES)
+    for text in declared:
+        name, equals, iri = text.partition("=")
+        if not equals or not iri:
+            raise UsageError(f"--prefix {text}: write NAME=IRI, as in --prefix ex=http://example.org/")
+        found[name.removesuffix(":")] = iri.removeprefix("<").removesuffix(">")
+    return found
+
+
+def token_of(text: str, prefixes: Mapping[str, str]) -> str:
+    """The token of a term in N-Triples syntax, of a prefixed name, `a`, or an IRI as it is. Raises UsageError."""
+    if text == "a":
+        return f"<{RDF}type>"
+    if text.startswith("_:") and len(text) > 2:
+        return text
+    if text[:1] in ('"', "<"):
+        return _parsed(_with_datatype(text, prefixes), text)
+    name = _NAME.fullmatch(text)
+    if name is not None and (name[1] or "") in prefixes:
+        return _parsed(f"<{prefixes[name[1] or '']}{name[2]}>", text)
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]", text):
+        return _parsed(f"<{text}>", text)
+    raise UsageError(
+        f"'{text}' is no term: write an IRI, a prefixed name (see --prefix), _:label, or a literal as N-Triples does"
+    )
+
+
+def _with_datatype(text: str, prefixes: Mapping[str, str]) -> str:
+    """A literal whose datatype is a prefixed name with the datatype's IRI."""
+    body, mark, datatype = text.rpartition('"^^')
+    name = _NAME.fullmatch(datatype) if mark else None
+    return (
+        text if name is None or (name[1] or "") not in prefixes else f"{body}{mark}<{prefixes[name[1] or '']}{name[2]}>"
+    )
+
+
+def _parsed(term: str, text: str) -> str:
+    import pyoxigraph
+
+    from loaders.tokens import Scope, place_and_reason
+
+    try:
+        quads = list(pyoxigraph.parse(f"<urn:x> <urn:x> {term} .".encode(), format=pyoxigraph.RdfFormat.N_TRIPLES))
+    except SyntaxError as error:
+        raise UsageError(f"'{text}' is no term: {place_and_reason(error)[2]}") from error
+    return Scope(None, False).token(quads[0].object)

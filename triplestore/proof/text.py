@@ -1,0 +1,99 @@
+"""Proofs as text, JSON and DOT. Parts that occur more than once are shown once and referred to by number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from triplestore.proof.proof import ASSERTED, Proof
+from triplestore.terms import OWL, RDF, RDFS, XSD, to_ntriples
+
+Write = Callable[[str], str]
+"""How a token is written."""
+
+_SPACES = {RDF: "rdf:", RDFS: "rdfs:", OWL: "owl:", XSD: "xsd:"}
+
+
+def writer(prefixes: Mapping[str, str]) -> Write:
+    """Tokens as Turtle writes them, with prefixes (name without colon -> IRI) on top of rdf, rdfs, owl and xsd."""
+    spaces = {**_SPACES, **{iri: f"{name}:" for name, iri in prefixes.items()}}
+
+    def write(token: str) -> str:
+        if token[0] != "<":
+            return to_ntriples(token)
+        if token == f"<{RDF}type>":
+            return "a"
+        iri = token[1:-1]
+        for space in sorted(spaces, key=len, reverse=True):
+            local = iri[len(space) :]
+            if iri.startswith(space) and local.replace("_", "").replace("-", "").isalnum() and local[0] != "-":
+                return spaces[space] + local
+        return token
+
+    return write
+
+
+def line(proof: Proof, write: Write) -> str:
+    """The triple of a proof on one line."""
+    return "inconsistent" if proof.tokens is None else " ".join(write(token) for token in proof.tokens)
+
+
+def text(proof: Proof, write: Write) -> Iterator[str]:
+    """The proof as an indented tree, a line at a time."""
+    uses = Counter(id(premise) for step in proof.steps() for premise in step.premises)
+    numbers: dict[int, int] = {}
+    stack: list[tuple[Proof, str, str]] = [(proof, "", "")]
+    while stack:
+        step, mark, indent = stack.pop()
+        shared = uses[id(step)] > 1 and step.by != ASSERTED
+        if id(step) in numbers:
+            yield f"{mark}{line(step, write)}   (see {numbers[id(step)]})"
+            continue
+        number = ""
+        if shared:
+            numbers[id(step)] = len(numbers) + 1
+            number = f"{len(numbers)}: "
+        yield f"{mark}{number}{line(step, write)}   [{step.by}]"
+        below = step.premises
+        for i, premise in reversed(list(enumerate(below))):
+            last = i + 1 == len(below)
+            stack.append((premise, indent + ("└─ " if last else "├─ "), indent + ("   " if last else "│  ")))
+
+
+def as_json(proof: Proof) -> dict[str, Any]:
+    """The proof as a list of steps, premises (by position in the list) before what they prove; the goal is the last."""
+    steps = list(proof.steps())
+    places = {id(step): place for place, step in enumerate(steps)}
+    return {
+        "depth": proof.depth,
+        "steps": [
+            {
+                "triple": None if step.tokens is None else [to_ntriples(token) for token in step.tokens],
+                "by": step.by,
+                "premises": [places[id(premise)] for premise in step.premises],
+            }
+            for step in steps
+        ],
+    }
+
+
+def dot(proof: Proof, write: Write) -> Iterator[str]:
+    """The proof as a graph for Graphviz, a line at a time: asserted triples are boxes, arrows go to what is derived."""
+    steps = list(proof.steps())
+    places = {id(step): place for place, step in enumerate(steps)}
+    yield "digraph proof {"
+    yield "  rankdir=BT; node [fontname=Helvetica];"
+    for place, step in enumerate(steps):
+        label = line(step, write) if step.by == ASSERTED else f"{line(step, write)}\n{step.by}"
+        shape = "box" if step.by == ASSERTED else "ellipse"
+        yield f"  n{place} [shape={shape}, label={quoted(label)}];"
+    for place, step in enumerate(steps):
+        for premise in dict.fromkeys(places[id(p)] for p in step.premises):
+            yield f"  n{premise} -> n{place};"
+    yield "}"
+
+
+def quoted(label: str) -> str:
+    """A string of the DOT language."""
+    return '"' + label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
