@@ -78,7 +78,9 @@ class Backward:
         normal: Callable[[int], int],
         congruent: bool,
     ) -> None:
-        self._rules = tuple(rules)
+        every = tuple(rules)
+        self._rules = tuple(rule for rule in every if rule.monotone)
+        self._computed = tuple(rule for rule in every if not rule.monotone)
         self._schema, self._own, self._normal, self._congruent = schema, constants, normal, congruent
         self._constants = Constants(
             {token: normal(i) for token, i in constants.items()},
@@ -91,6 +93,16 @@ class Backward:
         for number, rule in enumerate(self._rules):
             for which, head in enumerate(rule.heads):
                 yield from self._deriving(number, rule, which, head, fact)
+
+    def computing(self, fact: Fact) -> Iterator[BodyMatch]:
+        """The rules with NOT, AGGREGATE or expressions whose head can be the fact: without their bodies, which are
+        evaluated over the whole closure."""
+        for rule in self._computed:
+            for head in rule.heads:
+                bound = self._unify(head, fact, {})
+                if bound is not None:
+                    s, p, o = (self._id(t) for t in head.terms)
+                    yield BodyMatch(Body(rule, (s, p, o), (), (), (), ()), bound, None, (), (), ())
 
     def violating(self, name: str, facts: Sequence[Fact]) -> Iterator[BodyMatch]:
         """The ways in which facts at fault, in the order of the rule's atoms, violate the rules of that name."""

@@ -97,7 +97,7 @@ def deepen(region: Slice, goals: Sequence[Fact], known: Callable[[Forward], bool
             depth -= 1
         elif not any(not region.entries[f].expanded for f in open_facts(region, forward, goals, ANY)):
             forward = evaluated(region, None, known)
-            if not known(forward):
+            if not known(forward) and not region.compute(open_facts(region, forward, goals, ANY)):
                 raise EngineError("the closure holds a fact that its rules do not derive")
     return forward
 

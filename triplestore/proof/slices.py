@@ -167,6 +167,13 @@ class Slice:
         self._sample *= 32
         self.expand(facts)
 
+    def compute(self, facts: Sequence[Fact]) -> bool:
+        """Add rules that are no plain joins as reasons of facts that nothing else derives; whether there are any."""
+        before = len(self._keys)
+        for fact in facts:
+            self._request(fact, self.backward.computing(fact), {})
+        return len(self._keys) > before
+
     def violation(self, rule: str, facts: Sequence[Fact]) -> None:
         """Add the instances by which facts at fault violate a rule."""
         wanted: Wanted = {}
