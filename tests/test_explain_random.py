@@ -50,8 +50,9 @@ def literal(triple: Triple) -> bool:
     return oracle.is_literal(triple[0], triple[2])
 
 
-def check(proof: Proof, goal: Triple, asserted: set[Triple], rules: tuple[Rule, ...]) -> None:
-    """The proof is one of the goal."""
+def check(proof: Proof, goal: Triple, asserted: set[Triple], rules: tuple[Rule, ...], congruent: bool) -> None:
+    """The proof is one of the goal: each step puts equals for equals, which costs nothing, or is an instance of a rule
+    of that name."""
     assert proof.tokens == goal
     for step in proof.steps():
         premises = [p.tokens for p in step.premises]
@@ -59,36 +60,39 @@ def check(proof: Proof, goal: Triple, asserted: set[Triple], rules: tuple[Rule, 
             assert step.tokens in asserted
             assert not premises
             continue
-        below = max((p.depth for p in step.premises), default=0)
-        assert step.depth == below + (not step.by.startswith(("eq-re", "eq-sym", "eq-trans"))), step
+        cost = step.depth - max((p.depth for p in step.premises), default=0)
+        assert cost in (0, 1), step
         assert step.tokens is not None
-        s, p, o = step.tokens
-        if step.by == "eq-ref":
-            assert (p, premises) == (SAME, [])
-            assert s == o
-        elif step.by == "eq-sym":
-            assert premises == [(o, SAME, s)]
-            assert p == SAME
-        elif step.by == "eq-trans":
-            at = s
-            for a, q, b in premises:
-                assert (q, a) == (SAME, at)
-                at = b
-            assert at == o
-            assert len(premises) > 1
-        elif step.by.startswith("eq-rep-"):
-            place = "spo".index(step.by[-1])
-            (a, q, b), before = premises
-            assert q == SAME
-            assert before[place] == a
-            assert step.tokens[place] == b
-            assert [x for i, x in enumerate(before) if i != place] == [
-                x for i, x in enumerate(step.tokens) if i != place
-            ]
-        else:
+        if cost:
             world = oracle.World({p for p in premises if p is not None})
             named = [r for r in rules if r.name == step.by]
             assert any(step.tokens in heads for r in named for heads, _ in world.matches(r)), step
+        else:
+            assert congruent
+            check_equality(step.by, step.tokens, [p for p in premises if p is not None])
+
+
+def check_equality(by: str, triple: Triple, premises: list[Triple]) -> None:
+    """The triple is had from the premises by putting equals for equals."""
+    s, p, o = triple
+    if by == "eq-ref":
+        assert (p, premises) == (SAME, [])
+        assert s == o
+    elif by == "eq-sym":
+        assert premises == [(o, SAME, s)]
+        assert p == SAME
+    elif by == "eq-trans":
+        assert p == SAME
+        assert len(premises) > 1
+        assert [(a, q) for a, q, _ in premises] == [(x, SAME) for x in (s, *(b for *_, b in premises[:-1]))]
+        assert premises[-1][2] == o
+    else:
+        assert by in ("eq-rep-s", "eq-rep-p", "eq-rep-o"), by
+        place = "spo".index(by[-1])
+        (a, q, b), before = premises
+        assert q == SAME
+        assert before[place] == a
+        assert triple == (*before[:place], b, *before[place + 1 :])
 
 
 def explained(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str) -> None:
@@ -100,7 +104,7 @@ def explained(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], eq
     for goal in sorted(closed)[:60]:
         proof = explain(read, goal)
         assert proof is not None, goal
-        check(proof, goal, set(triples), rules)
+        check(proof, goal, set(triples), rules, equality != "off")
         if goal not in triples and not (goal[1] == SAME and goal[0] == goal[2]):  # eq-ref needs nothing
             assert proof.depth == depths[goal], goal
     for absent in [

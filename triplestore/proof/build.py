@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from triplestore.compile.schema import Fact
 from triplestore.proof.equalities import Hub
 from triplestore.proof.forward import Firing, Forward, Grouped, Version, ground
-from triplestore.proof.proof import ASSERTED, EQUALITY_STEPS, Proof
+from triplestore.proof.proof import ASSERTED, Proof
 from triplestore.terms import SAME_AS
 
 
@@ -22,10 +22,9 @@ class Step:
     depth: int
 
 
-def step(triple: Fact | None, by: str, premises: tuple[Step, ...]) -> Step:
-    """A step with its depth."""
-    below = max((p.depth for p in premises), default=0)
-    return Step(triple, by, premises, below + (by != ASSERTED and by not in EQUALITY_STEPS))
+def step(triple: Fact | None, by: str, premises: tuple[Step, ...], cost: int = 0) -> Step:
+    """A step with its depth. cost: 1 for a rule; putting equals for equals costs nothing."""
+    return Step(triple, by, premises, max((p.depth for p in premises), default=0) + cost)
 
 
 class Builder:
@@ -57,7 +56,7 @@ class Builder:
             self._premise(ground(atom, firing.binding), witness, firing.round)
             for atom, witness in zip(firing.body.atoms, firing.witnesses, strict=True)
         )
-        return step(head, firing.body.rule.name, premises)
+        return step(head, firing.body.rule.name, premises, 1)
 
     def equality(self, left: int, right: int, round: int) -> Step:
         """That two terms are one by a round: the shortest chain."""
@@ -117,7 +116,7 @@ class Builder:
             )
             for i, atom in enumerate(body.atoms)
         )
-        return step((left, SAME_AS, right), body.rule.name, premises)
+        return step((left, SAME_AS, right), body.rule.name, premises, 1)
 
     def _premise(self, triple: Fact, witness: Version | None, round: int) -> Step:
         if witness is None:

@@ -75,7 +75,7 @@ def explain_violation(source: Source, rule: str, facts: Sequence[int]) -> Proof:
         region.want([goal])
         region.settle()
         forward = deepen(region, [goal], lambda f: f.known(goal) is not None)
-        found = step(None, rule, (Builder(forward).triple(goal, forward.round),))
+        found = step(None, rule, (Builder(forward).triple(goal, forward.round),), 1)
     return proof(found, dictionary.decode(source.engine, ids_of(found)))
 
 

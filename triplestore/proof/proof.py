@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from rdflib.term import Node
 
 ASSERTED: Final = "asserted"
-EQUALITY_STEPS: Final = ("eq-ref", "eq-sym", "eq-trans", "eq-rep-s", "eq-rep-p", "eq-rep-o")
-"""Steps that put equals for equals, by their W3C ids; they cost no depth. The premises of eq-trans are the links of a
-chain, in order; those of eq-rep-* are the equality and the triple that it is used on."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +19,10 @@ class Proof:
     """Why a triple holds.
 
     tokens: the triple (see `triplestore.terms`); None for an inconsistency. by: "asserted", or the id of the rule that
-    derives it from the premises. depth: rule applications on the longest way down, steps of equality not counted.
+    derives it from the premises. depth: rule applications on the longest way down.
+
+    Putting equals for equals costs no depth: eq-ref, eq-sym, eq-trans (its premises are the links of a chain, in order)
+    and eq-rep-s, -p, -o (the equality, and the triple that it is used on).
     """
 
     tokens: tuple[str, str, str] | None
