@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 
 class SparkReader(SparkEngine):
-    """A `Reader` on Spark: it attaches files for itself, and `interrupt` cancels its group of jobs."""
+    """A `Reader` on Spark: it attaches files for itself, and `interrupt` cancels its group of jobs.
+
+    The reader is told at once. A task of Spark ends when it next asks, between two batches of what it reads: one in the
+    middle of a product of three tables, which reads nothing for long, keeps its core until then.
+    """
 
     shares = False
 
