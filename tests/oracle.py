@@ -3,6 +3,10 @@
 It shares no code with the library but the dataclasses of rules and their parser: facts are sets of token triples
 (see `triplestore.terms`), every rule is matched against all facts in every round until nothing is new, and equality is
 the congruence that table 4 of OWL 2 Profiles defines, worked out on the expanded facts. Slow, and plain to see.
+
+NOT and AGGREGATE are read off a closure that is given, as Gelfond and Lifschitz (1988) define stable models: a closure
+is right if it is the closure of its facts under the rules with their negation decided by itself. Stratified programs
+have exactly one such closure, so no strata are needed here.
 """
 
 from __future__ import annotations
@@ -14,7 +18,24 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 from itertools import product
 
-from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Rule, Span, SpanEnd, Term, Var
+from tests.oracle_expressions import ExpressionError, aggregate, evaluate, is_true, same_value
+from triplestore.rule import (
+    Aggregate,
+    Atom,
+    Bind,
+    BodyElement,
+    Filter,
+    Holds,
+    ListOf,
+    MemberOf,
+    Not,
+    Rule,
+    Span,
+    SpanEnd,
+    Term,
+    Var,
+)
+from triplestore.terms import BUILTIN_IDS
 
 Triple = tuple[str, str, str]
 Violation = tuple[str, frozenset[Triple]]
@@ -43,7 +64,9 @@ class Closure:
         return {name for name, _ in self.violations}
 
 
-def closure(facts: Iterable[Triple], rules: Iterable[Rule], equality: str = "rewrite") -> Closure:
+def closure(
+    facts: Iterable[Triple], rules: Iterable[Rule], equality: str = "rewrite", complete: Iterable[Triple] = ()
+) -> Closure:
     """The expanded closure of the facts. `equality`: "rewrite" or "axioms" (the same answer) or "off".
 
     Unless off, owl:sameAs is a congruence over the terms that are not literals, and reflexive for every term that
@@ -52,12 +75,15 @@ def closure(facts: Iterable[Triple], rules: Iterable[Rule], equality: str = "rew
     named after the rule that derived it, or "eq-literal". A number in an atom of a body matches every exact number of
     its value. Generalised triples (literal subjects, odd predicates) are
     returned: see `rdf_only`.
+
+    complete: what NOT and AGGREGATE read. They see equal terms once: a variable that stands for several names is one
+    match, and results are for all of them.
     """
     rules = list(rules)
+    settled = World(set(complete) | reflexive(complete, equality))
     known, violations = congruent(set(facts)) if equality != "off" else (set(facts), set())
     while True:
-        virtual = {(term, SAME_AS, term) for triple in known for term in triple} if equality != "off" else set()
-        world, derived = World(known | virtual), set(known)
+        world, derived = World(known | reflexive(known, equality), settled), set(known)
         for rule in rules:
             for heads, used in world.matches(rule):
                 if not rule.heads:
@@ -73,6 +99,11 @@ def closure(facts: Iterable[Triple], rules: Iterable[Rule], equality: str = "rew
         if derived == known:
             return Closure(frozenset(known), frozenset(violations))
         known = derived
+
+
+def reflexive(triples: Iterable[Triple], equality: str) -> set[Triple]:
+    """That every term that occurs is the same as itself."""
+    return {(term, SAME_AS, term) for triple in triples for term in triple} if equality != "off" else set()
 
 
 def is_literal(*terms: str) -> bool:
@@ -106,7 +137,8 @@ def congruent(triples: set[Triple]) -> tuple[set[Triple], set[Violation]]:
 class World:
     """The facts of one round, every triple filed under each of its patterns (None: anything), and their rdf lists."""
 
-    def __init__(self, triples: set[Triple]) -> None:
+    def __init__(self, triples: set[Triple], settled: World | None = None) -> None:
+        self.settled = settled
         self.filed: dict[tuple[str | None, ...], list[Triple]] = defaultdict(list)
         for s, p, o in triples:
             for pattern in product((s, None), (p, None), (o, None)):
@@ -133,7 +165,7 @@ class World:
         for n in lengths if any(isinstance(element, ListOf) for element in rule.body) else [0]:
             heads = [plain for head in rule.heads for plain in spread(head, n)]
             body = [plain for element in rule.body for plain in spread(element, n)]
-            body.sort(key=lambda element: isinstance(element, Filter))
+            body.sort(key=turn)
             for binding, used in (
                 match for one in self.spellings(body) for match in self.solve(one, {}, frozenset(), n)
             ):
@@ -174,6 +206,28 @@ class World:
                 for position, member in enumerate(members):
                     if (bound := bind(terms, (head, member, position)[: len(terms)], binding)) is not None:
                         yield from self.solve(rest, bound, used, n)
+        elif isinstance(element, Aggregate):
+            assert self.settled is not None
+            terms = (*element.keys, *(result.variable for result in element.results))
+            for row in self.settled.groups(element, n):
+                if (bound := bind(terms, row, binding)) is not None:
+                    yield from self.solve(rest, bound, used, n)
+        elif isinstance(element, Not):
+            assert self.settled is not None
+            if not any(True for _ in self.settled.absent(element.body, binding, n)):
+                yield from self.solve(rest, binding, used, n)
+        elif isinstance(element, Bind):
+            try:
+                made = evaluate(element.expression, binding)
+            except ExpressionError:
+                return
+            name = element.variable.name
+            binding = {name: made} | binding
+            if binding[name] == made or same_value(str(binding[name]), made):
+                yield from self.solve(rest, binding, used, n)
+        elif isinstance(element, Holds):
+            if is_true(element.expression, binding):
+                yield from self.solve(rest, binding, used, n)
         else:
             left, right = value(element.left, binding), value(element.right, binding)
             compare = {"=": left == right, "!=": left != right}
@@ -182,9 +236,62 @@ class World:
             if compare[element.operator]:
                 yield from self.solve(rest, binding, used, n)
 
+    def absent(self, body: Iterable[BodyElement], binding: Binding, n: int) -> Iterator[Binding]:
+        """The matches of a NOT or AGGREGATE: a variable predicate is any but owl:sameAs."""
+        ordered = sorted(body, key=lambda element: not isinstance(element, Atom))
+        variables = {e.p.name for e in ordered if isinstance(e, Atom) and isinstance(e.p, Var)}
+        for found, _ in self.solve([p for e in ordered for p in spread(e, n)], dict(binding), frozenset(), n):
+            if SAME_AS not in {found[name] for name in variables}:
+                yield found
+
+    def groups(self, element: Aggregate, n: int) -> Iterator[tuple[str, ...]]:
+        """Keys and results of each group, for every name that equal terms have."""
+        settled = World(set(), self)  # its NOTs read the same facts
+        settled.filed, settled.numbers, settled.lists = self.filed, self.numbers, self.lists
+        names = {t.name for e in element.body if isinstance(e, Atom) for t in e.terms if isinstance(t, Var)}
+        matches = {
+            tuple(sorted((name, self.first(str(found[name]))) for name in names))
+            for found in settled.absent(element.body, {}, n)
+        }
+        groups: dict[tuple[str, ...], list[Binding]] = defaultdict(list)
+        for match in matches:
+            binding = dict(match)
+            for part in element.body:
+                if isinstance(part, Bind):
+                    binding[part.variable.name] = evaluate(part.expression, binding)
+            groups[tuple(binding[key.name] for key in element.keys)].append(binding)
+        for key, members in groups.items():
+            try:
+                results = [aggregate(r.function, r.argument, r.distinct, members) for r in element.results]
+            except ExpressionError:
+                continue
+            yield from product(*(self.names(term) for term in (*key, *results)))
+
+    def names(self, term: str) -> set[str]:
+        """All terms that equal one."""
+        return {o for _, _, o in self.filed.get((term, SAME_AS, None), [])} | {term}
+
+    def first(self, term: str) -> str:
+        """The one of them that stands for all: built-in, IRI, blank node, by the text."""
+        return min(self.names(term), key=lambda t: (t not in BUILTIN_IDS, '<_"'.index(t[0]), t))
+
+
+def turn(element: BodyElement) -> int:
+    """When an element is solved: what binds variables before what reads them."""
+    match element:
+        case Aggregate():
+            return 1
+        case Bind():
+            return 2
+        case Filter() | Holds() | Not():
+            return 3
+    return 0
+
 
 def spread(element: BodyElement, n: int) -> list[BodyElement]:
     """The element for lists of n members: an atom with spans is n atoms; `?un` is the variable numbered n."""
+    if isinstance(element, Not | Aggregate | Bind | Holds):
+        return [element]
     terms = {part.name: getattr(element, part.name) for part in fields(element)}
     terms = {name: Var(f"{term.stem}{n}") if isinstance(term, SpanEnd) else term for name, term in terms.items()}
     spans = {name: term for name, term in terms.items() if isinstance(term, Span)}
