@@ -80,7 +80,7 @@ def closure(
     match, and results are for all of them.
     """
     rules = list(rules)
-    settled = World(set(complete) | reflexive(complete, equality))
+    settled = World(set(complete) | reflexive(complete, equality), alike=equality != "off")
     known, violations = congruent(set(facts)) if equality != "off" else (set(facts), set())
     while True:
         world, derived = World(known | reflexive(known, equality), settled), set(known)
@@ -135,10 +135,13 @@ def congruent(triples: set[Triple]) -> tuple[set[Triple], set[Violation]]:
 
 
 class World:
-    """The facts of one round, every triple filed under each of its patterns (None: anything), and their rdf lists."""
+    """The facts of one round, every triple filed under each of its patterns (None: anything), and their rdf lists.
 
-    def __init__(self, triples: set[Triple], settled: World | None = None) -> None:
-        self.settled = settled
+    settled: what NOT and AGGREGATE read. alike: whether owl:sameAs makes terms one.
+    """
+
+    def __init__(self, triples: set[Triple], settled: World | None = None, alike: bool = True) -> None:
+        self.settled, self.alike = settled, alike
         self.filed: dict[tuple[str | None, ...], list[Triple]] = defaultdict(list)
         for s, p, o in triples:
             for pattern in product((s, None), (p, None), (o, None)):
@@ -246,7 +249,7 @@ class World:
 
     def groups(self, element: Aggregate, n: int) -> Iterator[tuple[str, ...]]:
         """Keys and results of each group, for every name that equal terms have."""
-        settled = World(set(), self)  # its NOTs read the same facts
+        settled = World(set(), self, self.alike)  # its NOTs read the same facts
         settled.filed, settled.numbers, settled.lists = self.filed, self.numbers, self.lists
         names = {t.name for e in element.body if isinstance(e, Atom) for t in e.terms if isinstance(t, Var)}
         matches = {
@@ -269,7 +272,7 @@ class World:
 
     def names(self, term: str) -> set[str]:
         """All terms that equal one."""
-        return {o for _, _, o in self.filed.get((term, SAME_AS, None), [])} | {term}
+        return {term} | ({o for _, _, o in self.filed.get((term, SAME_AS, None), [])} if self.alike else set())
 
     def first(self, term: str) -> str:
         """The one of them that stands for all: built-in, IRI, blank node, by the text."""

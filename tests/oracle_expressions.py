@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_DOWN, Decimal
 
@@ -104,7 +105,7 @@ def call(name: str, values: list[str]) -> str:
         case ("CONCAT", terms):
             return plain("".join(string(term) for term in terms))
         case ("STRLEN", [term]):
-            return integer(len(string(term)))
+            return integer(len(text_of(term) if re.search(r'"@[\w-]+$', term) else string(term)))
         case ("STRSTARTS", [term, start]):
             return truth(string(term).startswith(string(start)))
         case ("IRI", [term]):

@@ -1,4 +1,4 @@
-"""Rules with NOT, AGGREGATE, FILTER and BIND: the closure is the stable one, in all modes, on both engines; refusals."""
+"""Rules with NOT, AGGREGATE, FILTER and BIND: the closure is the stable one, in all modes, on both engines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import rulesets
 from rulesets import datalog
 from tests import oracle
-from tests.random_programs import CLASSES, SAME, THINGS, Triple, ex, facts, rules_for
+from tests.random_programs import CLASSES, SAME, THINGS, TYPE, Triple, ex, facts, rules_for
 from tests.test_closure import MODES, PHASES, expanded
 from triplestore import dictionary
 from triplestore.compile.schema import Constants
@@ -33,7 +33,7 @@ RULES = datalog.parse(
     @rule not-local     [?x, a, :N1] :- [?x, :p2, ?w], NOT [?y, :p0, ?x] .
     @rule not-other     [?x, a, :N2] :- [?x, :p0, ?y], NOT ([?x, :p0, ?z], FILTER(?z != ?y)) .
     @rule not-same      [?x, :q1, ?y] :- [?x, :p1, ?y], NOT [?x, owl:sameAs, ?y] .
-    @rule not-any       [?x, a, :N3] :- [?x, a, :C3], NOT [?x, ?p, :a] .
+    @rule not-any       false :- [?x, a, :C3], NOT [?x, ?p, :a] .
     @rule not-again     [?x, a, :N4] :- [?x, a, :C0], NOT [?x, a, :N0] .
     @rule not-schema    [:C2, rdfs:subClassOf, :C3] :- [:a, :p0, ?x], NOT [:b, a, :C1] .
     @rule not-text      [?x, a, :N5] :- [?x, :p0, ?y], NOT ([?x, :p1, ?z], FILTER(STR(?z) > STR(?y))) .
@@ -50,7 +50,7 @@ RULES = datalog.parse(
     @rule count-all     [:all, :k3, ?n] :- AGGREGATE([?x, a, :C0], NOT [?x, a, :C1] ON BIND COUNT(?x) AS ?n) .
     @rule many          [?x, a, :Many] :-
         [?x, a, :C0], AGGREGATE([?x, :p0, ?y] ON ?x BIND COUNT(?y) AS ?n), FILTER(?n > 1) .
-    @rule any-count     [?x, :k4, ?n] :- [?x, a, :C3], AGGREGATE([?x, ?p, ?y] ON ?x BIND COUNT(?p) AS ?n) .
+    @rule any-count     false :- [?x, a, :C3], AGGREGATE([?x, ?p, ?y] ON ?x BIND COUNT(?p) AS ?n), FILTER(?n > 2) .
     @rule number        [?x, a, :F0] :- [?x, :n, ?v], FILTER(?v > 2 || ?v = 1) .
     @rule text          [?x, :f1, ?y] :- [?x, :p0, ?y], FILTER(STR(?x) < STR(?y)) .
     @rule two-texts     [?x, a, :F2] :- [?x, owl:sameAs, ?y], [?x, a, :C0], FILTER(?x != ?y && STR(?y) > STR(?x)) .
@@ -126,7 +126,8 @@ def agree(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equali
     try:
         complete, got, violated = materialised(engine, triples, rules, equality)
     except InputError as refusal:
-        assert "stratified" in refusal.reason
+        if "stratified" not in refusal.reason:
+            raise
         return False
     found = oracle.closure(set(triples), rules, equality, complete)
     wanted = oracle.rdf_only(found.triples)
@@ -145,7 +146,7 @@ GIVEN = {"triples": data, "rules": programs}
 
 
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(**GIVEN)
 def test_the_closure_is_stable(embedded: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str) -> None:
     event(f"stratified: {agree(embedded, triples, rules, equality)}")
@@ -174,12 +175,15 @@ def test_the_closure_is_stable_on_spark(
 @pytest.mark.parametrize("equality", MODES)
 def test_each_rule_on_its_own(embedded: Engine, name: str, equality: str) -> None:
     """A data set on which every rule finds something, and equality matters."""
-    assert agree(embedded, EXAMPLE, tuple(BY_NAME[name]), equality)
+    refused = equality != "off" and name in (
+        "not-back",
+        "not-merge",
+    )  # :C0 and :C1 are one; a NOT that leads to a merge
+    assert agree(embedded, EXAMPLE, tuple(BY_NAME[name]), equality) is not refused
 
 
 def _example() -> list[Triple]:
     a, b, c, d, e, f = (ex(x) for x in "abcdef")
-    kind = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
     number = {i: f'"{i}"^^<{XSD}integer>' for i in range(5)}
     found = [(a, SAME, b), (c, SAME, d), (CLASSES[0], SAME, CLASSES[1]), ("_:x", SAME, e)]
     found += [
@@ -192,10 +196,42 @@ def _example() -> list[Triple]:
     ]
     found += [(c, ex("p1"), f), (f, ex("p1"), a), (e, ex("p1"), e), (b, ex("p1"), c)]
     found += [(a, ex("p2"), b), (a, ex("p2"), f), (f, ex("p3"), c)]
-    found += [(f, kind, CLASSES[0]), (c, kind, CLASSES[2]), (e, kind, CLASSES[3]), (a, kind, CLASSES[3])]
+    found += [(f, TYPE, CLASSES[0]), (c, TYPE, CLASSES[2]), (e, TYPE, CLASSES[3]), (a, TYPE, CLASSES[3])]
     found += [(a, ex("n"), number[1]), (c, ex("n"), number[2]), (f, ex("n"), number[3]), (e, ex("n"), number[1])]
     found += [(CLASSES[3], "<http://www.w3.org/2000/01/rdf-schema#subClassOf>", CLASSES[2])]
     return found
 
 
 EXAMPLE = _example()
+
+
+def test_a_cycle_is_shown(embedded: Engine) -> None:
+    """Each step with the rule, its file and its line."""
+    rules = datalog.parse(
+        """PREFIX : <http://e/>
+        @rule lonely  [?x, a, :Lonely] :- [?x, a, :Person], NOT [?x, :knows, ?y] .
+        @rule met     [?x, :met, :host] :- [?x, a, :Lonely] .
+        @rule knows   [?x, :knows, ?y] :- [?x, :met, ?y] .
+        """,
+        "people.dlog",
+    )
+    with pytest.raises(InputError) as refused:
+        materialised(embedded, [(ex("a"), TYPE, ex("Person"))], rules, "rewrite")
+    assert str(refused.value) == (
+        "people.dlog:2: the rules cannot be put in an order (stratified): a fact would depend on the absence, or on an "
+        "aggregate, of what depends on it\n"
+        "  rdf:type <http://e/Lonely> depends on NOT or AGGREGATE of <http://e/knows> (rule lonely, people.dlog:2)\n"
+        "  <http://e/met> depends on rdf:type <http://e/Lonely> (rule met, people.dlog:3)\n"
+        "  <http://e/knows> depends on <http://e/met> (rule knows, people.dlog:4)\n"
+        "break the cycle: take out one of these rules, or let it derive something else"
+    )
+
+
+def test_a_cycle_through_the_schema_is_found_when_the_schema_closes_it(embedded: Engine) -> None:
+    rules = datalog.parse("PREFIX : <http://e/>\n[?x, a, :A] :- [?x, a, :C], NOT [?x, a, :B] .", "a.dlog")
+    rules += rulesets.named("rdfs").rules
+    facts_ = [(ex("x"), TYPE, ex("C"))]
+    assert (ex("x"), TYPE, ex("A")) in materialised(embedded, facts_, rules, "rewrite")[0]
+    closing = (ex("A"), "<http://www.w3.org/2000/01/rdf-schema#subClassOf>", ex("B"))
+    with pytest.raises(InputError, match=r"http://e/B> depends on rdf:type <http://e/A> \(rule rdfs9"):
+        materialised(embedded, [*facts_, closing], rules, "rewrite")

@@ -147,9 +147,13 @@ def _instance_steps(
     program: Program, equality: str, equal: Mapping[int, int], reads: dict[Instance, list[Node]]
 ) -> Iterator[Step]:
     for shape, rows in program.instances.items():
-        if equality == "axioms" and _is_congruence(shape):
-            continue
         for row, rule in rows.items():
+            if equality == "axioms" and _is_congruence(shape, row):
+                continue
+            if _says_nothing(shape, row, equality):
+                if shape.negative:
+                    reads[shape, row] = []
+                continue
             head = _head(shape, row, equal)
             for element in shape.body:
                 if isinstance(element, Pattern):
@@ -222,15 +226,29 @@ def _value(slot: Slot, row: Row, equal: Mapping[int, int]) -> int | None:
     return equal.get(row[slot.number], row[slot.number])
 
 
-def _is_congruence(shape: Shape) -> bool:
-    """Whether a shape puts equals for equals in a fact, as eq-rep-s, eq-rep-p and eq-rep-o do."""
+def _says_nothing(shape: Shape, row: Row, equality: str) -> bool:
+    """Whether an instance derives what its body says, or `x owl:sameAs x`: rdfs7 where p is a subproperty of p."""
+
+    def now(slots: Sequence[object]) -> tuple[object, ...]:
+        return tuple(row[slot.number] if isinstance(slot, K) else slot for slot in slots)
+
+    head = now(shape.output)
+    reflexive = equality != "off" and head[1] == SAME_AS and head[0] == head[2]
+    return reflexive or any(head == now(e.slots) for e in shape.body if isinstance(e, Pattern))
+
+
+def _is_congruence(shape: Shape, row: Row) -> bool:
+    """Whether an instance puts equals for equals in a fact, as eq-rep-s, eq-rep-p and eq-rep-o do, also where the fact
+    is `x owl:sameAs x`: what equals owl:sameAs holds of every term and itself."""
     if len(shape.body) != 2 or shape.conditions:
         return False
-    return any(
-        _replaces(link, fact, shape.output)
-        for link, fact in (shape.body, shape.body[::-1])
-        if isinstance(link, Pattern) and isinstance(fact, Pattern)
-    )
+    for link, fact in (shape.body, shape.body[::-1]):
+        if isinstance(link, Pattern) and isinstance(fact, Pattern) and _replaces(link, fact, shape.output):
+            return True
+        if isinstance(link, Pattern) and isinstance(fact, Occurs):
+            ends = {_value(slot, row, {}) for slot in (link.s, link.p)}
+            return ends == {SAME_AS} and shape.output == (fact.term, link.o, fact.term)
+    return False
 
 
 def _replaces(link: Pattern, fact: Pattern, output: Sequence[object]) -> bool:
