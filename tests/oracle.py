@@ -240,11 +240,11 @@ class World:
                 yield from self.solve(rest, binding, used, n)
 
     def absent(self, body: Iterable[BodyElement], binding: Binding, n: int) -> Iterator[Binding]:
-        """The matches of a NOT or AGGREGATE: a variable predicate is any but owl:sameAs."""
+        """The matches of a NOT or AGGREGATE: a variable predicate is any but an owl:sameAs that makes terms one."""
         ordered = sorted(body, key=lambda element: not isinstance(element, Atom))
         variables = {e.p.name for e in ordered if isinstance(e, Atom) and isinstance(e.p, Var)}
         for found, _ in self.solve([p for e in ordered for p in spread(e, n)], dict(binding), frozenset(), n):
-            if SAME_AS not in {found[name] for name in variables}:
+            if not (self.alike and SAME_AS in {found[name] for name in variables}):
                 yield found
 
     def groups(self, element: Aggregate, n: int) -> Iterator[tuple[str, ...]]:
