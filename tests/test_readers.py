@@ -90,7 +90,7 @@ def test_what_a_reader_makes_is_its_own(readers: Readers) -> None:
 
 
 def endless(engine: Any) -> str:
-    """A statement that would run for hours; on Spark for minutes, and in steps short enough for a task to be stopped."""
+    """A statement that would run for hours; on Spark minutes, in steps short enough for a task to be stopped."""
     ten = "SELECT CAST(s.n AS BIGINT) AS n FROM (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (10)) s(n)"
     engine.create("many", ten)
     for _ in range(2):
