@@ -167,7 +167,7 @@ class SparkEngine:
                 return 0
             if self._files.local(folder):
                 Path(folder).mkdir()
-                pq.write_table(table, f"{folder}/part-0.parquet", compression="lz4")
+                pq.write_table(table, f"{folder}/part-0.parquet", compression="snappy")
             else:
                 self.spark.createDataFrame(table).write.parquet(folder)
             self._put(name, Table(schema, (Part(folder, table.num_rows),)))
