@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 GRAPHFRAMES := 0.12.3
 TESTS ?=
+# Two processes: one runs the tests on Spark, the other those on DuckDB.
+PROCESSES ?= -n 2 --dist loadgroup
 
 .PHONY: demo test test-all lint bench clean
 
@@ -16,10 +18,10 @@ demo: $(READY)
 test: $(READY)
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest $(TESTS)
+	@$(BIN)/python -m pytest $(PROCESSES) $(TESTS)
 
 test-all: $(READY)
-	@$(BIN)/python -m pytest -m "" $(TESTS)
+	@$(BIN)/python -m pytest -m "" $(PROCESSES) $(TESTS)
 
 lint: $(READY)
 	@$(BIN)/ruff check

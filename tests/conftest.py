@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 ENGINES = ["duckdb", pytest.param("spark", marks=pytest.mark.spark)]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where two processes run the tests: one of them those on Spark, so that there is one Java; the others by file."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group("spark" if item.get_closest_marker("spark") else item.path.name))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session of a test run, on two cores."""
