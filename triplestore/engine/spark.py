@@ -166,7 +166,7 @@ class SparkEngine:
                 self._put(name, Table(schema, ()))
                 return 0
             if self._files.local(folder):
-                Path(folder).mkdir()
+                Path(folder).mkdir()  # not LZ4: Parquet for Java fails on pages that PyArrow 26 writes
                 pq.write_table(table, f"{folder}/part-0.parquet", compression="snappy")
             else:
                 self.spark.createDataFrame(table).write.parquet(folder)
