@@ -23,6 +23,9 @@ _FILES: Final = {
 NAMES: Final[tuple[str, ...]] = tuple(_FILES)
 """The built-in rulesets, by the names that `--rules` takes."""
 
+WITH_DATATYPES: Final = frozenset({"owl2rl"})
+"""The built-in rulesets with the datatype rules of OWL 2 RL (dt-*), which the store itself carries out."""
+
 
 def named(name_or_path: str | Path) -> Ruleset:
     """A built-in ruleset by its name (see `NAMES`), or the rules of a user's file by its path.

@@ -13,6 +13,7 @@ from sparql.algebra import Query, Values
 from triplestore.dictionary import lookup
 from triplestore.engine import Engine
 from triplestore.expression import Constant, walk
+from triplestore.literals import equal_to
 from triplestore.terms import BUILTIN_IDS, KIND_BITS, kind_of_token
 
 _OWN: Final = 1 << (KIND_BITS - 1)
@@ -21,11 +22,16 @@ _OWN: Final = 1 << (KIND_BITS - 1)
 @dataclass(frozen=True, slots=True)
 class Constants:
     """ids: token -> id; representatives: id -> its class's representative, where that is another or a class at all;
-    own: the tokens with an id of this query's own."""
+    own: the tokens with an id of this query's own; values: literal -> the id that `fact` has for its value."""
 
     ids: dict[str, int]
     representatives: dict[int, int]
     own: dict[str, int]
+    values: dict[str, int]
+
+    def matched(self, token: str) -> int:
+        """The id that `fact` has for a constant of a pattern."""
+        return self.values[token] if token in self.values else self.representative(token)
 
     def representative(self, token: str) -> int:
         """pi of a constant."""
@@ -33,8 +39,9 @@ class Constants:
         return self.representatives.get(number, number)
 
 
-def look_up(engine: Engine, query: Query, classes: int) -> Constants:
-    """The constants of a query. One statement, two where there are equality classes."""
+def look_up(engine: Engine, query: Query, classes: int, by_value: bool = False) -> Constants:
+    """The constants of a query. One statement, one more where there are equality classes, and one where literals are
+    matched by value."""
     tokens = {part.token for part in walk(query) if isinstance(part, Constant)}
     for part in walk(query):
         if isinstance(part, Values):
@@ -51,4 +58,5 @@ def look_up(engine: Engine, query: Query, classes: int) -> Constants:
         listed = ", ".join(str(number) for number in sorted(ids.values()))
         found = engine.query(f"SELECT term, representative FROM same_as WHERE term IN ({listed})")
         representatives = dict(zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True))
-    return Constants({**ids, **own}, representatives, own)
+    values = equal_to(engine, [token for token in tokens if token.startswith('"')]) if by_value else {}
+    return Constants({**ids, **own}, representatives, own, values)

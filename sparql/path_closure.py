@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sparql.algebra import PathPattern
@@ -53,9 +53,9 @@ class PathTables:
     def solutions(self, node: PathPattern, columns: Mapping[str, str], ids: Mapping[str, int]) -> str:
         """The SELECT of the pattern's solutions, a set: the (expanded) ids of its variables, by their columns."""
         s, o = node.subject, node.object
-        start = self.constants.representative(s.token) if isinstance(s, Constant) else None
-        end = self.constants.representative(o.token) if isinstance(o, Constant) else None
-        pairs = self._repeat(node.path, start, end)
+        start = self.constants.matched(s.token) if isinstance(s, Constant) else None
+        end = self.constants.matched(o.token) if isinstance(o, Constant) else None
+        pairs = self._reading(s, o)._repeat(node.path, start, end)
         match s, o:
             case Constant(), Constant():
                 found = f"SELECT 1 AS unit FROM ({pairs.sql}) c WHERE c.a = {start} AND c.b = {end}"
@@ -71,6 +71,11 @@ class PathTables:
             case Variable(one), Variable(other):
                 return self._open(pairs, columns[one], columns[other])
         raise AssertionError(node)
+
+    def _reading(self, *ends: Variable | Constant) -> PathTables:
+        """The same, with literals by value if one of the ends is a literal."""
+        literal = any(isinstance(end, Constant) and end.token.startswith('"') for end in ends)
+        return replace(self, matching=replace(self.matching, facts="fact")) if literal else self
 
     # -- ends -------------------------------------------------------------------------------------------------------
 

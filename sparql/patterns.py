@@ -9,7 +9,7 @@ needs is not expanded: it multiplies the row's count `n` by the size of its clas
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sparql.algebra import Triple
@@ -30,12 +30,15 @@ _PLACES: Final = "spo"
 @dataclass(frozen=True, slots=True)
 class Matching:
     """How patterns read the tables. rewriting: `fact` holds representatives and no owl:sameAs; expanding: variables
-    range over classes; reflexive: `c owl:sameAs c` holds for every c; generalised: some facts are no RDF."""
+    range over classes; reflexive: `c owl:sameAs c` holds for every c; generalised: some facts are no RDF; facts: what
+    stands after FROM for the facts with literals in their asserted forms: variables range over these, a literal in a
+    pattern matches by its value, in `fact`."""
 
     rewriting: bool
     expanding: bool
     reflexive: bool
     generalised: bool
+    facts: str = "fact"
 
 
 def match(
@@ -121,7 +124,8 @@ def _joined(
         if how.generalised:
             conditions += [f"{alias}.s < {FIRST_LITERAL}", f"{alias}.p < {FIRST_BLANK}"]
         predicate = representatives[atom[1].token] if isinstance(atom[1], Constant) else None
-        table = f"{source(predicate, how)} {alias}"
+        reading = replace(how, facts="fact") if isinstance(atom[2], Constant) else how
+        table = f"{source(predicate, reading)} {alias}"
         if number == 0:
             steps.append(table)
             filters = conditions
@@ -135,10 +139,10 @@ def _joined(
 def source(predicate: int | None, how: Matching) -> str:
     """The triples over representatives that a pattern with this predicate (None: any) may match, as a table."""
     if not how.rewriting:
-        return "fact"
+        return how.facts
     if predicate is None:
-        return f"(SELECT s, p, o FROM fact UNION ALL {_LINKS})"
-    return f"({_LINKS})" if predicate == SAME_AS else "fact"
+        return f"(SELECT s, p, o FROM {how.facts} f UNION ALL {_LINKS})"
+    return f"({_LINKS})" if predicate == SAME_AS else how.facts
 
 
 def triples_of_rdf(table: str, how: Matching, condition: str = "TRUE") -> str:

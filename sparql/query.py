@@ -16,6 +16,7 @@ from sparql.patterns import Matching
 from sparql.relation import Steps
 from sparql.results import Result
 from sparql.to_sql import Compiler
+from triplestore.closure import closure_sql
 from triplestore.engine import Engine
 from triplestore.errors import UsageError
 from triplestore.expression import Constant, Variable
@@ -31,12 +32,16 @@ class Graph:
 
     equality: the store's mode, rewrite, axioms or off. classes: how many equality classes of two or more there are.
     generalised: `fact` holds triples with literal subjects or predicates that are no IRIs; answers hide them.
+    by_value: a literal of a pattern matches every literal of its value. twins: `fact` holds one literal for each value,
+    and some values have several (see `triplestore.closure.closure_sql`).
     """
 
     engine: Engine
     equality: str
     classes: int
     generalised: bool
+    by_value: bool = False
+    twins: bool = False
 
 
 def query(graph: Graph, text: str, same_as: str = "expand", stream: bool = False, base: str | None = None) -> Result:
@@ -86,7 +91,7 @@ class _Run:
         graph = self.graph
         rewriting = graph.equality == "rewrite"
         classes = graph.classes if rewriting else 0
-        constants = look_up(graph.engine, parsed, classes)
+        constants = look_up(graph.engine, parsed, classes, graph.by_value)
         ids = constants.ids
         if not self.expand:
             ids = {token: constants.representative(token) for token in ids}
@@ -95,6 +100,7 @@ class _Run:
             expanding=self.expand and classes > 0,
             reflexive=graph.equality != "off",
             generalised=graph.generalised,
+            facts=f"({closure_sql(graph.equality, True)})" if graph.twins else "fact",
         )
         paths = PathTables(graph.engine, matching, constants)
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

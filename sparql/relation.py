@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sparql.constants import Constants
-from triplestore.dictionary import term_sql, token_sql
+from triplestore.dictionary import term_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.values import ERROR, Value, stored
+from triplestore.tables import token_sql
 from triplestore.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL
 
 

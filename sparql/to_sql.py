@@ -141,7 +141,7 @@ class Compiler:
         names = {t.name for triple in triples for t in triple if isinstance(t, Variable)}
         kept = sorted(names & needed)
         columns = {name: self.steps.column(name) for name in sorted(names)}
-        representatives = {t: self.steps.constants.representative(t) for t in self.ids}
+        representatives = {t: self.steps.constants.matched(t) for t in self.ids}
         sql, weighted = match(triples, kept, columns, representatives, self.matching)  # type: ignore[arg-type]
         return Relation(self.steps.add("pattern", sql), dict.fromkeys(kept, Column()), weighted)
 

@@ -242,7 +242,7 @@ class TestInit:
                     (store / name).mkdir(parents=True)
             (store / "_versions/.draft").write_text("half")
             if "triplake.json" in left:
-                (store / "triplake.json").write_text('{"format": 1}')
+                (store / "triplake.json").write_text('{"format": 2}')
                 (store / "data/term-1.parquet").write_text("half")
             assert run("stats", store).code in (2, 5)
             done("load", store, "pets.ttl")
@@ -613,8 +613,8 @@ class TestHousekeeping:
             "version": 2,
             "terms": 6,
             "asserted": 5,
-            "facts": 21,
-            "expanded": 28,
+            "facts": 53,
+            "expanded": 60,
             "classes": 1,
             "largest_class": 2,
         }
@@ -628,8 +628,8 @@ class TestHousekeeping:
         assert [(line.split()[0], *line.split()[2:4]) for line in lines[1:]] == [("1", "init", "0"), ("2", "load", "5")]
         entries = json.loads(done("log", kg, "--json"))
         assert [(e["version"], e["operation"], e["asserted"], e["facts"]) for e in entries] == [
-            (1, "init", 0, 16),
-            (2, "load", 5, 21),
+            (1, "init", 0, 48),
+            (2, "load", 5, 53),
         ]
 
     def test_compact(self, kg: Path) -> None:
@@ -750,7 +750,7 @@ DAMAGES: list[tuple[Callable[[Path], None], str]] = [
     (_scribble, r"kg/data/\S+\.parquet \(table \w+, version 2\) cannot be read \(.*\); restore it"),
     (_garbage, r"kg/_versions/0000000002\.json cannot be read \(.*\); restore it"),
     (_newer_version, "version 2 was written by a newer Triplake; install that one"),
-    (_newer_store, "kg is of store format 99, this program reads up to 1; install a newer Triplake"),
+    (_newer_store, "kg is of store format 99, this program reads up to 2; install a newer Triplake"),
     (_no_mark, r"kg/triplake\.json cannot be read \(.*\); restore it"),
     (_no_versions, "kg holds no version.*restore it from a copy"),
 ]

@@ -177,6 +177,7 @@ def run(engine: Engine, triples: list[Triple]) -> None:
     engine.load("raw", pa.table({c: [t[i] for t in triples] for i, c in enumerate("spo")}))
     dictionary.encode(engine, "raw", Counters())
     engine.create("asserted", "SELECT s, p, o FROM encoded")
+    engine.view("stated", "SELECT s, p, o FROM asserted")
     SemiNaive(engine, rulesets.named("owl2rl").rules, "rewrite", Constants({})).materialise()
 
 

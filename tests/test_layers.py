@@ -13,9 +13,9 @@ PACKAGES = ("triplestore", "rulesets", "loaders", "sparql")
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.errors",),
-    ("triplestore.terms", "triplestore.expression", "triplestore.tables", "triplestore.engine"),
-    ("triplestore.rule",),
-    ("rulesets", "loaders", "triplestore.storage"),
+    ("triplestore.terms", "triplestore.expression", "triplestore.engine"),
+    ("triplestore.rule", "triplestore.tables", "triplestore.datatypes"),
+    ("rulesets", "loaders", "triplestore.storage", "triplestore.literals"),
     ("triplestore.dictionary",),
     ("triplestore.expressions",),
     ("triplestore.compile",),

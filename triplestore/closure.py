@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from triplestore.dictionary import token_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.errors import UsageError
+from triplestore.literals import by_value
+from triplestore.tables import TWIN, token_sql
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS
 
 WHAT: Final = ("asserted", "inferred", "all")
@@ -15,8 +16,14 @@ SAME_AS_MODES: Final = ("expand", "canonical")
 _RDF = f"s < {FIRST_LITERAL} AND p < {FIRST_BLANK}"
 """A triple that RDF has a place for (rules may derive others: literal subjects, blank predicates)."""
 
-_EQUALITY = f"(SELECT {SAME_AS} AS term UNION SELECT term FROM same_as WHERE representative = {SAME_AS})"
-"""owl:sameAs and whatever equals it."""
+_EQUALITY = (
+    f"(SELECT {SAME_AS} AS term UNION SELECT term FROM same_as "
+    f"WHERE representative = {SAME_AS} AND term < {FIRST_BLANK})"
+)
+"""owl:sameAs and whatever IRI equals it."""
+
+_MEMBERS: Final = {"s": "same_as", "p": f"(SELECT * FROM same_as WHERE term < {FIRST_BLANK})", "o": "same_as"}
+"""The members of a class that RDF has a place for, by column."""
 
 _ASSERTED_EQUALITIES = (
     f"SELECT DISTINCT a.s, e.term AS p, a.o FROM asserted a, {_EQUALITY} e "
@@ -27,12 +34,25 @@ _ASSERTED_EQUALITIES = (
 """Asserted equalities that no class stands for: x sameAs x of a term alone, and those with a literal."""
 
 
-def triples_sql(what: str, same_as: str, equality: str) -> str:
-    """The triples (s, p, o: ids) of a store, distinct, as SQL over asserted, fact and same_as.
+def closure_sql(equality: str, twins: bool) -> str:
+    """The closure by representatives (s, p, o: ids), literals in the forms that were asserted, as SQL.
+
+    twins: `fact` holds one literal for each value, and some values have several. A value that was asserted of this
+    subject and predicate (or of equals of them) comes in the forms in which it was, otherwise in the form that was met
+    first.
+    """
+    if not twins:
+        return "SELECT s, p, o FROM fact"
+    same = " AND ".join(f"w.{c} = f.{c}" for c in "spo")
+    return f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o FROM fact f LEFT JOIN ({_forms(equality)}) w ON {same}"
+
+
+def triples_sql(what: str, same_as: str, equality: str, twins: bool = False) -> str:
+    """The triples (s, p, o: ids) of a store, distinct, as SQL over asserted, fact, same_as and term.
 
     what: "asserted"; "all", the closure; "inferred", the closure without the asserted triples.
     same_as: "expand" gives every triple of every member of a class, "canonical" one per class, by representatives.
-    Raises UsageError for other words.
+    twins: see `closure_sql`. Raises UsageError for other words.
     """
     if what not in WHAT:
         raise UsageError(f"no part '{what}' of a store; give one of {', '.join(WHAT)}")
@@ -42,51 +62,52 @@ def triples_sql(what: str, same_as: str, equality: str) -> str:
     if what == "asserted":
         return asserted
     if same_as == "canonical":
-        closure, stated = f"SELECT s, p, o FROM fact WHERE {_RDF}", _normalised_asserted(equality)
+        closure, stated = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {_RDF}", _normalised(equality)
     else:
-        closure, stated = expanded_sql(equality), asserted
+        closure, stated = expanded_sql(equality, twins), asserted
     if what == "all":
         return closure
     same = " AND ".join(f"e.{c} = a.{c}" for c in "spo")
     return f"SELECT e.s, e.p, e.o FROM ({closure}) e WHERE NOT EXISTS (SELECT 1 FROM ({stated}) a WHERE {same})"
 
 
-def expanded_sql(equality: str) -> str:
-    """The closure with all equalities expanded, distinct, as SQL."""
+def expanded_sql(equality: str, twins: bool = False) -> str:
+    """The closure with all equalities expanded, distinct, as SQL. twins: see `closure_sql`."""
+    facts = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {_RDF}"
     if equality != "rewrite":
-        extra = "" if equality == "off" else " UNION " + _ASSERTED_EQUALITIES
-        return f"SELECT s, p, o FROM fact WHERE {_RDF}{extra}"
+        return facts + ("" if equality == "off" else " UNION " + _ASSERTED_EQUALITIES)
     columns = ", ".join(f"coalesce({c}m.term, f.{c}) AS {c}" for c in "spo")
-    joins = " ".join(f"LEFT JOIN same_as {c}m ON {c}m.representative = f.{c}" for c in "spo")
+    joins = " ".join(f"LEFT JOIN {_MEMBERS[c]} {c}m ON {c}m.representative = f.{c}" for c in "spo")
     return (
-        f"SELECT {columns} FROM (SELECT s, p, o FROM fact WHERE {_RDF}) f {joins} "
+        f"SELECT {columns} FROM ({facts}) f {joins} "
         f"UNION ALL SELECT a.term, coalesce(q.term, {SAME_AS}), b.term FROM same_as a "
         "JOIN same_as b ON b.representative = a.representative "
-        f"LEFT JOIN same_as q ON q.representative = {SAME_AS} "
+        f"LEFT JOIN {_MEMBERS['p']} q ON q.representative = {SAME_AS} "
         f"UNION ALL {_ASSERTED_EQUALITIES}"
     )
 
 
-def expanded_count_sql(equality: str) -> str:
+def expanded_count_sql(equality: str, twins: bool = False) -> str:
     """The number of triples of `expanded_sql` as a one-row SELECT, counted without enumerating them."""
     if equality != "rewrite":
-        return f"SELECT count(*) AS n FROM ({expanded_sql(equality)}) e"
-    size = "SELECT representative, count(*) AS n FROM same_as GROUP BY representative"
+        return f"SELECT count(*) AS n FROM ({expanded_sql(equality, twins)}) e"
+    sizes = {c: f"SELECT representative, count(*) AS n FROM {_MEMBERS[c]} m GROUP BY representative" for c in "spo"}
     product = " * ".join(f"coalesce(n{c}.n, 1)" for c in "spo")
-    joins = " ".join(f"LEFT JOIN ({size}) n{c} ON n{c}.representative = f.{c}" for c in "spo")
+    joins = " ".join(f"LEFT JOIN ({sizes[c]}) n{c} ON n{c}.representative = f.{c}" for c in "spo")
     return (
         f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ("
-        f"SELECT sum(CAST({product} AS BIGINT)) AS n FROM (SELECT s, p, o FROM fact WHERE {_RDF}) f {joins} "
-        f"UNION ALL SELECT sum(c.n * c.n * coalesce(q.n, 1)) FROM ({size}) c "
-        f"LEFT JOIN ({size}) q ON q.representative = {SAME_AS} "
+        f"SELECT sum(CAST({product} AS BIGINT)) AS n FROM (SELECT s, p, o FROM {_source(equality, twins)} "
+        f"WHERE {_RDF}) f {joins} "
+        f"UNION ALL SELECT sum(c.n * c.n * coalesce(q.n, 1)) FROM ({sizes['s']}) c "
+        f"LEFT JOIN ({sizes['p']}) q ON q.representative = {SAME_AS} "
         f"UNION ALL SELECT count(*) FROM ({_ASSERTED_EQUALITIES}) a) counts"
     )
 
 
-def inferred_count_sql(equality: str) -> str:
+def inferred_count_sql(equality: str, twins: bool = False) -> str:
     """The number of stored facts that no asserted triple stands for, as a one-row SELECT."""
     same = " AND ".join(f"f.{c} = a.{c}" for c in "spo")
-    stated = _normalised_asserted(equality)
+    stated = _normalised(equality, f"({by_value('asserted')})" if twins else "asserted")
     return f"SELECT count(*) AS n FROM fact f WHERE NOT EXISTS (SELECT 1 FROM ({stated}) a WHERE {same})"
 
 
@@ -104,12 +125,34 @@ def tokens_sql(triples: str) -> str:
     return f"SELECT {columns} FROM ({triples}) t {joins}"
 
 
-def _normalised_asserted(equality: str) -> str:
+def _source(equality: str, twins: bool) -> str:
+    """The closure by representatives, as something that can stand after FROM."""
+    return f"({closure_sql(equality, twins)}) c" if twins else "fact"
+
+
+def _forms(equality: str) -> str:
+    """(s, p, o, form): in which forms a value with several literals was asserted; s, p as `fact` has them."""
+    several = f"(SELECT id, value FROM {TWIN} v UNION SELECT value, value FROM {TWIN} v)"
+    # With equality as axioms every member of a class has the facts itself, so it has the forms itself too.
+    classes, kept = {
+        "rewrite": ("same_as", "representative"),
+        "axioms": (f"(SELECT s AS term, o AS member FROM fact WHERE p = {SAME_AS})", "member"),
+        "off": ("", ""),
+    }[equality]
+    s, p = (f"coalesce({c}m.{kept}, a.{c})" if classes else f"a.{c}" for c in "sp")
+    joins = " ".join(f"LEFT JOIN {classes} {c}m ON {c}m.term = a.{c}" for c in "sp") if classes else ""
+    return (
+        f"SELECT DISTINCT {s} AS s, {p} AS p, t.value AS o, a.o AS form FROM asserted a "
+        f"JOIN {several} t ON t.id = a.o {joins}"
+    )
+
+
+def _normalised(equality: str, source: str = "asserted") -> str:
     if equality != "rewrite":
-        return "SELECT s, p, o FROM asserted"
+        return f"SELECT s, p, o FROM {source} a"
     columns = ", ".join(f"coalesce({c}m.representative, a.{c}) AS {c}" for c in "spo")
     joins = " ".join(f"LEFT JOIN same_as {c}m ON {c}m.term = a.{c}" for c in "spo")
-    return f"SELECT {columns} FROM asserted a {joins}"
+    return f"SELECT {columns} FROM {source} a {joins}"
 
 
 def _written(term: str, dialect: Dialect) -> str:

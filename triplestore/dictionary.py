@@ -14,22 +14,20 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from triplestore.datatypes import BOUNDS
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
+from triplestore.literals import candidates, settle
 from triplestore.storage.manifest import Counters
-from triplestore.tables import TERM
+from triplestore.tables import TERM, token_sql
 from triplestore.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, RDF, XSD, split_literal
 
 SMALL: Final = 500
 """Tokens up to which a lookup names its lexical forms in the statement."""
 
-_INTEGER_NAMES = (
-    *("integer", "nonNegativeInteger", "nonPositiveInteger", "positiveInteger", "negativeInteger"),
-    *("long", "int", "short", "byte", "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte"),
-)
-INTEGERS: Final = tuple(XSD + name for name in _INTEGER_NAMES)
+INTEGERS: Final = tuple(BOUNDS)
 """xsd:integer and the types derived from it."""
 
 DECIMALS: Final = (XSD + "decimal", *INTEGERS)
@@ -53,19 +51,8 @@ def micros_sql(dialect: Dialect, text: str) -> str:
     return f"{dialect.micros(moment)} + {day}"
 
 
-def token_sql(term: str = "t") -> str:
-    """The token of a row of `term` (alias given), as an SQL expression; see `triplestore.terms`."""
-    return (
-        f"CASE WHEN {term}.id < {FIRST_BLANK} THEN concat('<', {term}.lexical, '>') "
-        f"WHEN {term}.id < {FIRST_LITERAL} THEN concat('_:', {term}.lexical) "
-        f"WHEN {term}.lang IS NOT NULL THEN concat('\"', {term}.lexical, '\"@', {term}.lang) "
-        f"WHEN {term}.datatype = '{XSD}string' THEN concat('\"', {term}.lexical, '\"') "
-        f"ELSE concat('\"', {term}.lexical, '\"^^<', {term}.datatype, '>') END"
-    )
-
-
 def term_sql(dialect: Dialect, source: str) -> str:
-    """Rows (id, token) of `source` as rows of the TERM table: tokens cut up, values of typed literals computed."""
+    """Rows (id, token) of `source` as rows of the TERM table up to `micros`: tokens cut up, typed literals read."""
     close = "(length(token) - instr(reverse(token), '\"') + 1)"
     cut = (
         f"SELECT id, CASE WHEN id < {FIRST_BLANK} THEN substr(token, 2, length(token) - 2) "
@@ -101,6 +88,7 @@ def builtin_terms(engine: Engine, name: str) -> int:
     """Make working table `name` of the built-in vocabulary, as rows of the TERM table; rows."""
     engine.load("builtin_token", pa.table({"id": int64s(BUILTIN_IDS.values()), "token": strings(BUILTIN_IDS)}))
     rows = engine.create(name, term_sql(engine.dialect, "builtin_token"))
+    settle(engine, name, name, few=True)
     engine.drop("builtin_token")
     return rows
 
@@ -120,14 +108,15 @@ def encode(engine: Engine, raw: str, counters: Counters, extra: Iterable[str] = 
     if tokens:
         engine.load("extra_token", pa.table({"token": strings(tokens)}))
         engine.create("occurring", "SELECT token FROM occurring UNION SELECT token FROM extra_token")
-    counters = _number(engine, counters)
+    before = counters
+    counters, existing = _number(engine, counters)
     engine.create(
         "encoded",
         f"SELECT DISTINCT ds.id AS s, dp.id AS p, do_.id AS o FROM {raw} r JOIN dictionary ds ON ds.token = r.s "
         "JOIN dictionary dp ON dp.token = r.p JOIN dictionary do_ ON do_.token = r.o",
     )
-    new = engine.create("new_term", term_sql(engine.dialect, "numbered"))
-    engine.drop("occurring", "numbered", "dictionary")
+    new, counters = _settled(engine, "new_term", existing, before, counters)
+    engine.drop("occurring", "numbered", "dictionary", "known_term")
     return new, counters
 
 
@@ -143,20 +132,37 @@ def extend(engine: Engine, tokens: str, counters: Counters) -> Counters:
     Appends to `new_term`, and makes working table `dictionary` (token, id) of them all. Returns the counters after it.
     """
     engine.create("occurring", f"SELECT DISTINCT token FROM ({tokens}) t")
-    counters = _number(engine, counters)
-    if engine.append("new_term", [term_sql(engine.dialect, "numbered")])[0]:
+    before = counters
+    counters, existing = _number(engine, counters)
+    new, counters = _settled(engine, "made_term", existing, before, counters)
+    if new:
+        engine.append("new_term", [f"SELECT {TERM.select} FROM made_term"])
         terms_view(engine)
-    engine.drop("occurring", "numbered")
+    engine.drop("occurring", "numbered", "known_term", "made_term")
     return counters
 
 
-def _number(engine: Engine, counters: Counters) -> Counters:
-    """From `occurring` (token) make `dictionary` (token, id), and `numbered`, the part of it that is new."""
-    known = f"SELECT {token_sql()} AS token, t.id FROM term t"
-    occurring = count(engine, "occurring")
+def _settled(engine: Engine, name: str, existing: str, before: Counters, counters: Counters) -> tuple[int, Counters]:
+    """Make working table `name`, rows of TERM, of `numbered`: (rows, the counters with what is special about them)."""
+    new = engine.create(name, term_sql(engine.dialect, "numbered"))
+    settle(engine, name, existing, few=existing != "term")
+    if counters.literal > before.literal:
+        found = engine.query(f"SELECT count(value) AS twins, count(CASE WHEN ill_typed THEN 1 END) AS ill FROM {name}")
+        twins, ill = (int(column[0].as_py()) for column in found.columns)
+        counters = replace(counters, twins=counters.twins + twins, ill_typed=counters.ill_typed + ill)
+    return new, counters
+
+
+def _number(engine: Engine, counters: Counters) -> tuple[Counters, str]:
+    """From `occurring` (token) make `dictionary` (token, id), and `numbered`, the part of it that is new. Returns the
+    counters after it, and the table of the known terms that matter: `term`, or a few of them in `known_term`."""
+    existing, occurring = "term", count(engine, "occurring")
     if occurring <= SMALL:
+        existing = "known_term"
         tokens = engine.query("SELECT token FROM occurring").column(0).to_pylist()
-        known += f" WHERE t.lexical IN {_list(engine.dialect, sorted({lexical_of(t) for t in tokens} or {''}))}"
+        asked = candidates(engine.dialect, tokens)
+        engine.create(existing, f"SELECT {TERM.select} FROM term WHERE {asked}")
+    known = f"SELECT {token_sql()} AS token, t.id FROM {existing} t"
     engine.create("dictionary", f"SELECT k.token, k.id FROM ({known}) k JOIN occurring n ON n.token = k.token")
     engine.create(
         "numbered",
@@ -176,12 +182,13 @@ def _number(engine: Engine, counters: Counters) -> Counters:
         f"ELSE n + {FIRST_BLANK + counters.blank - literal - iri - 1} END AS id FROM numbered",
     )
     engine.append("dictionary", ["SELECT token, id FROM numbered"])
-    return replace(
+    counters = replace(
         counters,
         iri=counters.iri + iri,
         blank=counters.blank + blank,
         literal=counters.literal + literal,
     )
+    return counters, existing
 
 
 def lookup(engine: Engine, tokens: Iterable[str]) -> dict[str, int]:

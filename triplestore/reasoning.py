@@ -11,7 +11,9 @@ from triplestore.compile import check
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine
 from triplestore.errors import InputError, UsageError
+from triplestore.literals import equal_to
 from triplestore.maintain import Reasoning
+from triplestore.materialise.datatypes import Datatypes
 from triplestore.rule import Rule, constants_of
 from triplestore.storage.manifest import Manifest, RulesetText
 from triplestore.terms import BUILTIN_IDS, OWL
@@ -64,9 +66,23 @@ def head_constants(manifest: Manifest) -> set[str]:
     return tokens - BUILTIN_IDS.keys()
 
 
+def by_value(manifest: Manifest) -> bool:
+    """Whether a store's rulesets hold the datatype rules, so that literals are matched by value (dt-eq)."""
+    return any(text.text is None and text.name in rulesets.WITH_DATATYPES for text in manifest.rulesets)
+
+
+def twins(manifest: Manifest) -> bool:
+    """Whether some literals stand for others in `fact`: they are matched by value, and there are equal ones."""
+    return manifest.counters.twins > 0 and by_value(manifest)
+
+
 def reasoning(engine: Engine, manifest: Manifest) -> Reasoning:
     """The rules of a store with their constants as ids of the dictionary in `term`."""
     rules = all_rules(manifest)
     tokens = {token for rule in rules for token in constants_of(rule)} - BUILTIN_IDS.keys()
-    equal = dictionary.numbers_equal_to(engine, tokens)
-    return Reasoning(rules, manifest.equality, Constants(dictionary.lookup(engine, tokens), equal))
+    if not by_value(manifest):
+        equal = dictionary.numbers_equal_to(engine, tokens)
+        return Reasoning(rules, manifest.equality, Constants(dictionary.lookup(engine, tokens), equal))
+    literals = {token for token in tokens if token.startswith('"')}
+    ids = {**dictionary.lookup(engine, tokens - literals), **equal_to(engine, literals)}
+    return Reasoning(rules, manifest.equality, Constants(ids), Datatypes(manifest.counters.ill_typed > 0))

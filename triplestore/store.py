@@ -23,7 +23,7 @@ from triplestore.engine.select import make_engine
 from triplestore.errors import ConflictError, UsageError
 from triplestore.materialise.statements import triples_table
 from triplestore.profile import Finding, findings
-from triplestore.reasoning import all_rules, mentions_same_as, reasoning, rules_of, ruleset_text
+from triplestore.reasoning import all_rules, by_value, mentions_same_as, reasoning, rules_of, ruleset_text, twins
 from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles, Versions
 from triplestore.tables import ASSERTED, FACT, SAME_AS, STORED, TERM, VIOLATION
@@ -384,7 +384,8 @@ class Store:
         stats = self._manifest.stats
         self._workspace.views(TERM, ASSERTED, FACT, SAME_AS)
         hidden = stats.get("generalised", 0) > 0 and not generalised
-        return Graph(self._engine, self.equality, stats.get("classes", 0), hidden)
+        several = twins(self._manifest)
+        return Graph(self._engine, self.equality, stats.get("classes", 0), hidden, by_value(self._manifest), several)
 
     def triples(self, what: str = "all", same_as: str = "expand") -> Iterator[tuple[Node, Node, Node]]:
         """The store's triples as rdflib terms: "asserted", "inferred" or "all"."""
@@ -482,12 +483,13 @@ class Store:
     def stats(self) -> dict[str, Any]:
         """Counts of this version; keys as `triplake stats --json` documents them."""
         manifest = self._manifest
-        self._workspace.views(ASSERTED, FACT, SAME_AS)
+        self._workspace.views(ASSERTED, FACT, SAME_AS, TERM)
+        several = twins(manifest)
         number = {
             name: int(self._engine.query(sql).column(0)[0].as_py())
             for name, sql in (
-                ("expanded", closure.expanded_count_sql(self.equality)),
-                ("inferred", closure.inferred_count_sql(self.equality)),
+                ("expanded", closure.expanded_count_sql(self.equality, several)),
+                ("inferred", closure.inferred_count_sql(self.equality, several)),
             )
         }
         return {
@@ -608,7 +610,7 @@ class Store:
         if what != "asserted":
             self._readable()
         self._workspace.views(ASSERTED, FACT, SAME_AS, TERM)
-        return closure.triples_sql(what, same_as, self.equality)
+        return closure.triples_sql(what, same_as, self.equality, twins(self._manifest))
 
     def _matching(self, pattern: Sequence[str | None], what: str) -> Iterator[TokenTriple]:
         """Token triples that have the terms of a pattern."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, XSD
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -39,13 +41,38 @@ TERM: Final = Table(
         ("double", "DOUBLE"),  # the value of a well-formed numeric literal; NULL otherwise
         ("decimal", "DECIMAL(38,18)"),  # exact value, integer and decimal families, where it fits; NULL otherwise
         ("micros", "BIGINT"),  # dateTime, dateTimeStamp and date: microseconds since 1970 UTC (no zone: UTC)
+        ("ill_typed", "BOOLEAN"),  # whether it is a literal that its (known) datatype gives no value
+        (
+            "canonical",
+            "STRING",
+        ),  # the canonical token of the value, where neither the term itself nor a number tells it
+        ("value", "BIGINT"),  # the id of the first met literal of equal value, where that is another one; else NULL
     ),
     ("id",),
 )
-"""The dictionary: one row per term that occurs (or is built in)."""
+"""The dictionary: one row per term that occurs (or is built in). Rows never change."""
+
+TWIN: Final = "(SELECT id, value FROM term WHERE value IS NOT NULL)"
+"""The literals that are another one's equals, as SQL: (id, value)."""
+
+
+def token_sql(term: str = "t") -> str:
+    """The token of a row of `term` (alias given), as an SQL expression; see `triplestore.terms`."""
+    return (
+        f"CASE WHEN {term}.id < {FIRST_BLANK} THEN concat('<', {term}.lexical, '>') "
+        f"WHEN {term}.id < {FIRST_LITERAL} THEN concat('_:', {term}.lexical) "
+        f"WHEN {term}.lang IS NOT NULL THEN concat('\"', {term}.lexical, '\"@', {term}.lang) "
+        f"WHEN {term}.datatype = '{XSD}string' THEN concat('\"', {term}.lexical, '\"') "
+        f"ELSE concat('\"', {term}.lexical, '\"^^<', {term}.datatype, '>') END"
+    )
+
 
 ASSERTED: Final = Table("asserted", _TRIPLE, ("p", "s", "o"))
 """E: what the user said, in the user's own ids, never rewritten. A set."""
+
+STATED: Final = "stated"
+"""The name of the asserted facts as the reasoner reads them: literal objects replaced by the first met of equal value,
+where the rules hold dt-eq. Not stored."""
 
 FACT: Final = Table("fact", _TRIPLE, ("p", "s", "o"))
 """I: the closure, normalised: every id is its representative. A set; no `c owl:sameAs c` with equality `rewrite`."""

@@ -12,17 +12,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from triplestore import dictionary
+from triplestore import dictionary, literals
 from triplestore.engine.arrow import int64s, strings
 from triplestore.maintain import Change, Outcome, Task
 from triplestore.maintain.choose import maintain
 from triplestore.materialise.figures import Figures, RoundFigures
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.seminaive import SemiNaive
-from triplestore.reasoning import head_constants, reasoning
+from triplestore.materialise.statements import absent
+from triplestore.reasoning import by_value, head_constants, reasoning, twins
 from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, TableFiles
-from triplestore.tables import ASSERTED, FACT, SAME_AS, STORED, TERM, VIOLATION, Table
+from triplestore.tables import ASSERTED, FACT, SAME_AS, STATED, STORED, TERM, TWIN, VIOLATION, Table
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL
 from triplestore.workspace import Workspace
 
@@ -46,6 +47,7 @@ class Transaction:
         engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
         dictionary.terms_view(engine)
         engine.load("asserted", no_facts())
+        self.workspace.stated(twins=False)
         figures, counters = self._run(counters)
         outcome = Outcome("rematerialise", "new store", figures, True, self.workspace.count("fact"), 0, 0, 0)
         files = {t.name: self.write_whole(t) for t in STORED}
@@ -60,6 +62,7 @@ class Transaction:
         """Publish the closure, computed from scratch."""
         self.workspace.tables(ASSERTED, FACT, SAME_AS)
         self.workspace.views(TERM)
+        self.workspace.stated(twins(self.workspace.manifest))
         before = self.workspace.manifest.files_of(FACT.name).rows
         self.engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
         self._extend_terms()
@@ -86,18 +89,28 @@ class Transaction:
         if not minus:
             engine.load("minus", no_facts())
         self.workspace.tables(ASSERTED)
+        self._extend_terms()
+        several = twins(replace(before, counters=counters))
+        if several:
+            self.workspace.stated(several)
         if plus:
             engine.append("asserted", ["SELECT s, p, o FROM plus"])
         if minus:
             engine.remove("asserted", "SELECT s, p, o FROM minus")
+        said = ("plus", "minus")
+        if several:
+            said = ("asserted_plus", "asserted_minus")
+            plus, minus = self._state(*said)
+        else:
+            self.workspace.stated(several)
         outcome: Outcome | None = None
         changed: tuple[Table, ...] = (ASSERTED,)
         if algorithm is not None:
             self.workspace.tables(FACT, SAME_AS, VIOLATION)
-            self._extend_terms()
             change = Change(plus, minus, before.files_of(FACT.name).rows)
-            mint = Mint(engine, counters)
-            task = Task(engine, reasoning(engine, before), change, self._report, mint)
+            mint = Mint(engine, counters, by_value(before))
+            known = reasoning(engine, replace(before, counters=counters))
+            task = Task(engine, known, change, self._report, mint)
             outcome = maintain(task, algorithm if before.materialised else "rematerialise")
             self.verbose(f"maintained by {outcome.algorithm}: {outcome.reason}")
             counters = mint.counters or counters
@@ -105,10 +118,28 @@ class Transaction:
         if dry_run:
             self.workspace.forget()
             return figures_of(operation, time.perf_counter() - self.started, outcome)
-        files = self._write_change(outcome)
+        files = self._write_change(outcome, *said)
         last = self.publish(operation, outcome, files, counters, changed, algorithm is not None)
-        engine.drop("plus", "minus", "added", "removed")
+        engine.drop("plus", "minus", "added", "removed", *said)
         return last
+
+    def _state(self, plus: str, minus: str) -> tuple[int, int]:
+        """Bring `stated` up to date with `asserted` after the change in `plus` and `minus`, which move to the names
+        given; `plus` and `minus` become the net change of `stated`. Their numbers of rows."""
+        engine = self.engine
+        for name, kept in (("plus", plus), ("minus", minus)):
+            engine.create(kept, f"SELECT s, p, o FROM {name}")
+        come = engine.create("plus", f"SELECT s, p, o FROM ({literals.by_value(plus)}) n WHERE {absent('n', STATED)}")
+        left = (
+            f"SELECT 1 FROM asserted a LEFT JOIN {TWIN} v ON v.id = a.o "
+            "WHERE a.s = n.s AND a.p = n.p AND coalesce(v.value, a.o) = n.o"
+        )
+        gone = engine.create("minus", f"SELECT s, p, o FROM ({literals.by_value(minus)}) n WHERE NOT EXISTS ({left})")
+        if come:
+            engine.append(STATED, ["SELECT s, p, o FROM plus"])
+        if gone:
+            engine.remove(STATED, "SELECT s, p, o FROM minus")
+        return come, gone
 
     def write_whole(self, table: Table) -> TableFiles:
         """Write a working table as the whole of a stored one."""
@@ -146,7 +177,7 @@ class Transaction:
         self.workspace.moved(manifest, changed)
         return last
 
-    def _write_change(self, outcome: Outcome | None) -> dict[str, TableFiles]:
+    def _write_change(self, outcome: Outcome | None, plus: str, minus: str) -> dict[str, TableFiles]:
         engine, versions, before = self.engine, self.versions, self.workspace.manifest
         files = {TERM.name: self._terms_written()}
 
@@ -154,7 +185,7 @@ class Transaction:
             stored = before.files_of(table.name)
             return segments.write_change(engine, versions, table, stored, added, removed, table.name)
 
-        files[ASSERTED.name] = changed(ASSERTED, "plus", "minus")
+        files[ASSERTED.name] = changed(ASSERTED, plus, minus)
         if outcome is not None:
             files[FACT.name] = self.write_whole(FACT) if outcome.whole else changed(FACT, "added", "removed")
             files.update((t.name, self.write_whole(t)) for t in (SAME_AS, VIOLATION))
@@ -187,8 +218,16 @@ class Transaction:
         if self.workspace.reasoning is None or self.workspace.reasoning[0] != key:
             self.workspace.reasoning = key, reasoning(self.engine, manifest)
         known = self.workspace.reasoning[1]
-        mint = Mint(self.engine, counters)
-        run = SemiNaive(self.engine, known.rules, known.equality, known.constants, report=self._report, mint=mint)
+        mint = Mint(self.engine, counters, by_value(manifest))
+        run = SemiNaive(
+            self.engine,
+            known.rules,
+            known.equality,
+            known.constants,
+            report=self._report,
+            mint=mint,
+            datatypes=known.datatypes,
+        )
         return run.materialise(), mint.counters or counters
 
     def _report(self, figures: RoundFigures) -> None:

@@ -9,10 +9,11 @@ from collections.abc import Iterable
 
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
+from triplestore.literals import by_value
 from triplestore.maintain import Reasoning
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
-from triplestore.tables import STORED, Table
+from triplestore.tables import ASSERTED, STATED, STORED, Table
 
 
 class Workspace:
@@ -41,6 +42,16 @@ class Workspace:
                 self.engine.create(table.name, f"SELECT {table.select} FROM {stored}")
                 self.engine.drop(stored)
                 self._bound[table.name] = "table"
+
+    def stated(self, twins: bool) -> None:
+        """Make sure that `stated` can be read: what the reasoner takes for asserted. twins: there are equal literals,
+        and only one of them stands for their value; else it is `asserted` itself."""
+        if not twins:
+            self.engine.view(STATED, f"SELECT {ASSERTED.select} FROM {ASSERTED.name}")
+            self._bound.pop(STATED, None)
+        elif self._bound.get(STATED) != "table":
+            self.engine.create(STATED, by_value(ASSERTED.name))
+            self._bound[STATED] = "table"
 
     def moved(self, manifest: Manifest, changed: Iterable[Table]) -> None:
         """The working tables hold `manifest` now: `changed` were written as working tables, the others kept as they

@@ -219,7 +219,7 @@ CASES = numbered(
             "cls-hv2",
             f":R owl:hasValue {_ONE} ; owl:onProperty :p . :x :p {_ONE}",
             ":x a :R",
-            f":R owl:hasValue {_ONE} ; owl:onProperty :p . :x :p 1",
+            f":R owl:hasValue {_ONE} ; owl:onProperty :p . :x :p 1.5",
         ),
         violates(
             "cls-maxc1",
@@ -300,6 +300,7 @@ CASES = numbered(
             ":A owl:equivalentClass :B",
             ":A rdfs:subClassOf :B . :B rdfs:subClassOf :C",
         ),
+        derives("dt-type1", "", "xsd:unsignedByte a rdfs:Datatype", "", "xsd:duration a rdfs:Datatype"),
         derives("scm-op", ":p a owl:ObjectProperty", ":p rdfs:subPropertyOf :p", ":p a rdf:Property"),
         derives("scm-op", ":p a owl:ObjectProperty", ":p owl:equivalentProperty :p", ":x :p :y"),
         derives("scm-dp", ":p a owl:DatatypeProperty", ":p rdfs:subPropertyOf :p", ":p a owl:AnnotationProperty"),

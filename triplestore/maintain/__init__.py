@@ -1,7 +1,8 @@
 """Maintaining the closure when asserted facts change: one file per algorithm, one interface for all.
 
-An algorithm finds these working tables: `asserted` (E', after the change), `plus` and `minus` (asserted facts that
-came and went; disjoint, true changes), and the closure of E as it was: `fact`, `same_as`, `violation`. It leaves the
+An algorithm finds these working tables: `stated` (E', after the change: the asserted facts, with one literal for each
+value where the rules ask for it), `plus` and `minus` (stated facts that came and went; disjoint, true changes), and the
+closure of E as it was: `fact`, `same_as`, `violation`. It leaves the
 closure of E' in the latter three, and the net change of `fact` in `added` and `removed`.
 """
 
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine
+from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.figures import Figures, Report
 from triplestore.materialise.mint import Mint
 from triplestore.rule import Rule
@@ -18,16 +20,20 @@ from triplestore.rule import Rule
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """What a closure is the closure under: rules (with those of the equality mode), mode, and constants as ids."""
+    """What a closure is the closure under: rules (with those of the equality mode), mode, and constants as ids.
+
+    datatypes: the datatype rules of OWL 2 RL are among the rules (else None); literals then stand for values.
+    """
 
     rules: tuple[Rule, ...]
     equality: str
     constants: Constants
+    datatypes: Datatypes | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Sizes of an update: asserted facts that come (`plus`) and go (`minus`), and facts in the closure before."""
+    """Sizes of an update: stated facts that come (`plus`) and go (`minus`), and facts in the closure before."""
 
     plus: int
     minus: int

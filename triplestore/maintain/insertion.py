@@ -38,4 +38,5 @@ def _run(task: Task) -> SemiNaive:
         track=True,
         report=task.report,
         mint=task.mint,
+        datatypes=reasoning.datatypes,
     )

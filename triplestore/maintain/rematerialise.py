@@ -14,15 +14,22 @@ WHOLE_SHARE = 0.2
 
 
 def rematerialise(task: Task, reason: str) -> Outcome:
-    """Replace the closure by that of `asserted`; see `triplestore.maintain` for the working tables.
+    """Replace the closure by that of `stated`; see `triplestore.maintain` for the working tables.
 
     Where the change is large the closure is to be written whole: `added` and `removed` are counted, not made.
     """
     engine, reasoning, change = task.engine, task.reasoning, task.change
     engine.create("before_fact", "SELECT s, p, o FROM fact")
     engine.create("before_same_as", "SELECT term, representative FROM same_as")
-    rules, constants = reasoning.rules, reasoning.constants
-    run = SemiNaive(engine, rules, reasoning.equality, constants, report=task.report, mint=task.mint)
+    run = SemiNaive(
+        engine,
+        reasoning.rules,
+        reasoning.equality,
+        reasoning.constants,
+        report=task.report,
+        mint=task.mint,
+        datatypes=reasoning.datatypes,
+    )
     figures = run.materialise()
     whole = change.plus + change.minus > WHOLE_SHARE * change.facts
     if whole:

@@ -8,17 +8,24 @@ from triplestore import dictionary
 from triplestore.compile.plan import Made, Shape
 from triplestore.engine import Engine
 from triplestore.storage.manifest import Counters
+from triplestore.tables import TWIN
 
 
 class Mint:
     """Numbers new terms. `counters` are those of the dictionary, kept up to date; None where no rule makes terms.
+    by_value: a literal gets the id that stands for its value in `fact`.
 
     The view `term` reads the working tables `stored_term` and `new_term` (`dictionary.terms_view`); rows for new terms
     go to the latter.
     """
 
-    def __init__(self, engine: Engine, counters: Counters | None = None) -> None:
-        self.engine, self.counters = engine, counters
+    def __init__(self, engine: Engine, counters: Counters | None = None, by_value: bool = False) -> None:
+        self.engine, self.counters, self.by_value = engine, counters, by_value
+
+    @property
+    def literals(self) -> int:
+        """How many literals the dictionary has."""
+        return self.counters.literal if self.counters else 0
 
     def encode(self, tokens: str) -> None:
         """Make working table `dictionary` (token, id) of the one-column SELECT `tokens` (token)."""
@@ -34,9 +41,13 @@ class Mint:
         """The same for any columns; `made` are those that hold tokens."""
         count = self.engine.create("made", sql)
         self.encode(" UNION ".join(f"SELECT {column} AS token FROM made" for column in made))
-        joins = "".join(
-            f" JOIN dictionary d_{c} ON d_{c}.token = m.{c} LEFT JOIN same_as e_{c} ON e_{c}.term = d_{c}.id"
-            for c in made
-        )
-        listed = (f"coalesce(e_{c}.representative, d_{c}.id) AS {c}" if c in made else f"m.{c}" for c in columns)
-        return count, f"SELECT {', '.join(listed)} FROM made m{joins}"
+        joins, stored = "", {c: f"m.{c}" for c in columns}
+        for c in made:
+            joins += f" JOIN dictionary d_{c} ON d_{c}.token = m.{c} LEFT JOIN same_as e_{c} ON e_{c}.term = d_{c}.id"
+            value = ""
+            if self.by_value and self.counters and self.counters.twins:
+                joins += f" LEFT JOIN {TWIN} t_{c} ON t_{c}.id = d_{c}.id"
+                value = f"t_{c}.value, "
+            stored[c] = f"coalesce({value}e_{c}.representative, d_{c}.id)"
+        listed = ", ".join(f"{sql} AS {c}" for c, sql in stored.items())
+        return count, f"SELECT {listed} FROM made m{joins}"

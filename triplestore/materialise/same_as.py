@@ -11,6 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from triplestore.datatypes import KNOWN
 from triplestore.engine import Engine
 from triplestore.engine.arrow import id_lists, strings
 from triplestore.engine.queries import count
@@ -90,21 +91,19 @@ def mergeable(source: str) -> str:
 def clashes(engine: Engine, source: str) -> Sequence[str]:
     """SELECTs of VIOLATION rows for the equalities of `source` that involve a literal.
 
-    Two literals clash unless their values are known to be one (or either datatype is none that we know).
+    Two literals clash if their values are known and different (dt-diff).
     """
 
     def rows(rule: str, where: str) -> str:
         triple = engine.dialect.array(["e.s", f"CAST({SAME_AS} AS BIGINT)", "e.o"])
         return f"SELECT DISTINCT {engine.dialect.string(rule)} AS rule, {triple} AS facts FROM {source} e {where}"
 
-    value = " AND ".join(f"x.{c} IS NULL" for c in ("decimal", "double", "micros"))
-    text = "(x.lang IS NOT NULL OR x.datatype = 'http://www.w3.org/2001/XMLSchema#string')"
-    known = f"(NOT ({value}) OR {text})"
-    same = " OR ".join(f"x.{c} = y.{c}" for c in ("decimal", "double", "micros"))
+    datatypes = ", ".join(engine.dialect.string(name) for name in KNOWN)
+    known = f"NOT x.ill_typed AND (x.lang IS NOT NULL OR x.datatype IN ({datatypes}))"
     both = (
         f"JOIN term x ON x.id = e.s JOIN term y ON y.id = e.o WHERE e.p = {SAME_AS} AND e.s <> e.o "
         f"AND e.s >= {FIRST_LITERAL} AND e.o >= {FIRST_LITERAL} AND {known} AND {known.replace('x.', 'y.')} "
-        f"AND NOT coalesce({same}, FALSE)"
+        "AND coalesce(x.value, x.id) <> coalesce(y.value, y.id)"
     )
     one = f"WHERE e.p = {SAME_AS} AND (e.s >= {FIRST_LITERAL}) <> (e.o >= {FIRST_LITERAL})"
     return rows(VIOLATION_RULE, both), rows(LITERAL_RULE, one)

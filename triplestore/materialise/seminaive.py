@@ -12,7 +12,8 @@ and Vianu 1995. Per round:
 Rules with NOT or AGGREGATE run in stages (`triplestore.materialise.stages`), each up to its fixpoint. Terms that rules
 make get their ids before step 3 (`triplestore.materialise.mint`).
 
-Working tables: asserted (read by the caller), fact, same_as, violation (results); delta, derived, merged, occurs.
+Working tables: stated (made by the caller: the asserted facts, literals by value), fact, same_as, violation (results);
+delta, derived, merged, occurs.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from triplestore.engine.arrow import id_lists, int64s, strings
 from triplestore.engine.queries import count
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.constraints import find_violations
+from triplestore.materialise.datatypes import Datatypes, Names, asked, representatives, types_sql, violations_sql
 from triplestore.materialise.figures import Figures, Report, RoundFigures, ShapeFigures
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.ontology import MANY, Ontology
@@ -54,6 +56,7 @@ class SemiNaive:
     """One run over the engine's working tables. `equality`: "rewrite", "axioms" or "off".
 
     constants: token -> id of the rules' constants (those that the dictionary has), and the literals that equal them.
+    datatypes: carry out the datatype rules dt-type2 and dt-not-type too (`triplestore.materialise.datatypes`).
     many: schema facts of a kind from which they are joined by the engine (`triplestore.materialise.ontology`); with NOT
     or AGGREGATE none are, as strata are told apart by the schema.
     track: keep the net change of `fact` in working tables `added` and `removed`. mint: for rules that make terms.
@@ -69,7 +72,9 @@ class SemiNaive:
         report: Report | None = None,
         many: int = MANY,
         mint: Mint | None = None,
+        datatypes: Datatypes | None = None,
     ) -> None:
+        self.datatypes = datatypes
         self.engine, self.equality, self.track, self.report = engine, equality, track, report
         self.rules = tuple(rules)
         self._many = sys.maxsize if any(rule.negative for rule in self.rules) else many
@@ -100,30 +105,33 @@ class SemiNaive:
         self._constraints_before: dict[tuple[str, Shape], dict[Row, str]] = {}  # of the closure that `insert` extends
         self._summary: dict[tuple[int, int], int] = {}  # rows of the delta per (predicate, class)
         self._touched_predicates: set[int] = set()  # predicates of the delta
+        self._datatypes: Names = {}  # the datatypes by the ids that `fact` has for them
+        self._typed: set[int] = set()  # those of which the literals that are instances are in `fact`
+        self._typed_as: set[int] = set()  # those of which the deltas held instances
 
     # -- entry points ----------------------------------------------------------------------------------------------
 
-    def materialise(self, asserted: str = "asserted") -> Figures:
-        """Compute `fact`, `same_as` and `violation` from working table (or view) `asserted`."""
+    def materialise(self, stated: str = "stated") -> Figures:
+        """Compute `fact`, `same_as` and `violation` from working table (or view) `stated`."""
         started = time.perf_counter()
         while True:
             for name in ("fact", "delta", "derived"):
                 self._empty(name)
             self.engine.load("same_as", pa.table({"term": int64s(), "representative": int64s()}))
             self._empty_violations()
-            self._absorb_asserted(asserted)
+            self._absorb_stated(stated)
             try:
                 self._run()
                 break
             except ReorderError:
                 self._begin()
         self._complete_reflexive()
-        self._find_violations()
+        self._find_violations(stated)
         self.figures.seconds = time.perf_counter() - started
         return self.figures
 
     def insert(self, new: str) -> Figures:
-        """Add the asserted facts of working table `new` (asserted ids) to the closure in `fact`, `same_as`,
+        """Add the stated facts of working table `new` (ids not under pi) to the closure in `fact`, `same_as`,
         `violation`: semi-naive from the new facts only."""
         started = time.perf_counter()
         self._facts = self._count("fact")
@@ -134,10 +142,13 @@ class SemiNaive:
             self._empty("removed")
         self._empty("delta")
         self.engine.create("derived", normalised(new, "same_as"))
+        if self._typed:
+            types = types_sql(self.engine.dialect, self._typed, self._datatypes, "new_term")
+            self.engine.append("derived", [types])
         self._absorb()
         self._run()
         self._complete_reflexive()
-        self._find_violations("added" if self.track else None)
+        self._find_violations(new, "added" if self.track else None)
         if self.track:
             self._net()
         self.figures.seconds = time.perf_counter() - started
@@ -171,7 +182,10 @@ class SemiNaive:
             if self._later:
                 self.engine.load("later", triples_table(self._later))
                 self.engine.append("derived", ["SELECT s, p, o FROM later"])
+            made = self.mint.literals
             self._execute(statements, figures)
+            if self._typed and self.mint.literals > made:
+                self._type_made(made)
             self._promote()
             self._absorb(figures)
             figures.seconds = time.perf_counter() - started
@@ -203,6 +217,7 @@ class SemiNaive:
             self.engine.append("fact", ["SELECT s, p, o FROM delta"])
             self._facts += self._delta
             self.predicates |= {p for p, _ in self._summary}
+            self._typed_as |= {c for p, c in self._summary if p == TYPE}
             if self.track:
                 self.engine.append("added", ["SELECT s, p, o FROM delta"])
         if self._new_occurring:
@@ -233,6 +248,8 @@ class SemiNaive:
         if derived:
             self.engine.load("closed", triples_table(derived))
             self._delta += self.engine.append("delta", ["SELECT s, p, o FROM closed"])[0]
+        types = self._add_types()
+        if derived or types:
             self._summary = self._summarise()
         self._later = sorted({*others, *self.program.facts} - self._issued)
         self._issued.update(self._later)
@@ -242,6 +259,27 @@ class SemiNaive:
         self._new_groups(starting)
         return both(fresh, starting)
 
+    def _add_types(self) -> int:
+        """Add to the delta the literals of the datatypes that the program has come to ask for; facts added."""
+        if self.datatypes is None:
+            return 0
+        self._datatypes = representatives(self.engine, self.equality)
+        fresh = asked(self.program, self._datatypes) - self._typed
+        self._typed |= fresh
+        added = 0
+        if fresh:
+            types = types_sql(self.engine.dialect, fresh, self._datatypes)
+            new = f"SELECT s, p, o FROM ({types}) t WHERE {absent('t', 'fact')} AND {absent('t', 'delta')}"
+            if added := self.engine.create("typed", new):
+                self.engine.append("delta", ["SELECT s, p, o FROM typed"])
+            self._delta += added
+        return added
+
+    def _type_made(self, before: int) -> None:
+        """Derive the types asked for of the literals that rules made: those after the first `before` of all."""
+        made = f"(SELECT * FROM new_term WHERE id >= {FIRST_LITERAL + before}) n"
+        self.engine.append("derived", [types_sql(self.engine.dialect, self._typed, self._datatypes, made)])
+
     def _restore_program(self) -> None:
         """The program of the closure as it is in `fact`."""
         self._normalise_constants()
@@ -250,6 +288,9 @@ class SemiNaive:
         self.program = self.ontology.program(self.constants)
         self._issued = set(self.program.facts)
         self._constraints_before = self.program.constraints
+        if self.datatypes is not None:
+            self._datatypes = representatives(self.engine, self.equality)
+            self._typed = asked(self.program, self._datatypes)
         self._stale = False
         if self.program.negative:
             self.stages.enter_all(self.program, self.constants)
@@ -370,14 +411,14 @@ class SemiNaive:
 
     # -- steps 4 and 5: equalities, the next delta ---------------------------------------------------------------------
 
-    def _absorb_asserted(self, asserted: str) -> None:
-        """The first delta: the asserted facts, normalised."""
-        equal = self._count(f"{asserted} WHERE p = {SAME_AS}") if self.equality != "off" else 0
+    def _absorb_stated(self, stated: str) -> None:
+        """The first delta: the stated facts, normalised."""
+        equal = self._count(f"{stated} WHERE p = {SAME_AS}") if self.equality != "off" else 0
         if equal:
-            self.engine.append("derived", [f"SELECT s, p, o FROM {asserted}"])
+            self.engine.append("derived", [f"SELECT s, p, o FROM {stated}"])
             self._absorb()
         else:
-            self._delta = self.engine.create("delta", f"SELECT s, p, o FROM {asserted}")
+            self._delta = self.engine.create("delta", f"SELECT s, p, o FROM {stated}")
 
     def _absorb(self, figures: RoundFigures | None = None) -> None:
         """From `derived` make the next `delta`, merging what it says is equal."""
@@ -447,7 +488,7 @@ class SemiNaive:
                 "derived",
                 "SELECT s, p, o FROM derived WHERE p <> {p} UNION ALL SELECT a, {p}, b FROM ({pairs}) e "
                 "UNION ALL SELECT d.s, d.p, d.o FROM derived d "
-                "JOIN asserted a ON a.s = d.s AND a.p = d.p AND a.o = d.o "
+                "JOIN stated a ON a.s = d.s AND a.p = d.p AND a.o = d.o "
                 "WHERE d.p = {p} AND d.s = d.o".format(p=SAME_AS, pairs=mergeable("derived")),
             )
 
@@ -488,8 +529,8 @@ class SemiNaive:
             terms += (
                 f" UNION ALL SELECT representative FROM same_as UNION ALL SELECT CAST({SAME_AS} AS BIGINT) FROM same_as"
             )
-            terms += f" UNION ALL SELECT s FROM asserted WHERE p = {SAME_AS} AND s = o"
-            terms += f" UNION ALL SELECT p FROM asserted WHERE p = {SAME_AS} AND s = o"
+            terms += f" UNION ALL SELECT s FROM stated WHERE p = {SAME_AS} AND s = o"
+            terms += f" UNION ALL SELECT p FROM stated WHERE p = {SAME_AS} AND s = o"
             terms = (
                 "SELECT coalesce(m.representative, x.term) AS term "
                 f"FROM ({terms}) x LEFT JOIN same_as m ON m.term = x.term"
@@ -498,10 +539,17 @@ class SemiNaive:
 
     # -- small things ------------------------------------------------------------------------------------------
 
-    def _find_violations(self, since: str | None = None) -> None:
+    def _find_violations(self, stated: str, since: str | None = None) -> None:
         self.aggregates.forget_all()
         before, terms, aggregates = self._constraints_before, self._terms, self.aggregates
         find_violations(self.engine, self.program, before, self.predicates, since, terms, aggregates)
+        if self.datatypes is not None:
+            names = representatives(self.engine, self.equality)
+            kinds = {c for c in names if c in self._typed_as}
+            has = Datatypes(self.datatypes.ill_typed or bool(self.mint.counters and self.mint.counters.ill_typed))
+            found = violations_sql(self.engine, has, stated, since or "fact", kinds, names)
+            if found:
+                self.engine.append("violation", found)
         if self._count("violation"):
             normalise_violations(self.engine, self.equality)
 

@@ -29,8 +29,8 @@ import pyarrow.parquet as pq
 from triplestore.engine import WrittenFile
 from triplestore.errors import ConflictError, DamagedStoreError, UsageError
 
-FORMAT: Final = 1
-"""The store format that this program reads and writes."""
+FORMAT: Final = 2
+"""The store format that this program reads and writes. 2: terms carry ill_typed, canonical and value."""
 
 ORPHAN_AGE: Final = 3600.0
 """Seconds before `vacuum` takes a file that no version names for a dead writer's, not a living one's."""
@@ -70,12 +70,15 @@ class RulesetText:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Next free numbers: of each kind of term, and of input files (which scope blank nodes)."""
+    """Next free numbers: of each kind of term, and of input files (which scope blank nodes). Then, of the literals of
+    the dictionary: how many equal an earlier one, and how many are ill-typed."""
 
     iri: int = 0
     blank: int = 0
     literal: int = 0
     files: int = 0
+    twins: int = 0
+    ill_typed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,7 @@ class Versions:
             raise DamagedStoreError(f"{mark} cannot be read ({error}); restore it from a copy") from error
 
     def check(self) -> None:
-        """Raise UsageError where there is no store, DamagedStoreError where its format is newer or unreadable."""
+        """Raise UsageError where there is no store, DamagedStoreError where its format is another or unreadable."""
         number = self._format()
         if number is None:
             raise UsageError(
@@ -155,6 +158,11 @@ class Versions:
         if number > FORMAT:
             raise DamagedStoreError(
                 f"{self.path} is of store format {number}, this program reads up to {FORMAT}; install a newer Triplake"
+            )
+        if number < FORMAT:
+            raise DamagedStoreError(
+                f"{self.path} is of store format {number}, this program reads format {FORMAT}; export its asserted "
+                "triples with the Triplake that made it (`triplake export --what asserted`) and load them anew"
             )
 
     def numbers(self) -> list[int]:

@@ -1,0 +1,153 @@
+"""The datatype rules of OWL 2 RL (Profiles, table 8) that are more than reading literals by value.
+
+dt-type2, `lt rdf:type dt` for each literal in the value space of dt, is virtual: the facts are made for those datatypes
+only that the specialised program asks for by name, and for one literal of each value of the dictionary. They hold
+without condition. dt-not-type is a check of the closure: an ill-typed literal in a stated fact, or a literal with a
+type that its value is not in.
+
+dt-type1 is written out in owl2rl.dlog; dt-eq is `stated` (see `triplestore.tables`), dt-diff is in `same_as.clashes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from triplestore.compile.plan import K, Pattern
+from triplestore.compile.specialise import Program
+from triplestore.datatypes import BOUNDS, DATATYPES, KNOWN, TEXTS
+from triplestore.engine import Engine
+from triplestore.engine.dialect import Dialect
+from triplestore.tables import STATED
+from triplestore.terms import FIRST_LITERAL, RDF, RDFS, TYPE, XSD, builtin
+
+RULE: Final = "dt-not-type"
+
+Names = Mapping[int, Sequence[str]]
+"""Representative -> the datatypes in its class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Datatypes:
+    """That the datatype rules are in force. ill_typed: whether the dictionary has any ill-typed literal."""
+
+    ill_typed: bool
+
+
+def representatives(engine: Engine, equality: str) -> Names:
+    """The datatypes by the ids that `fact` has for them."""
+    ids = {builtin(name): name for name in DATATYPES}
+    pi: dict[int, int] = {}
+    if equality == "rewrite":
+        listed = ", ".join(map(str, ids))
+        rows = engine.query(f"SELECT term, representative FROM same_as WHERE term IN ({listed})")
+        pi = dict(zip(rows.column(0).to_pylist(), rows.column(1).to_pylist(), strict=True))
+    found: dict[int, list[str]] = {}
+    for number, name in ids.items():
+        found.setdefault(pi.get(number, number), []).append(name)
+    return found
+
+
+def asked(program: Program, names: Names) -> set[int]:
+    """The datatypes (representatives) of which some rule instance asks for the instances."""
+    return {
+        row[element.o.number]
+        for shape, rows in (*program.instances.items(), *((s, r) for (_, s), r in program.constraints.items()))
+        for element in shape.body
+        if isinstance(element, Pattern) and isinstance(element.p, K) and isinstance(element.o, K)
+        for row in rows
+        if row[element.p.number] == TYPE and row[element.o.number] in names
+    }
+
+
+def types_sql(dialect: Dialect, datatypes: Collection[int], names: Names, source: str = "term") -> str:
+    """The facts of dt-type2 for those datatypes and the literals of `source` (like TERM), as SQL."""
+    selects = []
+    for number in sorted(datatypes):
+        within = " OR ".join(f"({_within(dialect, name)})" for name in names[number])
+        selects.append(
+            f"SELECT id AS s, CAST({TYPE} AS BIGINT) AS p, CAST({number} AS BIGINT) AS o FROM {source} "
+            f"WHERE id >= {FIRST_LITERAL} AND value IS NULL AND {_VALUED} AND ({within})"
+        )
+    return " UNION ALL ".join(selects)
+
+
+def violations_sql(
+    engine: Engine, has: Datatypes, stated: str, facts: str, datatypes: Collection[int], names: Names
+) -> list[str]:
+    """SELECTs of VIOLATION rows for dt-not-type: an ill-typed literal in the stated facts `stated`, or in `facts` if it
+    is in no stated fact at all (rules put it there); an instance, in `facts`, of one of the datatypes (representatives)
+    given."""
+    dialect = engine.dialect
+    triple = dialect.array([f"f.{c}" for c in "spo"])
+    head = f"SELECT DISTINCT {dialect.string(RULE)} AS rule, {triple} AS facts"
+    selects = []
+    if has.ill_typed:
+        ill_typed = "JOIN (SELECT id FROM term WHERE ill_typed) t ON t.id = f.o"
+        nowhere = f"NOT EXISTS (SELECT 1 FROM {STATED} w WHERE w.o = f.o)"
+        selects.append(f"{head} FROM {stated} f {ill_typed}")
+        selects.append(f"{head} FROM {facts} f {ill_typed} WHERE {nowhere}")
+    for number in sorted(datatypes):
+        outside = " OR ".join(f"NOT ({_within(dialect, name)})" for name in names[number])
+        selects.append(
+            f"{head} FROM {facts} f JOIN (SELECT id FROM term WHERE id >= {FIRST_LITERAL} "
+            f"AND (ill_typed OR ({_VALUED} AND ({outside})))) t ON t.id = f.s WHERE f.p = {TYPE} AND f.o = {number}"
+        )
+    return selects
+
+
+def _list(names: Collection[str]) -> str:
+    quoted = ", ".join(f"'{name}'" for name in names)
+    return f"({quoted})"
+
+
+_VALUED: Final = f"NOT ill_typed AND (lang IS NOT NULL OR datatype IN {_list(KNOWN)})"
+"""A literal of which it is known what its value is."""
+
+_NUMBERS: Final = (XSD + "decimal", *BOUNDS)
+_STRINGS: Final = (XSD + "string", *TEXTS)
+_PLAIN: Final = f"datatype = '{RDF}PlainLiteral'"
+_UNTAGGED: Final = f"{_PLAIN} AND lexical LIKE '%@'"
+_TAGGED: Final = f"lang IS NOT NULL OR ({_PLAIN} AND lexical NOT LIKE '%@')"
+
+
+def _within(dialect: Dialect, datatype: str) -> str:
+    """Whether the value of a row of TERM is in the datatype's value space, as SQL; asked of valid literals."""
+    if datatype == RDFS + "Literal":
+        return "TRUE"
+    if datatype == XSD + "decimal":
+        return f"datatype IN {_list(_NUMBERS)}"
+    if datatype in BOUNDS:
+        whole = dialect.matches("lexical", r"[+-]?[0-9]*(\.0*)?")
+        return f"datatype IN {_list(_NUMBERS)} AND {whole} AND {_bounded(*BOUNDS[datatype])}"
+    if datatype == XSD + "string":
+        return f"datatype IN {_list(_STRINGS)} OR {_UNTAGGED}"
+    if datatype == RDF + "PlainLiteral":
+        return f"datatype IN {_list(_STRINGS)} OR {_PLAIN} OR lang IS NOT NULL"
+    if datatype == RDF + "langString":
+        return _TAGGED
+    if datatype in TEXTS:
+        text = "substr(lexical, 1, length(lexical) - 1)"
+        return (
+            f"(datatype IN {_list(_STRINGS)} AND {dialect.matches('lexical', TEXTS[datatype])}) "
+            f"OR ({_UNTAGGED} AND {dialect.matches(text, TEXTS[datatype])})"
+        )
+    instants = _list((XSD + "dateTime", XSD + "dateTimeStamp"))
+    if datatype == XSD + "dateTime":
+        return f"datatype IN {instants}"
+    if datatype == XSD + "dateTimeStamp":
+        return f"datatype IN {instants} AND {dialect.matches('lexical', '.*(Z|[+-][0-9]{2}:[0-9]{2})')}"
+    return f"datatype = '{datatype}'"
+
+
+def _bounded(low: int | None, high: int | None) -> str:
+    """Whether a whole number is within bounds; `decimal` is NULL for one of over 20 digits."""
+    if low is None and high is None:
+        return "TRUE"
+    if low is None:
+        return f"CASE WHEN decimal IS NULL THEN lexical LIKE '-%' ELSE decimal <= {high} END"
+    if high is None:
+        return f"CASE WHEN decimal IS NULL THEN lexical NOT LIKE '-%' ELSE decimal >= {low} END"
+    ends = [f"CAST('{end}' AS DECIMAL(38,18))" for end in (low, high)]
+    return f"coalesce(decimal BETWEEN {ends[0]} AND {ends[1]}, FALSE)"
