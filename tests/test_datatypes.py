@@ -22,7 +22,7 @@ from triplestore.errors import DamagedStoreError
 from triplestore.materialise import datatypes as rules
 from triplestore.storage.manifest import Counters
 from triplestore.tables import TERM, token_sql
-from triplestore.terms import FIRST_LITERAL, RDF, XSD, builtin, from_rdflib, literal_token
+from triplestore.terms import FIRST_LITERAL, RDF, XSD, builtin, from_rdflib, literal_token, to_rdflib
 
 Triple = tuple[str, str, str]
 
@@ -399,3 +399,29 @@ def test_a_store_of_the_format_before_is_refused(tmp_path: Path) -> None:
 
 def test_datatypes_have_ids() -> None:
     assert len({builtin(name) for name in DATATYPES}) == len(DATATYPES)
+
+
+@pytest.mark.parametrize("equality", MODES)
+def test_proofs_go_down_to_the_forms_that_were_asserted(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
+    text = ':p rdfs:subPropertyOf :q . :a :p 1 . :b :p "01"^^xsd:integer . ' + TYPES + ILL
+    store = loaded(make_store, tmp_path, text, equality)
+    said = triples(text)
+
+    def proved(turtle: str) -> list[tuple[str, Triple | None]]:
+        (triple,) = triples(turtle)
+        found = store.explain(tuple(map(to_rdflib, triple)))
+        assert found is not None
+        assert found.tokens == triple
+        assert set(found.asserted()) <= said
+        return [(step.by, step.tokens) for step in found.steps() if step.by.startswith("dt-")]
+
+    one, padded, other = (literal_token(x, XSD + "integer") for x in ("1", "01", "001"))
+    assert proved(":b :q 1 .") == [("dt-eq", (padded, oracle.SAME_AS, one))]
+    assert proved(":a :p 1 .") == proved(':b :p "01"^^xsd:integer .') == []
+    chain = [("dt-eq", (padded, oracle.SAME_AS, other)), ("dt-eq", (one, oracle.SAME_AS, padded))]
+    assert proved(':a :p "001"^^xsd:integer .') == chain
+    assert [by for by, _ in proved(":a a :Adult .")] == ["dt-type2"]
+    (absent,) = triples(":a :p 3 .")
+    assert store.explain(tuple(map(to_rdflib, absent))) is None
+    for number in (1, 2, 3):
+        assert set(store.explain_violation("dt-not-type", number).asserted()) <= said

@@ -596,6 +596,7 @@ class Store:
 
         self._readable()
         self._workspace.views(TERM, ASSERTED, FACT, SAME_AS)
+        self._workspace.stated(twins(self._manifest))
         if self._proofs is None or self._proofs[0] is not self._manifest:
             congruence = rules_of(RulesetText("equality")) if self.equality == "axioms" else ()
             self._proofs = self._manifest, source(self._engine, reasoning(self._engine, self._manifest), congruence)

@@ -31,7 +31,7 @@ EXCLUDED = {
 }
 
 DATATYPES = """
-    rl-webont-i5-8-011 w3c-string-integer-clash w3c-WebOnt-I5.8-011 mt-datatypes-non-well-formed-literal-2
+    mt-datatypes-non-well-formed-literal-2
     mt-datatypes-semantic-equivalence-within-type-1 mt-datatypes-semantic-equivalence-within-type-2
     mt-datatypes-semantic-equivalence-between-datatypes mt-datatypes-range-clash mt-datatypes-test010
     mt-rdfs-entailment-test001 mt-rdfs-entailment-test002 mt-xmlsch-02-whitespace-facet-2
@@ -39,7 +39,7 @@ DATATYPES = """
     mt-literal-type mt-float-round-same mt-float-infinity mt-double-round-same mt-double-infinity
     mt-rdfms-seq-representation-test002 mt-rdfms-seq-representation-test003 mt-rdfms-seq-representation-test004
 """
-"""Cases that need the datatype rules or the axioms of rdf:_1, rdf:_2 ..., which are not there."""
+"""Cases that need RDFS with datatypes or the axioms of rdf:_1, rdf:_2 ..., which are not there."""
 
 pytestmark = pytest.mark.skipif(not (SUITES / "owl2-rl").exists(), reason=MISSING)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from triplestore.compile.schema import Fact
@@ -165,8 +165,8 @@ class Builder:
         return self._leaves[triple]
 
 
-def proof(root: Step, tokens: Mapping[int, str]) -> Proof:
-    """A step and what is below it with tokens for ids."""
+def proof(root: Step, tokens: Mapping[int, str], leaves: Mapping[Fact, Proof]) -> Proof:
+    """A step and what is below it with tokens for ids. leaves: of facts that are not asserted as they stand."""
     made: dict[int, Proof] = {}
     stack = [(root, False)]
     while stack:
@@ -178,6 +178,9 @@ def proof(root: Step, tokens: Mapping[int, str]) -> Proof:
             stack.extend((premise, False) for premise in current.premises)
             continue
         triple = None
+        if current.by == ASSERTED and current.triple is not None and current.triple in leaves:
+            made[id(current)] = leaves[current.triple]
+            continue
         if current.triple is not None:
             s, p, o = (tokens[i] for i in current.triple)
             triple = s, p, o
@@ -187,13 +190,20 @@ def proof(root: Step, tokens: Mapping[int, str]) -> Proof:
 
 def ids_of(root: Step) -> set[int]:
     """Every id in a step and below it."""
-    found: set[int] = set()
+    return {i for part in _parts(root) for i in part.triple or ()}
+
+
+def leaves_of(root: Step) -> list[Fact]:
+    """The facts that a step rests on."""
+    return sorted({part.triple for part in _parts(root) if part.by == ASSERTED and part.triple is not None})
+
+
+def _parts(root: Step) -> Iterator[Step]:
     seen: set[int] = set()
     stack = [root]
     while stack:
         current = stack.pop()
         if id(current) not in seen:
             seen.add(id(current))
-            found.update(current.triple or ())
+            yield current
             stack.extend(current.premises)
-    return found

@@ -10,11 +10,14 @@ from triplestore import dictionary
 from triplestore.compile.schema import Fact
 from triplestore.engine.queries import count
 from triplestore.errors import EngineError
-from triplestore.proof.build import Builder, Step, ids_of, proof, step
+from triplestore.literals import equal_to
+from triplestore.materialise.statements import triples_table
+from triplestore.proof.build import Builder, Step, ids_of, leaves_of, proof, step
 from triplestore.proof.forward import Forward
 from triplestore.proof.proof import ASSERTED, Proof
 from triplestore.proof.slices import Slice, Source
-from triplestore.terms import FIRST_LITERAL, SAME_AS
+from triplestore.tables import TWIN
+from triplestore.terms import FIRST_LITERAL, OWL, SAME_AS
 
 ANY: Final = 1 << 30
 """More rounds than any proof has."""
@@ -25,24 +28,28 @@ Tokens = tuple[str, str, str]
 def explain(source: Source, triple: Tokens) -> Proof | None:
     """A proof of smallest depth; None if the triple does not hold."""
     ids = dictionary.lookup(source.engine, triple)
+    if all(token in ids for token in triple) and _is_asserted(source, *(ids[token] for token in triple)):
+        return Proof(triple, ASSERTED, (), 0)
+    if source.by_value and triple[2].startswith('"'):
+        stored = _stored_form(source, triple[2])
+        if stored not in (None, triple[2]):
+            inner = explain(source, (triple[0], triple[1], str(stored)))
+            return inner and _in_form(inner, triple[2])
     congruent = source.same_as is not None
     if any(token not in ids for token in triple):
         reflexive = congruent and triple[0] == triple[2] and triple[0][0] != '"' and ids.get(triple[1]) == SAME_AS
         return Proof(triple, "eq-ref", (), 0) if reflexive else None
     goal = ids[triple[0]], ids[triple[1]], ids[triple[2]]
-    s, p, o = goal
-    if count(source.engine, f"asserted WHERE p = {p} AND s = {s} AND o = {o}"):
-        return Proof(triple, ASSERTED, (), 0)
     region = Slice(source)
     region.meet(goal)
     fact = region.normal_fact(goal)
     if congruent and fact[1] == SAME_AS:
-        if fact[0] != fact[2] or s >= FIRST_LITERAL:
+        if fact[0] != fact[2] or goal[0] >= FIRST_LITERAL:
             return None
     elif not count(source.engine, f"{source.fact} WHERE p = {fact[1]} AND s = {fact[0]} AND o = {fact[2]}"):
         return None
     found = prove(region, goal)
-    return proof(found, dictionary.decode(source.engine, ids_of(found)))
+    return _written(source, found)
 
 
 def prove(region: Slice, goal: Fact) -> Step:
@@ -76,7 +83,7 @@ def explain_violation(source: Source, rule: str, facts: Sequence[int]) -> Proof:
         region.settle()
         forward = deepen(region, [goal], lambda f: f.known(goal) is not None)
         found = step(None, rule, (Builder(forward).triple(goal, forward.round),), 1)
-    return proof(found, dictionary.decode(source.engine, ids_of(found)))
+    return _written(source, found)
 
 
 def deepen(region: Slice, goals: Sequence[Fact], known: Callable[[Forward], bool]) -> Forward:
@@ -127,3 +134,52 @@ def open_facts(region: Slice, forward: Forward, goals: Sequence[Fact], depth: in
         queue.extendleft((mention, distance) for mention in region.entries[fact].mentions)
         queue.extend((p, distance + 1) for i in region.entries[fact].instances for p in i.premises)
     return found
+
+
+# -- literals by value -------------------------------------------------------------------------------------------------
+
+
+def _is_asserted(source: Source, s: int, p: int, o: int) -> bool:
+    return count(source.engine, f"asserted WHERE p = {p} AND s = {s} AND o = {o}") > 0
+
+
+def _stored_form(source: Source, token: str) -> str | None:
+    """The literal that stands for the value of a literal; None where no literal of the store has it."""
+    found = equal_to(source.engine, [token])
+    return dictionary.decode(source.engine, found.values())[found[token]] if found else None
+
+
+def _in_form(found: Proof, form: str) -> Proof:
+    """The proof of a triple for another literal of the object's value."""
+    assert found.tokens is not None
+    s, p, o = found.tokens
+    equal = Proof((o, f"<{OWL}sameAs>", form), "dt-eq", (), 0)
+    return Proof((s, p, form), "eq-rep-o", (equal, found), found.depth)
+
+
+def _written(source: Source, root: Step) -> Proof:
+    """The proof with tokens for ids, down to what was asserted, in the form in which it was."""
+    forms = _forms(source, root) if source.by_value else {}
+    tokens = dictionary.decode(source.engine, ids_of(root) | set(forms.values()))
+    leaves = {}
+    for (s, p, o), form in forms.items():
+        if form != o:
+            said = Proof((tokens[s], tokens[p], tokens[form]), ASSERTED, (), 0)
+            leaves[s, p, o] = _in_form(said, tokens[o])
+    for s, p, o in leaves_of(root):
+        if s >= FIRST_LITERAL:  # only proofs by value rest on such
+            leaves[s, p, o] = Proof((tokens[s], tokens[p], tokens[o]), "dt-type2", (), 0)
+    return proof(root, tokens, leaves)
+
+
+def _forms(source: Source, root: Step) -> dict[Fact, int]:
+    """Of the stated triples with a literal that a proof rests on, a form of the literal that was asserted."""
+    stated = [triple for triple in leaves_of(root) if triple[2] >= FIRST_LITERAL]
+    if not stated:
+        return {}
+    source.engine.load("wanted", triples_table(stated))
+    found = source.engine.query(
+        f"SELECT w.s, w.p, w.o, min(a.o) AS form FROM wanted w JOIN asserted a ON a.s = w.s AND a.p = w.p "
+        f"LEFT JOIN {TWIN} v ON v.id = a.o WHERE coalesce(v.value, a.o) = w.o GROUP BY w.s, w.p, w.o"
+    ).to_pydict()
+    return dict(zip(zip(found["s"], found["p"], found["o"], strict=True), found["form"], strict=True))

@@ -22,7 +22,8 @@ class Proof:
     derives it from the premises. depth: rule applications on the longest way down.
 
     Putting equals for equals costs no depth: eq-ref, eq-sym, eq-trans (its premises are the links of a chain, in order)
-    and eq-rep-s, -p, -o (the equality, and the triple that it is used on).
+    and eq-rep-s, -p, -o (the equality, and the triple that it is used on). Nor do the two that need no premise: dt-eq,
+    two literals of one value, and dt-type2, a datatype that has a literal's value.
     """
 
     tokens: tuple[str, str, str] | None

@@ -26,14 +26,19 @@ to prove a depth; to refute it, all are fetched."""
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The closure to explain: names of working tables (or views) of its normalised facts and of its classes (None:
-    owl:sameAs is a property like any other), besides `asserted` and `term`."""
+    """The closure to explain: names of working tables (or views) of its normalised facts, of its classes (None:
+    owl:sameAs is a property like any other), and of what it rests on, besides `asserted` and `term`.
+
+    by_value: what it rests on are the asserted triples with literals by value, and types of literals.
+    """
 
     engine: Engine
     fact: str
     same_as: str | None
     rules: tuple[Rule, ...]
     constants: Constants
+    stated: str = "asserted"
+    by_value: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -236,7 +241,7 @@ class Slice:
             assert isinstance(element, Pattern)
             columns = [f"b.{'v' if isinstance(slot, V) else 'k'}{slot.number}" for slot in element.slots]
             same = " AND ".join(f"a{i}.{c} = {column}" for c, column in zip("spo", columns, strict=True))
-            joins.append(f"LEFT JOIN asserted a{i} ON {same}")
+            joins.append(f"LEFT JOIN {self.source.stated} a{i} ON {same}")
             flags.append(f"a{i}.s IS NOT NULL")
         partition = ", ".join(f"k{i}" for i in parameters)
         order = ", ".join(f"v{i}" for i in variables)
@@ -277,7 +282,7 @@ class Slice:
         if not isinstance(term, str):
             return self.normal(term)
         if self.anything is None:
-            found = self.source.engine.query("SELECT min(p) AS p FROM asserted").column(0)[0].as_py()
+            found = self.source.engine.query(f"SELECT min(p) AS p FROM {self.source.stated}").column(0)[0].as_py()
             self.anything = SAME_AS if found is None else int(found)
             self.meet([self.anything])
         return self.normal(self.anything)
@@ -304,14 +309,14 @@ class Slice:
         laden = any(t in self.classes for fact in facts for t in fact)
         if not laden:
             same = " AND ".join(f"a.{c} = w.{c}" for c in "spo")
-            sql = f"SELECT a.s, a.p, a.o FROM asserted a JOIN wanted w ON {same}"
+            sql = f"SELECT a.s, a.p, a.o FROM {self.source.stated} a JOIN wanted w ON {same}"
         else:
             near = {t: t for fact in facts for t in fact}
             near.update({m: t for t in list(near) for m in self.classes.get(t, ())})
             engine.load("near", triples_table([(term, rep, 0) for term, rep in near.items()]))
             joins = " ".join(f"JOIN near n{c} ON n{c}.s = a.{c}" for c in "spo")
             same = " AND ".join(f"n{c}.p = w.{c}" for c in "spo")
-            sql = f"SELECT a.s, a.p, a.o FROM asserted a {joins} JOIN wanted w ON {same}"
+            sql = f"SELECT a.s, a.p, a.o FROM {self.source.stated} a {joins} JOIN wanted w ON {same}"
         for triple in self._triples(sql + " ORDER BY a.s, a.p, a.o"):
             self.asserted.setdefault(self.normal_fact(triple), []).append(triple)
 
@@ -320,7 +325,9 @@ class Slice:
         if not terms:
             return
         listed = ", ".join(map(str, sorted(terms)))
-        places = " UNION ALL ".join(f"SELECT {c} AS term FROM asserted WHERE {c} IN ({listed})" for c in "spo")
+        places = " UNION ALL ".join(
+            f"SELECT {c} AS term FROM {self.source.stated} WHERE {c} IN ({listed})" for c in "spo"
+        )
         found = set(self.source.engine.query(f"SELECT DISTINCT term FROM ({places}) t").column(0).to_pylist())
         self.occurring |= found
         for term in sorted(set(terms) - found):
