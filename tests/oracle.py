@@ -214,8 +214,8 @@ def congruent(triples: set[Triple]) -> tuple[set[Triple], set[Violation]]:
 class World:
     """The facts of one round, every triple filed under each of its patterns (None: anything), and their rdf lists.
 
-    settled: what NOT and AGGREGATE read. alike: whether owl:sameAs makes terms one. typed: types of literals, which only
-    atoms that ask for one by name see.
+    settled: what NOT and AGGREGATE read. alike: whether owl:sameAs makes terms one. typed: types of literals, which
+    only atoms that ask for one by name see.
     """
 
     def __init__(
