@@ -149,6 +149,14 @@ class SchemaFacts:
             return [(s, x) for x in self._by_ps.get((p, s), ())]
         return [(s, o)] if (s, p, o) in self.facts else ()
 
+    def size(self, s: int | None, p: int | None, o: int | None) -> int:
+        """How many facts `match` finds, at most one if both ends are given."""
+        if p is None:
+            return 0
+        if s is None:
+            return len(self._by_p.get(p, ()) if o is None else self._by_po.get((p, o), ()))
+        return len(self._by_ps.get((p, s), ())) if o is None else 1
+
     def objects(self, s: int, p: int) -> Sequence[int]:
         return self._by_ps.get((p, s), ())
 
@@ -160,7 +168,11 @@ def matches(
     if not elements:
         yield binding
         return
-    chosen = min(range(len(elements)), key=lambda i: _cost(elements[i], binding))
+    chosen = (
+        0
+        if len(elements) == 1
+        else min(range(len(elements)), key=lambda i: _cost(elements[i], facts, constants, binding))
+    )
     element, rest = elements[chosen], [*elements[:chosen], *elements[chosen + 1 :]]
     if isinstance(element, Filter):
         if holds(element, constants, binding):
@@ -256,8 +268,8 @@ def _value(term: Term, constants: Constants, binding: Binding) -> int | None:
     return constants.get(term) if isinstance(term, str) else None
 
 
-def _cost(element: SchemaElement, binding: Binding) -> float:
-    """How many matches to expect of an element, roughly: the cheapest is joined first."""
+def _cost(element: SchemaElement, facts: SchemaFacts, constants: Constants, binding: Binding) -> float:
+    """How many matches to expect of an element, exactly so for an atom: the cheapest is joined first."""
     if isinstance(element, Filter):
         bound = all(not isinstance(t, Var) or t.name in binding for t in (element.left, element.right))
         return 0.0 if bound else 1e9
@@ -266,5 +278,7 @@ def _cost(element: SchemaElement, binding: Binding) -> float:
         return 3.0 if known else 1e6
     if any(isinstance(t, Span) for t in element.terms):
         return 0.5 if LENGTH in binding else 1e8
-    bound_terms = sum(isinstance(t, str) or (isinstance(t, Var) and t.name in binding) for t in (element.s, element.o))
-    return (1000.0, 10.0, 1.0)[bound_terms]
+    if isinstance(element.o, str) and element.o in constants.equal:
+        return 10.0
+    s, p, o = (_value(term, constants, binding) for term in element.terms)
+    return facts.size(s, p, o)
