@@ -63,7 +63,7 @@ class TestCommands:
         assert set(OPTION.findall(first.group())) <= known
 
     def test_the_overview_has_them_all(self) -> None:
-        assert set(re.findall(r"\[(\w+)\]\(#\w+\)", COMMANDS.split("\n## ")[0])) == set(cli.commands)
+        assert set(re.findall(r"\[([\w-]+)\]\(#[\w-]+\)", COMMANDS.split("\n## ")[0])) == set(cli.commands)
 
     def test_exit_codes(self) -> None:
         raised = {e.exit_code for e in vars(errors).values() if isinstance(e, type) and issubclass(e, Exception)}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from rdflib import RDF, Namespace
+from rdflib import RDF, Namespace, URIRef
 
 from tests.cli_support import done, run
 from triplestore import Store
+from triplestore.readers import Readers
 
 EX = Namespace("http://example.org/")
 PREFIX = "--prefix=ex=http://example.org/"
@@ -114,3 +116,22 @@ def test_python(store: Path) -> None:
         assert (proof.triple, proof.by, proof.depth) == ((EX.ada, RDF.type, EX.Agent), "cax-sco", 2)
         assert [p.by for p in proof.premises] == ["scm-sco", "asserted"]
         assert opened.explain((EX.ada, RDF.type, EX.Nobody)) is None
+
+
+def test_readers_share_no_tables(tmp_path: Path) -> None:
+    """Many at once, and one after the other on the same reader: what a proof makes is the reader's own."""
+    (tmp_path / "data.ttl").write_text(DATA)
+    done("load", tmp_path / "kg", tmp_path / "data.ttl", "--equality", "axioms")
+    goals = {(EX.countess, RDF.type, EX.Agent): 2, (EX.ada, RDF.type, EX.Person): 1}
+    readers = Readers(tmp_path / "kg", 2, engine="duckdb")
+
+    def depth(goal: tuple[URIRef, URIRef, URIRef]) -> int:
+        with readers.reading() as (store, _):
+            proof = store.explain(goal)
+            assert proof is not None
+            return proof.depth
+
+    with ThreadPoolExecutor(4) as pool:
+        asked = list(goals) * 6
+        assert list(pool.map(depth, asked)) == [goals[goal] for goal in asked]
+    readers.close()

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from triplestore.entails import Entailment
     from triplestore.proof.proof import Proof
     from triplestore.proof.slices import Source as ProofSource
+    from triplestore.proof.why_same import Chain, EqualityClass
 
 EQUALITY_MODES: Final = ("rewrite", "axioms", "off")
 
@@ -70,7 +71,6 @@ class Store:
     ) -> None:
         self._versions, self._engine, self._pinned = versions, engine, pinned
         self._workspace = workspace or Workspace(engine, versions, manifest)
-        self._proofs: tuple[Manifest, ProofSource] | None = None
         self.notify: Notify = lambda line: None
         self.verbose: Notify = lambda line: None
 
@@ -459,6 +459,20 @@ class Store:
             raise UsageError(f"no inconsistency {rule}:{number}: `triplake check` lists {len(rows)} of {rule}")
         return explain_violation(self._proof_source(), rule, rows[number - 1])
 
+    def why_same(self, left: Node, right: Node) -> Chain | None:
+        """Why two terms (rdflib's) are one: the shortest chain of links between them, each with its rule and the
+        asserted triples behind it. None if they are not one. Raises UsageError with equality off."""
+        from triplestore.proof.why_same import why_same
+
+        return why_same(self._equality_source(), from_rdflib(left), from_rdflib(right))
+
+    def equality_class(self, term: Node, most: int | None = 20) -> EqualityClass | None:
+        """The class of terms that are one with a term (rdflib's): members, links, and up to `most` bridges (None:
+        all), links without which it would fall apart. None if the term equals no other."""
+        from triplestore.proof.why_same import equality_class
+
+        return equality_class(self._equality_source(), from_rdflib(term), most)
+
     def violated(self) -> dict[str, int]:
         """How many inconsistencies there are of each rule, by the rule's id."""
         self._readable()
@@ -590,17 +604,28 @@ class Store:
             found.append((Violation(row["rule"], triples), list(row["facts"])))
         return found
 
+    def _equality_source(self) -> ProofSource:
+        if self.equality == "off":
+            raise UsageError(
+                f"{self.path} has equality off: owl:sameAs is a property like any other there, and makes nothing one"
+            )
+        return self._proof_source()
+
     def _proof_source(self) -> ProofSource:
-        """The closure as proofs read it; kept for as long as the version is."""
+        """The closure as proofs read it; kept for as long as the workspace's tables are."""
+        from triplestore.proof.slices import Source
         from triplestore.proof.source import source
 
         self._readable()
         self._workspace.views(TERM, ASSERTED, FACT, SAME_AS)
         self._workspace.stated(twins(self._manifest))
-        if self._proofs is None or self._proofs[0] is not self._manifest:
+        kept = self._workspace.proofs
+        if kept is None or kept[0] is not self._manifest:
             congruence = rules_of(RulesetText("equality")) if self.equality == "axioms" else ()
-            self._proofs = self._manifest, source(self._engine, reasoning(self._engine, self._manifest), congruence)
-        return self._proofs[1]
+            kept = self._manifest, source(self._engine, reasoning(self._engine, self._manifest), congruence)
+            self._workspace.proofs = kept
+        assert isinstance(kept[1], Source)
+        return kept[1]
 
     def _reading(self, at: Progress) -> None:
         if at.stage != "parsed":

@@ -22,6 +22,7 @@ class Workspace:
     def __init__(self, engine: Engine, versions: Versions, manifest: Manifest) -> None:
         self.engine, self.versions, self.manifest = engine, versions, manifest
         self._bound: dict[str, str] = {}  # table -> "view" or "table"
+        self.proofs: tuple[Manifest, object] | None = None  # what proofs made of the tables, for which version
         self.reasoning: tuple[object, Reasoning] | None = None  # the last rules resolved, and what they depend on
 
     def views(self, *tables: Table) -> None:
@@ -77,6 +78,7 @@ class Workspace:
     def forget(self, manifest: Manifest | None = None) -> None:
         """Take nothing in the engine for valid (after a failure, or another writer's commit)."""
         self._bound.clear()
+        self.proofs = None
         self.manifest = manifest or self.manifest
 
     def count(self, source: str) -> int:

@@ -21,6 +21,7 @@ COMMANDS: Final = (
     reading.stats,
     serving.serve,
     proofs.explain,
+    proofs.why_same,
     keeping.log,
     keeping.compact,
     keeping.vacuum,

@@ -1,9 +1,10 @@
-"""Commands that say why: explain."""
+"""Commands that say why: explain, why-same."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Final
 
 import click
 
@@ -17,7 +18,7 @@ format_option = click.option(
     type=click.Choice(["text", "json", "dot"]),
     default="text",
     show_default=True,
-    help="A tree, JSON, or a graph for Graphviz.",
+    help="Text, JSON, or a graph for Graphviz.",
 )
 prefix_option = click.option(
     "--prefix", "prefixes", multiple=True, metavar="NAME=IRI", help="A prefix for terms; may be given several times."
@@ -63,6 +64,64 @@ def explain(
         click.echo(json.dumps(text.as_json(found), indent=2))
     else:
         for line in text.text(found, write) if format_ == "text" else text.dot(found, write):
+            click.echo(line)
+
+
+LISTED: Final = 20
+"""Members and bridges that `why-same A` lists if nothing is said."""
+
+
+@click.command()
+@click.argument("store")
+@click.argument("terms", nargs=-1, required=True, metavar="A [B]")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=LISTED,
+    show_default=True,
+    help="Of a class, list N members and N bridges at most; 0 for all.",
+)
+@format_option
+@prefix_option
+@at_option
+@common
+def why_same(
+    options: Common,
+    store: str,
+    terms: Sequence[str],
+    limit: int,
+    format_: str,
+    prefixes: Sequence[str],
+    at: int | None,
+) -> None:
+    """Show what makes A and B one: the shortest chain of equalities. Of A alone: its class, and the links that hold it
+    together. Exit code 1 if they are not one."""
+    from triplestore.proof import why_text
+    from triplestore.proof.text import writer
+    from triplestore.terms import to_rdflib
+
+    if len(terms) > 2:
+        raise UsageError("give one term, for its class, or two, for what makes them one")
+    known = prefixes_of(prefixes)
+    nodes = [to_rdflib(token_of(term, known)) for term in terms]
+    most, write = limit or None, writer(known)
+    with opening(options, store, at) as opened:
+        chain = opened.why_same(*nodes) if len(nodes) == 2 else None
+        found = opened.equality_class(nodes[0], most) if len(nodes) == 1 else None
+    if chain is not None:
+        as_json, lines = why_text.chain_json(chain), why_text.chain_text(chain, write)
+        as_dot = why_text.chain_dot(chain, write)
+    elif found is not None:
+        as_json, lines = why_text.class_json(found), why_text.class_text(found, write, limit or len(found.tokens))
+        as_dot = why_text.class_dot(found, write)
+    else:
+        say(options, f"{terms[0]} equals nothing else" if len(terms) == 1 else f"{' and '.join(terms)} are not one")
+        raise SystemExit(NO)
+    if format_ == "json":
+        click.echo(json.dumps(as_json, indent=2))
+    else:
+        for line in lines if format_ == "text" else as_dot:
             click.echo(line)
 
 

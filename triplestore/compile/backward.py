@@ -7,6 +7,7 @@ with the row of its parameters, one statement for all instances that share it (`
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -86,13 +87,20 @@ class Backward:
             {token: normal(i) for token, i in constants.items()},
             {token: [normal(i) for i in ids] for token, ids in constants.equal.items()},
         )
+        self._heads: dict[int | None, list[tuple[int, int, Rule, Atom]]] = defaultdict(list)  # by predicate, None: any
+        for number, rule in enumerate(self._rules):
+            for which, head in enumerate(rule.heads):
+                for predicate in self._constants.all(head.p) if isinstance(head.p, str) else (None,):
+                    self._heads[predicate].append((number, which, rule, head))
         self._schema_matches: dict[tuple[int, int, tuple[int | None, ...]], list[Binding]] = {}
 
     def deriving(self, fact: Fact) -> Iterator[BodyMatch]:
         """The ways to derive a fact of the normalised closure (an equality of a class c is written c sameAs c)."""
-        for number, rule in enumerate(self._rules):
-            for which, head in enumerate(rule.heads):
-                yield from self._deriving(number, rule, which, head, fact)
+        found = [*self._heads.get(fact[1], ()), *self._heads.get(None, ())]
+        for number, which, rule, head in sorted(found, key=lambda x: x[:2]):
+            start = self._unify(head, fact, {})
+            if start is not None:
+                yield from self._bodies(number, which, rule, head, fact, start)
 
     def computing(self, fact: Fact) -> Iterator[BodyMatch]:
         """The rules with NOT, AGGREGATE or expressions whose head can be the fact: without their bodies, which are
@@ -119,11 +127,6 @@ class Backward:
                     continue
                 start = bound
             yield from self._bodies(number, -1, rule, None, None, start)
-
-    def _deriving(self, number: int, rule: Rule, which: int, head: Atom, fact: Fact) -> Iterator[BodyMatch]:
-        start = self._unify(head, fact, {})
-        if start is not None:
-            yield from self._bodies(number, which, rule, head, fact, start)
 
     def _bodies(
         self, number: int, which: int, rule: Rule, head: Atom | None, fact: Fact | None, start: Binding

@@ -49,7 +49,7 @@ def explain(source: Source, triple: Tokens) -> Proof | None:
     elif not count(source.engine, f"{source.fact} WHERE p = {fact[1]} AND s = {fact[0]} AND o = {fact[2]}"):
         return None
     found = prove(region, goal)
-    return _written(source, found)
+    return written(source, [found])[0]
 
 
 def prove(region: Slice, goal: Fact) -> Step:
@@ -83,7 +83,7 @@ def explain_violation(source: Source, rule: str, facts: Sequence[int]) -> Proof:
         region.settle()
         forward = deepen(region, [goal], lambda f: f.known(goal) is not None)
         found = step(None, rule, (Builder(forward).triple(goal, forward.round),), 1)
-    return _written(source, found)
+    return written(source, [found])[0]
 
 
 def deepen(region: Slice, goals: Sequence[Fact], known: Callable[[Forward], bool]) -> Forward:
@@ -157,24 +157,25 @@ def _in_form(found: Proof, form: str) -> Proof:
     return Proof((s, p, form), "eq-rep-o", (equal, found), found.depth)
 
 
-def _written(source: Source, root: Step) -> Proof:
-    """The proof with tokens for ids, down to what was asserted, in the form in which it was."""
-    forms = _forms(source, root) if source.by_value else {}
-    tokens = dictionary.decode(source.engine, ids_of(root) | set(forms.values()))
+def written(source: Source, roots: Sequence[Step]) -> list[Proof]:
+    """Proofs with tokens for ids, down to what was asserted, in the form in which it was."""
+    resting = sorted({fact for root in roots for fact in leaves_of(root)})
+    forms = _forms(source, resting) if source.by_value else {}
+    tokens = dictionary.decode(source.engine, {i for root in roots for i in ids_of(root)} | set(forms.values()))
     leaves = {}
     for (s, p, o), form in forms.items():
         if form != o:
             said = Proof((tokens[s], tokens[p], tokens[form]), ASSERTED, (), 0)
             leaves[s, p, o] = _in_form(said, tokens[o])
-    for s, p, o in leaves_of(root):
+    for s, p, o in resting:
         if s >= FIRST_LITERAL:  # only proofs by value rest on such
             leaves[s, p, o] = Proof((tokens[s], tokens[p], tokens[o]), "dt-type2", (), 0)
-    return proof(root, tokens, leaves)
+    return [proof(root, tokens, leaves) for root in roots]
 
 
-def _forms(source: Source, root: Step) -> dict[Fact, int]:
-    """Of the stated triples with a literal that a proof rests on, a form of the literal that was asserted."""
-    stated = [triple for triple in leaves_of(root) if triple[2] >= FIRST_LITERAL]
+def _forms(source: Source, resting: Sequence[Fact]) -> dict[Fact, int]:
+    """Of the stated triples with a literal that proofs rest on, a form of the literal that was asserted."""
+    stated = [triple for triple in resting if triple[2] >= FIRST_LITERAL]
     if not stated:
         return {}
     source.engine.load("wanted", triples_table(stated))

@@ -13,12 +13,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from triplestore.compile.backward import Body, Known
 from triplestore.compile.schema import Fact
 from triplestore.proof.equalities import Equalities, Hub
+from triplestore.proof.halves import Halves, like_halves
 from triplestore.proof.slices import Instance, Slice
 from triplestore.terms import SAME_AS
+
+Find = Callable[[int], int]
+"""Under which term a term is looked up: equal ones under one."""
 
 
 @dataclass(slots=True, eq=False)
@@ -44,9 +49,13 @@ class Firing:
 
 
 class Forward:
-    """One evaluation of a slice. `versions`: what is known of each fact; `equalities`: which terms are one, and why."""
+    """One evaluation of a slice. `versions`: what is known of each fact; `equalities`: which terms are one, and why.
 
-    def __init__(self, region: Slice) -> None:
+    apart: a class (its representative) of whose members every version is kept, also those that equal a known one.
+    """
+
+    def __init__(self, region: Slice, apart: int | None = None) -> None:
+        self._apart = apart
         self.region = region
         self.equalities = Equalities(region.classes)
         self.versions: dict[Fact, list[Version]] = defaultdict(list)
@@ -126,8 +135,12 @@ class Forward:
         return self.equalities.find(left) == self.equalities.find(right)
 
     def _under(self, triple: Fact) -> Fact:
-        find = self.equalities.find
+        find = self.but_apart
         return find(triple[0]), find(triple[1]), find(triple[2])
+
+    def but_apart(self, term: int) -> int:
+        """The term under which a term is looked up, where the members of one class are told apart."""
+        return term if self._apart == self.region.normal(term) else self.equalities.find(term)
 
     # -- rounds ------------------------------------------------------------------------------------------------------
 
@@ -178,7 +191,9 @@ class Forward:
             self._link(instance, found, hubs)
             return
         seen: set[Fact] = set()
-        for env, witnesses in self._join(instance, range(len(instance.premises)), self.equalities.find):
+        finds = [self.equalities.find] if self._apart is None else [self.but_apart, self.equalities.find]
+        atoms = range(len(instance.premises))
+        for env, witnesses in chain.from_iterable(self._join(instance, atoms, find) for find in finds):
             firing = self._firing(instance, env, witnesses)
             if firing is None:
                 continue
@@ -203,40 +218,42 @@ class Forward:
         Rules with two like halves (prp-fp, prp-ifp, prp-key ...) are joined by halves and grouped by what the halves
         share: k terms of a group are k edges of one hub, never k^2 pairs.
         """
+        finds: list[tuple[Find, bool]] = [(self.equalities.find, False)]
+        if instance not in self._exact:  # what is equal as it was said, whatever else is equal
+            self._exact.add(instance)
+            finds.insert(0, (itself, True))
+        for find, exact in finds:
+            for reason in self.linking(instance, find, itself if exact else self.equalities.find):
+                if isinstance(reason, Version) and not self.same(reason.triple[1], SAME_AS):
+                    found.append(reason)
+                else:
+                    hubs.append(reason if isinstance(reason, Hub) else hub_of(reason))
+
+    def linking(self, instance: Instance, find: Find, apart: Find) -> Iterator[Version | Hub]:
+        """What an instance with an equality as its head makes one, where `apart` says that it is not one already:
+        a hub for each group, or the triple that it derives. Terms that are one under `find` match."""
         body = instance.body
         assert body.head is not None
         s, p, _ = body.head
         halves = like_halves(body) if p == SAME_AS else None
-        finds: list[Callable[[int], int]] = [self.equalities.find]
-        if instance not in self._exact:  # what is equal as it was said, whatever else is equal
-            self._exact.add(instance)
-            finds.insert(0, lambda term: term)
-        for number, find in enumerate(finds):
-            exact = number + 1 < len(finds)
-            if halves is None:
-                for env, witnesses in self._join(instance, range(len(body.atoms)), find):
-                    firing = self._firing(instance, env, witnesses)
-                    if firing is None:
-                        continue
-                    triple = ground(body.head, firing.binding)
-                    if not (self.same(triple[1], SAME_AS)):
-                        found.append(Version(triple, self.round + 1, firing))
-                    elif triple[0] != triple[2] and (exact or not self.same(triple[0], triple[2])):
-                        version = Version(triple, self.round + 1, firing)
-                        hubs.append(Hub(self.round + 1, version, [(triple[0], ()), (triple[2], ())]))
-                continue
-            left = str(s)
-            groups: dict[tuple[tuple[str, int], ...], dict[int, tuple[dict[str, int], tuple[Version | None, ...]]]] = {}
-            for env, witnesses in self._join(instance, halves.half, find):
-                key = tuple(sorted((name, value) for name, value in env.items() if name != left))
-                term = self._own(instance, halves.half, witnesses, left, env)
-                groups.setdefault(key, {}).setdefault(term, (env, witnesses))
-            for members in groups.values():
-                apart = {find(t) for t in members} if not exact else set(members)
-                if len(apart) > 1:
-                    reason = Grouped(instance, halves, self.round, exact)
-                    listed = [(term, witnesses) for term, (_, witnesses) in members.items()]
-                    hubs.append(Hub(self.round + 1, reason, listed))
+        if halves is None:
+            for env, witnesses in self._join(instance, range(len(body.atoms)), find):
+                firing = self._firing(instance, env, witnesses)
+                if firing is None:
+                    continue
+                triple = ground(body.head, firing.binding)
+                if apart(triple[0]) != apart(triple[2]) or not self.same(triple[1], SAME_AS):
+                    yield Version(triple, self.round + 1, firing)
+            return
+        left = str(s)
+        groups: dict[tuple[tuple[str, int], ...], dict[int, tuple[Version | None, ...]]] = {}
+        for env, witnesses in self._join(instance, halves.half, find):
+            key = tuple(sorted((name, value) for name, value in env.items() if name != left))
+            term = self._own(instance, halves.half, witnesses, left, env)
+            groups.setdefault(key, {}).setdefault(term, witnesses)
+        for members in groups.values():
+            if len({apart(term) for term in members}) > 1:
+                yield Hub(self.round + 1, Grouped(instance, halves, self.round), list(members.items()))
 
     def _own(
         self,
@@ -281,7 +298,7 @@ class Forward:
     # -- matching a body -------------------------------------------------------------------------------------------
 
     def _join(
-        self, instance: Instance, atoms: Iterable[int], find: Callable[[int], int]
+        self, instance: Instance, atoms: Iterable[int], find: Find
     ) -> Iterator[tuple[dict[str, int], tuple[Version | None, ...]]]:
         """Matches of some atoms of a body over the versions of its premises: (variable -> term under `find`, the
         version of each atom, in their order)."""
@@ -317,7 +334,7 @@ class Forward:
             if all(self._equality(instance, index, more, find) for index in equalities):
                 yield more, tuple(used.get(i) for i in listed)
 
-    def _equality(self, instance: Instance, index: int, env: dict[str, int], find: Callable[[int], int]) -> bool:
+    def _equality(self, instance: Instance, index: int, env: dict[str, int], find: Find) -> bool:
         """Match `[?x, owl:sameAs, ?y]`: two terms that are one by now, or one that occurs."""
         atom = instance.body.atoms[index]
         s, p, o = (env.get(t) if isinstance(t, str) else find(t) for t in atom)
@@ -340,47 +357,23 @@ class Forward:
 
 
 @dataclass(frozen=True, slots=True)
-class Halves:
-    """The atoms of a body that speak of the head's subject (with those of neither end), and for each atom that speaks
-    of its object the like one among them."""
-
-    half: tuple[int, ...]
-    like: dict[int, int]
-
-
-@dataclass(frozen=True, slots=True)
 class Grouped:
-    """Why the members of a hub are one: an instance of a rule with like halves, matched in round `round`. exact: by
-    triples that share their terms as they are."""
+    """Why the members of a hub are one: an instance of a rule with like halves, matched in round `round`."""
 
     instance: Instance
     halves: Halves
     round: int
-    exact: bool
 
 
-def like_halves(body: Body) -> Halves | None:
-    """The halves of a body that says the same of both ends of its head; None of any other body."""
-    assert body.head is not None
-    left, _, right = body.head
-    if not isinstance(left, str) or not isinstance(right, str) or left == right:
-        return None
-    if any({left, right} & {*pair} and {*pair} != {left, right} for pair in (*body.unequal, *body.equal)) or any(
-        {*pair} == {left, right} for pair in body.equal
-    ):
-        return None
-    of_left = [i for i, atom in enumerate(body.atoms) if left in atom]
-    of_right = [i for i, atom in enumerate(body.atoms) if right in atom]
-    if set(of_left) & set(of_right) or not of_left or len(of_left) != len(of_right):
-        return None
-    like: dict[int, int] = {}
-    for i in of_right:
-        swapped = tuple(left if t == right else t for t in body.atoms[i])
-        match = next((j for j in of_left if body.atoms[j] == swapped and j not in like.values()), None)
-        if match is None:
-            return None
-        like[i] = match
-    return Halves(tuple(i for i in range(len(body.atoms)) if i not in like), like)
+def hub_of(version: Version) -> Hub:
+    """The hub of an equality that was derived."""
+    s, _, o = version.triple
+    return Hub(version.round, version, [(s, ()), (o, ())])
+
+
+def itself(term: int) -> int:
+    """No two terms are one."""
+    return term
 
 
 def value(term: Known, binding: dict[str, int]) -> int:

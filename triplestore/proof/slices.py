@@ -23,6 +23,9 @@ SAMPLE: Final = 64
 """Derivations that are fetched of one rule instance at first, those from asserted facts before others. They are enough
 to prove a depth; to refute it, all are fetched."""
 
+ALL: Final = 1 << 40
+"""More than there are of any rule instance."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -75,7 +78,7 @@ class Slice:
     """Grows from goals backwards. classes: representative -> members, of the classes met. asserted: fact -> asserted
     triples (own ids) that normalise to it."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, sample: int = SAMPLE) -> None:
         self.source = source
         self.entries: dict[Fact, Entry] = {}
         self.classes: dict[int, list[int]] = {}
@@ -88,7 +91,7 @@ class Slice:
         self._pending: list[Fact] = []  # entries whose asserted triples are not fetched yet
         self._keys: set[tuple[object, ...]] = set()
         self._asserted_sets: dict[Fact, set[Fact]] = {}
-        self._sample = SAMPLE
+        self._sample = sample
         self._statements = 0
         constants = Constants({**BUILTIN_IDS, **source.constants}, source.constants.equal)
         used = {constants[t] for r in source.rules for t in constants_of(r) if t in constants}
@@ -316,7 +319,8 @@ class Slice:
             engine.load("near", triples_table([(term, rep, 0) for term, rep in near.items()]))
             joins = " ".join(f"JOIN near n{c} ON n{c}.s = a.{c}" for c in "spo")
             same = " AND ".join(f"n{c}.p = w.{c}" for c in "spo")
-            sql = f"SELECT a.s, a.p, a.o FROM {self.source.stated} a {joins} JOIN wanted w ON {same}"
+            exists = f"SELECT 1 FROM wanted w WHERE {same}"
+            sql = f"SELECT a.s, a.p, a.o FROM {self.source.stated} a {joins} WHERE EXISTS ({exists})"
         for triple in self._triples(sql + " ORDER BY a.s, a.p, a.o"):
             self.asserted.setdefault(self.normal_fact(triple), []).append(triple)
 
