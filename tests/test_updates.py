@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from triplestore.terms import from_rdflib, to_rdflib
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from rdflib import URIRef
 
 Update = tuple[list[Triple], list[Triple]]
 
@@ -170,3 +172,30 @@ def test_a_dry_run_tells_and_commits_nothing(make_store: MakeStore) -> None:
     assert store.version == version
     assert set(store.triples()) == before
     assert store.update(add=[(E.x, E.p, E.y)])["added"] == 2
+
+
+def test_a_dry_run_tells_which_classes_change(make_store: MakeStore) -> None:
+    store = make_store()
+
+    def equal(*names: str) -> list[tuple[URIRef, URIRef, URIRef]]:
+        return [(E[a], OWL.sameAs, E[b]) for a, b in pairwise(names)]
+
+    def term(name: str, members: int = 1) -> dict[str, object]:
+        return {"term": f"<{E[name]}>", "members": members}
+
+    store.update(add=[*equal("a", "b", "c"), *equal("d", "e"), *equal("m", "n", "o"), *equal("x", "y")])
+    version = store.version
+    figures = store.update(
+        add=[*equal("c", "d"), *equal("f", "g")], delete=[*equal("m", "n"), *equal("x", "y")], dry_run=True
+    )
+    assert figures["merges"] == [[term("a", 3), term("d", 2)], [term("f"), term("g")]]
+    assert figures["splits"] == [
+        {"class": term("m", 3), "into": [term("n", 2), term("m")]},
+        {"class": term("x", 2), "into": [term("x"), term("y")]},
+    ]
+    assert (figures["classes_merged"], figures["classes_split"]) == (2, 2)
+    figures = store.update(add=equal("b", "m"), delete=equal("a", "b"), dry_run=True)
+    assert figures["merges"] == [[term("a", 3), term("m", 3)]]
+    assert figures["splits"] == [{"class": term("a", 3), "into": [term("b", 5), term("a")]}]
+    assert store.version == version
+    assert store.update(add=equal("o", "n"), dry_run=True)["merges"] == []

@@ -256,7 +256,10 @@ class Store:
         """Add and delete asserted triples (any iterables of rdflib triples, an rdflib Graph among them) as one
         transaction, and maintain the closure. A triple in both ends up added.
 
-        Returns the figures that `stats()["last"]` then shows. With `dry_run` nothing is committed.
+        Returns the figures that `stats()["last"]` then shows. With `dry_run` nothing is committed, and the figures say
+        besides, with equality "rewrite", which classes of equal terms would change: `classes_merged` and `merges` (for
+        each class that would come of some, these), `classes_split` and `splits` (`class`, `into`): each class by the
+        `term` that represents it and its number of `members`, up to 50 of either, the largest first.
         """
         added = {_tokens(t): None for t in add}
         deleted = {_tokens(t): None for t in delete if _tokens(t) not in added}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -16,6 +16,7 @@ from triplestore import dictionary, literals
 from triplestore.engine.arrow import int64s, strings
 from triplestore.maintain import Change, Outcome, Task
 from triplestore.maintain.choose import maintain
+from triplestore.maintain.regrouping import Part, regrouping, remember
 from triplestore.materialise.figures import Figures, RoundFigures
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.seminaive import SemiNaive
@@ -24,8 +25,11 @@ from triplestore.reasoning import by_value, head_constants, reasoning, twins
 from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, TableFiles
 from triplestore.tables import ASSERTED, FACT, SAME_AS, STATED, STORED, TERM, TWIN, VIOLATION, Table
-from triplestore.terms import FIRST_BLANK, FIRST_LITERAL
+from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, to_ntriples
 from triplestore.workspace import Workspace
+
+SHOWN: Final = 50
+"""Merges and splits of classes that a dry run lists, at most."""
 
 
 class Transaction:
@@ -110,14 +114,18 @@ class Transaction:
             change = Change(plus, minus, before.files_of(FACT.name).rows)
             mint = Mint(engine, counters, by_value(before))
             known = reasoning(engine, replace(before, counters=counters))
+            if dry_run:
+                remember(engine)
             task = Task(engine, known, change, self._report, mint)
             outcome = maintain(task, algorithm if before.materialised else "rematerialise")
             self.verbose(f"maintained by {outcome.algorithm}: {outcome.reason}")
             counters = mint.counters or counters
             changed = (ASSERTED, FACT, SAME_AS, VIOLATION)
         if dry_run:
+            figures = figures_of(operation, time.perf_counter() - self.started, outcome)
+            figures.update(self._classes() if outcome is not None else {})
             self.workspace.forget()
-            return figures_of(operation, time.perf_counter() - self.started, outcome)
+            return figures
         files = self._write_change(outcome, *said)
         last = self.publish(operation, outcome, files, counters, changed, algorithm is not None)
         engine.drop("plus", "minus", "added", "removed", *said)
@@ -176,6 +184,23 @@ class Transaction:
         )
         self.workspace.moved(manifest, changed)
         return last
+
+    def _classes(self) -> dict[str, Any]:
+        """What a dry run says of classes of equal terms: see `Store.update`."""
+        found = regrouping(self.engine, SHOWN)
+        parts = [part for merge in found.merged for part in merge]
+        parts += [part for whole, into in found.split for part in (whole, *into)]
+        tokens = dictionary.decode(self.engine, (i for i, _ in parts))
+
+        def told(part: Part) -> dict[str, Any]:
+            return {"term": to_ntriples(tokens[part[0]]), "members": part[1]}
+
+        return {
+            "classes_merged": found.merged_count,
+            "merges": [[told(part) for part in merge] for merge in found.merged],
+            "classes_split": found.split_count,
+            "splits": [{"class": told(whole), "into": [told(part) for part in into]} for whole, into in found.split],
+        }
 
     def _write_change(self, outcome: Outcome | None, plus: str, minus: str) -> dict[str, TableFiles]:
         engine, versions, before = self.engine, self.versions, self.workspace.manifest

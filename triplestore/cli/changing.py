@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -151,6 +151,8 @@ def update(
                 f"merge{'' if dry_run else 'd'} {last['merged']:,}, split {last['split']:,} terms, "
                 f"{last['seconds']:.3f} s by {last['algorithm']}",
             )
+            for line in _regrouped(last) if dry_run else ():
+                click.echo(line)
         if not dry_run:
             warn_of_violations(opened)
 
@@ -172,6 +174,24 @@ def rules(options: Common, store: str, action: str, names: Sequence[str]) -> Non
     with opening(options, store) as opened:
         opened.change_rules(*((names, ()) if action == "add" else ((), names)))
         say(options, f"rules now: {', '.join(r.name for r in opened.rulesets) or 'none'}")
+
+
+def _regrouped(figures: Mapping[str, Any]) -> Iterator[str]:
+    """What a dry run says of classes of equal terms."""
+
+    def told(parts: Sequence[Mapping[str, Any]]) -> str:
+        few = [f"{part['term']} ({part['members']:,})" if part["members"] > 1 else part["term"] for part in parts[:10]]
+        return ", ".join(few) + (f" and {len(parts) - 10:,} more" if len(parts) > 10 else "")
+
+    merges, splits = figures.get("merges", ()), figures.get("splits", ())
+    for merge in merges:
+        yield f"would make one: {told(merge)}"
+    if (more := figures.get("classes_merged", 0) - len(merges)) > 0:
+        yield f"... and {more:,} more merges"
+    for split in splits:
+        yield f"would split {told([split['class']])} into {told(split['into'])}"
+    if (more := figures.get("classes_split", 0) - len(splits)) > 0:
+        yield f"... and {more:,} more splits"
 
 
 AXIOMATIC: Final = "rdfs-axiomatic"
