@@ -16,6 +16,7 @@ import click
 import pyoxigraph
 import pytest
 
+import rulesets
 from tests.cli_support import Outcome, contents, done, run, spawn
 from tests.conftest import ENGINES
 from triplestore.cli import cli
@@ -415,13 +416,18 @@ class TestUpdate:
 class TestRules:
     def test_add_list_remove(self, kg: Path) -> None:
         woof = "SELECT ?x WHERE { ?x <http://ex/says> <http://ex/woof> } ORDER BY ?x"
-        assert done("rules", kg, "list") == "owl2rl\n"
+        count = len(rulesets.named("owl2rl").rules)
+        assert done("rules", kg, "list") == f"owl2rl: {count} rules, built in\n"
         done("rules", kg, "add", "barks.dlog")
-        assert done("rules", kg, "list") == "owl2rl\nbarks.dlog (file)\n"
+        own = "barks.dlog: 1 rule, rule language\n"
+        assert done("rules", kg, "list") == f"owl2rl: {count} rules, built in\n{own}"
+        listed = done("rules", kg, "list", "--verbose").splitlines()
+        assert listed[1].startswith("  ")
+        assert listed[-1] == "  barks (barks.dlog:3)"
         Path("barks.dlog").unlink()  # the store keeps its own copy
         assert done("query", kg, woof, "--format", "csv").split() == ["x", "http://ex/fido", "http://ex/rex"]
         done("rules", kg, "remove", "barks.dlog")
-        assert done("rules", kg, "list") == "owl2rl\n"
+        assert done("rules", kg, "list") == f"owl2rl: {count} rules, built in\n"
         assert said() == CLOSURE
 
     def test_another_ruleset(self, kg: Path) -> None:

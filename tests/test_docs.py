@@ -13,9 +13,12 @@ import click
 import pytest
 
 import rulesets
+from rulesets import swrl_builtins
+from sparql.to_rules import rules_of_query
 from tests.cli_support import run
 from triplestore import Store, errors
 from triplestore.cli import cli
+from triplestore.compile import check
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -114,6 +117,32 @@ class TestRules:
     def test_each_ruleset_is_named(self) -> None:
         page = (ROOT / "docs/rules.md").read_text(encoding="utf-8")
         assert [name for name in rulesets.NAMES if f"`{name}`" not in page + self.README] == []
+
+
+class TestRulesPage:
+    PAGE = (ROOT / "docs/rules.md").read_text(encoding="utf-8")
+
+    def test_the_tutorial(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Its files and commands give the table that it shows."""
+        monkeypatch.chdir(tmp_path)
+        text = self.PAGE.split("### A tutorial\n")[1].split("\n### ")[0]
+        blocks = dict(FENCE.findall(text))
+        for language, name in (("turtle", "people.ttl"), ("", "people.dlog"), ("sparql", "people.rq")):
+            assert f"`{name}`" in text
+            Path(name).write_text(blocks[language], encoding="utf-8")
+        outcomes = [run(*words) for words in shown_commands(text)]
+        assert [outcome.code for outcome in outcomes] == [0, 0]
+        assert trimmed(outcomes[-1].out) == trimmed(blocks["csv"])
+        assert run("check", "family").code == 0
+
+    def test_the_query_is_a_rule(self) -> None:
+        (query,) = [b for lang, b in FENCE.findall(self.PAGE.split("### CONSTRUCT queries\n")[1]) if lang == "sparql"]
+        assert len(rules_of_query(query, "children.rq", check.fault)) == 1
+
+    def test_each_built_in_of_swrl_is_listed(self) -> None:
+        cells = [row[0] for row in rows(self.PAGE.split("### SWRL\n")[1].split("\n### ")[0])]
+        listed = {name for cell in cells for name in re.findall(r"`([a-z]\w+)`", cell)}
+        assert listed == set(swrl_builtins.NAMES)
 
 
 class TestPython:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import rulesets
-from rulesets import datalog
+from rulesets import datalog, swrl
+from sparql.to_rules import rules_of_query
 from triplestore import dictionary
 from triplestore.compile import check
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine
 from triplestore.errors import InputError, UsageError
+from triplestore.expression import Call
 from triplestore.literals import equal_to
 from triplestore.maintain import Reasoning
 from triplestore.materialise.datatypes import Datatypes
@@ -18,9 +22,12 @@ from triplestore.rule import Rule, constants_of
 from triplestore.storage.manifest import Manifest, RulesetText
 from triplestore.terms import BUILTIN_IDS, OWL
 
+QUERIES: Final = (".rq", ".sparql")
+"""The suffixes of files of SPARQL queries."""
+
 
 def ruleset_text(name: str) -> RulesetText:
-    """A built-in ruleset by name, or the text of a file of rules, parsed to check it.
+    """A built-in ruleset by name, or the text of a file of rules, parsed to check it (see `parsed`).
 
     Raises UsageError for what is neither, InputError (file, line, column) for faulty rules.
     """
@@ -34,15 +41,36 @@ def ruleset_text(name: str) -> RulesetText:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 text ({error.reason} at byte {error.start})", name) from error
-    datalog.parse(text, name, check.fault)
+    parsed(name, text, check.fault)
     return RulesetText(name, text)
+
+
+def parsed(name: str, text: str, check: Callable[[Call], str] | None = None) -> tuple[Rule, ...]:
+    """The rules of a file's text: SWRL or a CONSTRUCT query, as its suffix says, or else the rule language.
+
+    check: see `rulesets.datalog.parse`. Raises InputError (file, line, column) for faulty rules.
+    """
+    suffix = Path(name).suffix.lower()
+    if suffix in swrl.FORMATS:
+        return swrl.parse(text, name, check)
+    if suffix in QUERIES:
+        return rules_of_query(text, name, check)
+    return datalog.parse(text, name, check)
+
+
+def origin(ruleset: RulesetText) -> str:
+    """Where the rules of a ruleset come from: built in, or the language that the file is in."""
+    if ruleset.text is None:
+        return "built in"
+    suffix = Path(ruleset.name).suffix.lower()
+    return "SWRL" if suffix in swrl.FORMATS else "CONSTRUCT query" if suffix in QUERIES else "rule language"
 
 
 def rules_of(ruleset: RulesetText) -> tuple[Rule, ...]:
     """The rules of one ruleset."""
     if ruleset.text is None:
         return rulesets.named(ruleset.name).rules
-    return tuple(datalog.parse(ruleset.text, ruleset.name))
+    return parsed(ruleset.name, ruleset.text)
 
 
 def mentions_same_as(rule: Rule) -> bool:

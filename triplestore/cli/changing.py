@@ -12,6 +12,7 @@ from triplestore.cli.options import (
     Common,
     axiomatic_option,
     common,
+    counted,
     equality_option,
     maintain_option,
     opening,
@@ -164,10 +165,15 @@ def update(
 @common
 def rules(options: Common, store: str, action: str, names: Sequence[str]) -> None:
     """List, add or remove the rules of a store; the closure is brought up to date."""
+    from triplestore.reasoning import origin, rules_of
+
     if action == "list":
         with opening(options, store) as opened:
             for ruleset in opened.rulesets:
-                click.echo(ruleset.name + ("" if ruleset.text is None else " (file)"))
+                found = rules_of(ruleset)
+                click.echo(f"{ruleset.name}: {counted(len(found), 'rule')}, {origin(ruleset)}")
+                for rule in found if options.verbose else ():
+                    click.echo(f"  {rule.name} ({rule.source}:{rule.line})")
         return
     if not names:
         raise UsageError(f"rules {action} needs the name of a ruleset or a file of rules")
