@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from rdflib import Literal
 from rdflib.namespace import RDF, Namespace
+from rdflib.namespace import XSD as XSD_
 
 import rulesets
 from rulesets import datalog
@@ -100,6 +101,7 @@ def materialised(
     _, counters = dictionary.encode(engine, "raw", Counters(), tokens - BUILTIN_IDS.keys())
     dictionary.terms_view(engine)
     engine.create("asserted", "SELECT s, p, o FROM encoded")
+    engine.view("stated", "SELECT s, p, o FROM asserted")
     constants = Constants(dictionary.lookup(engine, tokens), dictionary.numbers_equal_to(engine, tokens))
     SemiNaive(engine, rules, equality, constants, mint=Mint(engine, counters)).materialise()
     got, violated = expanded(engine, equality)
@@ -330,6 +332,22 @@ def test_an_addition_extends_the_closure_unless_a_not_or_aggregate_may_see_it(tm
         assert added["reason"] == "the change can reach <http://e/knows>, which a NOT or AGGREGATE reads"
         assert (E.c, RDF.type, E.Lonely) not in set(store.triples())
         assert (E.c, E.friends, Literal(1)) in set(store.triples())
+
+
+def test_negation_sees_the_datatypes_of_literals(tmp_path: Path) -> None:
+    """Types of literals are made for the datatypes that rules ask for, in a NOT or an AGGREGATE too."""
+    file = tmp_path / "types.dlog"
+    file.write_text(
+        """PREFIX : <http://e/>
+        @rule odd   [?x, a, :Odd] :- [?x, :size, ?v], NOT [?v, a, xsd:integer] .
+        @rule count [?x, :integers, ?n] :- AGGREGATE([?x, :size, ?v], [?v, a, xsd:byte] ON ?x BIND COUNT(?v) AS ?n) .
+        """
+    )
+    with Store.create(tmp_path / "kg", ["owl2rl", str(file)], engine="duckdb") as store:
+        sizes = [Literal(3), Literal("03", datatype=XSD_.decimal), Literal(1000)]
+        store.update(add=[*((E.a, E.size, size) for size in sizes), (E.b, E.size, Literal("big"))])
+        assert {s for s, _, o in store.triples() if o == E.Odd} == {E.b}
+        assert [(s, int(o)) for s, p, o in store.triples() if p == E.integers] == [(E.a, 1)]
 
 
 # -- refusals

@@ -10,15 +10,17 @@ dt-type1 is written out in owl2rl.dlog; dt-eq is `stated` (see `triplestore.tabl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
-from triplestore.compile.plan import K, Pattern
+from triplestore.compile.plan import Absent, Grouped, K, Pattern, Row, Shape
 from triplestore.compile.specialise import Program
 from triplestore.datatypes import BOUNDS, DATATYPES, KNOWN, TEXTS
 from triplestore.engine import Engine
 from triplestore.engine.dialect import Dialect
+from triplestore.materialise.aggregates import parameters
 from triplestore.tables import STATED
 from triplestore.terms import FIRST_LITERAL, RDF, RDFS, TYPE, XSD, builtin
 
@@ -51,14 +53,19 @@ def representatives(engine: Engine, equality: str) -> Names:
 
 def asked(program: Program, names: Names) -> set[int]:
     """The datatypes (representatives) of which some rule instance asks for the instances."""
-    return {
-        row[element.o.number]
-        for shape, rows in (*program.instances.items(), *((s, r) for (_, s), r in program.constraints.items()))
-        for element in shape.body
-        if isinstance(element, Pattern) and isinstance(element.p, K) and isinstance(element.o, K)
-        for row in rows
-        if row[element.p.number] == TYPE and row[element.o.number] in names
-    }
+    every = (*program.instances.items(), *((s, r) for (_, s), r in program.constraints.items()))
+    return {o for shape, rows in every for row in rows for o in _classes(shape, row) if o in names}
+
+
+def _classes(shape: Shape, row: Row) -> Iterator[int]:
+    """The classes that an instance asks for the instances of, in its NOTs and AGGREGATEs too."""
+    groups = (c.body for c in shape.conditions if isinstance(c, Absent))
+    for element in (*shape.body, *chain.from_iterable(groups)):
+        if isinstance(element, Grouped):
+            yield from _classes(element.group.matches, parameters(element, row))
+        elif isinstance(element, Pattern) and isinstance(element.p, K) and isinstance(element.o, K):
+            found = row[element.p.number], row[element.o.number]
+            yield from found[1:] if found[0] == TYPE else ()
 
 
 def types_sql(dialect: Dialect, datatypes: Collection[int], names: Names, source: str = "term") -> str:
