@@ -23,6 +23,9 @@ _FILES: Final = {
 NAMES: Final[tuple[str, ...]] = tuple(_FILES)
 """The built-in rulesets, by the names that `--rules` takes."""
 
+RESOURCES: Final = frozenset({"rdfs"})
+"""The built-in rulesets by which every term is an rdfs:Resource (rdfs4a, rdfs4b), which the store answers by itself."""
+
 WITH_DATATYPES: Final = frozenset({"owl2rl"})
 """The built-in rulesets with the datatype rules of OWL 2 RL (dt-*), which the store itself carries out."""
 

@@ -14,7 +14,8 @@ from typing import Final
 
 from sparql.algebra import Triple
 from triplestore.expression import Constant, Variable
-from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS
+from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS, TYPE
+from triplestore.virtual import RESOURCE, resources_sql
 
 _LINKS: Final = (
     f"SELECT representative AS s, CAST({SAME_AS} AS BIGINT) AS p, representative AS o FROM same_as "
@@ -32,13 +33,14 @@ class Matching:
     """How patterns read the tables. rewriting: `fact` holds representatives and no owl:sameAs; expanding: variables
     range over classes; reflexive: `c owl:sameAs c` holds for every c; generalised: some facts are no RDF; facts: what
     stands after FROM for the facts with literals in their asserted forms: variables range over these, a literal in a
-    pattern matches by its value, in `fact`."""
+    pattern matches by its value, in `fact`; resources: see `sparql.query.Graph`."""
 
     rewriting: bool
     expanding: bool
     reflexive: bool
     generalised: bool
     facts: str = "fact"
+    resources: str = ""
 
 
 def match(
@@ -125,7 +127,8 @@ def _joined(
             conditions += [f"{alias}.s < {FIRST_LITERAL}", f"{alias}.p < {FIRST_BLANK}"]
         predicate = representatives[atom[1].token] if isinstance(atom[1], Constant) else None
         reading = replace(how, facts="fact") if isinstance(atom[2], Constant) else how
-        table = f"{source(predicate, reading)} {alias}"
+        end = representatives[atom[2].token] if isinstance(atom[2], Constant) else None
+        table = f"{source(predicate, reading, end)} {alias}"
         if number == 0:
             steps.append(table)
             filters = conditions
@@ -136,8 +139,11 @@ def _joined(
     return f"SELECT {selected} FROM {' '.join(steps)}{where}"
 
 
-def source(predicate: int | None, how: Matching) -> str:
-    """The triples over representatives that a pattern with this predicate (None: any) may match, as a table."""
+def source(predicate: int | None, how: Matching, end: int | None = None) -> str:
+    """The triples over representatives that a pattern with this predicate and object (None: any) may match, as a
+    table."""
+    if how.resources and (predicate, end) == (TYPE, RESOURCE):
+        return f"({resources_sql(source(None, replace(how, facts='fact')), how.resources == 'all')})"
     if not how.rewriting:
         return how.facts
     if predicate is None:

@@ -33,7 +33,8 @@ class Graph:
     equality: the store's mode, rewrite, axioms or off. classes: how many equality classes of two or more there are.
     generalised: `fact` holds triples with literal subjects or predicates that are no IRIs; answers hide them.
     by_value: a literal of a pattern matches every literal of its value. twins: `fact` holds one literal for each value,
-    and some values have several (see `triplestore.closure.closure_sql`).
+    and some values have several (see `triplestore.closure.closure_sql`). resources: every term is an rdfs:Resource by
+    the rules (see `triplestore.virtual`): "terms" without literals, "all" with them, "" if there is no such rule.
     """
 
     engine: Engine
@@ -42,6 +43,7 @@ class Graph:
     generalised: bool
     by_value: bool = False
     twins: bool = False
+    resources: str = ""
 
 
 def query(graph: Graph, text: str, same_as: str = "expand", stream: bool = False, base: str | None = None) -> Result:
@@ -101,6 +103,7 @@ class _Run:
             reflexive=graph.equality != "off",
             generalised=graph.generalised,
             facts=f"({closure_sql(graph.equality, True)})" if graph.twins else "fact",
+            resources=graph.resources,
         )
         paths = PathTables(graph.engine, matching, constants)
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

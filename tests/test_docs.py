@@ -105,15 +105,6 @@ class TestRules:
             code = [ROOT / "triplestore" / name for name in where.split(", ")]
             assert where in ("—", "the store") or all(p.is_file() for p in code), f"no ruleset has {rule}"
 
-    def test_the_table_of_owl_2_rl_is_complete_and_its_tests_exist(self) -> None:
-        found = [row for row in rows(section(self.README, "The rule table").split("\n### ")[1]) if row[0] != "id"]
-        assert len({row[0] for row in found}) == len(found) == 78
-        for name, _, _, tests, *_ in found:
-            file, _, test = tests.strip("`").partition("::")
-            path = ROOT / "tests" / file
-            assert path.is_file(), f"the tests of {name}"
-            assert f"def {test}(" in path.read_text() if test else f'"{name.strip("`")}"' in path.read_text(), name
-
     def test_each_ruleset_is_named(self) -> None:
         page = (ROOT / "docs/rules.md").read_text(encoding="utf-8")
         assert [name for name in rulesets.NAMES if f"`{name}`" not in page + self.README] == []

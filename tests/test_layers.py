@@ -14,7 +14,7 @@ PACKAGES = ("triplestore", "rulesets", "loaders", "sparql")
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.errors",),
     ("triplestore.terms", "triplestore.expression", "triplestore.engine"),
-    ("triplestore.rule", "triplestore.tables", "triplestore.datatypes"),
+    ("triplestore.rule", "triplestore.tables", "triplestore.datatypes", "triplestore.virtual"),
     ("rulesets", "loaders", "triplestore.storage", "triplestore.literals"),
     ("triplestore.dictionary",),
     ("triplestore.expressions",),

@@ -9,6 +9,7 @@ from triplestore.errors import UsageError
 from triplestore.literals import by_value
 from triplestore.tables import TWIN, token_sql
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS
+from triplestore.virtual import with_virtual_sql
 
 WHAT: Final = ("asserted", "inferred", "all")
 SAME_AS_MODES: Final = ("expand", "canonical")
@@ -47,12 +48,13 @@ def closure_sql(equality: str, twins: bool) -> str:
     return f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o FROM fact f LEFT JOIN ({_forms(equality)}) w ON {same}"
 
 
-def triples_sql(what: str, same_as: str, equality: str, twins: bool = False) -> str:
+def triples_sql(what: str, same_as: str, equality: str, twins: bool = False, resources: bool | None = None) -> str:
     """The triples (s, p, o: ids) of a store, distinct, as SQL over asserted, fact, same_as and term.
 
     what: "asserted"; "all", the closure; "inferred", the closure without the asserted triples.
     same_as: "expand" gives every triple of every member of a class, "canonical" one per class, by representatives.
-    twins: see `closure_sql`. Raises UsageError for other words.
+    twins: see `closure_sql`. resources: also what holds of every term (see `triplestore.virtual`), rdfs4a and rdfs4b
+    if it is true; None: only what is stored. Raises UsageError for other words.
     """
     if what not in WHAT:
         raise UsageError(f"no part '{what}' of a store; give one of {', '.join(WHAT)}")
@@ -60,11 +62,15 @@ def triples_sql(what: str, same_as: str, equality: str, twins: bool = False) -> 
         raise UsageError(f"no equality mode '{same_as}' for answers; give one of {', '.join(SAME_AS_MODES)}")
     asserted = "SELECT s, p, o FROM asserted"
     if what == "asserted":
+        if resources is not None:
+            raise UsageError("what holds of every term is inferred, not asserted: ask for all triples, or the inferred")
         return asserted
     if same_as == "canonical":
         closure, stated = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {_RDF}", _normalised(equality)
     else:
         closure, stated = expanded_sql(equality, twins), asserted
+    if resources is not None:
+        closure = with_virtual_sql(closure, equality != "off", resources)
     if what == "all":
         return closure
     same = " AND ".join(f"e.{c} = a.{c}" for c in "spo")

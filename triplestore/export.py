@@ -6,7 +6,7 @@ import bz2
 import gzip
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -20,13 +20,15 @@ FORMATS: Final = {".nt": "N_TRIPLES", ".ttl": "TURTLE", ".rdf": "RDF_XML", ".owl
 """File suffix -> name in pyoxigraph's `RdfFormat`."""
 
 
-def write_export(store: Store, output: str | None, what: str, same_as: str, ordered: bool) -> int:
+def write_export(
+    store: Store, output: str | None, what: str, same_as: str, ordered: bool = False, virtual: bool = False
+) -> int:
     """Write triples to a file (format and compression by its suffixes) or, with None, to stdout; their number.
 
     A file appears whole or not at all. Raises UsageError for an unknown suffix, or an order that a format cannot keep.
     """
     if output is None:
-        return _write_lines(store, sys.stdout.buffer, what, same_as, ordered)
+        return _write_lines(sys.stdout.buffer, store.lines(what, same_as, ordered, virtual))
     suffixes = [s for s in Path(output).suffixes if s not in (".gz", ".bz2", ".zst")]
     suffix = suffixes[-1].lower() if suffixes else ""
     if suffix not in FORMATS:
@@ -39,9 +41,9 @@ def write_export(store: Store, output: str | None, what: str, same_as: str, orde
     try:
         with _compressed(draft, Path(output).suffix) as file:
             if suffix == ".nt":
-                count = _write_lines(store, file, what, same_as, ordered)
+                count = _write_lines(file, store.lines(what, same_as, ordered, virtual))
             else:
-                count = _write_format(store, file, FORMATS[suffix], what, same_as)
+                count = _write_format(file, FORMATS[suffix], store.lines(what, same_as, virtual=virtual))
         os.replace(draft, output)
     except OSError as error:
         raise UsageError(f"{output}: cannot be written ({error.strerror or error})") from error
@@ -50,9 +52,9 @@ def write_export(store: Store, output: str | None, what: str, same_as: str, orde
     return count
 
 
-def _write_lines(store: Store, file: IO[bytes], what: str, same_as: str, ordered: bool) -> int:
+def _write_lines(file: IO[bytes], batches: Iterable[list[str]]) -> int:
     count = 0
-    for lines in store.lines(what, same_as, ordered):
+    for lines in batches:
         if lines:
             file.write(("\n".join(lines) + "\n").encode())
             count += len(lines)
@@ -60,14 +62,14 @@ def _write_lines(store: Store, file: IO[bytes], what: str, same_as: str, ordered
     return count
 
 
-def _write_format(store: Store, file: IO[bytes], name: str, what: str, same_as: str) -> int:
+def _write_format(file: IO[bytes], name: str, batches: Iterable[list[str]]) -> int:
     import pyoxigraph
 
     count = 0
 
     def triples() -> Iterator[Any]:
         nonlocal count
-        for lines in store.lines(what, same_as):
+        for lines in batches:
             for quad in pyoxigraph.parse("\n".join(lines).encode(), format=pyoxigraph.RdfFormat.N_TRIPLES):
                 count += 1
                 yield quad.triple

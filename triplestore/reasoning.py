@@ -99,6 +99,11 @@ def by_value(manifest: Manifest) -> bool:
     return any(text.text is None and text.name in rulesets.WITH_DATATYPES for text in manifest.rulesets)
 
 
+def resources(manifest: Manifest) -> bool:
+    """Whether every term is an rdfs:Resource by a store's rulesets (rdfs4a, rdfs4b), stored or not."""
+    return any(text.text is None and text.name in rulesets.RESOURCES for text in manifest.rulesets)
+
+
 def twins(manifest: Manifest) -> bool:
     """Whether some literals stand for others in `fact`: they are matched by value, and there are equal ones."""
     return manifest.counters.twins > 0 and by_value(manifest)

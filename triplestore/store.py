@@ -23,7 +23,16 @@ from triplestore.engine.select import make_engine
 from triplestore.errors import ConflictError, UsageError
 from triplestore.materialise.statements import triples_table
 from triplestore.profile import Finding, findings
-from triplestore.reasoning import all_rules, by_value, mentions_same_as, reasoning, rules_of, ruleset_text, twins
+from triplestore.reasoning import (
+    all_rules,
+    by_value,
+    mentions_same_as,
+    reasoning,
+    resources,
+    rules_of,
+    ruleset_text,
+    twins,
+)
 from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles, Versions
 from triplestore.tables import ASSERTED, FACT, SAME_AS, STORED, TERM, VIOLATION
@@ -388,11 +397,19 @@ class Store:
         self._workspace.views(TERM, ASSERTED, FACT, SAME_AS)
         hidden = stats.get("generalised", 0) > 0 and not generalised
         several = twins(self._manifest)
-        return Graph(self._engine, self.equality, stats.get("classes", 0), hidden, by_value(self._manifest), several)
+        virtual = ("all" if generalised else "terms") if resources(self._manifest) else ""
+        classes, matched = stats.get("classes", 0), by_value(self._manifest)
+        return Graph(self._engine, self.equality, classes, hidden, matched, several, virtual)
 
-    def triples(self, what: str = "all", same_as: str = "expand") -> Iterator[tuple[Node, Node, Node]]:
-        """The store's triples as rdflib terms: "asserted", "inferred" or "all"."""
-        for rows in self.token_batches(what, same_as):
+    def triples(
+        self, what: str = "all", same_as: str = "expand", virtual: bool = False
+    ) -> Iterator[tuple[Node, Node, Node]]:
+        """The store's triples as rdflib terms: "asserted", "inferred" or "all".
+
+        virtual: also what holds of every term and is not stored: that it equals itself (unless equality is off) and, by
+        the rules of RDFS, is an rdfs:Resource.
+        """
+        for rows in self.token_batches(what, same_as, virtual):
             for s, p, o in rows:
                 yield to_rdflib(s), to_rdflib(p), to_rdflib(o)
 
@@ -409,14 +426,18 @@ class Store:
             s, p, o = map(to_rdflib, triple)
             yield s, p, o
 
-    def token_batches(self, what: str = "all", same_as: str = "expand") -> Iterator[list[TokenTriple]]:
-        """The store's triples as tokens, in batches."""
-        for batch in self._engine.batches(closure.tokens_sql(self._triples_sql(what, same_as))):
+    def token_batches(
+        self, what: str = "all", same_as: str = "expand", virtual: bool = False
+    ) -> Iterator[list[TokenTriple]]:
+        """The store's triples as tokens, in batches; see `triples`."""
+        for batch in self._engine.batches(closure.tokens_sql(self._triples_sql(what, same_as, virtual))):
             yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
-    def lines(self, what: str = "all", same_as: str = "expand", ordered: bool = False) -> Iterator[list[str]]:
-        """The store's triples as N-Triples lines, in batches; `ordered` sorts them by their bytes."""
-        sql = closure.ntriples_sql(self._triples_sql(what, same_as), self._engine.dialect)
+    def lines(
+        self, what: str = "all", same_as: str = "expand", ordered: bool = False, virtual: bool = False
+    ) -> Iterator[list[str]]:
+        """The store's triples as N-Triples lines, in batches; `ordered` sorts them by their bytes. See `triples`."""
+        sql = closure.ntriples_sql(self._triples_sql(what, same_as, virtual), self._engine.dialect)
         for batch in self._engine.batches(f"SELECT line FROM ({sql}) l" + (" ORDER BY line" if ordered else "")):
             yield batch.column(0).to_pylist()
 
@@ -635,11 +656,12 @@ class Store:
             done = f", {at.done_triples:,} triples so far" if at.done_triples else ""
             self.notify(f"{at.stage} {at.file}{done}, {at.seconds:.1f} s")
 
-    def _triples_sql(self, what: str, same_as: str) -> str:
+    def _triples_sql(self, what: str, same_as: str, virtual: bool = False) -> str:
         if what != "asserted":
             self._readable()
         self._workspace.views(ASSERTED, FACT, SAME_AS, TERM)
-        return closure.triples_sql(what, same_as, self.equality, twins(self._manifest))
+        typed = resources(self._manifest) if virtual else None
+        return closure.triples_sql(what, same_as, self.equality, twins(self._manifest), typed)
 
     def _matching(self, pattern: Sequence[str | None], what: str) -> Iterator[TokenTriple]:
         """Token triples that have the terms of a pattern."""

@@ -8,6 +8,41 @@ CASES = numbered(
         derives("rdfs2", ":p rdfs:domain :C . :x :p :y", ":x a :C", ":p rdfs:domain :C . :y :p :x"),
         derives("rdfs3", ":p rdfs:range :C . :x :p :y", ":y a :C", ":p rdfs:range :C . :y :p :x"),
         derives(
+            "rdfs4a",
+            "rdfs:Resource rdfs:subClassOf :C . :x :p :y",
+            ":x a rdfs:Resource",
+            ":C rdfs:subClassOf rdfs:Resource . :x :p :y",
+            ":x a :C",
+        ),
+        derives(
+            "rdfs4a", "rdf:type rdfs:domain :C . :x :p :y", ":x a rdfs:Resource", ":C rdfs:domain rdf:type", ":C a :C"
+        ),
+        derives(
+            "rdfs4a",
+            "rdf:type rdfs:subPropertyOf :q . :x :p :y",
+            ":x a rdfs:Resource",
+            ":q rdfs:subPropertyOf rdf:type . :x :p :y",
+            ":x :q rdfs:Resource",
+        ),
+        derives("rdfs4a", "rdf:type rdfs:range :C", "rdfs:Resource a :C", ":p rdfs:range :C", "rdfs:Resource a :C"),
+        derives(
+            "rdfs4b",
+            "rdfs:Resource rdfs:subClassOf :C . :x :p :y",
+            ":y a rdfs:Resource",
+            ":C rdfs:subClassOf rdfs:Resource . :x :p :y",
+            ":y a :C",
+        ),
+        derives(
+            "rdfs4b", "rdf:type rdfs:domain :C . :x :p :y", ":y a rdfs:Resource", ":C rdfs:domain rdf:type", ":C a :C"
+        ),
+        derives(
+            "rdfs4b",
+            "rdf:type rdfs:subPropertyOf :q . :x :p :y",
+            ":y a rdfs:Resource",
+            ":q rdfs:subPropertyOf rdf:type . :x :p :y",
+            ":y :q rdfs:Resource",
+        ),
+        derives(
             "rdfs5",
             ":p rdfs:subPropertyOf :q . :q rdfs:subPropertyOf :r",
             ":p rdfs:subPropertyOf :r",

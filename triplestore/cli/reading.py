@@ -71,16 +71,24 @@ def query(
 @same_as_option
 @click.option("--output", "-o", metavar="FILE", help="Format and compression by suffix; default N-Triples to stdout.")
 @click.option("--sorted", "ordered", is_flag=True, help="N-Triples lines in the order of their bytes.")
+@click.option("--virtual", is_flag=True, help="Also what holds of every term: it equals itself, is an rdfs:Resource.")
 @at_option
 @common
 def export(
-    options: Common, store: str, what: str, same_as: str, output: str | None, ordered: bool, at: int | None
+    options: Common,
+    store: str,
+    what: str,
+    same_as: str,
+    output: str | None,
+    ordered: bool,
+    virtual: bool,
+    at: int | None,
 ) -> None:
     """Write the store's triples."""
     from triplestore.export import write_export
 
     with opening(options, store, at) as opened:
-        count = write_export(opened, output, what, same_as, ordered)
+        count = write_export(opened, output, what, same_as, ordered, virtual)
     say(options, f"wrote {count:,} triples")
 
 
