@@ -23,6 +23,7 @@ from triplestore.compile.schema import Constants
 from triplestore.engine import Engine
 from triplestore.maintain import Reasoning
 from triplestore.proof.bridges import bridges
+from triplestore.proof.causes import causes
 from triplestore.proof.proof import ASSERTED
 from triplestore.proof.slices import Source
 from triplestore.proof.source import source
@@ -103,6 +104,43 @@ def test_json_and_dot(store: Path) -> None:
     )
 
 
+def test_stats(store: Path) -> None:
+    """The link by ex:email is one by a derived triple."""
+    found = json.loads(done("stats", store, "--same-as", "--json"))
+    assert (found["classes"], found["members"], found["by_derived_facts"]) == (1, 7, 1)
+    assert found["sizes"] == [{"from": 4, "to": 7, "classes": 1}]
+    assert found["largest"] == [
+        {"size": 7, "members": [f"<{EX[n]}>" for n in ("ada", "byron", "countess", "lovelace", "third")]}
+    ]
+    assert found["causes"] == [
+        {"rule": "asserted", "on": [f"<{OWL.sameAs}>"], "links": 5},
+        {"rule": "prp-ifp", "on": [f"<{EX.mbox}>"], "links": 1},
+    ]
+    lines = done("stats", store, "--same-as").splitlines()
+    assert lines[:2] == ["7 terms in 1 classes of equal terms", "             1 of 4 to 7 terms"]
+    assert lines[-1] == "             1 merges more, by rules from derived facts"
+
+
+def test_causes_of_other_kinds(tmp_path: Path) -> None:
+    """Keys, functional properties, cardinalities; a rule that is not symmetric."""
+    (tmp_path / "more.dlog").write_text(
+        "PREFIX ex: <http://example.org/>\n@rule twin [?x, owl:sameAs, ?y] :- [?x, ex:twin, ?y] .\n"
+    )
+    (tmp_path / "data.ttl").write_text(
+        "@prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+        "ex:C owl:hasKey (ex:k ex:l) . ex:a a ex:C ; ex:k 1 ; ex:l 2 . ex:b a ex:C ; ex:k 1 ; ex:l 2 .\n"
+        "ex:f a owl:FunctionalProperty . ex:x ex:f ex:c, ex:d, ex:e . ex:c ex:twin ex:d . ex:e ex:twin ex:g .\n"
+    )
+    done("load", tmp_path / "kg", tmp_path / "data.ttl", "--rules", "owl2rl", "--rules", tmp_path / "more.dlog")
+    found = json.loads(done("stats", tmp_path / "kg", "--same-as", "--json"))
+    assert found["by_derived_facts"] == 0
+    assert [(c["rule"], c["on"], c["links"]) for c in found["causes"]] == [
+        ("prp-fp", [f"<{EX.f}>"], 2),
+        ("twin", [f"<{EX.twin}>"], 2),
+        ("prp-key", [f"<{EX.k}>", f"<{EX.l}>"], 1),
+    ]
+
+
 def test_what_is_not_one(store: Path, tmp_path: Path) -> None:
     for terms in (("ex:ada", "ex:mbox"), ("ex:ada", "ex:nobody"), ("ex:mbox",), ("ex:nobody",), ('"36"', "ex:ada")):
         outcome = run("why-same", store, *terms, PREFIX)
@@ -113,6 +151,7 @@ def test_what_is_not_one(store: Path, tmp_path: Path) -> None:
     outcome = run("why-same", tmp_path / "off", "ex:a", "ex:b", PREFIX)
     assert outcome.code == 2
     assert "equality off" in outcome.err
+    assert run("stats", tmp_path / "off", "--same-as").code == 2
 
 
 @pytest.mark.parametrize("key", [False, True])
@@ -210,6 +249,18 @@ def agree_with_a_graph(engine: Engine, rng: Random, equality: str) -> None:
         return found
 
     read = proofs_of(engine, sorted(triples), named("owl2rl").rules, equality)
+    asserted = {frozenset(pair) for pair in same | alike if pair[0] != pair[1]}
+    direct: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for thing, key, v in told:
+        if key in keys:
+            direct[key, min(value[v])].add(thing)
+    expected = {(ASSERTED, f"<{OWL.sameAs}>"): len(asserted)}
+    for (key, _), group in direct.items():
+        expected["prp-ifp", key] = expected.get(("prp-ifp", key), 0) + len(group) - 1
+    told_of = causes(read)
+    assert {(c.rule, *c.on): c.links for c in told_of.causes} == {c: n for c, n in expected.items() if n}
+    apart = sum(min(distances(t, [*map(set, asserted), *direct.values()])) == t for t in things)
+    assert told_of.derived == apart - sum(min(distances(t, hubs)) == t for t in things)
     for start, end in combinations(things, 2):
         chain = why_same(read, start, end)
         assert (None if chain is None else len(chain.links)) == distances(start, hubs).get(end)

@@ -36,7 +36,7 @@ from triplestore.reasoning import (
 from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles, Versions
 from triplestore.tables import ASSERTED, FACT, SAME_AS, STORED, TERM, VIOLATION
-from triplestore.terms import BUILTIN_IRIS, from_rdflib, to_rdflib
+from triplestore.terms import BUILTIN_IRIS, from_rdflib, to_ntriples, to_rdflib
 from triplestore.transaction import Transaction, figures_of, no_facts, token_table
 from triplestore.updates import plain_change, read_changes
 from triplestore.workspace import Workspace
@@ -445,8 +445,11 @@ class Store:
         """The largest classes of equal terms: the size of each, and its first members (the first represents)."""
         self._readable()
         self._workspace.views(SAME_AS, TERM)
+        return self._largest_classes(SAME_AS.name, most, members)
+
+    def _largest_classes(self, pi: str, most: int, members: int) -> list[tuple[int, list[Node]]]:
         sizes = self._engine.query(
-            "SELECT representative, count(*) AS n FROM same_as GROUP BY representative "
+            f"SELECT representative, count(*) AS n FROM {pi} GROUP BY representative "
             f"ORDER BY n DESC, representative LIMIT {int(most)}"
         ).to_pylist()
         if not sizes:
@@ -454,7 +457,7 @@ class Store:
         listed = ", ".join(str(row["representative"]) for row in sizes)
         rows = self._engine.query(
             f"SELECT term, representative FROM (SELECT term, representative, row_number() OVER "
-            f"(PARTITION BY representative ORDER BY term) AS n FROM same_as WHERE representative IN ({listed})) m "
+            f"(PARTITION BY representative ORDER BY term) AS n FROM {pi} WHERE representative IN ({listed})) m "
             f"WHERE n <= {int(members)} ORDER BY term"
         ).to_pylist()
         tokens = dictionary.decode(self._engine, (row["term"] for row in rows))
@@ -496,6 +499,35 @@ class Store:
         from triplestore.proof.why_same import equality_class
 
         return equality_class(self._equality_source(), from_rdflib(term), most)
+
+    def equality_stats(self, most: int = 10) -> dict[str, Any]:
+        """What terms are one, and why, over the whole store; keys as `triplake stats --same-as --json` documents them.
+
+        most: the largest classes that are listed. Raises UsageError with equality off.
+        """
+        from triplestore.proof.causes import causes
+
+        found = causes(self._equality_source())
+        pi = self._equality_source().same_as
+        rows = self._engine.query(
+            "SELECT size, count(*) AS classes FROM "
+            f"(SELECT count(*) AS size FROM {pi} GROUP BY representative) c GROUP BY size ORDER BY size"
+        ).to_pylist()
+        sizes: dict[int, int] = {}
+        for row in rows:
+            bucket = 1 << (int(row["size"]).bit_length() - 1)
+            sizes[bucket] = sizes.get(bucket, 0) + int(row["classes"])
+        return {
+            "classes": sum(int(row["classes"]) for row in rows),
+            "members": sum(int(row["size"]) * int(row["classes"]) for row in rows),
+            "sizes": [{"from": least, "to": 2 * least - 1, "classes": n} for least, n in sizes.items()],
+            "largest": [
+                {"size": size, "members": [term.n3() for term in terms]}
+                for size, terms in self._largest_classes(str(pi), most, 5)
+            ],
+            "causes": [{"rule": c.rule, "on": [to_ntriples(t) for t in c.on], "links": c.links} for c in found.causes],
+            "by_derived_facts": found.derived,
+        }
 
     def violated(self) -> dict[str, int]:
         """How many inconsistencies there are of each rule, by the rule's id."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import click
 
@@ -172,14 +172,19 @@ def entails(
 @click.command()
 @click.argument("store")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--same-as", is_flag=True, help="Show which terms are one, and what made them so.")
 @at_option
 @common
-def stats(options: Common, store: str, as_json: bool, at: int | None) -> None:
-    """Show counts of a store and the figures of its last operation."""
+def stats(options: Common, store: str, as_json: bool, same_as: bool, at: int | None) -> None:
+    """Show counts of a store and the figures of its last operation; or what owl:sameAs does to it."""
     with opening(options, store, at) as opened:
-        found = opened.stats()
+        found = opened.equality_stats() if same_as else opened.stats()
     if as_json:
         click.echo(json.dumps(found, indent=2))
+        return
+    if same_as:
+        for line in _equality_lines(found):
+            click.echo(line)
         return
     outside = found.pop("outside_profile")
     found["outside_profile"] = sum(finding["count"] for finding in outside)
@@ -193,3 +198,22 @@ def stats(options: Common, store: str, as_json: bool, at: int | None) -> None:
         click.echo(f"{key.replace('_', ' '):<15} {value}")
     for line in outside_profile_lines(outside):
         click.echo(line)
+
+
+def _equality_lines(found: dict[str, Any]) -> Iterator[str]:
+    """`stats --same-as` as text."""
+    yield f"{found['members']:,} terms in {found['classes']:,} classes of equal terms"
+    for bucket in found["sizes"]:
+        least, most = bucket["from"], bucket["to"]
+        yield f"  {bucket['classes']:>12,} of {least:,}" + (f" to {most:,}" if most > 3 else " or 3") + " terms"
+    if found["largest"]:
+        yield "largest:"
+    for one in found["largest"]:
+        more = f" and {one['size'] - len(one['members']):,} more" if one["size"] > len(one["members"]) else ""
+        yield f"  {one['size']:>12,} {', '.join(one['members'])}{more}"
+    if found["causes"] or found["by_derived_facts"]:
+        yield "links, by what made them:"
+    for cause in found["causes"]:
+        yield f"  {cause['links']:>12,} {cause['rule']} {' '.join(cause['on'])}"
+    if found["by_derived_facts"]:
+        yield f"  {found['by_derived_facts']:>12,} merges more, by rules from derived facts"
