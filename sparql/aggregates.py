@@ -1,5 +1,7 @@
 """GROUP BY and the aggregates (SPARQL 1.1, sections 11 and 18.5.1).
 
+Classes are counted by their sizes, and a class is a key for all its members at once (`sparql.classes`).
+
 An error in the argument is an error of SUM, AVG, MIN and MAX, and is not counted by COUNT. SUM and AVG of no rows are
 0, MIN, MAX and SAMPLE of none an error. MIN and MAX order as ORDER BY does; SAMPLE takes the first in that order.
 """
@@ -10,10 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sparql import exists
-from sparql.algebra import Group, visible
+from sparql.algebra import Aggregate, Group, visible
+from sparql.classes import expanded, folded, repeated, size_of, sized
+from sparql.elimination import counted
 from sparql.relation import Column, Relation
 from sparql.staging import Staging
-from triplestore.expression import variables_of
+from triplestore.expression import Variable, variables_of
 from triplestore.expressions.aggregates import COUNTED_ONCE, parts, result
 from triplestore.expressions.compiler import is_volatile
 from triplestore.expressions.values import Value, token
@@ -30,22 +34,27 @@ def group(compiler: Compiler, node: Group) -> Relation:
         read |= variables_of(aggregate.argument)
         if aggregate.argument is None and aggregate.distinct:
             read |= frozenset(scope)
-    relation = compiler.node(node.pattern, read)
-    volatile = any(is_volatile(a.argument) for a in node.aggregates if a.argument is not None)
-    if volatile or any(a.function in ("SUM", "AVG", "GROUP_CONCAT") for a in node.aggregates):
-        relation = compiler.flat(relation)
-    relation = replace(relation, order=())
     steps, staging = compiler.steps, Staging()
-    relation, flags = exists.with_flags(
-        compiler, relation, [a.argument for a in node.aggregates if a.argument is not None]
-    )
-    values = compiler.expressions(steps.value(relation, ""), staging, flags)
+    arguments = [a.argument for a in node.aggregates if a.argument is not None]
+    relation = replace(counted(compiler, node.pattern, read), order=())
+    # A variable that is merely counted stays a class, and so does a key.
+    computed = (a.argument for a in node.aggregates if not (a.function == "COUNT" and isinstance(a.argument, Variable)))
+    relation = expanded(steps, relation, frozenset().union(*map(variables_of, computed)))
+    if any(map(is_volatile, arguments)):
+        relation = compiler.flat(relation)
+    classes = folded(relation, relation.columns.keys() - set(node.keys))
+    relation = sized(steps, relation, classes) if classes else relation
+    if any(a.function in ("SUM", "AVG", "GROUP_CONCAT") for a in node.aggregates):
+        relation = repeated(steps, relation)
+    relation, flags = exists.with_flags(compiler, relation, arguments)
+    ids = replace(relation, columns={n: replace(c, members=None) for n, c in relation.columns.items()})
+    values = compiler.expressions(steps.value(ids, ""), staging, flags)
     keys = [steps.column(key) for key in node.keys if key in relation.columns]
-    arguments = [None if a.argument is None else values.value(a.argument) for a in node.aggregates]
+    found = [None if a.argument is None else values.value(a.argument) for a in node.aggregates]
 
     # 1. Decode what the arguments read; mark the first of equal arguments for DISTINCT.
     marks: list[str] = []
-    for place, (aggregate, value) in enumerate(zip(node.aggregates, arguments, strict=True)):
+    for place, (aggregate, value) in enumerate(zip(node.aggregates, found, strict=True)):
         if aggregate.distinct and aggregate.function in COUNTED_ONCE:
             same = (
                 [*keys, *(steps.column(n) for n in scope if n in relation.columns)]
@@ -54,10 +63,18 @@ def group(compiler: Compiler, node: Group) -> Relation:
             )
             listed = ", ".join(same) or "1"
             marks.append(f"row_number() OVER (PARTITION BY {listed} ORDER BY {listed}) AS d{place}")
+
+    def weight(aggregate: Aggregate) -> str:
+        if not aggregate.distinct:
+            return "n" if relation.weighted else "1"
+        argument = aggregate.argument
+        names = scope if argument is None else (argument.name,) if isinstance(argument, Variable) else ()
+        return " * ".join(steps.column(size_of(name)) for name in names if name in classes) or "1"
+
     raw = [
         sql
-        for place, (a, v) in enumerate(zip(node.aggregates, arguments, strict=True))
-        for sql in parts(steps.dialect, place, a.function, a.distinct, v, relation.weighted, a.separator)
+        for place, (a, v) in enumerate(zip(node.aggregates, found, strict=True))
+        for sql in parts(steps.dialect, place, a.function, a.distinct, v, weight(a), a.separator)
     ]
     source = staging.source(steps.decode(relation, " ".join([*marks, *raw, staging.sql])).name)
     inner = f"(SELECT x.*, {', '.join(marks)} FROM {source} x)" if marks else source

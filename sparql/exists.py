@@ -25,6 +25,7 @@ from sparql.algebra import (
     in_scope,
     pattern_of,
 )
+from sparql.classes import expanded, joinable
 from sparql.relation import Column, Relation
 from triplestore.expression import Call, Exists, Expression, Variable, variables_of, walk
 
@@ -38,10 +39,11 @@ def semi_join(compiler: Compiler, relation: Relation, test: Exists) -> Relation:
     if not _reads_outside(pattern, frozenset(relation.columns)):
         shared = frozenset(relation.columns) & frozenset(in_scope(pattern))
         outer, compiler.outer = compiler.outer, None
-        a, b = compiler.steps.aligned(relation, compiler.node(pattern, shared))
+        a, b = joinable(compiler.steps, relation, compiler.node(pattern, shared))
         compiler.outer = outer
         conditions = [compiler.steps.compatible(a, b, name) for name in a.columns if name in b.columns]
         return joins.semi_join(compiler, a, b, conditions, test.negated)
+    relation = expanded(compiler.steps, relation, _mentioned(pattern))
     keys, found = _substituted(compiler, relation, pattern)
     relation = _matched(compiler, keys, relation, found)
     return joins.semi_join(compiler, relation, found, _agree(compiler, keys, relation), test.negated)
@@ -56,6 +58,7 @@ def with_flags(
         if test in flags:
             continue
         steps = compiler.steps
+        relation = expanded(steps, relation, _mentioned(pattern_of(test)))
         keys, found = _substituted(compiler, relation, pattern_of(test))
         relation = _matched(compiler, keys, relation, found)
         hidden = f".exists{len(steps.done)}"
@@ -86,7 +89,7 @@ def _tests(expression: Expression) -> list[Exists]:
 def _substituted(compiler: Compiler, relation: Relation, pattern: Node) -> tuple[dict[str, str], Relation]:
     """(variable of the outer solutions -> the variable of the result that holds its value; the pattern's solutions)."""
     steps = compiler.steps
-    mentioned = {part.name for part in walk(pattern) if isinstance(part, Variable)} | _named(pattern)
+    mentioned = _mentioned(pattern)
     names = [name for name in relation.columns if name in mentioned]
     columns: dict[str, Column] = {}
     selected, keys = [], {}
@@ -120,9 +123,9 @@ def _agree(compiler: Compiler, keys: dict[str, str], relation: Relation) -> list
     return conditions
 
 
-def _named(pattern: Node) -> set[str]:
-    """Variables that inline data and BINDs name, which are no `Variable` in the algebra."""
-    return set(in_scope(pattern))
+def _mentioned(pattern: Node) -> set[str]:
+    """The variables of a pattern; inline data and BINDs name some that are no `Variable` in the algebra."""
+    return {part.name for part in walk(pattern) if isinstance(part, Variable)} | set(in_scope(pattern))
 
 
 def _reads_outside(pattern: Node, outer: frozenset[str]) -> bool:

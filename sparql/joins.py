@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sparql.algebra import Node, in_scope
-from sparql.relation import Column, Relation
+from sparql.classes import aligned, expanded, folded, joinable, only
+from sparql.relation import Column, Relation, Steps
 from sparql.staging import Staging
-from triplestore.expression import Exists, Expression, walk
+from triplestore.expression import Exists, Expression, variables_of, walk
 from triplestore.expressions.values import Value, stored
 
 if TYPE_CHECKING:
@@ -20,23 +21,20 @@ if TYPE_CHECKING:
 def join(compiler: Compiler, a: Relation, b: Relation, needed: Needed) -> Relation:
     """Compatible solutions of both, merged."""
     steps = compiler.steps
-    a, b = steps.aligned(a, b)
-    columns, selected = {}, []
-    for name in dict.fromkeys((*a.columns, *b.columns)):
-        if name in needed:
-            columns[name], sql = steps.merged(a, b, name, inner=True)
-            selected.append(f"{sql} AS {steps.column(name)}")
+    a, b = joinable(steps, a, b, inner=True)
+    columns, selected = _merged_columns(steps, a, b, needed, inner=True)
     weight = _product(a, b, "r.n")
     conditions = [steps.compatible(a, b, name) for name in a.columns if name in b.columns]
     how = f"JOIN {b.name} r ON {' AND '.join(conditions)}" if conditions else f"CROSS JOIN {b.name} r"
     sql = f"SELECT {', '.join([*selected, *weight]) or '1 AS unit'} FROM {a.name} l {how}"
-    return Relation(steps.add("join", sql), columns, bool(weight))
+    return only(steps, Relation(steps.add("join", sql), columns, bool(weight)), needed)
 
 
 def left_join(compiler: Compiler, a: Relation, b: Relation, condition: Expression | None, needed: Needed) -> Relation:
     """Solutions of `a`, each with those of `b` that are compatible and fulfil the condition, or alone."""
     steps = compiler.steps
-    a, b = steps.aligned(a, b)
+    a, b = (expanded(steps, side, variables_of(condition)) for side in (a, b))
+    a, b = joinable(steps, a, b)
     conditions = [steps.compatible(a, b, name) for name in a.columns if name in b.columns]
     if condition is not None:
         if any(isinstance(part, Exists) for part in walk(condition)):
@@ -45,11 +43,7 @@ def left_join(compiler: Compiler, a: Relation, b: Relation, condition: Expressio
         conditions.append(compiler.expressions(_merged_values(compiler, a, b), staging).condition(condition))
         if staging.parts:
             return _in_two_steps(compiler, a, b, condition, needed)
-    columns, selected = {}, []
-    for name in dict.fromkeys((*a.columns, *b.columns)):
-        if name in needed:
-            columns[name], sql = steps.merged(a, b, name, inner=False)
-            selected.append(f"{sql} AS {steps.column(name)}")
+    columns, selected = _merged_columns(steps, a, b, needed, inner=False)
     weight = _product(a, b, "coalesce(r.n, 1)")
     if condition is not None:
         a, b = (
@@ -58,7 +52,19 @@ def left_join(compiler: Compiler, a: Relation, b: Relation, condition: Expressio
         )
     on = " AND ".join(conditions) or "TRUE"
     sql = f"SELECT {', '.join([*selected, *weight]) or '1 AS unit'} FROM {a.name} l LEFT JOIN {b.name} r ON {on}"
-    return Relation(steps.add("optional", sql), columns, bool(weight))
+    return only(steps, Relation(steps.add("optional", sql), columns, bool(weight)), needed)
+
+
+def _merged_columns(
+    steps: Steps, a: Relation, b: Relation, needed: Needed, inner: bool
+) -> tuple[dict[str, Column], list[str]]:
+    """The columns of a join, and the select list: what is needed, and what is folded and has yet to be counted."""
+    columns, selected = {}, []
+    for name in dict.fromkeys((*a.columns, *b.columns)):
+        if name in needed or folded(a, (name,)) or folded(b, (name,)):
+            columns[name], sql = steps.merged(a, b, name, inner)
+            selected.append(f"{sql} AS {steps.column(name)}")
+    return columns, selected
 
 
 def _in_two_steps(compiler: Compiler, a: Relation, b: Relation, condition: Expression, needed: Needed) -> Relation:
@@ -67,16 +73,14 @@ def _in_two_steps(compiler: Compiler, a: Relation, b: Relation, condition: Expre
     copies = {name: f".left.{name}" for name in a.columns}
     copied = [f"{steps.column(name)} AS {steps.column(copy)}" for name, copy in copies.items()]
     step = steps.add("kept", f"SELECT {steps.listed(a, more=copied)} FROM {a.name}")
-    kept = replace(a, name=step, columns={**a.columns, **{copies[n]: c for n, c in a.columns.items()}})
+    copied_columns = {copies[name]: replace(column, members=None) for name, column in a.columns.items()}
+    kept = replace(a, name=step, columns={**a.columns, **copied_columns})
     every = frozenset((*kept.columns, *b.columns))
     met = compiler.filtered(join(compiler, kept, b, every), condition)
     same = [f"l.{steps.column(name)} IS NOT DISTINCT FROM r.{steps.column(copy)}" for name, copy in copies.items()]
     alone = semi_join(compiler, a, met, same, negated=True)
 
-    def shown(relation: Relation) -> Relation:
-        return replace(relation, columns={n: c for n, c in relation.columns.items() if n in needed})
-
-    return union(compiler, shown(met), shown(alone))
+    return union(compiler, only(steps, met, needed), only(steps, alone, needed))
 
 
 def _merged_values(compiler: Compiler, a: Relation, b: Relation) -> Callable[[str], Value]:
@@ -99,12 +103,12 @@ def _merged_values(compiler: Compiler, a: Relation, b: Relation) -> Callable[[st
 def union(compiler: Compiler, a: Relation, b: Relation) -> Relation:
     """The solutions of both, one after the other."""
     steps = compiler.steps
-    a, b = steps.aligned(a, b)
+    a, b = aligned(steps, a, b)
     weighted = a.weighted or b.weighted
     columns: dict[str, Column] = {}
     for name in dict.fromkeys((*a.columns, *b.columns)):
-        token = (a.columns.get(name) or b.columns[name]).token
-        columns[name] = Column(token, a.nullable(name) or b.nullable(name))
+        nullable = a.nullable(name) or b.nullable(name)
+        columns[name] = replace(a.columns.get(name) or b.columns[name], nullable=nullable)
     selects = []
     for side in (a, b):
         parts = []
@@ -127,7 +131,7 @@ def minus(compiler: Compiler, left: Node, right: Node, needed: Needed) -> Relati
     shared = frozenset(in_scope(left)) & frozenset(in_scope(right))
     if all(name in outer and not outer[name].nullable for name in shared):
         return compiler.node(left, needed)
-    a, b = steps.aligned(compiler.node(left, needed | shared), compiler.node(right, shared))
+    a, b = joinable(steps, compiler.node(left, needed | shared), compiler.node(right, shared))
     common = [name for name in a.columns if name in b.columns]
     conditions = [steps.compatible(a, b, name) for name in common]
     free = [name for name in common if name not in outer or (outer[name].nullable and name in shared)]

@@ -1,14 +1,14 @@
-"""Basic graph patterns over (pi, I): match representatives, then expand each variable over its class.
+"""Basic graph patterns over (pi, I): a row of representatives stands for all that members of their classes make of it.
 
-Semantics (design 7; Motik et al. 2015, "Handling owl:sameAs via rewriting"): the answers are those over the expanded
-graph, as a bag. Equalities themselves are not stored: they are the triples `r owl:sameAs r` over representatives r of
-classes of two or more (and over what was asserted equal to itself), expanded like any other. A variable that nothing
-needs is not expanded: it multiplies the row's count `n` by the size of its class.
+Semantics (Motik et al. 2015, "Handling owl:sameAs via rewriting"): the answers are those over the expanded graph, as a
+bag. Equalities themselves are not stored: they are the triples `r owl:sameAs r` over representatives r of classes of
+two or more (and over what was asserted equal to itself), expanded like any other. `sparql.classes` says what becomes of
+a row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -24,7 +24,6 @@ _LINKS: Final = (
 )
 """owl:sameAs over representatives, each standing for its whole class."""
 
-_PREDICATES: Final = f"(SELECT term, representative FROM same_as WHERE term < {FIRST_BLANK})"
 _PLACES: Final = "spo"
 
 
@@ -44,16 +43,11 @@ class Matching:
 
 
 def match(
-    triples: Sequence[Triple],
-    needed: Collection[str],
-    columns: dict[str, str],
-    representatives: dict[str, int],
-    how: Matching,
-) -> tuple[str, bool]:
-    """The SELECT of a basic graph pattern, and whether it has the count column `n`.
+    triples: Sequence[Triple], columns: Mapping[str, str], representatives: Mapping[str, int], how: Matching
+) -> str:
+    """The SELECT of a basic graph pattern's matches over representatives: a column per variable, rows distinct.
 
-    columns: the column of each variable; only those of `needed` are in the result. representatives: the (normalised)
-    ids of the constants.
+    columns: the column of each variable. representatives: the (normalised) ids of the constants.
     """
     atoms: list[Triple] = []
     for triple in dict.fromkeys(triples):
@@ -61,53 +55,14 @@ def match(
         if how.reflexive and p == SAME_AS and s is not None and o is not None and (s == o or how.rewriting):
             if s == o:
                 continue
-            return _nothing(sorted(needed), columns), False
+            nulls = [f"CAST(NULL AS BIGINT) AS {column}" for column in columns.values()]
+            return f"SELECT {', '.join(nulls) or '1 AS unit'} WHERE FALSE"
         atoms.append(triple)
-    names = list(dict.fromkeys(t.name for atom in atoms for t in atom if isinstance(t, Variable)))
-    if not atoms:
-        return "SELECT 1 AS unit", False
-    return _expanded(atoms, names, needed, columns, representatives, how)
-
-
-def _nothing(names: Sequence[str], columns: dict[str, str]) -> str:
-    nulls = [f"CAST(NULL AS BIGINT) AS {columns[name]}" for name in names]
-    return f"SELECT {', '.join(nulls) or '1 AS unit'} WHERE FALSE"
-
-
-def _expanded(
-    atoms: Sequence[Triple],
-    names: Sequence[str],
-    needed: Collection[str],
-    columns: dict[str, str],
-    representatives: dict[str, int],
-    how: Matching,
-) -> tuple[str, bool]:
-    kept = [name for name in names if name in needed]
-    if not how.expanding or not names:
-        return _joined(atoms, kept, columns, representatives, how), False
-    predicates = {atom[1].name for atom in atoms if isinstance(atom[1], Variable)}
-    selected, factors, joins = [], [], []
-    for place, name in enumerate(names):
-        column, classes = columns[name], _PREDICATES if name in predicates else "same_as"
-        if name in needed:
-            selected.append(f"coalesce(e{place}.term, j.{column}) AS {column}")
-            joins.append(f"LEFT JOIN {classes} e{place} ON e{place}.representative = j.{column}")
-        else:
-            sizes = f"(SELECT representative, count(*) AS size FROM {classes} c GROUP BY representative)"
-            factors.append(f"coalesce(e{place}.size, 1)")
-            joins.append(f"LEFT JOIN {sizes} e{place} ON e{place}.representative = j.{column}")
-    if factors:
-        selected.append(f"CAST({' * '.join(factors)} AS BIGINT) AS n")
-    inner = _joined(atoms, names, columns, representatives, how)
-    return f"SELECT {', '.join(selected)} FROM ({inner}) j {' '.join(joins)}", bool(factors)
+    return _joined(atoms, columns, representatives, how) if atoms else "SELECT 1 AS unit"
 
 
 def _joined(
-    atoms: Sequence[Triple],
-    names: Sequence[str],
-    columns: dict[str, str],
-    representatives: dict[str, int],
-    how: Matching,
+    atoms: Sequence[Triple], columns: Mapping[str, str], representatives: Mapping[str, int], how: Matching
 ) -> str:
     """The join of the atoms over representatives, most bound first, connected where possible."""
     home: dict[str, str] = {}
@@ -134,7 +89,7 @@ def _joined(
             filters = conditions
         else:
             steps.append(f"JOIN {table} ON {' AND '.join(conditions)}" if conditions else f"CROSS JOIN {table}")
-    selected = ", ".join(f"{home[name]} AS {columns[name]}" for name in names) or "1 AS unit"
+    selected = ", ".join(f"{home[name]} AS {column}" for name, column in columns.items()) or "1 AS unit"
     where = f" WHERE {' AND '.join(filters)}" if filters else ""
     return f"SELECT {selected} FROM {' '.join(steps)}{where}"
 

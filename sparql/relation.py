@@ -16,10 +16,15 @@ from triplestore.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A variable's column: an id (BIGINT) or, for computed values, a token (text). nullable: it may be unbound."""
+    """A variable's column: an id (BIGINT) or, for computed values, a token (text). nullable: it may be unbound.
+
+    members: what stands after FROM for the classes (term, representative) whose representatives the ids are, each for
+    one solution a member (`sparql.classes`: a folded column); None where an id is just a term.
+    """
 
     token: bool = False
     nullable: bool = False
+    members: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,7 @@ class Steps:
             column = relation.columns.get(variable)
             if column is None:
                 return ERROR
+            assert column.members is None, f"?{variable} is read before it is expanded"
             return stored(self.qualifier(variable, column, alias), column.token)
 
         return find
@@ -134,7 +140,7 @@ class Steps:
         return f"(SELECT {columns} FROM term z UNION ALL SELECT {columns} FROM ({extra}) z)"
 
     def tokens(self, relation: Relation, variables: Sequence[str]) -> tuple[str, list[str]]:
-        """(source, expressions) that give the tokens of variables."""
+        """(joins to the relation as x, expressions) that give the tokens of variables."""
         joins, tokens = [], []
         for name in variables:
             own = self.column(name)
@@ -145,25 +151,25 @@ class Steps:
             else:
                 joins.append(f"LEFT JOIN {self._terms()} t_{own} ON t_{own}.id = x.{own}")
                 tokens.append(f"CASE WHEN x.{own} IS NOT NULL THEN {token_sql(f't_{own}')} END")
-        return f"{relation.name} x {' '.join(dict.fromkeys(joins))}", tokens
+        return " ".join(dict.fromkeys(joins)), tokens
 
     def tokenised(self, relation: Relation, names: Collection[str]) -> Relation:
         """The relation with these variables as tokens."""
         names = [name for name in names if not relation.columns[name].token]
         if not names:
             return relation
-        source, tokens = self.tokens(relation, names)
-        changed = {name: f"{sql} AS {self.column(name)}" for name, sql in zip(names, tokens, strict=True)}
-        parts = [changed.get(name, f"x.{self.column(name)}") for name in relation.columns]
-        parts += ["x.n"] * relation.weighted + [f"x.{key}" for key, _ in relation.order]
-        step = self.add("tokens", f"SELECT {', '.join(parts)} FROM {source}")
-        columns = {n: Column(True, c.nullable) if n in changed else c for n, c in relation.columns.items()}
-        return replace(relation, name=step, columns=columns)
+        joins, tokens = self.tokens(relation, names)
+        columns = {name: replace(relation.columns[name], token=True) for name in names}
+        return self.changed("tokens", relation, columns, dict(zip(names, tokens, strict=True)), joins)
 
-    def aligned(self, a: Relation, b: Relation) -> tuple[Relation, Relation]:
-        """Both, with shared variables of one sort: ids on both sides, or tokens on both."""
-        mixed = [n for n in a.columns if n in b.columns and a.columns[n].token != b.columns[n].token]
-        return self.tokenised(a, mixed), self.tokenised(b, mixed)
+    def changed(
+        self, label: str, relation: Relation, columns: Mapping[str, Column], values: Mapping[str, str], joins: str
+    ) -> Relation:
+        """The relation with new values (SQL over the relation as x, and joins) in some columns, described anew."""
+        parts = [f"{values.get(n, f'x.{self.column(n)}')} AS {self.column(n)}" for n in relation.columns]
+        parts += ["x.n"] * relation.weighted + [f"x.{key}" for key, _ in relation.order]
+        step = self.add(label, f"SELECT {', '.join(parts) or '1 AS unit'} FROM {relation.name} x {joins}")
+        return replace(relation, name=step, columns={n: columns.get(n, c) for n, c in relation.columns.items()})
 
     def compatible(self, a: Relation, b: Relation, name: str) -> str:
         """The condition that l and r agree on a variable, or one of them has it unbound."""
@@ -180,9 +186,8 @@ class Steps:
         if name not in b.columns:
             return a.columns[name], f"l.{column}"
         if name not in a.columns:
-            return Column(b.columns[name].token, b.columns[name].nullable or not inner), f"r.{column}"
-        token_ = a.columns[name].token
+            return replace(b.columns[name], nullable=b.columns[name].nullable or not inner), f"r.{column}"
         if not a.nullable(name):
-            return Column(token_), f"l.{column}"
+            return a.columns[name], f"l.{column}"
         nullable = b.nullable(name) or not inner
-        return Column(token_, nullable), f"coalesce(l.{column}, r.{column})"
+        return replace(a.columns[name], nullable=nullable), f"coalesce(l.{column}, r.{column})"

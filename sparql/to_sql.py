@@ -10,7 +10,7 @@ joined with them, and their variables are carried through every step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from sparql import exists, joins
@@ -29,10 +29,12 @@ from sparql.algebra import (
     PathPattern,
     Project,
     Slice,
+    Triple,
     Union,
     Values,
     in_scope,
 )
+from sparql.classes import IRI_MEMBERS, MEMBERS, expanded, first, folded, only, repeated
 from sparql.path_closure import PathTables
 from sparql.patterns import Matching, match
 from sparql.relation import Column, Relation, Steps
@@ -64,8 +66,9 @@ class Compiler:
 
     def select(self, node: Node, variables: Sequence[str]) -> str:
         """The statement that yields the tokens of `variables` as columns c0, c1 ...; NULL is unbound."""
-        relation = self.node(node, frozenset(variables))
-        decoded, tokens = self.steps.tokens(relation, variables)
+        relation = expanded(self.steps, only(self.steps, self.node(node, frozenset(variables)), variables))
+        joins, tokens = self.steps.tokens(relation, variables)
+        decoded = f"{relation.name} x {joins}"
         selected = ", ".join(f"{sql} AS c{place}" for place, sql in enumerate(tokens)) or "1 AS unit"
         if relation.weighted:
             keys = "".join(f", {key}" for key, _ in relation.order)
@@ -112,9 +115,7 @@ class Compiler:
             case Extend():
                 return self._extend(node, needed)
             case Project(pattern, variables):
-                inner = self.node(pattern, needed & frozenset(variables))
-                kept = {name: column for name, column in inner.columns.items() if name in variables}
-                return replace(inner, columns=kept)
+                return only(self.steps, self.node(pattern, needed & frozenset(variables)), variables)
             case Distinct(pattern):
                 return self._distinct(self.node(pattern, frozenset(in_scope(pattern))))
             case OrderBy(pattern, keys):
@@ -137,13 +138,21 @@ class Compiler:
         self.outer = outer
         return self._leaf(inner, frozenset(in_scope(node)))
 
-    def _bgp(self, triples: Sequence[tuple[Variable | Constant, ...]], needed: Needed) -> Relation:
-        names = {t.name for triple in triples for t in triple if isinstance(t, Variable)}
-        kept = sorted(names & needed)
-        columns = {name: self.steps.column(name) for name in sorted(names)}
+    def _bgp(self, triples: Sequence[Triple], needed: Needed) -> Relation:
+        return only(self.steps, self._matches(triples, _iris(triples)), needed)
+
+    def factors(self, triples: Sequence[Triple]) -> list[Relation]:
+        """The matches of each triple of a basic graph pattern by itself."""
+        return [self._matches((triple,), _iris(triples)) for triple in triples]
+
+    def _matches(self, triples: Sequence[Triple], iris: Collection[str]) -> Relation:
+        """Matches over representatives. iris: the variables that range over IRIs."""
+        names = sorted({t.name for triple in triples for t in triple if isinstance(t, Variable)})
+        columns = {name: self.steps.column(name) for name in names}
         representatives = {t: self.steps.constants.matched(t) for t in self.ids}
-        sql, weighted = match(triples, kept, columns, representatives, self.matching)  # type: ignore[arg-type]
-        return Relation(self.steps.add("pattern", sql), dict.fromkeys(kept, Column()), weighted)
+        members = {name: IRI_MEMBERS if name in iris else MEMBERS for name in names} if self.matching.expanding else {}
+        step = self.steps.add("pattern", match(triples, columns, representatives, self.matching))
+        return Relation(step, {name: Column(members=members.get(name)) for name in names})
 
     def _path(self, node: PathPattern, needed: Needed) -> Relation:
         columns = {t.name: self.steps.column(t.name) for t in (node.subject, node.object) if isinstance(t, Variable)}
@@ -153,8 +162,16 @@ class Compiler:
     def filtered(self, relation: Relation, condition: Expression) -> Relation:
         """The solutions for which a condition holds."""
         parts = _conjuncts(condition)
-        plain = [part for part in parts if not isinstance(part, Exists)]
+        plain = []
+        for part in parts:
+            chosen = _chosen(part)
+            if chosen and folded(relation, chosen[:1]) and not relation.nullable(chosen[0]) and not relation.order:
+                values = self._values(chosen[:1], [[token] for token in dict.fromkeys(chosen[1])])
+                relation = joins.join(self, relation, values, frozenset(relation.columns))
+            elif not isinstance(part, Exists):
+                plain.append(part)
         if plain:
+            relation = expanded(self.steps, relation, frozenset().union(*map(variables_of, plain)))
             kept = relation.columns
             relation, tested = exists.with_flags(self, relation, plain)
             staging = Staging()
@@ -193,6 +210,7 @@ class Compiler:
         """One step of BINDs over the same relation."""
         if any(is_volatile(bind.expression) for bind in layer):
             relation = self.flat(relation)
+        relation = expanded(self.steps, relation, frozenset().union(*(variables_of(bind.expression) for bind in layer)))
         kept = relation.columns
         relation, tested = exists.with_flags(self, relation, [bind.expression for bind in layer])
         columns, selected, staging = dict(kept), [], Staging()
@@ -249,7 +267,7 @@ class Compiler:
 
     def _order(self, pattern: Node, keys: Sequence[tuple[Expression, bool]], needed: Needed) -> Relation:
         read = frozenset().union(*(variables_of(key) for key, _ in keys))
-        relation = replace(self.node(pattern, needed | read), order=())
+        relation = replace(expanded(self.steps, self.node(pattern, needed | read), read), order=())
         kept = relation.columns
         relation, tested = exists.with_flags(self, relation, [key for key, _ in keys])
         staging = Staging()
@@ -266,21 +284,15 @@ class Compiler:
         return replace(relation, name=step, order=tuple(order))
 
     def _slice(self, relation: Relation, start: int, length: int | None) -> Relation:
-        relation = self.flat(relation)
+        relation = self.flat(relation) if length is None else first(self.steps, relation, start + length)
         limit = "" if length is None else f" LIMIT {length}"
         offset = f" OFFSET {start}" if start else ""
         sql = f"SELECT {self.steps.listed(relation)} FROM {relation.name}{relation.sorting}{limit}{offset}"
         return replace(relation, name=self.steps.add("slice", sql))
 
     def flat(self, relation: Relation) -> Relation:
-        """The relation with each row as many times as it counts."""
-        if not relation.weighted:
-            return relation
-        plain = replace(relation, weighted=False)
-        repeat = f"{self.steps.dialect.repeat('n')} AS copy"
-        inner = f"SELECT {self.steps.listed(plain, more=[repeat])} FROM {relation.name}"
-        sql = f"SELECT {self.steps.listed(plain)} FROM ({inner}) x"
-        return replace(plain, name=self.steps.add("flat", sql))
+        """The relation with a row for each solution."""
+        return repeated(self.steps, expanded(self.steps, relation))
 
     # -- parts ------------------------------------------------------------------------------------------------------
 
@@ -292,6 +304,24 @@ class Compiler:
         return Expressions(
             self.steps.dialect, self.ids, variable, staging.stage, lambda test: found[test], self.base, self.now
         )
+
+
+def _iris(triples: Sequence[Triple]) -> frozenset[str]:
+    """The variables in predicate position."""
+    return frozenset(p.name for _, p, _ in triples if isinstance(p, Variable))
+
+
+def _chosen(condition: Expression) -> tuple[str, list[str]] | None:
+    """A variable and the IRIs that it must be one of, where a condition says no more than that."""
+    match condition:
+        case Call("=" | "SAMETERM", (Constant() as iri, Variable(name))):
+            terms: Sequence[Expression] = (iri,)
+        case Call("=" | "SAMETERM" | "IN", (Variable(name), *terms)):
+            pass
+        case _:
+            return None
+    tokens = [term.token for term in terms if isinstance(term, Constant) and term.token[0] == "<"]
+    return (name, tokens) if tokens and len(tokens) == len(terms) else None
 
 
 def _conjuncts(condition: Expression) -> list[Expression]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from random import Random
 
 from tests.sparql_support import SAME, Triple
@@ -55,14 +57,26 @@ def random_graph(rng: Random) -> tuple[list[Triple], list[list[str]], list[Tripl
     return facts, classes, asserted
 
 
+@dataclass(frozen=True)
+class Vocabulary:
+    """The terms that queries speak of. literals: in expressions; matched: those that patterns ask for."""
+
+    iris: Sequence[str]
+    predicates: Sequence[str]
+    literals: Sequence[str]
+    matched: Sequence[str]
+
+
 def random_query(rng: Random) -> str:
     """A query whose answer is a well-defined bag."""
-    return _Writer(rng).select()
+    return Writer(rng, Vocabulary(IRIS, PREDICATES, LITERALS, LITERALS)).select()
 
 
-class _Writer:
-    def __init__(self, rng: Random) -> None:
-        self.rng = rng
+class Writer:
+    """Writes patterns and queries."""
+
+    def __init__(self, rng: Random, vocabulary: Vocabulary) -> None:
+        self.rng, self.vocabulary = rng, vocabulary
         self.fresh = 0
 
     def one_in(self, n: int) -> bool:
@@ -72,20 +86,24 @@ class _Writer:
         return self.rng.choice(NAMES)
 
     def constant(self) -> str:
-        return self.rng.choice([*IRIS, *LITERALS])
+        return self.rng.choice([*self.vocabulary.iris, *self.vocabulary.literals])
 
     def node(self, literal: bool) -> str:
         if self.rng.random() < 0.75:
             return f"?{self.name()}"
         if self.one_in(5):
             return "[]"
-        return self.constant() if literal else self.rng.choice(IRIS)
+        return self.rng.choice([*self.vocabulary.iris, *self.vocabulary.matched * literal])
 
     def triple(self) -> str:
-        p = self.rng.choice([*PREDICATES * 3, SAME, SAME, f"?{self.name()}", f"?{self.name()}", "^<http://e/p>"])
+        named = self.vocabulary.predicates
+        p = self.rng.choice([*named * 3, SAME, SAME, f"?{self.name()}", f"?{self.name()}", f"^{named[0]}"])
         if self.one_in(12):
-            p = "<http://e/p>/<http://e/q>"
-        return f"{self.node(False)} {p} {self.node(True)} ."
+            p = f"{named[0]}/{named[1]}"
+        s, o = self.node(False), self.node(True)
+        if p == SAME and s == o and s[0] == "<":  # holds of any term at all, in the graph or not
+            o = "?x"
+        return f"{s} {p} {o} ."
 
     def value(self, depth: int) -> str:
         if depth == 0 or self.one_in(3):
@@ -162,7 +180,7 @@ class _Writer:
                 if self.one_in(2):
                     parts.append(f"FILTER(?b{self.fresh} = {self.value(1)} || {self.test(1)})")
                 elif self.one_in(2):
-                    parts.append(f"OPTIONAL {{ ?o{self.fresh} <http://e/q> ?b{self.fresh} }}")
+                    parts.append(f"OPTIONAL {{ ?o{self.fresh} {self.vocabulary.predicates[1]} ?b{self.fresh} }}")
             elif kind == 4:
                 parts.append(f"VALUES (?x ?y) {{ {self.row()} {self.row()} {self.row()} }}")
             elif kind == 5:

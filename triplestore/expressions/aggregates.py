@@ -24,17 +24,17 @@ def parts(
     function: str,
     distinct: bool,
     value: Value | None,
-    weighted: bool = False,
+    weight: str = "1",
     separator: str = " ",
 ) -> list[str]:
     """The SQL aggregates that the result of one SPARQL aggregate is made from, each as ``sql AS a<place>_<part>``.
 
     function: COUNT, SUM, MIN, MAX, AVG, SAMPLE, GROUP_CONCAT. value: the argument, None for ``COUNT(*)``. distinct:
-    column ``d<place>`` is 1 in the first row of each argument. weighted: column ``n`` says how often a row counts (not
-    for SUM, AVG and GROUP_CONCAT). separator: of GROUP_CONCAT.
+    column ``d<place>`` is 1 in the first row of each argument. weight: SQL of how often a row counts (for COUNT only).
+    separator: of GROUP_CONCAT.
     """
     distinct = distinct and function in COUNTED_ONCE
-    once, weight = (f"d{place} = 1", "1") if distinct else ("TRUE", "n" if weighted else "1")
+    once = f"d{place} = 1" if distinct else "TRUE"
     if value is None:
         return [f"coalesce(sum(CASE WHEN {once} THEN {weight} ELSE 0 END), 0) AS a{place}_count"]
     present = f"{once} AND {value.bound}"
