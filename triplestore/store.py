@@ -21,6 +21,7 @@ from triplestore.engine import Engine
 from triplestore.engine.queries import minus
 from triplestore.engine.select import make_engine
 from triplestore.errors import ConflictError, UsageError
+from triplestore.imports import missing_imports
 from triplestore.materialise.statements import triples_table
 from triplestore.profile import Finding, findings
 from triplestore.reasoning import (
@@ -549,6 +550,11 @@ class Store:
         self._workspace.views(ASSERTED, TERM)
         profile = any(r.name == "owl2rl" for r in self.rulesets)
         return findings(self._engine, all_rules(self._manifest), profile)
+
+    def missing_imports(self) -> dict[str, list[str]]:
+        """What is imported by owl:imports and was not loaded: IRI -> the IRIs of the ontologies that import it."""
+        self._workspace.views(ASSERTED, TERM)
+        return missing_imports(self._engine)
 
     def stats(self) -> dict[str, Any]:
         """Counts of this version; keys as `triplake stats --json` documents them."""

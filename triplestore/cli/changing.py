@@ -21,6 +21,7 @@ from triplestore.cli.options import (
     say,
     tell_outside_profile,
     warn,
+    warn_of_missing_imports,
     warn_of_violations,
 )
 from triplestore.errors import UsageError
@@ -97,6 +98,7 @@ def load(
             )
             last = opened.log()[-1]
             warn_of_violations(opened)
+            warn_of_missing_imports(opened)
             tell_outside_profile(options, opened)
     except BaseException:
         if made and len(Versions(store).numbers()) <= 1:

@@ -160,6 +160,23 @@ def warn_of_violations(store: Store) -> None:
         warn(f"{counted(sum(counts.values()), 'inconsistency')} ({rules}): `triplake check {store.path}` lists them")
 
 
+_NAMED: Final = 5
+"""Missing imports that are named."""
+
+
+def warn_of_missing_imports(store: Store) -> None:
+    """Say which imports of the loaded ontologies are not there: files are given, never fetched."""
+    missing = store.missing_imports()
+    for imported, by in list(missing.items())[:_NAMED]:
+        importing = f"{by[0]} imports" if len(by) == 1 else f"{by[0]} and {len(by) - 1:,} more import"
+        warn(
+            f"{importing} {imported}, which is not loaded: its axioms are missing; load its file, too "
+            "(Triplake fetches nothing)"
+        )
+    if len(missing) > _NAMED:
+        warn(f"{len(missing) - _NAMED:,} more imports are not loaded")
+
+
 def tell_outside_profile(options: Common, store: Store) -> None:
     """Say how many axioms the rules do not use, or use in part; with --verbose, which."""
     if options.quiet:
