@@ -12,12 +12,13 @@ from triplestore.errors import UsageError
 from triplestore.rule import Ruleset
 
 _FILES: Final = {
-    "owl2rl": "owl2rl.dlog",
-    "rdfs-plus": "rdfs_plus.dlog",
-    "rdfs": "rdfs.dlog",
-    "rdfs-axiomatic": "rdfs_axiomatic.dlog",
-    "equality": "equality.dlog",
-    "none": "",
+    "owl2rl": ("owl2rl.dlog", "datatypes.dlog"),
+    "rdfs-plus": ("rdfs_plus.dlog",),
+    "rdfs": ("rdfs.dlog",),
+    "rdfs-axiomatic": ("rdfs_axiomatic.dlog",),
+    "datatypes": ("datatypes.dlog",),
+    "equality": ("equality.dlog",),
+    "none": (),
 }
 
 NAMES: Final[tuple[str, ...]] = tuple(_FILES)
@@ -26,7 +27,7 @@ NAMES: Final[tuple[str, ...]] = tuple(_FILES)
 RESOURCES: Final = frozenset({"rdfs"})
 """The built-in rulesets by which every term is an rdfs:Resource (rdfs4a, rdfs4b), which the store answers by itself."""
 
-WITH_DATATYPES: Final = frozenset({"owl2rl"})
+WITH_DATATYPES: Final = frozenset({"owl2rl", "datatypes"})
 """The built-in rulesets with the datatype rules of OWL 2 RL (dt-*), which the store itself carries out."""
 
 
@@ -45,8 +46,6 @@ def named(name_or_path: str | Path) -> Ruleset:
 
 @cache
 def _builtin(name: str) -> Ruleset:
-    file = _FILES[name]
-    if not file:
-        return Ruleset(name, ())
-    text = files("rulesets").joinpath(file).read_text(encoding="utf-8")
-    return Ruleset(name, datalog.parse(text, f"rulesets/{file}"))
+    folder = files("rulesets")
+    texts = {file: folder.joinpath(file).read_text(encoding="utf-8") for file in _FILES[name]}
+    return Ruleset(name, tuple(r for file, text in texts.items() for r in datalog.parse(text, f"rulesets/{file}")))

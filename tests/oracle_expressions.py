@@ -108,6 +108,8 @@ def call(name: str, values: list[str]) -> str:
             return integer(len(text_of(term) if re.search(r'"@[\w-]+$', term) else string(term)))
         case ("STRSTARTS", [term, start]):
             return truth(string(term).startswith(string(start)))
+        case ("REGEX", [term, pattern]):
+            return truth(re.search(string(pattern), string(term)) is not None)
         case ("IRI", [term]):
             return term if term.startswith("<") else f"<{string(term)}>"
         case ("!", [term]):

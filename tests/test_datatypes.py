@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import rdflib
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests import literal_values, oracle
@@ -166,7 +166,7 @@ def test_the_dictionary_knows_the_values(embedded: Engine, batches: list[list[st
 
 
 @pytest.mark.spark
-@settings(max_examples=2, deadline=None, derandomize=True)
+@settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(batches=st.lists(st.lists(tokens, min_size=60, max_size=80), min_size=2, max_size=2))
 def test_the_dictionary_knows_the_values_on_spark(spark_engine: Engine, batches: list[list[str]]) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -72,6 +72,13 @@ CASES = numbered(
 AXIOMATIC = numbered(
     (
         derives("rdf-axioms", "", "rdf:first a rdf:Property", "", "rdf:nil a rdf:Property"),
+        derives(
+            "rdf-axioms-n",
+            "rdf:_12 a rdf:Property",
+            "rdf:_12 a rdfs:ContainerMembershipProperty",
+            "rdf:_0 a rdf:Property",
+            "rdf:_0 a rdfs:ContainerMembershipProperty",
+        ),
         derives("rdfs-axioms", "", "rdf:type rdfs:range rdfs:Class", "", "rdf:type rdfs:domain rdfs:Class"),
     )
 )

@@ -137,6 +137,7 @@ def rdf_mt() -> list[Case]:
     found = []
     for entry in Collection(graph, graph.value(rdflib.URIRef(manifest.as_uri()), _MF.entries)):
         action, result = graph.value(entry, _MF.action), graph.value(entry, _MF.result)
+        recognised = list(Collection(graph, graph.value(entry, _MF.recognizedDatatypes)))
         positive = str(graph.value(entry, RDF.type)).endswith("PositiveEntailmentTest")
         contradiction = result == rdflib.Literal(False)
         conclusion = None if contradiction else manifest.parent / str(result).removeprefix(base)
@@ -148,7 +149,7 @@ def rdf_mt() -> list[Case]:
                 conclusion,
                 positive,
                 not positive if contradiction else None,
-                REGIMES[str(graph.value(entry, _MF.entailmentRegime))],
+                REGIMES[str(graph.value(entry, _MF.entailmentRegime))] + (("datatypes",) if recognised else ()),
             )
         )
     return found
