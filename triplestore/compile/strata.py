@@ -8,7 +8,9 @@ no meaning.
 
 With equality, every fact depends on owl:sameAs (a merge can change it), and what NOT and AGGREGATE see depends on it
 negatively. The congruence rules of equality `axioms` say no more than that. RDFox turns equality off where there is
-negation; here only those programs are refused in which an equality would depend on the absence of something.
+negation. Here, a cycle that is one only because of that, as an equality depends on a NOT or AGGREGATE, leaves equality
+`unsettled`: it need not matter to the data at hand, so strata are those without it, and what they give is verified
+(`triplestore.materialise.stability`).
 """
 
 from __future__ import annotations
@@ -61,20 +63,23 @@ class UnstratifiableError(Exception):
 
 @dataclass(slots=True)
 class Strata:
-    """The dependency graph of a program. `levels`: of its negative instances, from 1 on."""
+    """The dependency graph of a program. `levels`: of its negative instances, from 1 on. unsettled: an equality may
+    depend on a NOT or AGGREGATE."""
 
     levels: dict[Instance, int] = field(default_factory=dict)
     edges: dict[Node, dict[Node, Step]] = field(default_factory=dict)
+    unsettled: bool = False
 
-    def reached(self, nodes: Iterable[Node]) -> set[Node]:
-        """All nodes that these lead to, themselves included."""
+    def reached(self, nodes: Iterable[Node], merging: bool = True) -> set[Node]:
+        """All nodes that these lead to, themselves included. merging: through equality, too."""
         found: set[Node] = set()
         todo = list(nodes)
         while todo:
             node = todo.pop()
             if node not in found:
                 found.add(node)
-                todo.extend(self.edges.get(node, ()))
+                steps = self.edges.get(node, {}).values()
+                todo.extend(step.head for step in steps if merging or not _by_equality(step))
         return found
 
 
@@ -101,7 +106,9 @@ def stratify(
     for step in steps:
         _add(strata.edges, step)
     _add_hubs(strata.edges, equality)
-    level = _levels(strata.edges)
+    level, strata.unsettled = _levels(strata.edges)
+    if strata.unsettled:
+        level[SAME_AS, ALL] = 0
     strata.levels = {
         instance: 1 + max((level.get(n, 0) for n in nodes), default=0) for instance, nodes in reads.items()
     }
@@ -276,23 +283,40 @@ def _add_hubs(edges: dict[Node, dict[Node, Step]], equality: str) -> None:
         _add(edges, step)
 
 
-def _levels(edges: Mapping[Node, Mapping[Node, Step]]) -> dict[Node, int]:
-    """The level of each node. Raises UnstratifiableError."""
+def _by_equality(step: Step) -> bool:
+    """Whether an edge is there because equal terms stand for each other."""
+    return step.rule == EQUALITY or (step.negative and step.body == (SAME_AS, ALL))
+
+
+def _levels(edges: Mapping[Node, Mapping[Node, Step]], settled: bool = True) -> tuple[dict[Node, int], bool]:
+    """The level of each node, and whether equality is unsettled. Raises UnstratifiableError.
+
+    settled: False within a cycle, when the edges of equality have been left out.
+    """
     component: dict[Node, int] = {}
     order = _components(edges)  # each before those that lead to it
     for number, members in enumerate(order):
         component.update(dict.fromkeys(members, number))
-    for body, steps in edges.items():
-        for head, step in steps.items():
-            if step.negative and component[body] == component[head]:
-                raise UnstratifiableError([step, *_way(edges, head, body)])
+    inner: dict[Node, int] = {}
+    unsettled = False
+    for number, members in enumerate(order):
+        cycle = {b: {h: s for h, s in edges.get(b, {}).items() if component[h] == number} for b in members}
+        negative = next((step for steps in cycle.values() for step in steps.values() if step.negative), None)
+        if negative is not None:
+            without = {b: {h: s for h, s in steps.items() if not _by_equality(s)} for b, steps in cycle.items()}
+            if not settled or without == cycle:
+                raise UnstratifiableError([negative, *_way(edges, negative.head, negative.body)])
+            inner |= _levels(without, settled=False)[0]
+            unsettled = True
     level = [0] * len(order)
+    found: dict[Node, int] = {}
     for number in range(len(order) - 1, -1, -1):
         for body in order[number]:
+            found[body] = level[number] + inner.get(body, 0)
             for head, step in edges.get(body, {}).items():
-                above = component[head]
-                level[above] = max(level[above], level[number] + step.negative)
-    return {node: level[number] for node, number in component.items()}
+                if (above := component[head]) != number:
+                    level[above] = max(level[above], found[body] + step.negative)
+    return found, unsettled
 
 
 def _components(edges: Mapping[Node, Mapping[Node, Step]]) -> list[list[Node]]:

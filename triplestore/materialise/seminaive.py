@@ -28,6 +28,7 @@ import pyarrow as pa
 from triplestore.compile.plan import Element, Grouped, K, Occurs, Pattern, Read, Row, Shape, V
 from triplestore.compile.schema import SCHEMA_PREDICATES, Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Program
+from triplestore.compile.sql import Instances as Source
 from triplestore.compile.sql import Terms, select, select_links
 from triplestore.compile.symmetry import half
 from triplestore.engine import Engine
@@ -40,6 +41,7 @@ from triplestore.materialise.figures import Figures, Report, RoundFigures, Shape
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.ontology import MANY, Ontology
 from triplestore.materialise.same_as import clashes, mentions, merge, mergeable, normalise_violations, normalised
+from triplestore.materialise.stability import Stability
 from triplestore.materialise.stages import Instances, ReorderError, Stages, both
 from triplestore.materialise.statements import absent, instances, possible, reads, triples_table
 from triplestore.rule import Rule
@@ -91,6 +93,7 @@ class SemiNaive:
         self.ontology = Ontology(self.engine, self.rules, self.equality, self._many)
         self.aggregates = Aggregates(self.engine, self.equality, self._terms, self.mint)
         self.stages.restart()
+        self.stability = Stability(self.engine, self.rules, self._terms)
         self._starting: Instances = {}  # instances whose stage begins with the next round
         self._grown = False  # whether classes have grown since the last round
         self.program = Program()
@@ -125,6 +128,8 @@ class SemiNaive:
                 break
             except ReorderError:
                 self._begin()
+        if self.stages.unsettled:
+            self.stability.verify(self.stages.running(self.program.instances), self.aggregates)
         self._complete_reflexive()
         self._find_violations(stated)
         self.figures.seconds = time.perf_counter() - started
@@ -351,12 +356,19 @@ class SemiNaive:
         for tables, rows in self.aggregates.by_tables(shape, come):
             scans = [tables.get(i) or self._scan(e, Read.ALL) for i, e in enumerate(shape.body)]
             source = instances(self.engine, shape, rows, "fresh")
+            self._note(shape, rows, scans, source)
             yield shape, "instances", select(shape, scans, source, terms=self._terms)
         for focus, usable in self._focused(shape, stayed):
             for part, (tables, rows) in enumerate(self.aggregates.by_tables(shape, usable)):
                 scans = [tables.get(i) or self._scan(e, reads(i, focus)) for i, e in enumerate(shape.body)]
                 source = instances(self.engine, shape, rows, f"{name}_{focus}_{part}")
+                self._note(shape, rows, scans, source)
                 yield shape, f"atom {focus}", select(shape, scans, source, terms=self._terms)
+
+    def _note(self, shape: Shape, rows: Sequence[Row], scans: Sequence[str], source: Source) -> None:
+        """Note down what a statement with NOT or AGGREGATE finds, if it has to be verified."""
+        if shape.negative and self.stages.unsettled:
+            self.stability.note(shape, len(rows[0]), scans, source)
 
     def _links(self, shape: Shape, name: str, come: Sequence[Row], stayed: Sequence[Row]) -> Iterator[Statement]:
         """The same for instances whose matches are pairs of a group: a member, and links to it from the others."""

@@ -37,11 +37,13 @@ class ReorderError(Exception):
 
 
 class Stages:
-    """The levels of one run. `known`: steps that earlier attempts found."""
+    """The levels of one run. `known`: steps that earlier attempts found. `unsettled`: an equality may depend on a NOT
+    or AGGREGATE, so that what these read has to be verified."""
 
     def __init__(self, engine: Engine, rules: Sequence[Rule], equality: str) -> None:
         self.engine, self.rules, self.equality = engine, rules, equality
         self.known: set[Step] = set()
+        self.unsettled = False
         self.restart()
 
     def restart(self) -> None:
@@ -117,7 +119,8 @@ class Stages:
             return
         graph = self._strata(program, constants, self._equal())
         written = strata.heads(fresh) | {_node(fact) for fact in facts}
-        harmful = {node for node in written if not graph.reached([node]).isdisjoint(self.guarded)}
+        guarded = self.guarded - ({(SAME_AS, ALL)} if self.unsettled else set())
+        harmful = {n for n in written if not graph.reached([n], not self.unsettled).isdisjoint(guarded)}
         if harmful:
             more = {Step(_node(cause), node, SCHEMA, False) for cause in schema for node in harmful}
             if more <= self.known:
@@ -127,10 +130,16 @@ class Stages:
 
     def _strata(self, program: Program, constants: Constants, equal: Mapping[int, int]) -> Strata:
         schema_rules = Specialiser(self.rules, self.equality).schema_rules
+        known = sorted(self.known, key=repr)
         try:
-            return strata.stratify(program, schema_rules, constants, self.equality, equal, sorted(self.known, key=repr))
+            found = strata.stratify(program, schema_rules, constants, self.equality, equal, known)
         except UnstratifiableError as error:
             raise self._explained(error) from None
+        if found.unsettled and not self.unsettled:
+            self.unsettled = True
+            if self._running:  # what has been read so far was not noted down
+                raise ReorderError
+        return found
 
     def _equal(self) -> dict[int, int]:
         """With equality `axioms`: term -> the smallest of its class."""
