@@ -1,11 +1,11 @@
 """SPARQL 1.1 queries and updates over a store's tables.
 
 `query(graph, text)` answers SELECT, ASK, CONSTRUCT and DESCRIBE from the working tables `fact`, `asserted`, `same_as`
-and `term` (columns in `triplestore.tables`) of an engine; `sparql.update.parse_update` reads INSERT DATA and DELETE
-DATA.
+and `term` (columns in `triplestore.tables`) of an engine; `sparql.update.parse_update` reads updates, and
+`changes` finds what one of their operations comes to.
 """
 
-from sparql.query import Graph, match, query
+from sparql.query import Graph, changes, match, query
 from sparql.results import Result
 
-__all__ = ["Graph", "Result", "match", "query"]
+__all__ = ["Graph", "Result", "changes", "match", "query"]

@@ -49,7 +49,13 @@ def parse_query(text: str, base: str | None = None) -> Query:
 
 
 def validate(text: str, base: str | None) -> None:
-    """Let Oxigraph look for what the grammar does not tell; nothing is evaluated. It knows `true`, and not `TRUE`."""
+    """Let Oxigraph look for what the grammar does not tell. Raises UsageError."""
+    if reason := illegal(text, base):
+        raise UsageError(syntax_message("query", reason))
+
+
+def illegal(text: str, base: str | None) -> str | None:
+    """What Oxigraph finds wrong with a query, or nothing; nothing is evaluated. It knows `true`, and not `TRUE`."""
     plain = list(text)
     for word in words(text):
         if word.kind == "word" and word.text.lower() in ("true", "false"):
@@ -57,16 +63,17 @@ def validate(text: str, base: str | None) -> None:
     try:
         pyoxigraph.Store().query("".join(plain), base_iri=base)
     except SyntaxError as error:
-        raise UsageError(syntax_message("query", error)) from error
+        return str(error)
     except RuntimeError:
         pass  # legal, but beyond Oxigraph
+    return None
 
 
-def syntax_message(what: str, error: SyntaxError) -> str:
+def syntax_message(what: str, reason: str) -> str:
     """Oxigraph's "error at 1:25: expected ..." with line and column spelt out."""
-    found = re.match(r"error at (\d+):(\d+): (.*)", str(error), re.DOTALL)
+    found = re.match(r"error at (\d+):(\d+): (.*)", reason, re.DOTALL)
     if not found:
-        return f"the {what} is not legal SPARQL: {error}"
+        return f"the {what} is not legal SPARQL: {reason}"
     return f"the {what} is not legal SPARQL: line {found[1]}, column {found[2]}: {found[3]}"
 
 

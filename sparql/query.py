@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from sparql.algebra import Bgp, Extend, Node, Query, Term, Union
+from sparql.algebra import Bgp, Distinct, Extend, Node, Project, Query, Term, Union
 from sparql.constants import look_up
 from sparql.parser import parse_query
 from sparql.path_closure import PathTables
 from sparql.patterns import Matching
 from sparql.relation import Steps
 from sparql.results import Result
+from sparql.templates import filled, is_blank, names_of
 from sparql.to_sql import Compiler
+from sparql.update import Modify
 from triplestore.closure import closure_sql
 from triplestore.engine import Engine
 from triplestore.errors import UsageError
 from triplestore.expression import Constant, Variable
 from triplestore.expressions.vectorised import register
+
+Triple = tuple[str, str, str]
 
 _DESCRIBED_AT_ONCE = 50
 """Resources per statement of a DESCRIBE."""
@@ -72,6 +76,18 @@ def match(graph: Graph, subject: str | None, predicate: str | None, object: str 
     run = _Run(graph, True)
     sql = run.compiler(Query("select", found)).select(found, ("s", "p", "o"))
     return Result("construct", ("subject", "predicate", "object"), graph.engine.batches(sql))
+
+
+def changes(graph: Graph, modify: Modify) -> tuple[list[Triple], list[Triple]]:
+    """The triples (tokens, distinct) that an update's DELETE and INSERT come to."""
+    names = [name for name in names_of((*modify.delete, *modify.insert)) if not is_blank(name)]
+    pattern = modify.where.pattern
+    assert pattern is not None
+    if not any(map(is_blank, names_of(modify.insert))):
+        pattern = Distinct(Project(pattern, tuple(names)))
+    rows = _Run(graph, True).solutions(replace(modify.where, pattern=pattern), names)
+    deleted = dict.fromkeys(filled(modify.delete, names, rows, modify.prefix))
+    return list(deleted), list(dict.fromkeys(filled(modify.insert, names, rows, modify.prefix)))
 
 
 def statement(graph: Graph, text: str, same_as: str = "expand") -> str:
@@ -143,18 +159,8 @@ class _Run:
 
     def _construct(self, parsed: Query) -> Iterator[tuple[str, str, str]]:
         """The template for every solution; blank nodes of the template are new for each."""
-        names = tuple(dict.fromkeys(t.name for triple in parsed.template for t in triple if isinstance(t, Variable)))
-        own = {name for name in names if name.startswith("_:")}
-        bound = [name for name in names if name not in own]
-        table = self.solutions(parsed, bound)
-        columns = [table.column(place).to_pylist() for place in range(len(bound))] if bound else []
-        for row in range(table.num_rows):
-            terms: dict[str, str | None] = {name: columns[place][row] for place, name in enumerate(bound)}
-            terms |= {name: f"_:c{row}_{name[2:]}" for name in own}
-            for triple in parsed.template:
-                s, p, o = (t.token if isinstance(t, Constant) else terms[t.name] for t in triple)
-                if s is not None and p is not None and o is not None and s[0] != '"' and p[0] == "<":
-                    yield s, p, o
+        bound = [name for name in names_of(parsed.template) if not is_blank(name)]
+        return filled(parsed.template, bound, self.solutions(parsed, bound), "c")
 
     def _describe(self, parsed: Query) -> Iterator[tuple[str, str, str]]:
         """Concise bounded descriptions: the triples of each resource, and those of blank nodes they lead to."""

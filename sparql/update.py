@@ -1,28 +1,33 @@
-"""SPARQL Update, INSERT DATA and DELETE DATA: one request to the net changes it makes.
+"""SPARQL 1.1 Update over one graph: the text of a request to its operations (SPARQL 1.1 Update, section 3; grammar in
+SPARQL 1.1 Query, section 19.8, rules 29 to 52).
 
-The text is cut into operations at words (so that IRIs, strings and comments cannot mislead), and each data block, which
-but for its last full stop is Turtle, is parsed by Oxigraph: RDFLib takes seconds for a few thousand triples, Oxigraph
-milliseconds.
+A data block, which but for its last full stop is Turtle, is parsed by Oxigraph: a grammar in Python takes seconds for a
+few thousand triples, Oxigraph milliseconds.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
-from typing import Final
+from typing import Final, NoReturn
 
 import pyoxigraph
 
-from sparql.lexer import IRI, STRING, Word, place, words
-from triplestore.errors import InputError, UnsupportedError
+from sparql.algebra import Bgp, Query, Triple
+from sparql.cursor import Cursor
+from sparql.lexer import IRI, STRING, Word, place
+from sparql.parser import Parser, illegal
+from triplestore.errors import InputError
+from triplestore.expression import Variable
+from triplestore.expressions.iris import is_absolute
 from triplestore.terms import literal_token
 
-Triple = tuple[str, str, str]
+Tokens = tuple[str, str, str]
 
-_OTHERS: Final = frozenset(["LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH"])
-_USE: Final = "use INSERT DATA and DELETE DATA"
+_ONE_GRAPH: Final = "named graphs are not supported: a store is one graph, the default graph"
+_FORMS: Final = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
 _IN_BLOCK: Final = re.compile(
     rf"{STRING}|{IRI}|\\.|\#[^\n\r]*|[{{}}]|(?<![\w:.@-])(?:GRAPH|BASE|PREFIX)\b(?!:)|(?<![\"'])@(?:base|prefix)\b",
     re.IGNORECASE | re.DOTALL,
@@ -30,138 +35,240 @@ _IN_BLOCK: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Operation:
-    """INSERT DATA or DELETE DATA: the offsets of what is between its braces, whether that ends with a full
-    stop, and the prologue in force."""
+class Data:
+    """INSERT DATA or DELETE DATA: triples as tokens; blank nodes to insert have labels of the request's own."""
 
     insert: bool
-    start: int
-    end: int
-    stopped: bool
-    prologue: str
+    triples: tuple[Tokens, ...]
 
 
-def parse_update(text: str, source: str | None = None, blank_prefix: str = "u") -> tuple[list[Triple], list[Triple]]:
-    """The net additions and deletions of one request, as token triples; operations count in their order.
+@dataclass(frozen=True, slots=True)
+class Modify:
+    """DELETE and INSERT for every solution of a pattern. Blank nodes of `insert` (prefix: what their labels start with)
+    are new in each solution."""
 
-    source: the file, for messages. blank_prefix: starts the labels of blank nodes, which are new in each operation and
-    numbered as they appear. Raises InputError with line and column for a syntax error, UnsupportedError naming any
-    other operation.
+    delete: tuple[Triple, ...]
+    insert: tuple[Triple, ...]
+    where: Query
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """CLEAR or DROP of the default graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """LOAD of a document into the default graph; where: its place in the request, for messages."""
+
+    iri: str
+    silent: bool
+    where: str
+
+
+Operation = Data | Modify | Clear | Load
+
+
+def parse_update(
+    text: str, source: str | None = None, blank_prefix: str = "u", base: str | None = None
+) -> tuple[Operation, ...]:
+    """The operations of one request, in their order.
+
+    source: the file, for messages. blank_prefix: starts the labels of blank nodes. base: what relative IRIs are
+    resolved against, unless the text has a BASE. Raises InputError with line and column for a syntax error,
+    UnsupportedError with them for named graphs.
     """
-    changes: dict[Triple, bool] = {}
-    numbers = count()
-    for operation in _operations(text, source):
-        for triple in _data(operation, text, source, blank_prefix, numbers):
-            changes.pop(triple, None)  # the last operation on a triple decides, and its place in the order too
-            changes[triple] = operation.insert
-    added = [triple for triple, insert in changes.items() if insert]
-    return added, [triple for triple, insert in changes.items() if not insert]
+    return _Request(Cursor(text, "update", source or "", base), source, blank_prefix).operations()
 
 
-def _operations(text: str, source: str | None) -> Iterator[_Operation]:
-    """Cut a request into its operations."""
-    prologue: list[str] = []
-    at, separated = 0, True
+@dataclass(slots=True)
+class _Request:
+    """Parses one request at a cursor."""
 
-    def following(what: str) -> Word:
-        word = next(words(text, at), None)
-        if word is None:
-            raise InputError(f"the update ends where {what} is expected", source, *place(text, len(text)))
-        return word
+    at: Cursor
+    source: str | None
+    blank_prefix: str
+    parser: Parser = field(init=False)
+    numbers: Iterator[int] = field(default_factory=count)
+    labels: set[str] = field(default_factory=set)  # of blank nodes in the INSERT DATA operations so far
 
-    while (word := next(words(text, at), None)) is not None:
-        name = word.text.upper() if word.kind == "word" else word.text
-        at = word.end
-        if name in ("PREFIX", "BASE"):
-            prologue.append(name)
-            for _ in range(2 if name == "PREFIX" else 1):
-                part = following("an IRI")
-                prologue.append(part.text)
-                at = part.end
-        elif name == ";" and not separated:
-            separated = True
-        elif name in ("INSERT", "DELETE") and separated:
-            second = following("DATA")
-            if second.text.upper() != "DATA":
-                form = f"{name} WHERE" if second.text.upper() == "WHERE" else f"{name} {{ ... }} WHERE"
-                raise UnsupportedError(f"{_where(text, source, word)}: {form} is not supported: {_USE}")
-            at = second.end
-            brace = following("'{'")
-            if brace.text != "{":
-                raise _error(text, source, brace.start, "expected '{' after DATA")
-            end, stopped = _block_end(text, source, brace)
-            yield _Operation(name == "INSERT", brace.end, end, stopped, " ".join(prologue))
-            at, separated = end + 1, False
-        elif name in _OTHERS and separated:
-            raise UnsupportedError(f"{_where(text, source, word)}: {name} is not supported: {_USE}")
+    def __post_init__(self) -> None:
+        self.parser = Parser(self.at)
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Rule 29: the whole request."""
+        found: list[Operation] = []
+        self.at.prologue()
+        while self.at.peek().kind != "end":
+            found += self._operation(len(found))
+            if not self.at.accept(";"):
+                break
+            self.at.prologue()
+        if self.at.peek().kind != "end":
+            self.at.fail("expected ';' between two operations")
+        return tuple(found)
+
+    def _operation(self, number: int) -> list[Operation]:
+        word = self.at.peek()
+        match self.at.expect(*_FORMS):
+            case "LOAD":
+                return [self._load(word)]
+            case "CLEAR" | "DROP":
+                return self._clear()
+            case "CREATE":
+                self.at.unsupported(f"CREATE: {_ONE_GRAPH}", word)
+            case "ADD" | "MOVE" | "COPY":
+                return self._copied()
+            case "WITH":
+                self.at.unsupported(f"WITH: {_ONE_GRAPH}", word)
+            case form:
+                if self.at.accept("DATA"):
+                    return [self._data(form == "INSERT")]
+                return [self._modify(form, number)]
+
+    # -- changes by pattern -----------------------------------------------------------------------------------------
+
+    def _modify(self, form: str, number: int) -> Modify:
+        """Rules 40 to 44, behind the first word."""
+        prefix = f"{self.blank_prefix}t{number}_"
+        if form == "DELETE" and self.at.accept("WHERE"):
+            template = self._template(deleting=True)
+            return Modify(template, (), Query("select", Bgp(template), base=self.at.base), prefix)
+        delete = self._template(deleting=True) if form == "DELETE" else ()
+        insert: tuple[Triple, ...] = ()
+        if form == "INSERT" or self.at.accept("INSERT"):
+            insert = self._template(deleting=False)
+        if self.at.is_("USING"):
+            self.at.unsupported(f"USING: {_ONE_GRAPH}")
+        self.at.expect("WHERE")
+        start = self.at.peek()
+        pattern = self.parser.patterns.group()
+        self._check_scopes(start)
+        return Modify(delete, insert, Query("select", pattern, base=self.at.base), prefix)
+
+    def _template(self, deleting: bool) -> tuple[Triple, ...]:
+        start = self.at.peek()
+        found = self.parser.patterns.template()
+        if deleting and any(isinstance(t, Variable) and t.name.startswith("_:") for triple in found for t in triple):
+            self._error(start.start, "what is deleted cannot name blank nodes: use a variable")
+        return found
+
+    def _check_scopes(self, start: Word) -> None:
+        """Refuse a pattern that is no legal one by the rules of scopes, which the grammar does not tell."""
+        pattern = self.at.text[start.start : self.at.at]
+        if reason := illegal(f"{self._prologue()} SELECT * WHERE {pattern}", None):
+            known = re.sub(r"^error at \d+:\d+: ", "", reason)
+            self._error(start.start, f"the pattern breaks a rule of scopes, as a variable bound twice does: {known}")
+
+    # -- whole graphs -----------------------------------------------------------------------------------------------
+
+    def _load(self, word: Word) -> Load:
+        silent = self.at.accept("SILENT")
+        name = self.at.peek()
+        iri = name.text[1:-1]
+        if name.kind == "iri" and self.at.base is None and not is_absolute(iri):
+            self.at.next()  # a file's name in the folder that files may be loaded from
         else:
-            wanted = "INSERT DATA or DELETE DATA" if separated else "';' between two operations"
-            raise _error(text, source, word.start, f"expected {wanted}, found {word.text!r}")
+            iri = self.at.iri()
+        if self.at.is_("INTO"):
+            self.at.unsupported(f"INTO GRAPH: {_ONE_GRAPH}")
+        return Load(iri, silent, self._where(word.start))
 
+    def _clear(self) -> list[Operation]:
+        self.at.accept("SILENT")
+        if self.at.is_("GRAPH"):
+            self.at.unsupported(f"GRAPH: {_ONE_GRAPH}")
+        named = self.at.expect("DEFAULT", "ALL", "NAMED") == "NAMED"
+        return [] if named else [Clear()]
 
-def _block_end(text: str, source: str | None, brace: Word) -> tuple[int, bool]:
-    """(offset of the brace that closes a data block, whether a full stop is the last before it).
+    def _copied(self) -> list[Operation]:
+        """ADD, MOVE and COPY: of the default graph to itself, which does nothing, or of named graphs."""
+        self.at.accept("SILENT")
+        for end in (False, True):
+            if end:
+                self.at.expect("TO")
+            if self.at.is_("GRAPH") or self.at.at_iri():
+                self.at.unsupported(f"GRAPH: {_ONE_GRAPH}")
+            self.at.expect("DEFAULT")
+        return []
 
-    Names what a block of triples cannot hold.
-    """
-    at, stopped = brace.end, True  # an empty block needs no full stop
-    for found in _IN_BLOCK.finditer(text, brace.end):
-        piece = found.group()
-        if between := text[at : found.start()].rstrip():
-            stopped = between.endswith(".")
-        at = found.end()
-        if piece == "}":
-            return found.start(), stopped
-        if piece[0] != "#":
-            stopped = False
-        if piece.upper() == "GRAPH":
-            line, column = place(text, found.start())
-            where = f"{source}:{line}:{column}" if source else f"line {line}, column {column}"
-            raise UnsupportedError(f"{where}: GRAPH is not supported: a store is one graph, write the triples alone")
-        if piece == "{" or piece.upper() in ("BASE", "PREFIX", "@BASE", "@PREFIX"):
-            raise _error(text, source, found.start(), f"{piece!r} has no place among triples")
-    raise _error(text, source, brace.start, "this '{' is never closed")
+    # -- data -------------------------------------------------------------------------------------------------------
 
+    def _data(self, insert: bool) -> Data:
+        """Rules 38 and 39: the triples of a block, in order. DELETE DATA may not name blank nodes."""
+        brace = self.at.peek()
+        self.at.expect("{")
+        end, stopped = self._block_end(brace)
+        triples = tuple(self._triples(insert, brace.end, end, stopped))
+        self.at.jump(end + 1)
+        return Data(insert, triples)
 
-def _data(
-    operation: _Operation, text: str, source: str | None, blank_prefix: str, numbers: Iterator[int]
-) -> Iterator[Triple]:
-    """The triples of a data block, in order. DELETE DATA may not name blank nodes."""
-    block = text[operation.start : operation.end]
-    document = f"{operation.prologue}\n{block}\n{'' if operation.stopped else '.'}"
-    line, column = place(text, operation.start)
-    labels: dict[str, str] = {}
+    def _block_end(self, brace: Word) -> tuple[int, bool]:
+        """(offset of the brace that closes a data block, whether a full stop is the last before it).
 
-    def token(term: object) -> str:
-        if isinstance(term, pyoxigraph.NamedNode):
-            return f"<{term.value}>"
-        if isinstance(term, pyoxigraph.BlankNode):
-            if term.value not in labels:
-                labels[term.value] = f"_:{blank_prefix}{next(numbers)}"
-            return labels[term.value]
-        if isinstance(term, pyoxigraph.Literal):
-            return literal_token(term.value, term.datatype.value, term.language)
-        raise InputError("triple terms (<<( ... )>>) are not supported", source, line, column)
+        Names what a block of triples cannot hold.
+        """
+        text = self.at.text
+        at, stopped = brace.end, True  # an empty block needs no full stop
+        for found in _IN_BLOCK.finditer(text, brace.end):
+            piece = found.group()
+            if between := text[at : found.start()].rstrip():
+                stopped = between.endswith(".")
+            at = found.end()
+            if piece == "}":
+                return found.start(), stopped
+            if piece[0] != "#":
+                stopped = False
+            if piece.upper() == "GRAPH":
+                self.at.unsupported(f"GRAPH: {_ONE_GRAPH}", Word("word", piece, found.start(), found.end()))
+            if piece == "{" or piece.upper() in ("BASE", "PREFIX", "@BASE", "@PREFIX"):
+                self._error(found.start(), f"{piece!r} has no place among triples")
+        self._error(brace.start, "this '{' is never closed")
 
-    try:
-        yield from (
-            (token(triple.subject), token(triple.predicate), token(triple.object))
-            for triple in pyoxigraph.parse(document, pyoxigraph.RdfFormat.TURTLE)
-        )
-    except SyntaxError as error:
-        # The prologue is the first line of what Oxigraph read, the block starts on the second.
-        down = max((error.lineno or 2) - 2, 0)
-        across = (error.offset or 1) + (column - 1 if down == 0 else 0)
-        reason = re.sub(r"^Parser error at line \d+(,? column \d+| between .*?)?: ", "", error.msg or str(error))
-        raise InputError(reason, source, line + down, across) from error
-    if labels and not operation.insert:
-        raise InputError("DELETE DATA cannot name blank nodes: use --delete or an RDF Patch", source, line, column)
+    def _triples(self, insert: bool, start: int, end: int, stopped: bool) -> Iterator[Tokens]:
+        document = f"{self._prologue()}\n{self.at.text[start:end]}\n{'' if stopped else '.'}"
+        line, column = place(self.at.text, start)
+        labels: dict[str, str] = {}
 
+        def token(term: object) -> str:
+            if isinstance(term, pyoxigraph.NamedNode):
+                return f"<{term.value}>"
+            if isinstance(term, pyoxigraph.BlankNode):
+                if term.value not in labels:
+                    labels[term.value] = f"_:{self.blank_prefix}{next(self.numbers)}"
+                return labels[term.value]
+            if isinstance(term, pyoxigraph.Literal):
+                return literal_token(term.value, term.datatype.value, term.language)
+            raise InputError("triple terms (<<( ... )>>) are not supported", self.source, line, column)
 
-def _where(text: str, source: str | None, word: Word) -> str:
-    line, column = place(text, word.start)
-    return f"{source}:{line}:{column}" if source else f"line {line}, column {column}"
+        try:
+            yield from (
+                (token(triple.subject), token(triple.predicate), token(triple.object))
+                for triple in pyoxigraph.parse(document, pyoxigraph.RdfFormat.TURTLE)
+            )
+        except SyntaxError as error:
+            # The prologue is the first line of what Oxigraph read, the block starts on the second.
+            down = max((error.lineno or 2) - 2, 0)
+            across = (error.offset or 1) + (column - 1 if down == 0 else 0)
+            reason = re.sub(r"^Parser error at line \d+(,? column \d+| between .*?)?: ", "", error.msg or str(error))
+            raise InputError(reason, self.source, line + down, across) from error
+        if labels and not insert:
+            self._error(start, "DELETE DATA cannot name blank nodes: use DELETE WHERE, --delete or an RDF Patch")
+        if again := sorted(labels.keys() & self.labels):
+            self._error(start, f"the blank node _:{again[0]} is in an earlier INSERT DATA already")
+        self.labels |= labels.keys()
 
+    def _prologue(self) -> str:
+        """The declarations in force, on one line."""
+        base = [f"BASE <{self.at.base}>"] if self.at.base is not None else []
+        return " ".join([*base, *(f"PREFIX {name}: <{iri}>" for name, iri in self.at.prefixes.items())])
 
-def _error(text: str, source: str | None, offset: int, reason: str) -> InputError:
-    return InputError(reason, source, *place(text, offset))
+    # -- errors -----------------------------------------------------------------------------------------------------
+
+    def _where(self, offset: int) -> str:
+        line, column = place(self.at.text, offset)
+        return f"{self.source}:{line}:{column}" if self.source else f"line {line}, column {column}"
+
+    def _error(self, offset: int, reason: str) -> NoReturn:
+        raise InputError(reason, self.source, *place(self.at.text, offset))

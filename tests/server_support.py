@@ -26,10 +26,11 @@ def serving(
     limits: Limits | None = None,
     access: Access = OPEN,
     log_queries: bool = False,
+    load_folder: str | None = None,
     **options: Any,
 ) -> Iterator[httpx.Client]:
     """Serve a store while this is entered; a client whose base is the server's address."""
-    settings = Settings(limits or Limits(), access, log_queries=log_queries)
+    settings = Settings(limits or Limits(), access, log_queries=log_queries, load_folder=load_folder)
     service = Service(store, settings, **({"engine": "duckdb"} | options))
     listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(make_app(service), log_config=None, access_log=False, lifespan="on")

@@ -64,7 +64,9 @@ FILES = {
     "bad.rdfp": "TX .\nA <http://ex/a> <http://ex/p> oops .\nTC .\n",
     "add.ru": "PREFIX : <http://ex/> INSERT DATA { :bello a :Dog } ;\n",
     "bad.ru": "PREFIX : <http://ex/>\nINSERT DATA { :bello a oops }\n",
-    "where.ru": "DELETE WHERE { ?s ?p ?o }",
+    "named.ru": "DELETE WHERE { GRAPH ?g { ?s ?p ?o } }",
+    "load.ru": "LOAD <more.nt>",
+    "where.ru": "PREFIX : <http://ex/> DELETE { ?x a ?c } WHERE { ?x a :Dog , ?c }",
     "dogs.rq": "SELECT ?x WHERE { ?x a <http://ex/Animal> } ORDER BY ?x",
 }
 
@@ -401,10 +403,19 @@ class TestUpdate:
         )
         refused(2, "update", kg, "pets.ttl", says="pets.ttl: not an update file by its suffix .*--add or --delete")
         refused(2, "update", kg, "nowhere.ru", says="nowhere.ru: no such file")
-        refused(2, "update", kg, "where.ru", says="DELETE WHERE is not supported: use INSERT DATA and DELETE DATA")
+        refused(2, "update", kg, "named.ru", says=r"named\.ru:1:16: GRAPH: named graphs are not supported")
+        refused(2, "update", kg, "load.ru", says=r"load\.ru:1:1: LOAD is refused: no folder .*--load-folder")
+        refused(2, "update", kg, "load.ru", "--load-folder", "nowhere", says="'nowhere' does not exist")
         refused(
             2, "update", kg, "add.ru", "--maintain", "magic", says="no maintenance algorithm 'magic'; give one of auto"
         )
+
+    def test_sparql_update(self, kg: Path) -> None:
+        done("update", kg, "load.ru", "--load-folder", ".")
+        outcome = run("update", kg, "where.ru")
+        assert outcome.code == 0
+        assert re.search(r"\d+ triples? to delete w\w+ not asserted: only asserted ones can go", outcome.err)
+        assert done("query", kg, DOGS, "--format", "csv").splitlines()[1:] == []
 
     def test_maintain(self, kg: Path) -> None:
         done("update", kg, "add.ru", "--maintain", "rematerialise")

@@ -29,7 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "triplestore.imports",
     ),
     ("triplestore.proof", "triplestore.transaction"),
-    ("triplestore.axioms",),
+    ("triplestore.axioms", "triplestore.request"),
     ("triplestore.entails",),
     ("triplestore.store",),
     ("triplestore.export", "triplestore.demo", "triplestore.readers", "triplestore.prefixes"),

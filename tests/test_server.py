@@ -145,6 +145,24 @@ class TestUpdates:
     def test_one_that_changes_nothing(self, client: httpx.Client) -> None:
         assert sent(client, add("a")).json()["version"] == 2
 
+    def test_by_pattern(self, client: httpx.Client) -> None:
+        """What is inferred stays; the answer says that it was asked to go."""
+        text = f"DELETE {{ ?x a ?c }} INSERT {{ ?x <{EX}was> ?c }} WHERE {{ ?x a ?c . FILTER(?x = <{EX}a>) }}"
+        found = sent(client, text).json()
+        assert (found["version"], found["not_asserted"]) == (3, 1)
+        assert people(client) == []
+        assert rows(client.get("/sparql", params={"query": f"SELECT ?x {{ ?x <{EX}was> <{EX}Person> }}"}))
+
+    def test_load_needs_a_folder(self, client: httpx.Client, store: Path, tmp_path: Path) -> None:
+        (tmp_path / "in").mkdir()
+        (tmp_path / "in" / "b.nt").write_text(f"<{EX}b> <{RDF.type}> <{EX}Student> .\n")
+        refused = sent(client, "LOAD <b.nt>")
+        assert (refused.status_code, "--load-folder" in refused.text) == (400, True)
+        with serving(store, load_folder=str(tmp_path / "in")) as other:
+            assert sent(other, "LOAD <b.nt>").status_code == 200
+            assert sent(other, "LOAD <../kg/format>").status_code == 400
+            assert people(other) == ["a", "b"]
+
     def test_another_process_commits(self, client: httpx.Client, store: Path) -> None:
         with Store.open(store) as other:
             other.update(add=[(URIRef(EX + "z"), RDF.type, URIRef(EX + "Student"))])

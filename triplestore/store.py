@@ -22,7 +22,6 @@ from triplestore.engine.queries import minus
 from triplestore.engine.select import make_engine
 from triplestore.errors import ConflictError, UsageError
 from triplestore.imports import missing_imports
-from triplestore.materialise.statements import triples_table
 from triplestore.profile import Finding, findings
 from triplestore.reasoning import (
     all_rules,
@@ -39,7 +38,7 @@ from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableF
 from triplestore.tables import ASSERTED, FACT, SAME_AS, STORED, TERM, VIOLATION
 from triplestore.terms import BUILTIN_IRIS, from_rdflib, to_ntriples, to_rdflib
 from triplestore.transaction import Transaction, figures_of, no_facts, token_table
-from triplestore.updates import plain_change, read_changes
+from triplestore.updates import Request, plain_change, read_changes, sparql_request
 from triplestore.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -282,42 +281,67 @@ class Store:
         delete: Sequence[str | Path] = (),
         maintain: str = "auto",
         dry_run: bool = False,
+        load_folder: str | Path | None = None,
     ) -> list[dict[str, Any]]:
         """Apply update files in order, each transaction in them one of ours, then the triples of the RDF files in
         `add` and `delete` as one more; the figures of each.
 
-        Files: RDF Patch (.rdfp, .patch) and SPARQL Update (.ru), plain or compressed. All are read before the first is
-        applied: InputError (file, line, column) leaves the store as it was.
+        Files: RDF Patch (.rdfp, .patch) and SPARQL Update (.ru, see `sparql_update`), plain or compressed. All are read
+        before the first is applied: InputError (file, line, column) leaves the store as it was.
         """
         self._newest()
         number = self._manifest.counters.files + 1
-        changes: list[PatchChange] = []
-        for count, file in enumerate(files):
-            changes += read_changes(str(file), number + count)
+        changes: list[PatchChange | Request] = []
+        for file in files:
+            found = read_changes(str(file), number)
+            number = max((change.last + 1 for change in found if isinstance(change, Request)), default=number)
+            changes += found
         if add or delete:
-            changes.append(plain_change([str(f) for f in add], [str(f) for f in delete], number + len(files)))
-        used = len(files) + len(add)
-        return [self._apply(change, maintain, dry_run, used if i == 0 else 0) for i, change in enumerate(changes)]
+            changes.append(plain_change([str(f) for f in add], [str(f) for f in delete], number))
+            number += len(add)
+        return [
+            self._carry_out(change, maintain, dry_run, load_folder)
+            if isinstance(change, Request)
+            else self._apply(change, maintain, dry_run, number - 1)
+            for change in changes
+        ]
 
-    def _apply(self, change: PatchChange, algorithm: str, dry_run: bool, files: int = 0) -> dict[str, Any]:
+    def sparql_update(
+        self, text: str, maintain: str = "auto", dry_run: bool = False, load_folder: str | Path | None = None
+    ) -> dict[str, Any]:
+        """Carry out a SPARQL 1.1 Update request on the default graph, as one transaction; figures as `update` has.
+
+        Patterns are matched with the closure, all equalities expanded; only asserted triples can be deleted, and
+        `not_asserted` of the figures says how many triples to delete were not. load_folder: LOAD may read the files in
+        it. Raises InputError (line, column) for a syntax error, UnsupportedError for named graphs.
+        """
+        self._newest()
+        request = sparql_request(text, self._manifest.counters.files + 1)
+        return self._carry_out(request, maintain, dry_run, load_folder)
+
+    def _carry_out(
+        self, request: Request, algorithm: str, dry_run: bool, load_folder: str | Path | None
+    ) -> dict[str, Any]:
+        from triplestore.request import RequestRun
+
+        with self._writing() as transaction:
+            folder = None if load_folder is None else Path(load_folder)
+            return RequestRun(transaction, self._graph, folder, algorithm, dry_run).carry_out(request)
+
+    def _apply(self, change: PatchChange, algorithm: str, dry_run: bool, file: int = 0) -> dict[str, Any]:
         with self._writing() as transaction:
             if not self._manifest.materialised and not dry_run:
                 self.verbose("the closure was not up to date: it is computed from scratch with this update")
-            self._engine.load("raw", token_table(change.add))
-            self._workspace.tables(ASSERTED)
-            _, counters = transaction.encode("raw", self._manifest.counters)
-            counters = replace(counters, files=counters.files + files)
-            known = dictionary.lookup(self._engine, {token for triple in change.delete for token in triple})
-            wanted = [t for t in change.delete if all(token in known for token in t)]
-            self._engine.load("unwanted", triples_table([(known[s], known[p], known[o]) for s, p, o in wanted]))
-            self._engine.create("unwanted", minus("unwanted", "encoded", "spo"))
-            gone = self._engine.create("minus", _intersection("asserted", "unwanted"))
-            new = self._engine.create("plus", minus("encoded", "asserted", "spo"))
-            self._engine.drop("raw", "encoded", "unwanted")
+            counters = self._manifest.counters
+            new, gone, unasserted, counters = transaction.net(
+                change.add, change.delete, replace(counters, files=max(counters.files, file))
+            )
             if not new and not gone and self._manifest.materialised:
                 self.verbose(f"nothing to change: the store stays at version {self.version}")
-                return figures_of("update", time.perf_counter() - transaction.started)
-            return transaction.commit("update", new, gone, counters, algorithm, dry_run)
+                figures = figures_of("update", time.perf_counter() - transaction.started)
+            else:
+                figures = transaction.commit("update", new, gone, counters, algorithm, dry_run)
+            return {**figures, "not_asserted": unasserted}
 
     def change_rules(self, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
         """Add rulesets (built-in names or files), remove some by the names that `rulesets` shows, and bring the
@@ -385,7 +409,7 @@ class Store:
         generalised: match also the derived triples that RDF has no place for (a literal as subject, a blank node as
         predicate).
         """
-        from sparql import query as run_query  # when asked for: rdflib's parser takes a fifth of a second to import
+        from sparql import query as run_query  # when asked for: other commands start without it
 
         return run_query(self._graph(generalised), text, same_as, stream)
 
@@ -730,11 +754,6 @@ class Store:
 def _tokens(triple: Any) -> TokenTriple:
     s, p, o = triple[:3]
     return from_rdflib(s), from_rdflib(p), from_rdflib(o)
-
-
-def _intersection(left: str, right: str) -> str:
-    same = " AND ".join(f"a.{c} = b.{c}" for c in "spo")
-    return f"SELECT a.s, a.p, a.o FROM {left} a WHERE EXISTS (SELECT 1 FROM {right} b WHERE {same})"
 
 
 def _fragmented(files: TableFiles) -> bool:

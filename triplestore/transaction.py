@@ -14,13 +14,14 @@ import pyarrow as pa
 
 from triplestore import dictionary, literals
 from triplestore.engine.arrow import int64s, strings
+from triplestore.engine.queries import common, minus
 from triplestore.maintain import Change, Outcome, Task
 from triplestore.maintain.choose import maintain
 from triplestore.maintain.regrouping import Part, regrouping, remember
 from triplestore.materialise.figures import Figures, RoundFigures
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.seminaive import SemiNaive
-from triplestore.materialise.statements import absent
+from triplestore.materialise.statements import absent, triples_table
 from triplestore.reasoning import by_value, head_constants, reasoning, twins
 from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, TableFiles
@@ -31,6 +32,8 @@ from triplestore.workspace import Workspace
 SHOWN: Final = 50
 """Merges and splits of classes that a dry run lists, at most."""
 
+Tokens = tuple[str, str, str]
+
 
 class Transaction:
     """One write on a workspace. `started` is when the operation began (`time.perf_counter`)."""
@@ -39,6 +42,7 @@ class Transaction:
         self.workspace, self.verbose = workspace, verbose
         self.engine, self.versions = workspace.engine, workspace.versions
         self.started = time.perf_counter()
+        self._remembered = False  # the classes of before, for a dry run
 
     def initialise(self) -> dict[str, Any]:
         """Publish version 1: the built-in vocabulary, and the closure of nothing."""
@@ -78,6 +82,33 @@ class Transaction:
         files = {TERM.name: self._terms_written(), **{t.name: self.write_whole(t) for t in changed}}
         return self.publish("materialise", outcome, files, counters, changed, True)
 
+    def net(
+        self,
+        add: Sequence[Tokens],
+        delete: Sequence[Tokens],
+        counters: Counters,
+        clear: bool = False,
+    ) -> tuple[int, int, int, Counters]:
+        """Make `plus`, `minus` and `new_term`, which `commit` takes, of triples to add and (others) to delete; with
+        `clear` all that is asserted goes first. Returns the rows of `plus` and of `minus`, how many of the triples to
+        delete were not asserted, and the counters."""
+        engine = self.engine
+        engine.load("raw", token_table(add))
+        self.workspace.tables(ASSERTED)
+        _, counters = self.encode("raw", counters)
+        unasserted = 0
+        if clear:
+            gone = engine.create("minus", minus("asserted", "encoded", "spo"))
+        else:
+            known = dictionary.lookup(engine, {token for triple in delete for token in triple})
+            wanted = [t for t in delete if all(token in known for token in t)]
+            engine.load("unwanted", triples_table([(known[s], known[p], known[o]) for s, p, o in wanted]))
+            gone = engine.create("minus", common("unwanted", "asserted", "spo"))
+            unasserted = len(delete) - gone
+        new = engine.create("plus", minus("encoded", "asserted", "spo"))
+        engine.drop("raw", "encoded", "unwanted")
+        return new, gone, unasserted, counters
+
     def commit(
         self,
         operation: str,
@@ -86,9 +117,11 @@ class Transaction:
         counters: Counters,
         algorithm: str | None,
         dry_run: bool = False,
+        draft: bool = False,
     ) -> dict[str, Any]:
         """Turn the working tables `plus` and `minus` (asserted facts, with their numbers of rows) and `new_term` into
-        the next version. algorithm: how the closure is maintained; None leaves it as it is. Returns the figures."""
+        the next version. algorithm: how the closure is maintained; None leaves it as it is. draft: the working tables
+        and the files are the next version's, but nothing is published yet (see `finish`). Returns the figures."""
         engine, before = self.engine, self.workspace.manifest
         if not minus:
             engine.load("minus", no_facts())
@@ -114,20 +147,21 @@ class Transaction:
             change = Change(plus, minus, before.files_of(FACT.name).rows)
             mint = Mint(engine, counters, by_value(before))
             known = reasoning(engine, replace(before, counters=counters))
-            if dry_run:
+            if dry_run and not self._remembered:
                 remember(engine)
+                self._remembered = True
             task = Task(engine, known, change, self._report, mint)
             outcome = maintain(task, algorithm if before.materialised else "rematerialise")
             self.verbose(f"maintained by {outcome.algorithm}: {outcome.reason}")
             counters = mint.counters or counters
             changed = (ASSERTED, FACT, SAME_AS, VIOLATION)
-        if dry_run:
+        if dry_run and not draft:
             figures = figures_of(operation, time.perf_counter() - self.started, outcome)
-            figures.update(self._classes() if outcome is not None else {})
+            figures.update(self.classes() if outcome is not None else {})
             self.workspace.forget()
             return figures
         files = self._write_change(outcome, *said)
-        last = self.publish(operation, outcome, files, counters, changed, algorithm is not None)
+        last = self.publish(operation, outcome, files, counters, changed, algorithm is not None, draft)
         engine.drop("plus", "minus", "added", "removed", *said)
         return last
 
@@ -161,6 +195,7 @@ class Transaction:
         counters: Counters,
         changed: Sequence[Table],
         materialised: bool | None = None,
+        draft: bool = False,
     ) -> dict[str, Any]:
         """Make the next version of the written files; `changed` are the tables whose working tables hold it.
 
@@ -170,23 +205,29 @@ class Transaction:
         if outcome is not None:
             stats = self._stats()
         last = figures_of(operation, time.perf_counter() - self.started, outcome)
-        manifest = self.versions.publish(
-            replace(
-                before,
-                version=before.version + 1,
-                engine=self.engine.name,
-                counters=counters,
-                tables={**before.tables, **files},
-                materialised=before.materialised if materialised is None else materialised,
-                stats=stats,
-                last=last,
-            )
+        manifest = replace(
+            before,
+            engine=self.engine.name,
+            counters=counters,
+            tables={**before.tables, **files},
+            materialised=before.materialised if materialised is None else materialised,
+            stats=stats,
+            last=last,
         )
+        if not draft:
+            manifest = self.versions.publish(replace(manifest, version=before.version + 1))
         self.workspace.moved(manifest, changed)
         return last
 
-    def _classes(self) -> dict[str, Any]:
-        """What a dry run says of classes of equal terms: see `Store.update`."""
+    def finish(self, last: Mapping[str, Any], counters: Counters) -> None:
+        """Publish the drafts of this transaction as one version. Raises ConflictError where another writer was
+        first."""
+        draft = self.workspace.manifest
+        manifest = replace(draft, version=draft.version + 1, last=dict(last), counters=counters)
+        self.workspace.moved(self.versions.publish(manifest), ())
+
+    def classes(self) -> dict[str, Any]:
+        """What a dry run that has changed something says of classes of equal terms: see `Store.update`."""
         found = regrouping(self.engine, SHOWN)
         parts = [part for merge in found.merged for part in merge]
         parts += [part for whole, into in found.split for part in (whole, *into)]

@@ -14,6 +14,7 @@ from triplestore.cli.options import (
     common,
     counted,
     equality_option,
+    load_folder_option,
     maintain_option,
     opening,
     reporting,
@@ -131,6 +132,7 @@ def materialise(options: Common, store: str) -> None:
 @click.option("--add", multiple=True, metavar="FILE", help="An RDF file whose triples are added.")
 @click.option("--delete", multiple=True, metavar="FILE", help="An RDF file whose triples are deleted.")
 @maintain_option
+@load_folder_option
 @click.option("--dry-run", is_flag=True, help="Show the effect, commit nothing.")
 @common
 def update(
@@ -140,13 +142,16 @@ def update(
     add: Sequence[str],
     delete: Sequence[str],
     maintain: str,
+    load_folder: str | None,
     dry_run: bool,
 ) -> None:
     """Apply update files in order: RDF Patch (.rdfp), SPARQL Update (.ru), or plain triples by --add and --delete."""
     if not (files or add or delete):
         raise UsageError("nothing to apply: give update files (.rdfp, .ru), --add FILE or --delete FILE")
     with opening(options, store) as opened:
-        for last in opened.update_files(*files, add=add, delete=delete, maintain=maintain, dry_run=dry_run):
+        for last in opened.update_files(
+            *files, add=add, delete=delete, maintain=maintain, dry_run=dry_run, load_folder=load_folder
+        ):
             would = "would add" if dry_run else "added"
             say(
                 options,
@@ -156,6 +161,9 @@ def update(
             )
             for line in _regrouped(last) if dry_run else ():
                 click.echo(line)
+            if unasserted := last["not_asserted"]:
+                were = f"{counted(unasserted, 'triple')} to delete {'was' if unasserted == 1 else 'were'} not asserted"
+                say(options, f"{were}: only asserted ones can go, and what follows from others stays")
         if not dry_run:
             warn_of_violations(opened)
 

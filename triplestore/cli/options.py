@@ -89,6 +89,12 @@ equality_option = click.option(
 maintain_option = click.option(
     "--maintain", default="auto", show_default=True, metavar="ALGORITHM", help="How the closure is maintained."
 )
+load_folder_option = click.option(
+    "--load-folder",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="SPARQL's LOAD may read the files in this folder; without it, none.",
+)
 
 
 @contextmanager

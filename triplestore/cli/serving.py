@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import click
 
-from triplestore.cli.options import Common, common, same_as_option, say
+from triplestore.cli.options import Common, common, load_folder_option, same_as_option, say
 from triplestore.errors import UsageError
 
 
@@ -31,6 +31,7 @@ from triplestore.errors import UsageError
 @click.option("--queue", type=click.IntRange(min=0), default=100, show_default=True, help="Requests that wait.")
 @click.option("--no-access-log", is_flag=True, help="No line of JSON on stderr for each request.")
 @click.option("--log-queries", is_flag=True, help="Queries and updates go into the access log.")
+@load_folder_option
 @same_as_option
 @common
 def serve(
@@ -52,6 +53,7 @@ def serve(
     queue: int,
     no_access_log: bool,
     log_queries: bool,
+    load_folder: str | None,
     same_as: str,
 ) -> None:
     """Answer over HTTP: SPARQL 1.1 Protocol, Graph Store Protocol, and a web page."""
@@ -72,6 +74,6 @@ def serve(
     access = replace(access, hosts=known_hosts(host, access, tuple(allow_host)))
     limits = Limits(timeout, max_rows, max_body << 20, max_requests, queue)
     log_to_stderr(access=not (no_access_log or options.quiet), verbose=options.verbose)
-    service = Service(store, Settings(limits, access, same_as, log_queries), **options.engine_options)
+    service = Service(store, Settings(limits, access, same_as, log_queries, load_folder), **options.engine_options)
     say(options, f"{store}: version {service.readers.version}, on {service.readers.engine_name}")
     listen(service, host, port, lambda address: say(options, f"serving on {address} (stop with Ctrl-C)"))

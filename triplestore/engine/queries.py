@@ -17,3 +17,10 @@ def minus(left: str, right: str, columns: Sequence[str]) -> str:
     same = " AND ".join(f"a.{c} = b.{c}" for c in columns)
     names = ", ".join(f"a.{c}" for c in columns)
     return f"SELECT {names} FROM {left} a WHERE NOT EXISTS (SELECT 1 FROM {right} b WHERE {same})"
+
+
+def common(left: str, right: str, columns: Sequence[str]) -> str:
+    """The rows of `left` that are in `right`, as SQL."""
+    same = " AND ".join(f"a.{c} = b.{c}" for c in columns)
+    names = ", ".join(f"a.{c}" for c in columns)
+    return f"SELECT {names} FROM {left} a WHERE EXISTS (SELECT 1 FROM {right} b WHERE {same})"

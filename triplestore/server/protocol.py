@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -127,14 +126,14 @@ async def _update(request: Request, service: Service, update: str, sent: Paramet
         if any(sent.get(name, ())):
             raise HttpError(400, _NAMED.format(name=name))
     request.scope["triplake.log"]["update"] = update
-    return changed(await service.write(lambda store: _apply(store, update)))
+    folder = service.settings.load_folder
 
+    def change(store: Store) -> dict[str, Any]:
+        figures: dict[str, Any] = {}
+        found = applied(store, (), lambda: figures.update(store.sparql_update(update, load_folder=folder)))
+        return {**found, **figures}
 
-def _apply(store: Store, update: str) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="triplake-update-") as folder:
-        path = Path(folder, "update.ru")
-        path.write_text(update, encoding="utf-8", newline="")
-        return applied(store, [path], lambda: store.update_files(path))
+    return changed(await service.write(change))
 
 
 def applied(store: Store, files: Sequence[Path], change: Callable[[], Any]) -> dict[str, Any]:

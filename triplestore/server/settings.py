@@ -49,12 +49,13 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A server's settings."""
+    """A server's settings. load_folder: the folder whose files LOAD may read; None: no files."""
 
     limits: Limits = field(default_factory=Limits)
     access: Access = field(default_factory=Access)
     same_as: str = "expand"
     log_queries: bool = False
+    load_folder: str | None = None
 
 
 def is_loopback(host: str) -> bool:

@@ -1,0 +1,39 @@
+"""Templates of triples, of CONSTRUCT, INSERT and DELETE, filled in for every solution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from sparql.algebra import Triple
+from triplestore.expression import Constant, Variable
+
+
+def names_of(template: Sequence[Triple]) -> tuple[str, ...]:
+    """The variables of a template, blank nodes (``_:label``) among them, in the order in which they appear."""
+    return tuple(dict.fromkeys(t.name for triple in template for t in triple if isinstance(t, Variable)))
+
+
+def is_blank(name: str) -> bool:
+    """Whether a variable of a template is a blank node of its own."""
+    return name.startswith("_:")
+
+
+def filled(
+    template: Sequence[Triple], names: Sequence[str], rows: pa.Table, prefix: str
+) -> Iterator[tuple[str, str, str]]:
+    """The triples (tokens) of a template for each row, whose columns are the tokens of the variables `names`.
+
+    Blank nodes of the template are new in each row; their labels start with `prefix`. Triples with an unbound variable,
+    a literal as subject or anything but an IRI as predicate are left out.
+    """
+    own = [name for name in names_of(template) if is_blank(name)]
+    columns = [rows.column(place).to_pylist() for place in range(len(names))]
+    for row in range(rows.num_rows):
+        terms: dict[str, str | None] = {name: columns[place][row] for place, name in enumerate(names)}
+        terms |= {name: f"_:{prefix}{row}_{place}" for place, name in enumerate(own)}
+        for triple in template:
+            s, p, o = (t.token if isinstance(t, Constant) else terms[t.name] for t in triple)
+            if s is not None and p is not None and o is not None and s[0] != '"' and p[0] == "<":
+                yield s, p, o
