@@ -64,24 +64,30 @@ def match(
 def _joined(
     atoms: Sequence[Triple], columns: Mapping[str, str], representatives: Mapping[str, int], how: Matching
 ) -> str:
-    """The join of the atoms over representatives, most bound first, connected where possible."""
+    """The join of the atoms over representatives, most bound first, connected where possible. A variable that several
+    atoms have as object is joined by value, and shows the forms that the first one has."""
+    forms = how.facts != "fact"
     home: dict[str, str] = {}
+    values: dict[str, str] = {}  # by value: the column, for variables whose home may hold a literal
     steps: list[str] = []
     filters: list[str] = []
     for number, atom in enumerate(_ordered(atoms)):
         alias, conditions = f"f{number}", []
+        matched = isinstance(atom[2], Constant) or atom[2].name in home
         for place, term in zip(_PLACES, atom, strict=True):
             column = f"{alias}.{place}"
             if isinstance(term, Constant):
                 conditions.append(f"{column} = {representatives[term.token]}")
             elif term.name in home:
-                conditions.append(f"{column} = {home[term.name]}")
+                conditions.append(f"{column} = {values.get(term.name, home[term.name])}")
             else:
                 home[term.name] = column
+                if forms and place == "o":
+                    values[term.name] = f"{alias}.v"
         if how.generalised:
             conditions += [f"{alias}.s < {FIRST_LITERAL}", f"{alias}.p < {FIRST_BLANK}"]
         predicate = representatives[atom[1].token] if isinstance(atom[1], Constant) else None
-        reading = replace(how, facts="fact") if isinstance(atom[2], Constant) else how
+        reading = replace(how, facts="fact") if matched else how
         end = representatives[atom[2].token] if isinstance(atom[2], Constant) else None
         table = f"{source(predicate, reading, end)} {alias}"
         if number == 0:
@@ -96,14 +102,15 @@ def _joined(
 
 def source(predicate: int | None, how: Matching, end: int | None = None) -> str:
     """The triples over representatives that a pattern with this predicate and object (None: any) may match, as a
-    table."""
+    table; with a column v, the object by value, if `how.facts` has it."""
+    links, value = (_LINKS, "") if how.facts == "fact" else (f"SELECT s, p, o, o AS v FROM ({_LINKS}) l", ", v")
     if how.resources and (predicate, end) == (TYPE, RESOURCE):
         return f"({resources_sql(source(None, replace(how, facts='fact')), how.resources == 'all')})"
     if not how.rewriting:
         return how.facts
     if predicate is None:
-        return f"(SELECT s, p, o FROM {how.facts} f UNION ALL {_LINKS})"
-    return f"({_LINKS})" if predicate == SAME_AS else how.facts
+        return f"(SELECT s, p, o{value} FROM {how.facts} f UNION ALL {links})"
+    return f"({links})" if predicate == SAME_AS else how.facts
 
 
 def triples_of_rdf(table: str, how: Matching, condition: str = "TRUE") -> str:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests import literal_values, oracle
 from tests.conftest import MakeStore
 from tests.rule_cases import ntriples
+from tests.test_closure import materialised
 from triplestore import Store, dictionary, literals
 from triplestore.datatypes import DATATYPES, KNOWN, Space, in_space, value_of
 from triplestore.engine import Engine
@@ -214,10 +215,18 @@ EQUAL = """
 :a :name "A" . :b :name "A"^^xsd:token . :c :p "x@en"^^rdf:PlainLiteral , "x"@en .
 :R owl:hasValue "1.0"^^xsd:decimal ; owl:onProperty :key .
 """
-MODES = ("rewrite", "axioms", "off")
+each_mode = pytest.mark.parametrize(
+    ("make_store", "equality"),
+    [
+        *(("duckdb", mode) for mode in ("rewrite", "axioms", "off")),
+        pytest.param("spark", "rewrite", marks=pytest.mark.spark),
+        *(pytest.param("spark", mode, marks=[pytest.mark.spark, pytest.mark.long]) for mode in ("axioms", "off")),
+    ],
+    indirect=["make_store"],
+)
 
 
-@pytest.mark.parametrize("equality", MODES)
+@each_mode
 def test_equal_values_are_one_in_joins(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(make_store, tmp_path, EQUAL, equality)
     found = closure(store)
@@ -240,15 +249,16 @@ def _owl2rl() -> Any:
     return rulesets.named("owl2rl").rules
 
 
-@pytest.mark.parametrize("equality", MODES)
+@each_mode
 def test_the_forms_that_were_asserted_come_back(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     text = ':a :p 1 , "01"^^xsd:integer . :b :p "1"^^xsd:int . :p rdfs:subPropertyOf :q . :c :r 2 . :c owl:sameAs :d .'
     store = loaded(make_store, tmp_path, text, equality)
     assert of_data(closure(store)) == of_data(oracle.closure_by_value(triples(text), _owl2rl(), equality).triples)
     assert of_data(closure(store)) >= of_data(triples(text))
 
+    prefix = f"PREFIX : <{E}> PREFIX xsd: <{XSD}> "
+
     def rows(query: str) -> list[tuple[str, ...]]:
-        prefix = f"PREFIX : <{E}> PREFIX xsd: <{XSD}> "
         return sorted(tuple(from_rdflib(term) for term in row) for row in store.query(prefix + query))
 
     a, b, one = f"<{E}a>", f"<{E}b>", literal_token("1", XSD + "integer")
@@ -259,9 +269,17 @@ def test_the_forms_that_were_asserted_come_back(make_store: MakeStore, tmp_path:
     assert rows('SELECT ?s { ?s :p "001"^^xsd:long }') == [(a,), (b,)], "a form that was never met"
     assert rows("SELECT ?s { ?s :p 1e0 }") == []
     assert rows("SELECT ?s { ?s :p ?o . ?s :p 1 FILTER(sameTerm(?o, 1)) }") == [(a,)]
+    assert rows("SELECT DISTINCT ?s ?t { ?s :p ?o . ?t :p ?o }") == [(a, a), (a, b), (b, a), (b, b)]
+    assert rows("SELECT ?s ?t { ?s :p ?o . ?t :q ?o FILTER(?s != ?t) }") == [(a, b), (a, b), (b, a)]
+    assert rows("SELECT DISTINCT ?s ?t { ?s :p/^:p ?t }") == [(a, a), (a, b), (b, a), (b, b)]
+    assert rows("SELECT ?s { ?s :p+ '001'^^xsd:long }") == [(a,), (b,)]
+    assert rows("SELECT ?s { ?s :p ?o FILTER(?o = 1) }") == [(a,), (a,), (b,)], "a row for each form"
+    assert rows("SELECT DISTINCT ?o { ?s :p ?o }") == sorted([(one,), (zero_one,), (as_int,)])
+    made = {tuple(map(from_rdflib, t)) for t in store.query(prefix + "CONSTRUCT { ?s :r ?o } { ?s :p ?o }")}
+    assert made == {(a, f"<{E}r>", one), (a, f"<{E}r>", zero_one), (b, f"<{E}r>", as_int)}
 
 
-@pytest.mark.parametrize("equality", MODES)
+@each_mode
 def test_deleting_one_form_keeps_the_value(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     text = ':a :p 1 , "01"^^xsd:integer . :p rdfs:subPropertyOf :q . :b :q "1"^^xsd:int .'
     store = loaded(make_store, tmp_path, text, equality)
@@ -282,7 +300,7 @@ def test_deleting_one_form_keeps_the_value(make_store: MakeStore, tmp_path: Path
     assert store.stats()["expanded"] == len(before)
 
 
-@pytest.mark.parametrize("equality", MODES)
+@each_mode
 def test_an_equality_of_two_values_is_a_violation(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(
         make_store,
@@ -307,7 +325,7 @@ ILL = """
 """
 
 
-@pytest.mark.parametrize("equality", MODES)
+@each_mode
 def test_what_is_no_value_is_a_violation(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(make_store, tmp_path, ILL, equality)
     found = oracle.closure_by_value(triples(ILL), _owl2rl(), equality)
@@ -336,7 +354,7 @@ TYPES = """
 """
 
 
-@pytest.mark.parametrize("equality", MODES)
+@each_mode
 def test_types_of_literals_that_rules_ask_for(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(make_store, tmp_path, TYPES, equality)
     found = closure(store)
@@ -401,7 +419,7 @@ def test_datatypes_have_ids() -> None:
     assert len({builtin(name) for name in DATATYPES}) == len(DATATYPES)
 
 
-@pytest.mark.parametrize("equality", MODES)
+@each_mode
 def test_proofs_go_down_to_the_forms_that_were_asserted(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     text = ':p rdfs:subPropertyOf :q . :a :p 1 . :b :p "01"^^xsd:integer . ' + TYPES + ILL
     store = loaded(make_store, tmp_path, text, equality)
@@ -425,3 +443,14 @@ def test_proofs_go_down_to_the_forms_that_were_asserted(make_store: MakeStore, t
     assert store.explain(tuple(map(to_rdflib, absent))) is None
     for number in (1, 2, 3):
         assert set(store.explain_violation("dt-not-type", number).asserted()) <= said
+
+
+@pytest.mark.parametrize("many", [0, 3])
+def test_types_are_asked_for_through_a_large_schema_too(embedded: Engine, many: int) -> None:
+    """With schema facts joined by the engine, from the start or grown too large on the way."""
+    more = " ".join(
+        f":R{i} owl:someValuesFrom xsd:{t} ; owl:onProperty :age ." for i, t in enumerate(["int", "string"])
+    )
+    found, _ = materialised(embedded, sorted(triples(TYPES + more)), _owl2rl(), "rewrite", many, datatypes=True)
+    assert found == oracle.rdf_only(oracle.closure_by_value(triples(TYPES + more), _owl2rl()).triples)
+    assert (f"<{E}d>", oracle.TYPE, f"<{E}R1>") in found

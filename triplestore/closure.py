@@ -36,16 +36,19 @@ _ASSERTED_EQUALITIES = (
 
 
 def closure_sql(equality: str, twins: bool) -> str:
-    """The closure by representatives (s, p, o: ids), literals in the forms that were asserted, as SQL.
+    """The closure by representatives (s, p, o: ids; v: the id that stands for the value of o), literals in the forms
+    that were asserted, as SQL.
 
     twins: `fact` holds one literal for each value, and some values have several. A value that was asserted of this
     subject and predicate (or of equals of them) comes in the forms in which it was, otherwise in the form that was met
     first.
     """
     if not twins:
-        return "SELECT s, p, o FROM fact"
+        return "SELECT s, p, o, o AS v FROM fact"
     same = " AND ".join(f"w.{c} = f.{c}" for c in "spo")
-    return f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o FROM fact f LEFT JOIN ({_forms(equality)}) w ON {same}"
+    return (
+        f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.o AS v FROM fact f LEFT JOIN ({_forms(equality)}) w ON {same}"
+    )
 
 
 def triples_sql(what: str, same_as: str, equality: str, twins: bool = False, resources: bool | None = None) -> str:

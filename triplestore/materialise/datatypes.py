@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from triplestore.compile.plan import Absent, Grouped, K, Pattern, Row, Shape
+from triplestore.compile.plan import Absent, Grouped, K, Pattern, Row, Shape, V
 from triplestore.compile.specialise import Program
 from triplestore.datatypes import BOUNDS, DATATYPES, KNOWN, TEXTS
 from triplestore.engine import Engine
@@ -55,6 +55,27 @@ def asked(program: Program, names: Names) -> set[int]:
     """The datatypes (representatives) of which some rule instance asks for the instances."""
     every = (*program.instances.items(), *((s, r) for (_, s), r in program.constraints.items()))
     return {o for shape, rows in every for row in rows for o in _classes(shape, row) if o in names}
+
+
+def joined(program: Program, tables: Collection[str], names: Names) -> str:
+    """The same where the facts that say which class it is are joined, not part of the instance: a SELECT of the
+    datatypes (representatives) that are in such a place in one of the tables; empty if there is no such place."""
+    places: set[tuple[int, str]] = set()
+    for shape, rows in (*program.instances.items(), *((s, r) for (_, s), r in program.constraints.items())):
+        patterns = [e for e in shape.body if isinstance(e, Pattern) and isinstance(e.p, K)]
+        open_ = [e for e in patterns if isinstance(e.o, V)]
+        for row in rows if open_ else ():
+            classes = {e.o for e in open_ if isinstance(e.p, K) and row[e.p.number] == TYPE}
+            for e in patterns if classes else ():
+                predicate = row[e.p.number] if isinstance(e.p, K) else TYPE
+                places |= {(predicate, c) for c in "so" if getattr(e, c) in classes and (predicate, c) != (TYPE, "o")}
+    listed = ", ".join(map(str, names))
+    selects = [
+        f"SELECT {c} AS d FROM {table} WHERE p = {p} AND {c} IN ({listed})"
+        for p, c in sorted(places)
+        for table in tables
+    ]
+    return " UNION ".join(selects)
 
 
 def _classes(shape: Shape, row: Row) -> Iterator[int]:

@@ -36,7 +36,15 @@ from triplestore.engine.arrow import id_lists, int64s, strings
 from triplestore.engine.queries import count
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.constraints import find_violations
-from triplestore.materialise.datatypes import Datatypes, Names, asked, representatives, types_sql, violations_sql
+from triplestore.materialise.datatypes import (
+    Datatypes,
+    Names,
+    asked,
+    joined,
+    representatives,
+    types_sql,
+    violations_sql,
+)
 from triplestore.materialise.figures import Figures, Report, RoundFigures, ShapeFigures
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.ontology import MANY, Ontology
@@ -243,6 +251,8 @@ class SemiNaive:
             self._normalise_constants()
         new_schema = self.ontology.read("delta", self.constants) if touched else []
         if not (self._stale or new_schema):
+            if self.ontology.specialiser.large and self._add_types(("delta",)):
+                self._summary = self._summarise()
             self._new_groups(starting)
             return starting
         if self._stale and self._facts:
@@ -253,7 +263,7 @@ class SemiNaive:
         if derived:
             self.engine.load("closed", triples_table(derived))
             self._delta += self.engine.append("delta", ["SELECT s, p, o FROM closed"])[0]
-        types = self._add_types()
+        types = self._add_types(("delta", "fact"))
         if derived or types:
             self._summary = self._summarise()
         self._later = sorted({*others, *self.program.facts} - self._issued)
@@ -264,12 +274,12 @@ class SemiNaive:
         self._new_groups(starting)
         return both(fresh, starting)
 
-    def _add_types(self) -> int:
-        """Add to the delta the literals of the datatypes that the program has come to ask for; facts added."""
+    def _add_types(self, tables: Sequence[str]) -> int:
+        """Add to the delta the literals of the datatypes that the program has come to ask for, by itself or by facts of
+        the tables that it joins; facts added."""
         if self.datatypes is None:
             return 0
-        self._datatypes = representatives(self.engine, self.equality)
-        fresh = asked(self.program, self._datatypes) - self._typed
+        fresh = self._asked(tables) - self._typed
         self._typed |= fresh
         added = 0
         if fresh:
@@ -279,6 +289,13 @@ class SemiNaive:
                 self.engine.append("delta", ["SELECT s, p, o FROM typed"])
             self._delta += added
         return added
+
+    def _asked(self, tables: Sequence[str]) -> set[int]:
+        self._datatypes = representatives(self.engine, self.equality)
+        found = asked(self.program, self._datatypes)
+        if self.ontology.specialiser.large and (sql := joined(self.program, tables, self._datatypes)):
+            found |= set(self._column(sql))
+        return found
 
     def _type_made(self, before: int) -> None:
         """Derive the types asked for of the literals that rules made: those after the first `before` of all."""
@@ -294,8 +311,7 @@ class SemiNaive:
         self._issued = set(self.program.facts)
         self._constraints_before = self.program.constraints
         if self.datatypes is not None:
-            self._datatypes = representatives(self.engine, self.equality)
-            self._typed = asked(self.program, self._datatypes)
+            self._typed = self._asked(("fact",))
         self._stale = False
         if self.program.negative:
             self.stages.enter_all(self.program, self.constants)
