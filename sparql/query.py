@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sparql.algebra import Bgp, Distinct, Extend, Node, Project, Query, Term, Union
 from sparql.constants import look_up
+from sparql.explain import QueryExplanation, tree
 from sparql.parser import parse_query
 from sparql.path_closure import PathTables
 from sparql.patterns import Matching
@@ -58,9 +59,35 @@ def query(graph: Graph, text: str, same_as: str = "expand", stream: bool = False
     stream: the rows of a SELECT come as they are found, to be read once. base: what relative IRIs are resolved against.
     Raises UsageError (with line and column) for text that is not SPARQL, UnsupportedError for what is not supported.
     """
+    return _run(graph, same_as, stream).answer(parse_query(text, base))
+
+
+def explain(graph: Graph, text: str, same_as: str = "expand") -> QueryExplanation:
+    """Run a query for its algebra, SQL and plan; same_as and errors as for `query`."""
+    parsed, run = parse_query(text), _run(graph, same_as)
+    pattern, variables = parsed.pattern, list(parsed.variables)
+    if parsed.kind == "construct":
+        variables = [name for name in names_of(parsed.template) if not is_blank(name)]
+    elif parsed.kind == "describe":
+        variables = [target.name for target in parsed.targets if isinstance(target, Variable)]
+        if not variables:  # what it names: its triples
+            pattern = _about([target.token for target in parsed.targets if isinstance(target, Constant)])
+            variables = ["s", "p", "o"]
+    if pattern is None:
+        return QueryExplanation(parsed.kind, None, "", None)
+    compiler = run.compiler(replace(parsed, pattern=pattern))
+    try:
+        sql = compiler.ask(pattern) if parsed.kind == "ask" else compiler.select(pattern, variables)
+        register(graph.engine, sql)
+        return QueryExplanation(parsed.kind, tree(pattern), sql, graph.engine.plan(sql))
+    finally:
+        compiler.paths.drop()
+
+
+def _run(graph: Graph, same_as: str, stream: bool = False) -> _Run:
     if same_as not in ("expand", "canonical"):
         raise UsageError(f"same_as is {same_as!r}: use 'expand' or 'canonical'")
-    return _Run(graph, same_as == "expand", stream).answer(parse_query(text, base))
+    return _Run(graph, same_as == "expand", stream)
 
 
 def match(graph: Graph, subject: str | None, predicate: str | None, object: str | None) -> Result:
@@ -175,20 +202,22 @@ class _Run:
             seen.update(fresh)
             todo = []
             for start in range(0, len(fresh), _DESCRIBED_AT_ONCE):
-                for triple in self._about(fresh[start : start + _DESCRIBED_AT_ONCE]):
+                found = _about(fresh[start : start + _DESCRIBED_AT_ONCE])
+                table = self.solutions(Query("select", found), ("s", "p", "o"))
+                for triple in zip(*(column.to_pylist() for column in table.columns), strict=True):
                     yield triple
                     if triple[2].startswith("_:"):
                         todo.append(triple[2])
 
-    def _about(self, subjects: Sequence[str]) -> Iterable[tuple[str, str, str]]:
-        """All triples with these subjects."""
-        found: Node | None = None
-        for token in subjects:
-            subject: Term = Constant(token)
-            one = Extend(Bgp(((subject, Variable("p"), Variable("o")),)), "s", subject)
-            found = one if found is None else Union(found, one)
-        table = self.solutions(Query("select", found), ("s", "p", "o"))
-        return zip(*(column.to_pylist() for column in table.columns), strict=True)
+
+def _about(subjects: Sequence[str]) -> Node | None:
+    """The pattern of all triples (s, p, o) with these subjects."""
+    found: Node | None = None
+    for token in subjects:
+        subject: Term = Constant(token)
+        one = Extend(Bgp(((subject, Variable("p"), Variable("o")),)), "s", subject)
+        found = one if found is None else Union(found, one)
+    return found
 
 
 def _triples(rows: Iterable[tuple[str, str, str]]) -> pa.Table:

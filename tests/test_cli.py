@@ -457,6 +457,14 @@ class TestRules:
 
 
 class TestQuery:
+    def test_explain(self, kg: Path) -> None:
+        text = done("query", kg, DOGS, "--explain")
+        assert text.startswith("-- algebra (select)\n")
+        assert re.search(r"\n-- SQL\nWITH .*\n-- plan\n\w.*\(2 rows", text, re.DOTALL)
+        found = json.loads(done("query", kg, DOGS, "--explain", "--format", "json"))
+        assert (found["kind"], found["plan"]["rows"]) == ("select", 2)
+        refused(2, "query", kg, DOGS, "--explain", "--format", "csv", says="as text or as json, not as csv")
+
     def test_table(self, kg: Path) -> None:
         assert done("query", kg, DOGS).splitlines() == [
             "?x",

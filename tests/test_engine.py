@@ -38,6 +38,19 @@ def pairs(*given: tuple[int, int]) -> pa.Table:
 
 
 class TestWorkingTables:
+    def test_plan_counts_rows(self, engine: Engine) -> None:
+        engine.load("numbers", pa.table({"n": pa.array(range(10), pa.int64())}))
+        root = engine.plan("SELECT n FROM numbers WHERE n > 6 ORDER BY n DESC")
+        found, left = set[int | None](), [root]
+        while left:
+            step = left.pop()
+            found.add(step.rows)
+            left += step.inputs
+        assert 3 in found
+        assert root.operation in next(root.lines())
+        with pytest.raises(EngineError):
+            engine.plan("SELECT nothing FROM numbers")
+
     def test_load_replaces(self, engine: Engine) -> None:
         assert engine.load("t", pairs((1, 2), (3, 4))) == 2
         assert engine.load("t", pairs((5, 6))) == 1

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from rdflib.term import Node
 
     from sparql import Graph, Result
+    from sparql.explain import QueryExplanation
     from triplestore.entails import Entailment
     from triplestore.proof.proof import Proof
     from triplestore.proof.slices import Source as ProofSource
@@ -412,6 +413,12 @@ class Store:
         from sparql import query as run_query  # when asked for: other commands start without it
 
         return run_query(self._graph(generalised), text, same_as, stream)
+
+    def explain_query(self, text: str, same_as: str = "expand") -> QueryExplanation:
+        """Run a SPARQL query for how it is answered: algebra, SQL, and the engine's plan with the rows it counted."""
+        from sparql import explain as explain_query
+
+        return explain_query(self._graph(), text, same_as)
 
     def _graph(self, generalised: bool = False) -> Graph:
         """What queries read; see `query`."""

@@ -36,6 +36,7 @@ from triplestore.errors import UsageError
 )
 @same_as_option
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if an ASK is false.")
+@click.option("--explain", is_flag=True, help="Show algebra, SQL and the engine's plan with row counts.")
 @at_option
 @common
 def query(
@@ -46,13 +47,20 @@ def query(
     format_: str | None,
     same_as: str,
     exit_code: bool,
+    explain: bool,
     at: int | None,
 ) -> None:
     """Answer a SPARQL query: SELECT, ASK, CONSTRUCT or DESCRIBE."""
     if (sparql is None) == (file is None):
         raise UsageError("give the query as an argument, or a file of it with -f, and not both")
     text = sparql if sparql is not None else read_text(str(file))
+    if explain and format_ not in (None, "json"):
+        raise UsageError(f"--explain is shown as text or as json, not as {format_}")
     with opening(options, store, at) as opened:
+        if explain:
+            found = opened.explain_query(text, same_as)
+            click.echo(json.dumps(found.as_json(), indent=2) if format_ else found.text(), nl=bool(format_))
+            return
         result = opened.query(text, same_as, stream=True)
         result.write(sys.stdout, format_ or ("ttl" if result.kind in ("construct", "describe") else "table"))
     if exit_code and result.kind == "ask" and not result.boolean:

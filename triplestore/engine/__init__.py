@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from triplestore.engine.dialect import Dialect
+from triplestore.engine.plan import PlanStep
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,6 +58,9 @@ class Engine(Protocol):
 
     def query(self, sql: str) -> pa.Table:
         """The rows of a SELECT, as Arrow."""
+
+    def plan(self, sql: str) -> PlanStep:
+        """Run a SELECT for nothing but the plan by which it ran, with the rows that its operators counted."""
 
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         """The rows of a SELECT as a stream of Arrow batches, in its order; memory does not grow with the rows. To be

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -18,6 +19,7 @@ from triplestore.engine import Columns, Reader, WrittenFile
 from triplestore.engine.arrow import of_arity
 from triplestore.engine.components import connected_components
 from triplestore.engine.dialect import Dialect, string
+from triplestore.engine.plan import PlanStep
 from triplestore.errors import EngineError
 
 ROW_GROUP = 122_880
@@ -116,6 +118,12 @@ class DuckDBEngine:
         except duckdb.Error as error:
             raise EngineError(str(error), sql) from error
 
+    def plan(self, sql: str) -> PlanStep:
+        found = json.loads(self._statement(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}").fetchall()[0][1])["operator"][0]
+        while found["type"] in ("RESULT_COLLECTOR", "EXPLAIN_ANALYZE"):
+            found = found["children"][0]
+        return _step(found)
+
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         cursor = self._connection.cursor()
         try:
@@ -194,6 +202,20 @@ class DuckDBEngine:
     def close(self) -> None:
         self._connection.close()
         self._tidy()
+
+
+def _step(found: dict[str, Any]) -> PlanStep:
+    """An operator of DuckDB's profile in JSON."""
+    said = dict(found["extra_info"])
+    estimated = said.pop("Estimated Cardinality", None)
+    listed = (f"{name}: {', '.join(value) if isinstance(value, list) else value}" for name, value in said.items())
+    return PlanStep(
+        found["type"].replace("_", " ").strip().title(),
+        "; ".join(" ".join(text.split()) for text in listed)[:200],
+        int(found["intermediate_rows"]),
+        None if estimated is None else int(estimated),
+        tuple(map(_step, found.get("children", ()))),
+    )
 
 
 def streamed(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[pa.RecordBatch]:

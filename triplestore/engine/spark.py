@@ -28,8 +28,10 @@ from triplestore.engine.arrow import of_arity
 from triplestore.engine.components import connected_components
 from triplestore.engine.dialect import Dialect, SparkDialect
 from triplestore.engine.duckdb import ROW_GROUP
+from triplestore.engine.plan import PlanStep
 from triplestore.engine.spark_components import GraphFramesMissing, by_graphframes, by_pointer_jumping
 from triplestore.engine.spark_files import FileSystem
+from triplestore.engine.spark_plan import plan_of
 from triplestore.engine.spark_session import SESSION_SETTINGS, is_local, start_session
 from triplestore.engine.spark_tables import Part, Table, Tables, nullable
 from triplestore.errors import EngineError, UnsupportedError, UsageError
@@ -252,6 +254,12 @@ class SparkEngine:
         with self._running(sql):
             table = self._frame(sql).toArrow()
         return table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
+
+    def plan(self, sql: str) -> PlanStep:
+        with self._running(sql):
+            frame = self._frame(sql)
+            frame.toArrow()
+            return plan_of(frame._jdf.queryExecution().executedPlan())
 
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         with self._running(sql):
