@@ -12,6 +12,8 @@ and Vianu 1995. Per round:
 Rules with NOT or AGGREGATE run in stages (`triplestore.materialise.stages`), each up to its fixpoint. Terms that rules
 make get their ids before step 3 (`triplestore.materialise.mint`).
 
+Longer than other files, since the steps of a round share its state; what does not is in the modules beside.
+
 Working tables: stated (made by the caller: the asserted facts, literals by value), fact, same_as, violation (results);
 delta, derived, merged, occurs.
 """

@@ -16,6 +16,7 @@ from triplestore import dictionary
 from triplestore.compile.plan import K, Pattern, Row, Shape, Slot, V
 from triplestore.compile.sql import Instances, Terms, select
 from triplestore.engine import Engine
+from triplestore.engine.queries import count
 from triplestore.errors import InputError
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.statements import instances
@@ -53,21 +54,21 @@ class Stability:
                 selects.append(select(whole, scans, source, columns, self.terms))
             self.engine.create("final", " UNION ".join(selects))
             fired = self._tables.get(shape)
-            self.engine.create("fired", self._normal(fired, columns) if fired else "SELECT * FROM final WHERE FALSE")
+            self.engine.create("fired", self._normal(fired, columns) if fired else "SELECT * FROM final WHERE 1 = 0")
             for some_, others in (("fired", "final"), ("final", "fired")):
                 same = " AND ".join(f"b.{c} = a.{c}" for c in columns) or "TRUE"
                 lost = f"SELECT * FROM {some_} a WHERE NOT EXISTS (SELECT 1 FROM {others} b WHERE {same}) LIMIT 1"
                 for found in self.engine.query(lost).to_pylist():
                     row = tuple(found[c] for c in columns if c[0] == "k")
-                    self._refuse(rows.get(row, ""), [found[c] for c in columns if c[0] == "v"])
+                    self._refuse(rows.get(row, ""), [found.get(f"own_{c}", found[c]) for c in columns if c[0] == "v"])
         self.engine.drop("fired", "final")
-        if unknown := self._tables.keys() - running.keys():
-            name = next(iter(running.get(next(iter(unknown)), {}).values()), "")
-            self._refuse(name, [])
+        for shape in self._tables.keys() - running.keys():
+            if count(self.engine, self._tables[shape]):
+                self._refuse("", [])
 
     def _normal(self, table: str, columns: Sequence[str]) -> str:
-        """A table of matches, under pi."""
-        listed = ", ".join(f"coalesce(e_{c}.representative, f.{c}) AS {c}" for c in columns)
+        """A table of matches, under pi, and as they were (own_v0 ..)."""
+        listed = ", ".join(f"coalesce(e_{c}.representative, f.{c}) AS {c}, f.{c} AS own_{c}" for c in columns)
         joins = "".join(f" LEFT JOIN same_as e_{c} ON e_{c}.term = f.{c}" for c in columns)
         return f"SELECT DISTINCT {listed} FROM {table} f{joins}"
 
