@@ -193,6 +193,7 @@ def test_the_closure_is_stable_often(
 
 
 @pytest.mark.spark
+@pytest.mark.long
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(equality=st.sampled_from(MODES), **GIVEN)
 def test_the_closure_is_stable_on_spark(
@@ -231,6 +232,16 @@ def _example() -> list[Triple]:
 
 
 EXAMPLE = _example()
+
+
+SOME = ["not-join", "not-other", "statistics", "count", "made", "no-next", "either", "must", "count-merge"]
+
+
+@pytest.mark.spark
+def test_some_rules_together_on_spark(spark_engine: Engine) -> None:
+    """One run with all that has a way of its own: NOT, AGGREGATE, expressions, and an equality to be verified."""
+    rules = tuple(rule for name in SOME for rule in BY_NAME[name])
+    assert agree(spark_engine, EXAMPLE, rules, "rewrite") is not None
 
 
 # -- updates
