@@ -10,7 +10,7 @@ from tests.random_programs import CLASSES, PROPERTIES, SAME, THINGS, TYPE, Tripl
 from triplestore.terms import OWL, RDFS, XSD
 
 ONE = f'"1"^^<{XSD}nonNegativeInteger>'
-LITERALS = ['"v"', '"w"@en', f'"1"^^<{XSD}integer>']
+LITERALS = ['"v"', '"w"@en', f'"1"^^<{XSD}integer>', '"0"^^<http://e/type>', '"1"^^<http://e/type>']
 CHARACTERISTICS = [f"<{OWL}FunctionalProperty>", f"<{OWL}InverseFunctionalProperty>"]
 
 RULES = datalog.parse(

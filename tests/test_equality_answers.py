@@ -223,3 +223,29 @@ def test_a_large_class_is_counted_and_cut_short_without_being_enumerated(tmp_pat
         for text in some:
             assert len(store.query(text)) == 10, text
         assert len(store.query(f"SELECT ?s {{ ?s <{EX}p1> ?o }} GROUP BY ?s HAVING (COUNT(*) = 10000)")) == 10_000
+
+
+def test_the_constants_of_rules_and_schema_are_rewritten(engine: Engine) -> None:
+    """Equal classes, equal properties, and a user's property equal to rdf:type: what rules say of one holds of both."""
+    e = "<http://e/"
+    facts = [
+        (f"{e}is>", SAME, TYPE),
+        (f"{e}C>", SAME, f"{e}D>"),
+        (f"{e}p>", SAME, f"{e}q>"),
+        (f"{e}p>", f"<{RDFS}domain>", f"{e}C>"),
+        (f"{e}D>", f"<{RDFS}subClassOf>", f"{e}E>"),
+        (f"{e}a>", f"{e}q>", f"{e}b>"),
+        (f"{e}c>", f"{e}is>", f"{e}D>"),
+    ]
+    rules = tuple(rule for rule in rules_of(("rdfs-plus",)) if rule.body)
+    got, _ = materialised(engine, facts, rules, "rewrite")
+    assert got == expected(facts, rules, "rewrite")[0]
+    assert {(f"{e}{x}>", p, f"{e}E>") for x in "ac" for p in (TYPE, f"{e}is>")} <= got
+    classes = engine.query("SELECT count(DISTINCT representative) AS n FROM same_as").column(0)[0].as_py()
+    asker = Asker(Random(0), Graph(engine, "rewrite", classes, False), got, "constants")
+    for text in (
+        f"SELECT ?x ?y {{ ?x {e}is> ?y . ?x {e}p> ?z }}",
+        f"SELECT (COUNT(*) AS ?n) {{ ?x a ?y . ?x {e}p> ?z }}",
+        f"SELECT ?p (COUNT(*) AS ?n) {{ ?x ?p {e}E> }} GROUP BY ?p",
+    ):
+        check(asker.graph, got, text, asker.note)

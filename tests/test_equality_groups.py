@@ -176,6 +176,7 @@ def run(engine: Engine, triples: list[Triple]) -> None:
     dictionary.builtin_terms(engine, "term")
     engine.load("raw", pa.table({c: [t[i] for t in triples] for i, c in enumerate("spo")}))
     dictionary.encode(engine, "raw", Counters())
+    engine.append("term", ["SELECT * FROM new_term"])
     engine.create("asserted", "SELECT s, p, o FROM encoded")
     engine.view("stated", "SELECT s, p, o FROM asserted")
     SemiNaive(engine, rulesets.named("owl2rl").rules, "rewrite", Constants({})).materialise()
@@ -185,3 +186,21 @@ def test_links_are_one_fewer_than_members(embedded: Engine) -> None:
     triples = [*shared(50), (f"{E}s7>", SAME, f"{E}t>")]
     run(embedded, triples)
     assert embedded.query("SELECT count(*) AS n FROM same_as").column(0)[0].as_py() == 51
+
+
+@pytest.mark.parametrize("clashing", [True, False])
+def test_a_literal_of_unknown_datatype_hides_no_clash(embedded: Engine, clashing: bool) -> None:
+    """The least of a group is linked to the others, and says nothing of its value: two others may still differ."""
+    functional = (f"{E}p>", f"<{RDF}type>", f"<{OWL}FunctionalProperty>")
+    values = ['"0"^^<http://e/type>', '"1"^^<http://e/type>', '"a"', *(['"b"'] if clashing else [])]
+    triples = [functional, *((f"{E}s>", f"{E}p>", value) for value in values)]
+    run(embedded, triples)
+    violations = embedded.query("SELECT DISTINCT rule FROM violation").column(0).to_pylist()
+    assert violations == (["eq-diff1"] if clashing else [])
+
+
+def test_an_iri_equal_to_a_literal_is_reported_and_not_merged(embedded: Engine) -> None:
+    functional = (f"{E}p>", f"<{RDF}type>", f"<{OWL}FunctionalProperty>")
+    run(embedded, [functional, (f"{E}s>", f"{E}p>", f"{E}o>"), (f"{E}s>", f"{E}p>", '"a"')])
+    assert embedded.query("SELECT rule FROM violation").column(0).to_pylist() == ["eq-literal"]
+    assert embedded.query("SELECT * FROM same_as").num_rows == 0

@@ -91,22 +91,30 @@ def mergeable(source: str) -> str:
 def clashes(engine: Engine, source: str) -> Sequence[str]:
     """SELECTs of VIOLATION rows for the equalities of `source` that involve a literal.
 
-    Two literals clash if their values are known and different (dt-diff).
+    Two literals clash if their values are known and different (dt-diff). Those that equal one literal whose value is
+    not known are equal: the least of their values is compared with the greatest.
     """
 
-    def rows(rule: str, where: str) -> str:
-        triple = engine.dialect.array(["e.s", f"CAST({SAME_AS} AS BIGINT)", "e.o"])
-        return f"SELECT DISTINCT {engine.dialect.string(rule)} AS rule, {triple} AS facts FROM {source} e {where}"
+    def rows(rule: str, where: str, ends: Sequence[str] = ("e.s", "e.o"), table: str = source) -> str:
+        triple = engine.dialect.array([ends[0], f"CAST({SAME_AS} AS BIGINT)", ends[1]])
+        return f"SELECT DISTINCT {engine.dialect.string(rule)} AS rule, {triple} AS facts FROM {table} e {where}"
 
     datatypes = ", ".join(engine.dialect.string(name) for name in KNOWN)
-    known = f"NOT x.ill_typed AND (x.lang IS NOT NULL OR x.datatype IN ({datatypes}))"
+    known = f"(NOT x.ill_typed AND (x.lang IS NOT NULL OR x.datatype IN ({datatypes})))"
+    literals = f"e.p = {SAME_AS} AND e.s <> e.o AND e.s >= {FIRST_LITERAL} AND e.o >= {FIRST_LITERAL}"
     both = (
-        f"JOIN term x ON x.id = e.s JOIN term y ON y.id = e.o WHERE e.p = {SAME_AS} AND e.s <> e.o "
-        f"AND e.s >= {FIRST_LITERAL} AND e.o >= {FIRST_LITERAL} AND {known} AND {known.replace('x.', 'y.')} "
-        "AND coalesce(x.value, x.id) <> coalesce(y.value, y.id)"
+        f"JOIN term x ON x.id = e.s JOIN term y ON y.id = e.o WHERE {literals} AND {known} "
+        f"AND {known.replace('x.', 'y.')} AND coalesce(x.value, x.id) <> coalesce(y.value, y.id)"
     )
     one = f"WHERE e.p = {SAME_AS} AND (e.s >= {FIRST_LITERAL}) <> (e.o >= {FIRST_LITERAL})"
-    return rows(VIOLATION_RULE, both), rows(LITERAL_RULE, one)
+    ways = (f"SELECT e.{u} AS u, e.{v} AS v FROM {source} e WHERE {literals}" for u, v in ("so", "os"))
+    value = "coalesce(y.value, y.id)"
+    through = (
+        f"(SELECT min({value}) AS a, max({value}) AS b FROM ({' UNION ALL '.join(ways)}) l "
+        f"JOIN term x ON x.id = l.u JOIN term y ON y.id = l.v WHERE NOT {known} AND {known.replace('x.', 'y.')} "
+        f"GROUP BY l.u HAVING min({value}) < max({value}))"
+    )
+    return rows(VIOLATION_RULE, both), rows(VIOLATION_RULE, "", ("e.a", "e.b"), through), rows(LITERAL_RULE, one)
 
 
 def normalise_violations(engine: Engine, equality: str) -> None:
