@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -19,7 +19,7 @@ from sparql.results import Result
 from sparql.templates import filled, is_blank, names_of
 from sparql.to_sql import Compiler
 from sparql.update import Modify
-from triplestore.closure import closure_sql
+from triplestore.closure import closure_sql, preferred_sql
 from triplestore.engine import Engine
 from triplestore.errors import UsageError
 from triplestore.expression import Constant, Variable
@@ -51,20 +51,29 @@ class Graph:
     resources: str = ""
 
 
-def query(graph: Graph, text: str, same_as: str = "expand", stream: bool = False, base: str | None = None) -> Result:
+def query(
+    graph: Graph,
+    text: str,
+    same_as: str = "expand",
+    stream: bool = False,
+    base: str | None = None,
+    prefer: Sequence[str] = (),
+) -> Result:
     """Answer a SPARQL query.
 
     same_as: "expand" answers over the closure with all equalities expanded, with SPARQL's multiplicities; "canonical"
     answers over representatives, one row per class (constants stand for their class, too).
+    prefer: starts of IRIs; in canonical answers a class appears as its member with the first of them
+    (`triplestore.closure.preferred_sql`), without any as its representative.
     stream: the rows of a SELECT come as they are found, to be read once. base: what relative IRIs are resolved against.
     Raises UsageError (with line and column) for text that is not SPARQL, UnsupportedError for what is not supported.
     """
-    return _run(graph, same_as, stream).answer(parse_query(text, base))
+    return _run(graph, same_as, stream, prefer).answer(parse_query(text, base))
 
 
-def explain(graph: Graph, text: str, same_as: str = "expand") -> QueryExplanation:
-    """Run a query for its algebra, SQL and plan; same_as and errors as for `query`."""
-    parsed, run = parse_query(text), _run(graph, same_as)
+def explain(graph: Graph, text: str, same_as: str = "expand", prefer: Sequence[str] = ()) -> QueryExplanation:
+    """Run a query for its algebra, SQL and plan; same_as, prefer and errors as for `query`."""
+    parsed, run = parse_query(text), _run(graph, same_as, prefer=prefer)
     pattern, variables = parsed.pattern, list(parsed.variables)
     if parsed.kind == "construct":
         variables = [name for name in names_of(parsed.template) if not is_blank(name)]
@@ -84,10 +93,12 @@ def explain(graph: Graph, text: str, same_as: str = "expand") -> QueryExplanatio
         compiler.paths.drop()
 
 
-def _run(graph: Graph, same_as: str, stream: bool = False) -> _Run:
+def _run(graph: Graph, same_as: str, stream: bool = False, prefer: Sequence[str] = ()) -> _Run:
     if same_as not in ("expand", "canonical"):
         raise UsageError(f"same_as is {same_as!r}: use 'expand' or 'canonical'")
-    return _Run(graph, same_as == "expand", stream)
+    if prefer and same_as == "expand":
+        raise UsageError("a preferred prefix chooses one member of each class: ask for canonical answers too")
+    return _Run(graph, same_as == "expand", stream, tuple(prefer))
 
 
 def match(graph: Graph, subject: str | None, predicate: str | None, object: str | None) -> Result:
@@ -131,6 +142,7 @@ class _Run:
     graph: Graph
     expand: bool
     stream: bool = False
+    prefer: tuple[str, ...] = ()
 
     def compiler(self, parsed: Query) -> Compiler:
         graph = self.graph
@@ -138,13 +150,17 @@ class _Run:
         classes = graph.classes if rewriting else 0
         constants = look_up(graph.engine, parsed, classes, graph.by_value)
         ids = constants.ids
+        preferred = preferred_sql(self.prefer, graph.engine.dialect) if self.prefer and classes else None
         if not self.expand:
             ids = {token: constants.representative(token) for token in ids}
+        if preferred and ids:
+            ids = _preferred(graph.engine, ids, preferred)
         matching = Matching(
             rewriting=rewriting,
             expanding=self.expand and classes > 0,
             reflexive=graph.equality != "off",
             generalised=graph.generalised,
+            preferred=f"({preferred})" if preferred else None,
             facts=f"({closure_sql(graph.equality, True)})" if graph.twins else "fact",
             resources=graph.resources,
         )
@@ -218,6 +234,14 @@ def _about(subjects: Sequence[str]) -> Node | None:
         one = Extend(Bgp(((subject, Variable("p"), Variable("o")),)), "s", subject)
         found = one if found is None else Union(found, one)
     return found
+
+
+def _preferred(engine: Engine, ids: Mapping[str, int], preferred: str) -> dict[str, int]:
+    """The ids of constants with preferred members in place of representatives."""
+    listed = ", ".join(str(number) for number in sorted(set(ids.values())))
+    found = engine.query(f"SELECT representative, term FROM ({preferred}) p WHERE representative IN ({listed})")
+    members = dict(zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True))
+    return {token: members.get(number, number) for token, number in ids.items()}
 
 
 def _triples(rows: Iterable[tuple[str, str, str]]) -> pa.Table:

@@ -150,14 +150,18 @@ class Compiler:
         names = sorted({t.name for triple in triples for t in triple if isinstance(t, Variable)})
         columns = {name: self.steps.column(name) for name in names}
         representatives = {t: self.steps.constants.matched(t) for t in self.ids}
-        members = {name: IRI_MEMBERS if name in iris else MEMBERS for name in names} if self.matching.expanding else {}
+        members = dict.fromkeys(names, self.matching.preferred)
+        if self.matching.expanding:
+            members = {name: IRI_MEMBERS if name in iris else MEMBERS for name in names}
         step = self.steps.add("pattern", match(triples, columns, representatives, self.matching))
-        return Relation(step, {name: Column(members=members.get(name)) for name in names})
+        return Relation(step, {name: Column(members=members[name]) for name in names})
 
     def _path(self, node: PathPattern, needed: Needed) -> Relation:
         columns = {t.name: self.steps.column(t.name) for t in (node.subject, node.object) if isinstance(t, Variable)}
-        step = self.steps.add("path", self.paths.solutions(node, columns, self.ids))
-        return Relation(step, {name: Column() for name in columns if name in needed})
+        preferred = self.matching.preferred
+        ids = {t: self.steps.constants.representative(t) for t in self.ids} if preferred else self.ids
+        step = self.steps.add("path", self.paths.solutions(node, columns, ids))
+        return Relation(step, {name: Column(members=preferred) for name in columns if name in needed})
 
     def filtered(self, relation: Relation, condition: Expression) -> Relation:
         """The solutions for which a condition holds."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -22,9 +23,10 @@ from tests.sparql_support import bag, ox_store, ox_token
 from tests.test_closure import expected, materialised
 from tests.test_sparql_random import check
 from triplestore.engine import Engine
+from triplestore.errors import UsageError
 from triplestore.rule import Rule
 from triplestore.store import Store
-from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, RDFS
+from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, OWL, RDFS
 
 VOCABULARY = Vocabulary(
     iris=[thing for thing in THINGS if thing[0] == "<"] + CLASSES[:2] + PROPERTIES[:2],
@@ -223,6 +225,37 @@ def test_a_large_class_is_counted_and_cut_short_without_being_enumerated(tmp_pat
         for text in some:
             assert len(store.query(text)) == 10, text
         assert len(store.query(f"SELECT ?s {{ ?s <{EX}p1> ?o }} GROUP BY ?s HAVING (COUNT(*) = 10000)")) == 10_000
+
+
+def test_a_preferred_member_stands_for_its_class(tmp_path: Path) -> None:
+    names = ["http://one/long-name", "http://two/a", "http://two/b", "http://three/abc"]
+    links = "".join(f"<{a}> <{OWL}sameAs> <{b}> .\n" for a, b in pairwise(names))
+    (tmp_path / "facts.nt").write_text(
+        f'{links}<{names[2]}> <http://e/p> "v" .\n<{names[0]}> <http://e/q> <http://e/x> .\n'
+    )
+    with Store.create(tmp_path / "kg", rules=["rdfs-plus"], equality="rewrite") as store:
+        store.load(tmp_path / "facts.nt")
+
+        def shown(*prefer: str, text: str = "SELECT ?s { ?s <http://e/p> ?o }") -> list[str]:
+            return [str(row[0]) for row in store.query(text, "canonical", prefer=prefer)]
+
+        assert shown("http://three/", "http://two/") == ["http://three/abc"]
+        assert shown("http://four/", "http://two/") == ["http://two/a"]
+        assert shown("http://four/") == ["http://two/a"]  # the shortest
+        assert shown("http://two/b") == ["http://two/b"]
+        asked = "SELECT ?s { ?s <http://e/p> ?o FILTER(?s = <http://one/long-name> && STR(?s) = 'http://two/a') }"
+        assert shown("http://two/", text=asked) == ["http://two/a"]
+        walked = "SELECT ?s { <http://e/x> ^<http://e/q>* ?s . VALUES ?s { <http://two/b> <http://one/x> } }"
+        assert shown("http://two/", text=walked) == ["http://two/a"]
+        assert shown("http://two/", text="SELECT (COUNT(*) AS ?n) { ?s <http://e/p> ?o . ?s ?q ?x }") == [
+            "3"
+        ]  # and that it equals itself
+        lines = [line for batch in store.lines("all", "canonical", prefer=["http://three/"]) for line in batch]
+        assert '<http://three/abc> <http://e/p> "v" .' in lines
+        with pytest.raises(UsageError, match="canonical"):
+            store.query("ASK { ?s ?p ?o }", prefer=["http://two/"])
+        with pytest.raises(UsageError, match="canonical"):
+            next(store.lines("all", prefer=["http://two/"]))
 
 
 def test_the_constants_of_rules_and_schema_are_rewritten(engine: Engine) -> None:

@@ -6,7 +6,7 @@ import bz2
 import gzip
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -21,14 +21,20 @@ FORMATS: Final = {".nt": "N_TRIPLES", ".ttl": "TURTLE", ".rdf": "RDF_XML", ".owl
 
 
 def write_export(
-    store: Store, output: str | None, what: str, same_as: str, ordered: bool = False, virtual: bool = False
+    store: Store,
+    output: str | None,
+    what: str,
+    same_as: str,
+    ordered: bool = False,
+    virtual: bool = False,
+    prefer: Sequence[str] = (),
 ) -> int:
     """Write triples to a file (format and compression by its suffixes) or, with None, to stdout; their number.
 
     A file appears whole or not at all. Raises UsageError for an unknown suffix, or an order that a format cannot keep.
     """
     if output is None:
-        return _write_lines(sys.stdout.buffer, store.lines(what, same_as, ordered, virtual))
+        return _write_lines(sys.stdout.buffer, store.lines(what, same_as, ordered, virtual, prefer))
     suffixes = [s for s in Path(output).suffixes if s not in (".gz", ".bz2", ".zst")]
     suffix = suffixes[-1].lower() if suffixes else ""
     if suffix not in FORMATS:
@@ -41,9 +47,10 @@ def write_export(
     try:
         with _compressed(draft, Path(output).suffix) as file:
             if suffix == ".nt":
-                count = _write_lines(file, store.lines(what, same_as, ordered, virtual))
+                count = _write_lines(file, store.lines(what, same_as, ordered, virtual, prefer))
             else:
-                count = _write_format(file, FORMATS[suffix], store.lines(what, same_as, virtual=virtual))
+                lines = store.lines(what, same_as, virtual=virtual, prefer=prefer)
+                count = _write_format(file, FORMATS[suffix], lines)
         os.replace(draft, output)
     except OSError as error:
         raise UsageError(f"{output}: cannot be written ({error.strerror or error})") from error

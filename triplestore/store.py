@@ -402,23 +402,30 @@ class Store:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
-    def query(self, text: str, same_as: str = "expand", stream: bool = False, generalised: bool = False) -> Result:
+    def query(
+        self,
+        text: str,
+        same_as: str = "expand",
+        stream: bool = False,
+        generalised: bool = False,
+        prefer: Sequence[str] = (),
+    ) -> Result:
         """Answer a SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) over the closure.
 
         same_as: "expand" answers over every member of a class, "canonical" one row per class. stream: the rows come as
         they are found, to be read once, before anything else is asked of this store; memory does not grow with them.
         generalised: match also the derived triples that RDF has no place for (a literal as subject, a blank node as
-        predicate).
+        predicate). prefer: in canonical answers a class appears as its member that starts with the first of these.
         """
         from sparql import query as run_query  # when asked for: other commands start without it
 
-        return run_query(self._graph(generalised), text, same_as, stream)
+        return run_query(self._graph(generalised), text, same_as, stream, prefer=prefer)
 
-    def explain_query(self, text: str, same_as: str = "expand") -> QueryExplanation:
+    def explain_query(self, text: str, same_as: str = "expand", prefer: Sequence[str] = ()) -> QueryExplanation:
         """Run a SPARQL query for how it is answered: algebra, SQL, and the engine's plan with the rows it counted."""
         from sparql import explain as explain_query
 
-        return explain_query(self._graph(), text, same_as)
+        return explain_query(self._graph(), text, same_as, prefer)
 
     def _graph(self, generalised: bool = False) -> Graph:
         """What queries read; see `query`."""
@@ -466,10 +473,21 @@ class Store:
             yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
     def lines(
-        self, what: str = "all", same_as: str = "expand", ordered: bool = False, virtual: bool = False
+        self,
+        what: str = "all",
+        same_as: str = "expand",
+        ordered: bool = False,
+        virtual: bool = False,
+        prefer: Sequence[str] = (),
     ) -> Iterator[list[str]]:
-        """The store's triples as N-Triples lines, in batches; `ordered` sorts them by their bytes. See `triples`."""
-        sql = closure.ntriples_sql(self._triples_sql(what, same_as, virtual), self._engine.dialect)
+        """The store's triples as N-Triples lines, in batches; `ordered` sorts them by their bytes. See `triples`, and
+        `query` for `prefer`."""
+        triples = self._triples_sql(what, same_as, virtual)
+        if prefer:
+            if same_as == "expand" or what == "asserted":
+                raise UsageError("a preferred prefix chooses one member of each class: ask for canonical triples too")
+            triples = closure.shown_sql(triples, closure.preferred_sql(prefer, self._engine.dialect))
+        sql = closure.ntriples_sql(triples, self._engine.dialect)
         for batch in self._engine.batches(f"SELECT line FROM ({sql}) l" + (" ORDER BY line" if ordered else "")):
             yield batch.column(0).to_pylist()
 

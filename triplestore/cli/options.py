@@ -72,6 +72,12 @@ same_as_option = click.option(
     show_default=True,
     help="Every member of an equality class, or its representative only.",
 )
+prefer_option = click.option(
+    "--prefer",
+    multiple=True,
+    metavar="IRI",
+    help="With --same-as canonical: show a class by its member that starts with this; several times, the first wins.",
+)
 rules_option = click.option(
     "--rules",
     multiple=True,

@@ -17,6 +17,7 @@ from triplestore.cli.options import (
     counted,
     opening,
     outside_profile_lines,
+    prefer_option,
     read_text,
     same_as_option,
     say,
@@ -35,6 +36,7 @@ from triplestore.errors import UsageError
     help="Default: table, or ttl for CONSTRUCT and DESCRIBE.",
 )
 @same_as_option
+@prefer_option
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if an ASK is false.")
 @click.option("--explain", is_flag=True, help="Show algebra, SQL and the engine's plan with row counts.")
 @at_option
@@ -46,6 +48,7 @@ def query(
     file: str | None,
     format_: str | None,
     same_as: str,
+    prefer: tuple[str, ...],
     exit_code: bool,
     explain: bool,
     at: int | None,
@@ -58,10 +61,10 @@ def query(
         raise UsageError(f"--explain is shown as text or as json, not as {format_}")
     with opening(options, store, at) as opened:
         if explain:
-            found = opened.explain_query(text, same_as)
+            found = opened.explain_query(text, same_as, prefer)
             click.echo(json.dumps(found.as_json(), indent=2) if format_ else found.text(), nl=bool(format_))
             return
-        result = opened.query(text, same_as, stream=True)
+        result = opened.query(text, same_as, stream=True, prefer=prefer)
         result.write(sys.stdout, format_ or ("ttl" if result.kind in ("construct", "describe") else "table"))
     if exit_code and result.kind == "ask" and not result.boolean:
         raise SystemExit(NO)
@@ -77,6 +80,7 @@ def query(
     help="Which triples.",
 )
 @same_as_option
+@prefer_option
 @click.option("--output", "-o", metavar="FILE", help="Format and compression by suffix; default N-Triples to stdout.")
 @click.option("--sorted", "ordered", is_flag=True, help="N-Triples lines in the order of their bytes.")
 @click.option("--virtual", is_flag=True, help="Also what holds of every term: it equals itself, is an rdfs:Resource.")
@@ -87,6 +91,7 @@ def export(
     store: str,
     what: str,
     same_as: str,
+    prefer: tuple[str, ...],
     output: str | None,
     ordered: bool,
     virtual: bool,
@@ -96,7 +101,7 @@ def export(
     from triplestore.export import write_export
 
     with opening(options, store, at) as opened:
-        count = write_export(opened, output, what, same_as, ordered, virtual)
+        count = write_export(opened, output, what, same_as, ordered, virtual, prefer)
     say(options, f"wrote {count:,} triples")
 
 
