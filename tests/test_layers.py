@@ -29,6 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "triplestore.imports",
     ),
     ("triplestore.proof", "triplestore.transaction"),
+    ("triplestore.incremental",),
     ("triplestore.axioms", "triplestore.request"),
     ("triplestore.entails",),
     ("triplestore.store",),

@@ -7,8 +7,8 @@ does it. A small set of tokens is looked up by its own lexical forms only, whate
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
@@ -118,6 +118,52 @@ def encode(engine: Engine, raw: str, counters: Counters, extra: Iterable[str] = 
     new, counters = _settled(engine, "new_term", existing, before, counters)
     engine.drop("occurring", "numbered", "dictionary", "known_term")
     return new, counters
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A few terms. ids: of tokens; new: the part of them that `term` lacks. values: literal -> the first met of equal
+    value, where that is another; ill_typed: new literals that have none. counters: after it."""
+
+    ids: Mapping[str, int]
+    new: Mapping[str, int]
+    values: Mapping[int, int]
+    ill_typed: Sequence[int]
+    counters: Counters
+
+
+def numbered(engine: Engine, asked: Collection[str], wanted: Collection[str], counters: Counters) -> Numbered:
+    """The ids of tokens as `encode` gives them, without running over every term: of those in `asked` that `term` has,
+    and of all in `wanted`. Makes working table `new_term` where some are new."""
+    tokens = {*asked, *wanted}
+    condition = candidates(engine.dialect, tokens) if tokens else "FALSE"
+    engine.create("known_term", f"SELECT {TERM.select} FROM term WHERE {condition}")
+    found = engine.query(f"SELECT {token_sql('t')} AS token, t.id, t.value FROM known_term t").to_pydict()
+    rows = [row for row in zip(found["token"], found["id"], found["value"], strict=True) if row[0] in tokens]
+    ids: dict[str, int] = {token: number for token, number, _ in rows}
+    values: dict[int, int] = {number: home for _, number, home in rows if home is not None}
+    before, new, ill = counters, {}, []
+    for token in sorted({*wanted} - ids.keys(), key=str.encode):
+        if token[0] == '"':
+            new[token], counters = FIRST_LITERAL + counters.literal, replace(counters, literal=counters.literal + 1)
+        elif token[0] == "<":
+            new[token], counters = FIRST_IRI + counters.iri, replace(counters, iri=counters.iri + 1)
+        else:
+            new[token], counters = FIRST_BLANK + counters.blank, replace(counters, blank=counters.blank + 1)
+    if new:
+        engine.load("numbered", pa.table({"id": int64s(new.values()), "token": strings(new)}))
+        few = "known_term" if len(tokens) <= SMALL else "term"
+        _, counters = _settled(engine, "new_term", few, before, counters)
+        if (counters.twins, counters.ill_typed) != (before.twins, before.ill_typed):
+            special = engine.query("SELECT id, value, ill_typed FROM new_term").to_pydict()
+            for number, home, is_ill in zip(special["id"], special["value"], special["ill_typed"], strict=True):
+                if home is not None:
+                    values[number] = home
+                if is_ill:
+                    ill.append(number)
+        engine.drop("numbered")
+    engine.drop("known_term")
+    return Numbered({**ids, **new}, new, values, ill, counters)
 
 
 def terms_view(engine: Engine) -> None:

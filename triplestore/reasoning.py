@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +12,7 @@ from sparql.to_rules import rules_of_query
 from triplestore import dictionary
 from triplestore.compile import check
 from triplestore.compile.schema import Constants
+from triplestore.datatypes import value_of
 from triplestore.engine import Engine
 from triplestore.errors import InputError, UsageError
 from triplestore.expression import Call
@@ -119,3 +120,13 @@ def reasoning(engine: Engine, manifest: Manifest) -> Reasoning:
     literals = {token for token in tokens if token.startswith('"')}
     ids = {**dictionary.lookup(engine, tokens - literals), **equal_to(engine, literals)}
     return Reasoning(rules, manifest.equality, Constants(ids), Datatypes(manifest.counters.ill_typed > 0))
+
+
+def touched(known: Reasoning, new: Iterable[str]) -> bool:
+    """Whether a rule has one of these terms (tokens), or a literal of equal value, for a constant."""
+    tokens = {token for rule in known.rules for token in constants_of(rule)}
+    values = {value.canonical for token in tokens if token[0] == '"' and (value := value_of(token))}
+    return any(
+        token in tokens or (token[0] == '"' and (value := value_of(token)) is not None and value.canonical in values)
+        for token in new
+    )

@@ -22,6 +22,8 @@ from triplestore.engine.queries import minus
 from triplestore.engine.select import make_engine
 from triplestore.errors import ConflictError, UsageError
 from triplestore.imports import missing_imports
+from triplestore.incremental import Incremental
+from triplestore.maintain.choose import check as check_algorithm
 from triplestore.profile import Finding, findings
 from triplestore.reasoning import (
     all_rules,
@@ -330,7 +332,11 @@ class Store:
             return RequestRun(transaction, self._graph, folder, algorithm, dry_run).carry_out(request)
 
     def _apply(self, change: PatchChange, algorithm: str, dry_run: bool, file: int = 0) -> dict[str, Any]:
+        check_algorithm(algorithm)
         with self._writing() as transaction:
+            small = Incremental(transaction)
+            if (figures := small.apply(change.add, change.delete, algorithm, dry_run, file)) is not None:
+                return figures
             if not self._manifest.materialised and not dry_run:
                 self.verbose("the closure was not up to date: it is computed from scratch with this update")
             counters = self._manifest.counters
@@ -341,7 +347,7 @@ class Store:
                 self.verbose(f"nothing to change: the store stays at version {self.version}")
                 figures = figures_of("update", time.perf_counter() - transaction.started)
             else:
-                figures = transaction.commit("update", new, gone, counters, algorithm, dry_run)
+                figures = transaction.commit("update", new, gone, counters, algorithm, dry_run, reason=small.reason)
             return {**figures, "not_asserted": unasserted}
 
     def change_rules(self, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from triplestore import dictionary, literals
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import common, minus
-from triplestore.maintain import Change, Outcome, Task
+from triplestore.maintain import Change, Outcome, Task, rematerialise
 from triplestore.maintain.choose import maintain
 from triplestore.maintain.regrouping import Part, regrouping, remember
 from triplestore.materialise.figures import Figures, RoundFigures
@@ -73,13 +73,13 @@ class Transaction:
         self.workspace.stated(twins(self.workspace.manifest))
         before = self.workspace.manifest.files_of(FACT.name).rows
         self.engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
-        self._extend_terms()
+        self.extend_terms()
         figures, counters = self._run(self.workspace.manifest.counters)
         now = self.workspace.count("fact")
         added, deleted = max(now - before, 0), max(before - now, 0)
         outcome = Outcome("rematerialise", "asked for", figures, True, added, deleted, figures.merged, 0)
         changed = (FACT, SAME_AS, VIOLATION)
-        files = {TERM.name: self._terms_written(), **{t.name: self.write_whole(t) for t in changed}}
+        files = {TERM.name: self.terms_written(), **{t.name: self.write_whole(t) for t in changed}}
         return self.publish("materialise", outcome, files, counters, changed, True)
 
     def net(
@@ -118,15 +118,17 @@ class Transaction:
         algorithm: str | None,
         dry_run: bool = False,
         draft: bool = False,
+        reason: str = "",
     ) -> dict[str, Any]:
         """Turn the working tables `plus` and `minus` (asserted facts, with their numbers of rows) and `new_term` into
         the next version. algorithm: how the closure is maintained; None leaves it as it is. draft: the working tables
-        and the files are the next version's, but nothing is published yet (see `finish`). Returns the figures."""
+        and the files are the next version's, but nothing is published yet (see `finish`). reason: why the algorithm was
+        chosen, where that has been said already. Returns the figures."""
         engine, before = self.engine, self.workspace.manifest
         if not minus:
             engine.load("minus", no_facts())
         self.workspace.tables(ASSERTED)
-        self._extend_terms()
+        self.extend_terms()
         several = twins(replace(before, counters=counters))
         if several:
             self.workspace.stated(several)
@@ -150,8 +152,8 @@ class Transaction:
             if dry_run and not self._remembered:
                 remember(engine)
                 self._remembered = True
-            task = Task(engine, known, change, self._report, mint)
-            outcome = maintain(task, algorithm if before.materialised else "rematerialise")
+            task = Task(engine, known, change, self.report, mint)
+            outcome = maintain(task, algorithm if before.materialised else "rematerialise", reason)
             self.verbose(f"maintained by {outcome.algorithm}: {outcome.reason}")
             counters = mint.counters or counters
             changed = (ASSERTED, FACT, SAME_AS, VIOLATION)
@@ -196,14 +198,16 @@ class Transaction:
         changed: Sequence[Table],
         materialised: bool | None = None,
         draft: bool = False,
+        stats: Mapping[str, int] | None = None,
     ) -> dict[str, Any]:
-        """Make the next version of the written files; `changed` are the tables whose working tables hold it.
+        """Make the next version of the written files; `changed` are the tables whose working tables hold it. stats: the
+        version's, where they are known.
 
         Raises ConflictError where another writer was first. Returns the figures.
         """
-        before, stats = self.workspace.manifest, dict(self.workspace.manifest.stats)
-        if outcome is not None:
-            stats = self._stats()
+        before = self.workspace.manifest
+        if stats is None:
+            stats = dict(before.stats) if outcome is None else {**before.stats, **self._stats(), **_cost(outcome)}
         last = figures_of(operation, time.perf_counter() - self.started, outcome)
         manifest = replace(
             before,
@@ -211,7 +215,7 @@ class Transaction:
             counters=counters,
             tables={**before.tables, **files},
             materialised=before.materialised if materialised is None else materialised,
-            stats=stats,
+            stats=dict(stats),
             last=last,
         )
         if not draft:
@@ -227,7 +231,8 @@ class Transaction:
         self.workspace.moved(self.versions.publish(manifest), ())
 
     def classes(self) -> dict[str, Any]:
-        """What a dry run that has changed something says of classes of equal terms: see `Store.update`."""
+        """What a dry run that has changed something says of classes of equal terms, from `same_as` and what it was: see
+        `Store.update`."""
         found = regrouping(self.engine, SHOWN)
         parts = [part for merge in found.merged for part in merge]
         parts += [part for whole, into in found.split for part in (whole, *into)]
@@ -245,7 +250,7 @@ class Transaction:
 
     def _write_change(self, outcome: Outcome | None, plus: str, minus: str) -> dict[str, TableFiles]:
         engine, versions, before = self.engine, self.versions, self.workspace.manifest
-        files = {TERM.name: self._terms_written()}
+        files = {TERM.name: self.terms_written()}
 
         def changed(table: Table, added: str, removed: str) -> TableFiles:
             stored = before.files_of(table.name)
@@ -257,12 +262,12 @@ class Transaction:
             files.update((t.name, self.write_whole(t)) for t in (SAME_AS, VIOLATION))
         return files
 
-    def _terms_written(self) -> TableFiles:
+    def terms_written(self) -> TableFiles:
         """The files of `term`, with one more for the new terms."""
         fresh = segments.write_whole(self.engine, self.versions, TERM, "new_term")
         return TableFiles((*self.workspace.manifest.files_of(TERM.name).files, *fresh.files))
 
-    def _extend_terms(self) -> None:
+    def extend_terms(self) -> None:
         """Make `term` read the new terms too."""
         segments.attach(self.engine, self.versions, self.workspace.manifest, TERM, "stored_term")
         dictionary.terms_view(self.engine)
@@ -290,13 +295,14 @@ class Transaction:
             known.rules,
             known.equality,
             known.constants,
-            report=self._report,
+            report=self.report,
             mint=mint,
             datatypes=known.datatypes,
         )
         return run.materialise(), mint.counters or counters
 
-    def _report(self, figures: RoundFigures) -> None:
+    def report(self, figures: RoundFigures) -> None:
+        """Say what a round did."""
         self.verbose(
             f"round: {figures.delta:,} facts in, {figures.derivations:,} derivations, {figures.merged:,} terms merged, "
             f"{figures.rewritten:,} facts rewritten, {figures.seconds:.3f} s"
@@ -304,6 +310,13 @@ class Transaction:
         for shape in sorted(figures.shapes, key=lambda s: -s.rows):
             if shape.rows:
                 self.verbose(f"  {shape.rows:>12,} {shape.seconds:>8.3f} s  {shape.focus:<9} {shape.shape}")
+
+
+def _cost(outcome: Outcome) -> dict[str, int]:
+    """What computing the closure from scratch took, for choosing what maintains it next."""
+    if outcome.algorithm != rematerialise.NAME:
+        return {}
+    return {"materialise_ms": int(1000 * outcome.figures.seconds), "materialise_derived": outcome.figures.derived}
 
 
 def figures_of(operation: str, seconds: float, outcome: Outcome | None = None) -> dict[str, Any]:
@@ -319,6 +332,10 @@ def figures_of(operation: str, seconds: float, outcome: Outcome | None = None) -
         "deleted": outcome.deleted if outcome else 0,
         "merged": outcome.merged if outcome else 0,
         "split": outcome.split if outcome else 0,
+        "doubted": figures.doubted if figures else 0,
+        "checked": figures.checked if figures else 0,
+        "proved": figures.proved if figures else 0,
+        "phases": {name: round(taken, 4) for name, taken in figures.phases.items()} if figures else {},
         "reason": outcome.reason if outcome else "",
     }
 

@@ -11,6 +11,7 @@ from triplestore.engine import Engine
 from triplestore.engine.queries import count
 from triplestore.literals import by_value
 from triplestore.maintain import Reasoning
+from triplestore.maintain.memory import Memory
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
 from triplestore.tables import ASSERTED, STATED, STORED, Table
@@ -24,6 +25,7 @@ class Workspace:
         self._bound: dict[str, str] = {}  # table -> "view" or "table"
         self.proofs: tuple[Manifest, object] | None = None  # what proofs made of the tables, for which version
         self.reasoning: tuple[object, Reasoning] | None = None  # the last rules resolved, and what they depend on
+        self.memory: tuple[int, Memory] | None = None  # the closure in memory, and the version that it is of
 
     def views(self, *tables: Table) -> None:
         """Make sure that the tables can be read."""

@@ -26,7 +26,7 @@ from itertools import product
 from triplestore.compile.inline import bound_by, inline
 from triplestore.compile.lists import FIRST, REST, unroll, unroll_atom
 from triplestore.compile.places import SAME_AS_TOKEN, Places, absences, compared, grouped, holds, made
-from triplestore.compile.plan import At, Condition, K, Made, Place, PlacedElement, Row, Shape, canonical
+from triplestore.compile.plan import At, Condition, K, Made, Pattern, Place, PlacedElement, Row, Shape, canonical
 from triplestore.compile.schema import (
     LENGTH,
     SCHEMA_CONDITION,
@@ -321,7 +321,8 @@ class _DataRule:
             for number, source in enumerate(recipe.sources)
         ]
         for row in product(*choices):
-            self._add_row(recipe.shape, row, program)
+            if self.head is None or not _derives_its_body(recipe.shape, row):
+                self._add_row(recipe.shape, row, program)
 
     def _add_row(self, shape: Shape, row: Row, program: Program) -> None:
         name = self.rule.name
@@ -464,6 +465,16 @@ class _DataRule:
 def _constants_of(shape: Shape, row: Row) -> Row:
     """The output of a shape that has neither body nor conditions."""
     return tuple(row[slot.number] for slot in shape.output if isinstance(slot, K))
+
+
+def _derives_its_body(shape: Shape, row: Row) -> bool:
+    """Whether an instance derives what an atom of its body says: `?x a :C` of `?x a :C` and `:C rdfs:subClassOf :C`."""
+
+    def filled(slots: Sequence[object]) -> list[object]:
+        return [row[slot.number] if isinstance(slot, K) else slot for slot in slots]
+
+    head = filled(shape.output)
+    return any(filled(element.slots) == head for element in shape.body if isinstance(element, Pattern))
 
 
 def _filled(term: Term, constants: Constants, binding: Binding) -> int:

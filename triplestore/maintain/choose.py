@@ -1,34 +1,78 @@
-"""Which algorithm maintains the closure: by name, or `auto`."""
+"""Which algorithm maintains the closure: by name, or `auto`.
+
+`auto` bounds its regret. A change that is small against the store is maintained in memory, by B/F if it deletes; where
+that has taken a share of what the last materialisation took, it is given up, and the closure is computed anew: never
+much slower than computing it anew at once. The store keeps the figures of its last materialisation for this.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from triplestore.errors import UsageError
-from triplestore.maintain import Outcome, Task, insertion, rematerialise
-
-ALGORITHMS: Final[dict[str, Callable[[Task, str], Outcome]]] = {
-    rematerialise.NAME: rematerialise.rematerialise,
-}
-"""Algorithms for changes that delete, by the name that `--maintain` takes."""
+from triplestore.maintain import Outcome, Task, backward_forward, insertion, memory, rematerialise
 
 LARGE_SHARE: Final = 0.5
 """New facts as a share of the closure beyond which computing it anew is cheaper than extending it."""
 
+MANY_DELETED: Final = 0.3
+"""Deleted facts as a share of the asserted ones beyond which nothing else than computing anew is tried."""
 
-def maintain(task: Task, algorithm: str = "auto") -> Outcome:
-    """Run the algorithm of that name. With `auto`, or where nothing is deleted, say why in the outcome's `reason`."""
-    if algorithm != "auto" and algorithm not in ALGORITHMS:
-        names = ", ".join(["auto", *ALGORITHMS])
-        raise UsageError(f"no maintenance algorithm '{algorithm}'; give one of {names}")
-    change = task.change
+SHARE: Final = 0.2
+"""Of the time of a materialisation, what maintenance may take before it is given up."""
+
+LEAST: Final = 0.25
+"""Seconds that maintenance may take in any case: a materialisation that is as fast has other costs."""
+
+NAMES: Final = ("auto", rematerialise.NAME, *memory.DELETING)
+"""What `--maintain` takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do: an algorithm of `memory.ALGORITHMS` (None: compute the closure anew), why, and for how long at
+    most."""
+
+    name: str | None
+    reason: str
+    seconds: float | None = None
+
+
+def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int]) -> Plan:
+    """What maintains the closure when so many asserted facts come and go. sizes: a version's statistics, with
+    `asserted` and `facts`. Raises UsageError for an unknown algorithm."""
+    check(algorithm)
+    if algorithm == rematerialise.NAME:
+        return Plan(None, "asked for")
     if algorithm != "auto":
-        return ALGORITHMS[algorithm](task, "asked for")
+        return Plan(algorithm if minus else memory.INSERTION, "asked for" if minus else "nothing is deleted")
+    if minus > MANY_DELETED * sizes["asserted"] or plus > LARGE_SHARE * sizes["facts"]:
+        return Plan(None, f"{minus:,} of {sizes['asserted']:,} asserted facts are deleted, {plus:,} added")
+    allowed = max(LEAST, SHARE * sizes["materialise_ms"] / 1000) if "materialise_ms" in sizes else None
+    if minus:
+        return Plan(backward_forward.NAME, "few facts are deleted", allowed)
+    return Plan(memory.INSERTION, "nothing is deleted", allowed)
+
+
+def check(algorithm: str) -> None:
+    """Raise UsageError for an unknown algorithm."""
+    if algorithm not in NAMES:
+        raise UsageError(f"no maintenance algorithm '{algorithm}'; give one of {', '.join(NAMES)}")
+
+
+def maintain(task: Task, algorithm: str = "auto", reason: str = "") -> Outcome:
+    """Maintain the closure in the engine's tables: for changes that are too large for memory, or whose rules are.
+    reason: why they are, if it is known."""
+    change = task.change
+    check(algorithm)
+    if algorithm == rematerialise.NAME:
+        return rematerialise.rematerialise(task, reason or "asked for")
     if change.minus:
-        return rematerialise.rematerialise(task, f"{change.minus} asserted facts are deleted")
+        return rematerialise.rematerialise(task, reason or f"{change.minus:,} asserted facts are deleted")
     if change.plus > LARGE_SHARE * change.facts:
-        return rematerialise.rematerialise(task, f"{change.plus} new facts against a closure of {change.facts}")
+        return rematerialise.rematerialise(task, f"{change.plus:,} new facts against a closure of {change.facts:,}")
     if obstacle := insertion.obstacle(task):
         return rematerialise.rematerialise(task, obstacle)
-    return insertion.insert(task, "nothing is deleted")
+    return insertion.insert(task, reason or "nothing is deleted")

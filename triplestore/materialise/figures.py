@@ -30,10 +30,17 @@ class RoundFigures:
 
 @dataclass(slots=True)
 class Figures:
-    """What a run did. `derived` counts derivations (rule instances fired), once each."""
+    """What a run did. `derived` counts derivations (rule instances fired), once each.
+
+    Of a maintenance run also: facts doubted (overdeleted), checked and proved, and seconds by phase.
+    """
 
     rounds: list[RoundFigures] = field(default_factory=list)
     seconds: float = 0.0
+    doubted: int = 0
+    checked: int = 0
+    proved: int = 0
+    phases: dict[str, float] = field(default_factory=dict)
 
     @property
     def derived(self) -> int:

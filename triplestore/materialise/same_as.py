@@ -117,6 +117,11 @@ def clashes(engine: Engine, source: str) -> Sequence[str]:
     return rows(VIOLATION_RULE, both), rows(VIOLATION_RULE, "", ("e.a", "e.b"), through), rows(LITERAL_RULE, one)
 
 
+def is_clash(rule: str, facts: Sequence[int]) -> bool:
+    """Whether a violation is one of `clashes`."""
+    return rule in (VIOLATION_RULE, LITERAL_RULE) and len(facts) == 3 and facts[1] == SAME_AS
+
+
 def normalise_violations(engine: Engine, equality: str) -> None:
     """Put the rows of `violation` under pi, and make them distinct."""
     if equality == "rewrite":

@@ -50,7 +50,15 @@ from triplestore.materialise.datatypes import (
 from triplestore.materialise.figures import Figures, Report, RoundFigures, ShapeFigures
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.ontology import MANY, Ontology
-from triplestore.materialise.same_as import clashes, mentions, merge, mergeable, normalise_violations, normalised
+from triplestore.materialise.same_as import (
+    clashes,
+    is_clash,
+    mentions,
+    merge,
+    mergeable,
+    normalise_violations,
+    normalised,
+)
 from triplestore.materialise.stability import Stability
 from triplestore.materialise.stages import Instances, ReorderError, Stages, both
 from triplestore.materialise.statements import absent, instances, possible, reads, triples_table
@@ -569,7 +577,32 @@ class SemiNaive:
 
     # -- small things ------------------------------------------------------------------------------------------
 
+    def _settle_clashes(self) -> None:
+        """Have in `violation` the equalities with a literal that the closure has: which members of a group of equals
+        stood for it depended on the order in which they came."""
+        found = self.engine.query("SELECT rule, facts FROM violation").to_pydict()
+        rows = list(zip(found["rule"], found["facts"], strict=True))
+        kept = [(rule, facts) for rule, facts in rows if not is_clash(rule, facts)]
+        if len(kept) == len(rows):
+            return
+        others = {"rule": strings(rule for rule, _ in kept), "facts": id_lists([facts for _, facts in kept])}
+        self.engine.load("violation", pa.table(others))
+        equal = {
+            shape: {row: name for row, name in rows.items() if row[shape.output[1].number] == SAME_AS}
+            if isinstance(shape.output[1], K)
+            else rows
+            for shape, rows in self.program.instances.items()
+        }
+        self.engine.load("derived", triples_table([fact for fact in self.program.facts if fact[1] == SAME_AS]))
+        self.engine.append(
+            "derived", [f"SELECT s, p, o FROM ({normalised('stated', 'same_as')}) n WHERE p = {SAME_AS}"]
+        )
+        self._execute(self._statements(equal), RoundFigures(0))
+        self.engine.append("violation", clashes(self.engine, "derived"))
+
     def _find_violations(self, stated: str, since: str | None = None) -> None:
+        if self.equality != "off":
+            self._settle_clashes()
         self.aggregates.forget_all()
         before, terms, aggregates = self._constraints_before, self._terms, self.aggregates
         find_violations(self.engine, self.program, before, self.predicates, since, terms, aggregates)

@@ -68,25 +68,28 @@ def write_change(
     of working tables, `now` the name of the table after the change, read only if it is better rewritten whole."""
     dead = f"{table.name}_tombstones"
     engine.attach(dead, _paths(versions, before.tombstones), table.columns)
-    tombstones = before.tombstones
-    select = table.select
-    if count(engine, removed) or (tombstones and count(engine, added)):
+    tombstones, select, fresh = before.tombstones, table.select, count(engine, added)
+    dead_rows, patched = sum(f.rows for f in tombstones), False
+    if count(engine, removed) or (tombstones and fresh):
+        patched = True
         revived = minus(dead, added, table.names)
-        engine.create(f"{dead}_now", f"{revived} UNION ALL SELECT {select} FROM {removed}")
-        engine.create(f"{dead}_fresh", minus(added, dead, table.names))
+        dead_rows = engine.create(f"{dead}_now", f"{revived} UNION ALL SELECT {select} FROM {removed}")
+        fresh = engine.create(f"{dead}_fresh", minus(added, dead, table.names))
         added = f"{dead}_fresh"
-        tombstones = tuple(
-            engine.write(f"SELECT {select} FROM {dead}_now", str(versions.data), versions.new_stem("dead"), table.order)
-        )
-    fresh = engine.write(
-        f"SELECT {select} FROM {added}", str(versions.data), versions.new_stem(table.name), table.order
-    )
-    engine.drop(dead, f"{dead}_now", f"{dead}_fresh")
-    after = TableFiles((*before.files, *fresh), tombstones)
-    dead_rows, rows = sum(f.rows for f in after.tombstones), sum(f.rows for f in after.files)
-    if len(after.files) > MANY_FILES or dead_rows > DEAD_SHARE * rows:
+    if len(before.files) >= MANY_FILES or dead_rows > DEAD_SHARE * (sum(f.rows for f in before.files) + fresh):
+        engine.drop(dead, f"{dead}_now", f"{dead}_fresh")
         return write_whole(engine, versions, table, now)
-    return after
+
+    def written(rows: str, stem: str) -> tuple[WrittenFile, ...]:
+        return tuple(
+            engine.write(f"SELECT {select} FROM {rows}", str(versions.data), versions.new_stem(stem), table.order)
+        )
+
+    if patched:
+        tombstones = written(f"{dead}_now", "dead")
+    files = (*before.files, *written(added, table.name))
+    engine.drop(dead, f"{dead}_now", f"{dead}_fresh")
+    return TableFiles(files, tombstones)
 
 
 def _paths(versions: Versions, files: Sequence[WrittenFile]) -> list[str]:

@@ -1,0 +1,305 @@
+"""A small change of a store: maintained in memory, written as small files; what it costs follows the change.
+
+The closure of the version at hand is kept in memory from one update to the next (`triplestore.maintain.memory`) and
+read once. Where that cannot be, or another way is cheaper, the change goes through the engine's tables
+(`Transaction.commit`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from triplestore import dictionary
+from triplestore.compile.schema import Fact
+from triplestore.engine.arrow import as_numpy, id_lists, int64s, strings
+from triplestore.maintain import Outcome
+from triplestore.maintain.choose import Plan, plan
+from triplestore.maintain.datatypes import judge_types_in
+from triplestore.maintain.keys import Ids, LayoutFullError, member, merged, minus, union
+from triplestore.maintain.memory import Memory, Rows
+from triplestore.maintain.regrouping import remember
+from triplestore.maintain.run import NotMaintainableError, TooDearError
+from triplestore.maintain.violations import Violation, judge_in
+from triplestore.reasoning import reasoning, touched, twins
+from triplestore.storage import patches, segments
+from triplestore.storage.manifest import Counters, TableFiles
+from triplestore.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION, Table
+from triplestore.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_LITERAL
+from triplestore.transaction import Transaction, figures_of
+
+SMALL: Final = 50_000
+"""Triples of a change up to which it is looked at here."""
+
+TokenTriple = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class _Netted:
+    """A change as ids: asserted facts that truly come and go; its terms, and the counters after it.
+
+    unasserted: triples to delete that are not asserted.
+    """
+
+    plus: list[Fact]
+    minus: list[Fact]
+    terms: dictionary.Numbered
+    counters: Counters
+    unasserted: int
+
+
+class Incremental:
+    """One small change on a workspace whose closure is up to date."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self.transaction, self.workspace = transaction, transaction.workspace
+        self.engine, self.versions = transaction.engine, transaction.versions
+        self.reason = ""
+        """Why `apply` left it to others to maintain the closure, where it could say."""
+
+    def apply(
+        self, add: Sequence[TokenTriple], delete: Sequence[TokenTriple], algorithm: str, dry_run: bool, file: int
+    ) -> dict[str, Any] | None:
+        """Apply a change (token triples; one in both is added) as one transaction; its figures. file: the number of
+        the last input file. None where the change is none for memory: nothing has been done then, see `reason`."""
+        if len(add) + len(delete) > SMALL or not self.workspace.manifest.materialised:
+            return None
+        memory = self._memory()
+        if memory is None:
+            return None
+        change = self._netted(memory, add, delete, file)
+        if not change.plus and not change.minus:
+            self.transaction.verbose(f"nothing to change: the store stays at version {self.workspace.manifest.version}")
+            figures = figures_of("update", time.perf_counter() - self.transaction.started)
+            return {**figures, "not_asserted": change.unasserted}
+        chosen = plan(algorithm, len(change.plus), len(change.minus), self._sizes(memory))
+        if chosen.name is None:
+            self.reason = chosen.reason
+            return None
+        try:
+            rows = self._maintained(memory, change, chosen)
+        except TooDearError:
+            self.reason = f"{chosen.name} was dearer than computing the closure anew"
+            return None
+        except (NotMaintainableError, LayoutFullError) as error:
+            reason = str(error) or "the store has outgrown its layout in memory"
+            self.reason = f"{reason}, which {chosen.name} does not maintain"
+            self.workspace.memory = None
+            return None
+        outcome = _outcome(rows, chosen)
+        self.transaction.verbose(f"maintained by {outcome.algorithm}: {outcome.reason}")
+        if dry_run:
+            memory.revert()
+            figures = figures_of("update", time.perf_counter() - self.transaction.started, outcome)
+            return {**figures, **self._regrouped(rows), "not_asserted": change.unasserted}
+        try:
+            return {**self._publish(memory, change, rows, outcome), "not_asserted": change.unasserted}
+        except BaseException:
+            self.workspace.memory = None
+            raise
+
+    def _maintained(self, memory: Memory, change: _Netted, chosen: Plan) -> Rows:
+        """Run the algorithm; the dictionary has the new terms then."""
+        manifest, terms = self.workspace.manifest, change.terms
+        known = memory.reasoning
+        if terms.new:
+            self.transaction.extend_terms()
+            if touched(known, terms.new):
+                known = reasoning(self.engine, replace(manifest, counters=change.counters))
+        return memory.update(
+            known,
+            change.plus,
+            change.minus,
+            chosen.name or "",
+            lambda pairs: judge_in(self.engine, pairs),
+            lambda facts, names: judge_types_in(self.engine, facts, names),
+            chosen.seconds,
+            self.transaction.report,
+            terms.values if twins(replace(manifest, counters=change.counters)) else {},
+            terms.ill_typed,
+        )
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def _memory(self) -> Memory | None:
+        """The closure of the version at hand, read if need be; None where it cannot be kept in memory."""
+        workspace, manifest = self.workspace, self.workspace.manifest
+        workspace.views(TERM)
+        if workspace.memory is not None and workspace.memory[0] == manifest.version:
+            return workspace.memory[1]
+        workspace.memory = None
+        workspace.views(ASSERTED, FACT, SAME_AS, VIOLATION)
+        counters = manifest.counters
+        counts = (len(BUILTIN_IDS), counters.iri, counters.blank, counters.literal)
+        try:
+            memory = Memory.read(
+                self.engine, reasoning(self.engine, manifest), counts, twins(manifest), counters.ill_typed > 0
+            )
+        except (NotMaintainableError, LayoutFullError) as error:
+            self.reason = str(error) or "the store has too many terms to be maintained in memory"
+            return None
+        for table in (ASSERTED, FACT):
+            memory.dead[table.name] = self._dead(memory, table)
+        workspace.memory = manifest.version, memory
+        return memory
+
+    def _dead(self, memory: Memory, table: Table) -> Ids:
+        """The keys in a table's tombstone files."""
+        stored = self.workspace.manifest.files_of(table.name)
+        if not stored.tombstones:
+            return union()
+        self.engine.attach("dead_rows", [str(self.versions.data / f.path) for f in stored.tombstones], table.columns)
+        rows = self.engine.query("SELECT s, p, o FROM dead_rows")
+        self.engine.drop("dead_rows")
+        s, p, o = (memory.working.layout.encode(as_numpy(rows.column(i))) for i in range(3))
+        return union(memory.working.layout.keys(s, p, o))
+
+    def _netted(self, memory: Memory, add: Sequence[TokenTriple], delete: Sequence[TokenTriple], file: int) -> _Netted:
+        """The change as ids, netted against what is asserted."""
+        counters = self.workspace.manifest.counters
+        tokens = [{token for triple in triples for token in triple} for triples in (delete, add)]
+        terms = dictionary.numbered(self.engine, tokens[0], tokens[1], counters)
+        ids = terms.ids
+        plus = {(ids[s], ids[p], ids[o]) for s, p, o in add}
+        going = {(ids[s], ids[p], ids[o]) for s, p, o in delete if s in ids and p in ids and o in ids} - plus
+        fresh = set(terms.new.values())
+        asserted = memory.asserted_among([f for f in (*plus, *going) if fresh.isdisjoint(f)])
+        return _Netted(
+            sorted(plus - asserted),
+            sorted(going & asserted),
+            terms,
+            replace(terms.counters, files=max(counters.files, file)),
+            len(set(delete) - set(add)) - len(going & asserted),
+        )
+
+    def _sizes(self, memory: Memory) -> Mapping[str, int]:
+        sizes = dict(self.workspace.manifest.stats)
+        return {**sizes, "asserted": len(memory.said), "facts": len(memory.working.facts)}
+
+    def _regrouped(self, rows: Rows) -> dict[str, Any]:
+        """What a dry run says of classes of equal terms."""
+        self.workspace.views(SAME_AS, TERM)
+        remember(self.engine)
+        self._load_equal(rows)
+        self.engine.create("same_as", f"SELECT {SAME_AS.select} FROM {self._same_as_now()}")
+        told = self.transaction.classes()
+        self.engine.drop("equal_added", "equal_removed", "same_as_now", "same_as_before")
+        for table in (SAME_AS, TERM):
+            self.workspace.unbind(table)
+        return told
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def _publish(self, memory: Memory, change: _Netted, rows: Rows, outcome: Outcome) -> dict[str, Any]:
+        before, transaction = self.workspace.manifest, self.transaction
+        asserted = (_columns(change.plus), _columns(change.minus))
+        files = {
+            ASSERTED.name: self._patched(memory, ASSERTED, *asserted),
+            FACT.name: self._patched(memory, FACT, rows.added, rows.removed),
+        }
+        if change.terms.new:
+            files[TERM.name] = transaction.terms_written()
+        if rows.equal_added or rows.equal_removed:
+            files[SAME_AS.name] = self._same_as_patched(rows)
+        if rows.violations_added or rows.violations_removed:
+            self.engine.load("violation_now", _violation_table(memory.violations_now))
+            files[VIOLATION.name] = segments.write_whole(self.engine, self.versions, VIOLATION, "violation_now")
+            self.engine.drop("violation_now")
+        stats = _stats(before.stats, rows, memory)
+        last = transaction.publish("update", outcome, files, change.counters, (), stats=stats)
+        memory.commit()
+        self.workspace.memory = self.workspace.manifest.version, memory
+        return last
+
+    def _patched(self, memory: Memory, table: Table, added: Sequence[Ids], removed: Sequence[Ids]) -> TableFiles:
+        """The files of a table of triples after a change."""
+        before = self.workspace.manifest.files_of(table.name)
+        layout, dead = memory.working.layout, memory.dead[table.name]
+        came, went = (union(layout.keys(*(layout.encode(c) for c in rows))) for rows in (added, removed))
+        revived = member(came, dead)
+        left = minus(dead, came)
+        memory.dead_now[table.name] = union(left, went)
+        rows = sum(f.rows for f in before.files) + len(came)
+        if len(left) + len(went) > segments.DEAD_SHARE * rows:
+            memory.dead_now[table.name] = union()
+            now = memory.working.facts.keys if table is FACT else merged(minus(memory.said.keys, went), came)
+            return TableFiles(patches.write_rows(self.versions, table.name, _table(memory.working.ids_of(now))))
+        ids_of = memory.working.ids_of
+        return patches.patched(
+            self.versions,
+            table,
+            before,
+            added=_table(ids_of(came[~revived])),
+            removed=_table(ids_of(went)),
+            dead=_table(ids_of(left)) if revived.any() else None,
+        )
+
+    def _same_as_patched(self, rows: Rows) -> TableFiles:
+        stored = self.workspace.manifest.files_of(SAME_AS.name)
+        self._load_equal(rows)
+        files = segments.write_change(
+            self.engine, self.versions, SAME_AS, stored, "equal_added", "equal_removed", self._same_as_now()
+        )
+        self.engine.drop("equal_added", "equal_removed", "same_as_now")
+        return files
+
+    def _load_equal(self, rows: Rows) -> None:
+        for name, pairs in (("equal_added", rows.equal_added), ("equal_removed", rows.equal_removed)):
+            self.engine.load(name, _pairs(pairs))
+
+    def _same_as_now(self) -> str:
+        """A view of `same_as` after the change, read only if it is better rewritten whole."""
+        segments.attach(self.engine, self.versions, self.workspace.manifest, SAME_AS, "same_as_before")
+        columns = SAME_AS.select
+        same = " AND ".join(f"r.{c} = b.{c}" for c in SAME_AS.names)
+        self.engine.view(
+            "same_as_now",
+            f"SELECT {columns} FROM same_as_before b WHERE NOT EXISTS (SELECT 1 FROM equal_removed r WHERE {same}) "
+            f"UNION ALL SELECT {columns} FROM equal_added",
+        )
+        return "same_as_now"
+
+
+def _outcome(rows: Rows, chosen: Plan) -> Outcome:
+    added, removed = len(rows.added[0]), len(rows.removed[0])
+    return Outcome(rows.algorithm, chosen.reason, rows.figures, False, added, removed, rows.merged, rows.split)
+
+
+def _stats(before: Mapping[str, int], rows: Rows, memory: Memory) -> dict[str, int]:
+    """The version's statistics, from those before and the change."""
+    stats = dict(before)
+    classes = sum(t == r for t, r in rows.equal_added) - sum(t == r for t, r in rows.equal_removed)
+    stats["classes"] = before.get("classes", 0) + classes
+    if rows.equal_added or rows.equal_removed:
+        stats["largest_class"] = memory.working.classes.largest()
+    stats["generalised"] = before.get("generalised", 0) + _odd(rows.added) - _odd(rows.removed)
+    return stats
+
+
+def _odd(facts: tuple[Ids, Ids, Ids]) -> int:
+    """Triples that RDF has no place for."""
+    return int(((facts[0] >= FIRST_LITERAL) | (facts[1] >= FIRST_BLANK)).sum())
+
+
+def _columns(facts: Iterable[Fact]) -> Sequence[Ids]:
+    rows = np.array(list(facts), dtype=np.int64).reshape(-1, 3)
+    return [np.ascontiguousarray(rows[:, i]) for i in range(3)]
+
+
+def _table(columns: Sequence[Ids]) -> pa.Table:
+    return pa.table({name: int64s(column) for name, column in zip("spo", columns, strict=True)})
+
+
+def _pairs(pairs: Sequence[tuple[int, int]]) -> pa.Table:
+    columns = zip(*pairs, strict=True) if pairs else ((), ())
+    return pa.table({name: int64s(column) for name, column in zip(SAME_AS.names, columns, strict=True)})
+
+
+def _violation_table(violations: Iterable[Violation]) -> pa.Table:
+    ordered = sorted(violations)
+    return pa.table({"rule": strings(r for r, _ in ordered), "facts": id_lists([f for _, f in ordered])})

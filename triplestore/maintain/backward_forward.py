@@ -1,0 +1,295 @@
+"""B/F with rewriting, set at a time (Motik, Nenov, Piro and Horrocks 2015, "Combining Rewriting and Incremental
+Materialisation Maintenance for Datalog Programs with Equality"), for facts and axioms.
+
+Facts that may be lost are *doubted* (D). Before a doubted fact casts doubt on its consequences it is *checked* (C):
+what could derive it is found backwards in I, and what of that can still be proved, forwards from the asserted facts, is
+*proved* (P). Names and letters are the paper's. Departures:
+
+* Sets, not facts: a round checks all of D's frontier at once. A backward search looks at a few derivations of each fact
+  first, at all of them only where those proved nothing (the paper stops at the first proof, depth first).
+* `c sameAs c` is not stored: the token of class c stands for "all of c's members are equal".
+* If no change can reach an equality (dependency graph), classes are taken as they are; and a fact that no change can
+  reach is proved without looking.
+* Where the rules themselves may change under a proof (schema derived from doubted data, equal schema terms), proofs
+  could rest on themselves: DRed does those.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triplestore.maintain.classes import Map, Partition
+from triplestore.maintain.dred import dred
+from triplestore.maintain.extend import extend
+from triplestore.maintain.keys import NONE, Ids, Mask, member, minus, union
+from triplestore.maintain.program import Node, as_keys, equality_reached, node_of
+from triplestore.maintain.relation import Relation
+from triplestore.maintain.run import FEW, Run
+from triplestore.materialise.figures import RoundFigures
+
+NAME = "backward-forward"
+
+
+def backward_forward(run: Run) -> str:
+    """Bring the closure up to date with the asserted facts that went and came; the name of what did it."""
+    working = run.working
+    if len(working.minus) or run.rules_changed:
+        with run.phase("doubt"):
+            doubted = _seeds(run)
+        if doubted is None:
+            run.program = run.before
+            dred(run)
+            return f"{NAME}, by DRed since the rules may change with the data"
+        search = _Search(run, *doubted)
+        search.delete()
+        with run.phase("apply"):
+            search.apply()
+    with run.phase("insert"):
+        extend(run, working.plus)
+    return NAME
+
+
+def _seeds(run: Run) -> tuple[Ids, set[Node] | None] | None:
+    """(heads that lost a derivation, nodes that the change can reach; None: any). None if proofs could rest on
+    themselves; else `run.program` is the program without what went."""
+    working = run.working
+    gone = working.normalised(working.minus)
+    nodes = run.before.reach({node_of(p, o) for _, p, o in working.facts_of(gone)})
+    if len(working.schema_of(gone)) or run.rules_changed or _reaches_schema(run, nodes):
+        after = run.grounded()
+        lost = as_keys(run.layout, run.before.schema - after.schema)
+        if run.derivable(run.before.rules, lost, working.facts).any():
+            return None
+        if after is not run.before:
+            with run.round(len(gone)) as figures:
+                gone = union(gone, run.lost_with(after, figures))
+            run.program = after
+            nodes = run.before.reach({node_of(p, o) for _, p, o in working.facts_of(gone)})
+    if not working.classes.none and equality_reached(nodes) and working.equality == "rewrite":
+        terms = run.layout.encode(np.array(sorted(run.before.terms), dtype=np.int64))
+        if working.classes.large(working.classes.normalise(terms)).any():
+            return None
+    return gone, nodes
+
+
+def _reaches_schema(run: Run, nodes: set[Node] | None) -> bool:
+    """Whether the change can reach a schema fact."""
+    return nodes is None or any(node_of(p, o) in nodes for _, p, o in run.before.schema)
+
+
+class _Search:
+    """The sets of the paper: D, O, C, P, Y, S, and gamma."""
+
+    def __init__(self, run: Run, gone: Ids, nodes: set[Node] | None) -> None:
+        self.run, self.working, self.gone, self.nodes = run, run.working, gone, nodes
+        self.intact = run.working.classes.none or not equality_reached(nodes) or run.working.equality != "rewrite"
+        self.gamma = Partition()  # unless classes are intact: then pi
+        self.doubted, self.processed, self.checked, self.disproved = NONE, NONE, NONE, NONE  # D, O, C, S
+        self.doubted_classes, self.broken, self.checked_classes = NONE, NONE, NONE
+        self.proved = Relation(run.layout)  # P
+        self.delayed = NONE  # Y
+        self.expanded, self.expanded_classes = NONE, NONE  # what has had all that derives it added to C
+        self.held = as_keys(run.layout, run.program.schema | run.program.unconditional)
+
+    @property
+    def map(self) -> Map:
+        return self.working.classes if self.intact else self.gamma
+
+    # -- Algorithm 1 -------------------------------------------------------------------------------------------------
+
+    def delete(self) -> None:
+        """Lines 3-16: check the doubted facts, cast doubt on the consequences of those not proved, until none is
+        new."""
+        run = self.run
+        facts, classes = self._doubts(self.gone)
+        while len(facts) or len(classes):
+            self.doubted = union(self.doubted, facts)
+            self.doubted_classes = union(self.doubted_classes, classes)
+            run.figures.doubted = len(self.doubted)
+            with run.round(len(facts)) as figures:
+                with run.phase("check"):
+                    self._check(facts, classes, figures)
+                bad = facts[~self._wholly(facts)]
+                broken = classes[~self._intact(classes)]
+                with run.phase("doubt"):
+                    heads = run.forward(run.program.rules, bad, self.working.facts, self.processed, figures)
+                    self.processed = union(self.processed, bad)
+                    self.broken = union(self.broken, broken)
+                    facts, classes = self._doubts(heads)
+                    if len(broken):
+                        facts = union(facts, minus(self.working.mentioning(broken), self.doubted))
+        run.figures.checked, run.figures.proved = len(self.checked), len(self.proved)
+
+    def _doubts(self, heads: Ids) -> tuple[Ids, Ids]:
+        """The facts of I and the classes that heads cast doubt on, those doubted before left out."""
+        facts, _, clashes = self.run.sorted_heads(heads)
+        self.run.clashes = union(self.run.clashes, clashes)
+        facts = minus(facts, self.doubted)
+        tokens = NONE if self.intact else minus(self.run.tokens(heads), self.doubted_classes)
+        return facts[self.working.facts.contains(facts)], tokens
+
+    def apply(self) -> None:
+        """Algorithm 2: change I and pi as the proofs say."""
+        run, working = self.run, self.working
+        proved = self.proved.keys
+        images = self._normal(proved)
+        back = proved[member(images, self.doubted)]
+        for representative in self.broken.tolist():
+            members = np.array(working.classes.of(representative), dtype=np.int64)
+            named = self.gamma.normalise(members)
+            working.classes.part(representative, [members[named == n].tolist() for n in np.unique(named)])
+            run.dirty.update(members.tolist())
+        working.remove(self.doubted)  # also the wholly proved: they read otherwise where a class came apart
+        working.add(working.normalised(back))
+
+    # -- Algorithm 4 -------------------------------------------------------------------------------------------------
+
+    def _check(self, facts: Ids, classes: Ids, figures: RoundFigures) -> None:
+        """Find out what of these facts and classes can be proved."""
+        run = self.run
+        self._consider(facts, classes, figures)
+        for most in FEW:
+            seen, seen_classes = self.expanded, self.expanded_classes
+            while True:
+                run.afford()
+                if self._wholly(facts).all() and self._intact(classes).all():
+                    return
+                open_ = minus(self.checked, seen)
+                open_ = open_[~self._wholly(open_)]
+                tokens = minus(self.checked_classes, seen_classes)
+                tokens = tokens[~self._intact(tokens)]
+                if not len(open_) and not len(tokens):
+                    break
+                bodies, cut, cut_tokens = self._expand(open_, tokens, most)
+                seen, seen_classes = union(seen, open_), union(seen_classes, tokens)
+                self.expanded = union(self.expanded, open_[~cut])
+                self.expanded_classes = union(self.expanded_classes, tokens[~cut_tokens])
+                mentioned = NONE if self.intact else self.working.large_in(open_)
+                self._consider(minus(bodies, self.checked), minus(mentioned, self.checked_classes), figures)
+        # All that could prove something has been looked at: what has no image now has none at all (line 7).
+        rest = minus(self.checked, self.disproved)
+        self.disproved = union(self.disproved, rest[~self._partly(rest)])
+
+    def _expand(self, facts: Ids, classes: Ids, most: int) -> tuple[Ids, Mask, Mask]:
+        """Lines 32-34: the facts that derive these, but for disproved ones."""
+        same = np.full(len(classes), self.working.same_as, dtype=np.int64)
+        asked = np.concatenate((facts, self.run.layout.keys(classes, same, classes)))
+        order = np.argsort(asked)
+        rules = self.run.program.rules
+        bodies, _, cut = self.run.backward(rules, asked[order], self.working.facts, self.disproved, most)
+        unsorted = np.empty_like(cut)
+        unsorted[order] = cut
+        return bodies, unsorted[: len(facts)], unsorted[len(facts) :]
+
+    # -- Algorithm 5 -------------------------------------------------------------------------------------------------
+
+    def _consider(self, facts: Ids, classes: Ids, figures: RoundFigures) -> None:
+        """Add to C, and saturate (lines 36-50)."""
+        self.checked = union(self.checked, facts)
+        self.checked_classes = union(self.checked_classes, classes)
+        seeds = [facts[member(facts, self.held)], self.working.asserted_in(facts)[1]]
+        if self.intact and self.nodes is not None and len(facts):
+            seeds.append(facts[self._unreachable(facts)])
+        waiting = self._accepted(self.delayed)
+        seeds.append(self.delayed[waiting])
+        self.delayed = self.delayed[~waiting]
+        if len(classes):
+            s, o = self.working.asserted_equalities(classes)
+            same = np.full(len(s), self.working.same_as, dtype=np.int64)
+            seeds.append(self.run.layout.keys(s, same, o))
+        delta = self._prove(union(*seeds))
+        while len(delta):
+            heads = self.run.forward(self.run.program.rules, delta, self.proved, NONE, figures, self.map)
+            heads = union(heads)
+            accepted = self._accepted(heads)
+            self.delayed = union(self.delayed, heads[~accepted])
+            delta = self._prove(heads[accepted])
+
+    def _prove(self, keys: Ids) -> Ids:
+        """Add to P, merging what is equal (Algorithm 6); what was new or has changed."""
+        keys = self._under_gamma(keys)
+        _, equalities, _ = self.run.sorted_heads(keys)
+        changed = NONE
+        if len(equalities) and not self.intact:
+            s, _, o = self.run.layout.unpack(equalities)
+            lost = self.gamma.merge(zip(s.tolist(), o.tolist(), strict=True))
+            terms = np.array(sorted(lost), dtype=np.int64)
+            if self.run.program.program.uses_inequality:
+                terms = union(terms, self.gamma.normalise(terms))
+            changed = self._mention_proved(terms)
+            self.proved.remove(changed)
+        facts = self.run.sorted_heads(self._under_gamma(union(keys, changed)))[0]
+        return self.proved.add(facts)
+
+    def _mention_proved(self, terms: Ids) -> Ids:
+        keys = self.proved.keys
+        s, p, o = self.run.layout.unpack(keys)
+        return keys[member(s, terms) | member(p, terms) | member(o, terms)]
+
+    def _accepted(self, heads: Ids) -> Mask:
+        """Algorithm 7: which heads stand for checked facts, or say something of checked classes."""
+        if not len(heads):
+            return np.zeros(0, dtype=np.bool_)
+        if self.intact:
+            return member(heads, self.checked)
+        normal = self._normal(heads)
+        accepted = member(normal, self.checked)
+        s, p, o = self.run.layout.unpack(normal)
+        said: Mask = (p == self.working.same_as) & (s == o) & member(s, self.checked_classes)
+        return accepted | said
+
+    def _unreachable(self, facts: Ids) -> Mask:
+        nodes = self.nodes
+        assert nodes is not None
+        return np.array([node_of(p, o) not in nodes for _, p, o in self.working.facts_of(facts)], dtype=np.bool_)
+
+    # -- what is proved ----------------------------------------------------------------------------------------------
+
+    def _under_gamma(self, keys: Ids) -> Ids:
+        return self.working.normalised(keys, self.map)
+
+    def _normal(self, keys: Ids) -> Ids:
+        """Keys under pi, one for one."""
+        s, p, o = self.run.layout.unpack(keys)
+        classes = self.working.classes
+        return self.run.layout.keys(classes.normalise(s), classes.normalise(p), classes.normalise(o))
+
+    def _images(self, facts: Ids) -> tuple[Ids, Ids]:
+        """(position, image) of the images under gamma of all triples that each fact stands for."""
+        if self.intact:
+            return np.arange(len(facts), dtype=np.int64), facts
+        classes, layout = self.working.classes, self.run.layout
+        rows = np.arange(len(facts), dtype=np.int64)
+        s, p, o = layout.unpack(facts)
+        more, s = self._named(classes.expand(s))
+        rows, p, o = rows[more], p[more], o[more]
+        more, p = self._named(classes.expand(p))
+        rows, s, o = rows[more], s[more], o[more]
+        more, o = self._named(classes.expand(o))
+        return rows[more], layout.keys(s[more], p[more], o)
+
+    def _named(self, expanded: tuple[Ids, Ids]) -> tuple[Ids, Ids]:
+        """Members under gamma, each once for its row."""
+        rows, members = expanded
+        pairs = np.unique(np.stack((rows, self.gamma.normalise(members))), axis=1)
+        return pairs[0], pairs[1]
+
+    def _wholly(self, facts: Ids) -> Mask:
+        """allProved: every image is in P."""
+        rows, images = self._images(facts)
+        found: Mask = np.bincount(rows[~self.proved.contains(images)], minlength=len(facts)) == 0
+        return found
+
+    def _partly(self, facts: Ids) -> Mask:
+        """not allDisproved: some image is in P."""
+        rows, images = self._images(facts)
+        found: Mask = np.bincount(rows[self.proved.contains(images)], minlength=len(facts)) > 0
+        return found
+
+    def _intact(self, classes: Ids) -> Mask:
+        """Which classes are proved: all their members are one under gamma."""
+        if self.intact or not len(classes):
+            return np.ones(len(classes), dtype=np.bool_)
+        rows, _ = self._named(self.working.classes.expand(classes))
+        found: Mask = np.bincount(rows, minlength=len(classes)) == 1
+        return found

@@ -1,0 +1,247 @@
+"""The representative map pi in memory: classes of equal terms that merge and come apart.
+
+Terms are codes (`triplestore.maintain.keys`). A `Partition` is small and all in dictionaries; `Classes` lays one over
+the sorted arrays of a store's `same_as`, so that a change costs what it touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import numpy as np
+
+from triplestore.maintain.keys import NONE, Ids, Mask, member
+
+
+class Map(Protocol):
+    """A map of terms to representatives, and back."""
+
+    def normalise(self, codes: Ids) -> Ids:
+        """The representative of each term."""
+
+    def large(self, codes: Ids) -> Mask:
+        """Which of these representatives stand for two terms or more."""
+
+    def expand(self, codes: Ids) -> tuple[Ids, Ids]:
+        """(row, member) for every member of the class of each of these representatives."""
+
+
+class Groups:
+    """Some keys, and the values of each: arrays for looking many up at once."""
+
+    def __init__(self, keys: Ids, values: Ids) -> None:
+        order = np.lexsort((values, keys))
+        self.keys, starts = np.unique(keys[order], return_index=True)
+        self.values = values[order]
+        self._ends = np.append(starts[1:], len(values)).astype(np.int64)
+        self._starts = starts.astype(np.int64)
+
+    @property
+    def sizes(self) -> Ids:
+        """The number of values of each key."""
+        return self._ends - self._starts
+
+    def expand(self, keys: Ids) -> tuple[Ids, Ids]:
+        """(row, value) for the values of each key; none for an unknown one."""
+        if not len(self.keys) or not len(keys):
+            return NONE, NONE
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        known = self.keys[at] == keys
+        counts = np.where(known, self._ends[at] - self._starts[at], 0)
+        rows = np.repeat(np.arange(len(keys), dtype=np.int64), counts)
+        ends = np.cumsum(counts)
+        place = np.arange(len(rows), dtype=np.int64) + np.repeat(self._starts[at] - ends + counts, counts)
+        return rows, self.values[place]
+
+
+class Partition:
+    """Classes of equal terms, by dictionaries: term -> representative, representative -> members (two or more)."""
+
+    def __init__(self) -> None:
+        self.representative: dict[int, int] = {}
+        self.members: dict[int, tuple[int, ...]] = {}
+        self._arrays: tuple[Ids, Ids] | None = None
+        self._groups: Groups | None = None
+
+    def put(self, members: Iterable[int]) -> None:
+        """Make one class of these terms; a single one becomes its own representative, by name."""
+        ordered = tuple(sorted(members))
+        for term in ordered:
+            self.representative[term] = ordered[0]
+            self.members.pop(term, None)
+        if len(ordered) > 1:
+            self.members[ordered[0]] = ordered
+        self._arrays = self._groups = None
+
+    def merge(self, pairs: Iterable[tuple[int, int]]) -> set[int]:
+        """Merge the classes of pairs of terms; the representatives that lost their place."""
+        lost: set[int] = set()
+        for a, b in pairs:
+            left, right = self.representative.get(a, a), self.representative.get(b, b)
+            if left != right:
+                self.put((*self.members.get(left, (left,)), *self.members.get(right, (right,))))
+                lost.add(max(left, right))
+        return lost
+
+    def forget(self, terms: Iterable[int]) -> None:
+        """Say nothing of these terms any more."""
+        for term in terms:
+            self.representative.pop(term, None)
+            self.members.pop(term, None)
+        self._arrays = self._groups = None
+
+    def _sorted(self) -> tuple[Ids, Ids]:
+        if self._arrays is None:
+            terms = np.fromiter(self.representative, np.int64, len(self.representative))
+            named = np.fromiter(self.representative.values(), np.int64, len(terms))
+            order = np.argsort(terms)
+            self._arrays = terms[order], named[order]
+        return self._arrays
+
+    def known(self, codes: Ids) -> Mask:
+        """Which terms the partition says anything of."""
+        return member(codes, self._sorted()[0])
+
+    def normalise(self, codes: Ids) -> Ids:
+        terms, named = self._sorted()
+        if not len(terms) or not len(codes):
+            return codes
+        at = np.minimum(np.searchsorted(terms, codes), len(terms) - 1)
+        return np.where(terms[at] == codes, named[at], codes)
+
+    def large(self, codes: Ids) -> Mask:
+        return member(codes, self._grouped().keys)
+
+    def _grouped(self) -> Groups:
+        if self._groups is None:
+            pairs = [(r, m) for r, members in self.members.items() for m in members]
+            columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+            self._groups = Groups(columns[:, 0], columns[:, 1])
+        return self._groups
+
+    def expand(self, codes: Ids) -> tuple[Ids, Ids]:
+        return _expand(codes, self.large(codes), self._grouped())
+
+
+class Classes:
+    """pi: the classes of a store's `same_as` (arrays term, representative), and what has changed since (`over`).
+
+    The invariant: a class of the arrays that has changed is in `over` with every one of its terms.
+    """
+
+    def __init__(self, terms: Ids, representatives: Ids) -> None:
+        order = np.argsort(terms)
+        self._terms, self._named = terms[order], representatives[order]
+        self._groups = Groups(representatives, terms)
+        self.over = Partition()
+        self.before: dict[int, int] = {}
+        """Of each term whose class changed since `mark`: its representative then (itself, if it was alone)."""
+
+    def mark(self) -> None:
+        """Begin to note changes."""
+        self.before = {}
+
+    @property
+    def none(self) -> bool:
+        """Whether no two terms are equal, now or before."""
+        return not len(self._terms) and not self.over.representative
+
+    def normalise(self, codes: Ids) -> Ids:
+        if self.none or not len(codes):
+            return codes
+        if len(self._terms):
+            at = np.minimum(np.searchsorted(self._terms, codes), len(self._terms) - 1)
+            found = np.where(self._terms[at] == codes, self._named[at], codes)
+        else:
+            found = codes
+        if self.over.representative:
+            changed = self.over.known(codes)
+            found = np.where(changed, self.over.normalise(codes), found)
+        return found
+
+    def large(self, codes: Ids) -> Mask:
+        if self.none:
+            return np.zeros(len(codes), dtype=np.bool_)
+        found = member(codes, self._groups.keys)
+        if self.over.representative:
+            found = np.where(self.over.known(codes), self.over.large(codes), found)
+        return found
+
+    def expand(self, codes: Ids) -> tuple[Ids, Ids]:
+        if self.none:
+            return np.arange(len(codes), dtype=np.int64), codes
+        changed = self.over.known(codes) if self.over.representative else np.zeros(len(codes), dtype=np.bool_)
+        rows, members = _expand(codes, member(codes, self._groups.keys) & ~changed, self._groups)
+        if not changed.any():
+            return rows, members
+        kept = ~changed[rows]
+        mine = np.flatnonzero(changed)
+        more_rows, more_members = self.over.expand(codes[mine])
+        return np.concatenate((rows[kept], mine[more_rows])), np.concatenate((members[kept], more_members))
+
+    def of(self, term: int) -> tuple[int, ...]:
+        """The members of a term's class."""
+        representative = self.normalise(np.array([term], dtype=np.int64))
+        return tuple(self.expand(representative)[1].tolist())
+
+    def merge(self, pairs: Iterable[tuple[int, int]]) -> set[int]:
+        """Merge the classes of pairs of terms; the representatives that lost their place."""
+        pairs = list(pairs)
+        for term in {t for pair in pairs for t in pair}:
+            self._open(term)
+        return self.over.merge(pairs)
+
+    def part(self, representative: int, into: Iterable[Iterable[int]]) -> None:
+        """Take a class apart into these (together all its members)."""
+        self._open(representative)
+        for members in into:
+            self.over.put(members)
+
+    def _open(self, term: int) -> None:
+        """Have the class of a term in `over`, and its state noted."""
+        members = self.of(term)
+        named = min(members)
+        for one in members:
+            self.before.setdefault(one, named)
+        if term not in self.over.representative:
+            self.over.put(members)
+
+    def change(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Rows (term, representative) of `same_as` that came and went since `mark`."""
+        shared = _counted(self.before)
+        now = {term: self.over.representative[term] for term in self.before}
+        sizes = {named: len(self.over.members.get(named, ())) for named in now.values()}
+        new = {(t, r) for t, r in now.items() if sizes[r] > 1}
+        old = {(t, r) for t, r in self.before.items() if shared[r] > 1}
+        return sorted(new - old), sorted(old - new)
+
+    def largest(self) -> int:
+        """The number of members of the largest class; 0 without any."""
+        sizes = self._groups.sizes[~self.over.known(self._groups.keys)]
+        return max(int(sizes.max()) if len(sizes) else 0, *map(len, self.over.members.values()), 0)
+
+    def revert(self) -> None:
+        """Undo what happened since `mark`."""
+        classes: dict[int, list[int]] = {}
+        for term, named in self.before.items():
+            classes.setdefault(named, []).append(term)
+        for members in classes.values():
+            self.over.put(members)
+        self.before = {}
+
+
+def _counted(named: Mapping[int, int]) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for representative in named.values():
+        counts[representative] = counts.get(representative, 0) + 1
+    return counts
+
+
+def _expand(codes: Ids, large: Mask, groups: Groups) -> tuple[Ids, Ids]:
+    """(row, member): a class's members for the large ones, the term itself for the others."""
+    if not large.any():
+        return np.arange(len(codes), dtype=np.int64), codes
+    alone, many = np.flatnonzero(~large), np.flatnonzero(large)
+    rows, members = groups.expand(codes[many])
+    return np.concatenate((alone, many[rows])), np.concatenate((codes[alone], members))

@@ -1,0 +1,40 @@
+"""FP-update: facts and axioms go alike (Kotowski, Bry and Brodt 2011, "Reasoning as Axioms Change").
+
+A program is its rules and its base facts. What goes from it, rule instances or facts, makes their consequences unsure
+(the paper's U): the heads over the old fixpoint, which is all there, then whatever used one of those. What is left is
+kept (K); from the kept facts the semi-naive fixpoint of the new program brings back what is otherwise supported (O).
+
+Overdeletion is that of `triplestore.maintain.dred`, which is this one: over the old fixpoint, seeded by the instances
+that went. What differs is the step to O: the paper's is naive, all that the new program derives from K at once; here
+its part that lies in U.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triplestore.maintain.dred import dissolve, overdelete
+from triplestore.maintain.extend import extend
+from triplestore.maintain.keys import NONE, Ids, union
+from triplestore.maintain.run import Run
+
+NAME = "fixpoint-update"
+
+
+def fixpoint_update(run: Run) -> None:
+    """Bring the closure up to date with the asserted facts that went and came (`run.working.minus`, `plus`)."""
+    with run.phase("overdelete"):
+        unsure, dissolved = overdelete(run)
+    with run.phase("rederive"):
+        back = dissolve(run, unsure, dissolved)
+        supported = _consequences(run, unsure)
+    with run.phase("insert"):
+        extend(run, union(back, supported, run.working.plus))
+
+
+def _consequences(run: Run, unsure: Ids) -> Ids:
+    """The unsure facts that the new program derives from the kept ones: T(K), naively, once."""
+    if not len(unsure):
+        return NONE
+    with run.round(len(run.working.facts)) as figures:
+        return np.intersect1d(run.heads_of(run.program.program.instances, run.working.facts, figures), unsure)

@@ -1,0 +1,217 @@
+"""Joins of a shape with a small set of triples as focus: the maintenance algorithms' one way to run a rule.
+
+Set at a time: a table of bindings, one column for each variable, starts with the matches of the focus and grows by one
+body atom after the other, the one with the most bound places first; every step is a search in sorted keys
+(`triplestore.maintain.relation`). Nothing here scans a relation that is not the focus, unless an atom shares nothing
+with the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from triplestore.compile.plan import Element, Equal, K, Made, Pattern, Row, Shape, Slot, Unequal, V
+from triplestore.maintain.classes import Map
+from triplestore.maintain.keys import NONE, Ids, Layout, member
+from triplestore.maintain.relation import ALL, Relation
+
+TRIPLE = ("s", "p", "o")
+
+
+@dataclass(slots=True)
+class Instances:
+    """The instances of a shape: one row of codes each. `shape` may be a rule's, or a rule's read backwards."""
+
+    shape: Shape
+    rows: Ids  # (instances, parameters)
+    _found: dict[int, tuple[tuple[bool, bool, bool], Ids, Ids]] = field(default_factory=dict)
+
+    def matching(self, layout: Layout, focus: int, keys: Ids) -> tuple[Ids, Ids]:
+        """(position in `keys`, instance) for each instance whose parameters in body atom `focus` agree with a key."""
+        pattern = self.shape.body[focus]
+        assert isinstance(pattern, Pattern)
+        if focus not in self._found:
+            given = tuple(isinstance(slot, K) for slot in pattern.slots)
+            masked = self._masked(layout, pattern)
+            order = np.argsort(masked, kind="stable")
+            self._found[focus] = (given[0], given[1], given[2]), masked[order], order
+        given, masked, order = self._found[focus]
+        s, p, o = _parts(layout, keys)
+        zero = np.zeros_like(keys)
+        wanted = layout.pack(p if given[1] else zero, s if given[0] else zero, o if given[2] else zero)
+        start = np.searchsorted(masked, wanted)
+        counts = np.searchsorted(masked, wanted, side="right") - start
+        total = int(counts.sum())
+        if not total:
+            return NONE, NONE
+        ends = np.cumsum(counts)
+        at = np.repeat(np.arange(len(keys), dtype=np.int64), counts)
+        place = np.arange(total, dtype=np.int64) + np.repeat(start - ends + counts, counts)
+        return at, order[place]
+
+    def _masked(self, layout: Layout, pattern: Pattern) -> Ids:
+        zero = np.zeros(len(self.rows), dtype=np.int64)
+        s, p, o = (self.rows[:, slot.number] if isinstance(slot, K) else zero for slot in pattern.slots)
+        if isinstance(pattern.p, K):
+            layout.register(np.unique(p).tolist())
+            p = layout.numbers(p)
+        return layout.pack(p, s, o)
+
+
+class Rules:
+    """A program's instances over codes, forwards and backwards, but for shapes with `Occurs`."""
+
+    def __init__(self, layout: Layout, instances: Mapping[Shape, Mapping[Row, str]]) -> None:
+        self.layout = layout
+        self.forward: list[Instances] = []
+        self.backward: list[Instances] = []
+        for shape, rows in instances.items():
+            if rows and not shape.uses_occurs:
+                codes = encoded(layout, list(rows), shape)
+                self.forward.append(Instances(shape, codes))
+                self.backward.append(Instances(backward(shape), codes))
+
+
+def backward(shape: Shape) -> Shape:
+    """The shape read backwards (Motik et al. 2015, `matchHead`): its head is the first atom, its output the triples of
+    its body, three columns each. With facts in place of the first atom, the matches are their derivations."""
+    s, p, o = (slot for slot in shape.output if isinstance(slot, V | K))
+    body = tuple(slot for element in shape.body if isinstance(element, Pattern) for slot in element.slots)
+    return Shape((Pattern(s, p, o), *shape.body), shape.conditions, body)
+
+
+def encoded(layout: Layout, rows: Sequence[Row], shape: Shape) -> Ids:
+    """Instances as an array of codes; every parameter that can stand for a predicate gets a number."""
+    ids = np.array(rows, dtype=np.int64)
+    codes = layout.encode(ids.reshape(-1)).reshape(len(rows), -1)
+    for element in shape.body:
+        if isinstance(element, Pattern) and isinstance(element.p, K):
+            layout.register(np.unique(codes[:, element.p.number]).tolist())
+    return codes
+
+
+def matches(
+    instances: Instances,
+    focus: int,
+    delta: Ids,
+    others: Sequence[tuple[Relation, Ids]],
+    classes: Map,
+    most: int = ALL,
+) -> tuple[Ids, Ids, bool]:
+    """The matches of a shape with body atom `focus` in `delta` (keys) and each other atom i in others[i], a relation
+    without some keys: (position in delta of each, its output as rows of codes, whether some matches were left out since
+    an atom had more than `most` for one binding)."""
+    layout, shape = others[0][0].layout, instances.shape
+    at, chosen = instances.matching(layout, focus, delta)
+    if not len(at):
+        return NONE, np.empty((0, len(shape.output)), dtype=np.int64), False
+    bindings = _Bindings(layout, shape, at, instances.rows[chosen])
+    bindings.bind(shape.body[focus], delta[at])
+    left = [i for i in range(len(shape.body)) if i != focus]
+    cut = False
+    while left and len(bindings.at):
+        chosen_atom = max(left, key=lambda i: bindings.weight(shape.body[i]))
+        left.remove(chosen_atom)
+        cut |= bindings.extend(shape.body[chosen_atom], *others[chosen_atom], most)
+    bindings.filter(classes)
+    return bindings.at, bindings.output(), cut
+
+
+def all_matches(instances: Instances, relation: Relation, classes: Map) -> Ids:
+    """Every match of a shape in a relation, as rows of codes."""
+    count = len(instances.rows)
+    bindings = _Bindings(relation.layout, instances.shape, np.arange(count, dtype=np.int64), instances.rows)
+    left = list(instances.shape.body)
+    while left and len(bindings.at):
+        chosen = max(left, key=bindings.weight)
+        left.remove(chosen)
+        bindings.extend(chosen, relation, NONE, ALL)
+    bindings.filter(classes)
+    return bindings.output()
+
+
+class _Bindings:
+    """A table of bindings: for each row its position in the focus, its instance, and a column for each variable."""
+
+    def __init__(self, layout: Layout, shape: Shape, at: Ids, parameters: Ids) -> None:
+        self.layout, self.shape, self.at, self.parameters = layout, shape, at, parameters
+        self.columns: dict[int, Ids] = {}
+
+    def weight(self, element: Element) -> int:
+        """How well bound an atom is: predicates are worth little, being shared by many triples."""
+        bound = [self._bound(slot) for slot in element.slots]
+        return 2 * bound[0] + bound[1] + 2 * bound[2] if len(bound) == 3 else 0
+
+    def _bound(self, slot: Slot) -> bool:
+        return isinstance(slot, K) or slot.number in self.columns
+
+    def _value(self, slot: Slot) -> Ids:
+        if isinstance(slot, K):
+            column: Ids = self.parameters[:, slot.number]
+            return column
+        return self.columns[slot.number]
+
+    def bind(self, element: Element, keys: Ids) -> None:
+        """Bind an atom to a triple for each row; rows where it does not fit go."""
+        fits = np.ones(len(keys), dtype=np.bool_)
+        for slot, codes in zip(element.slots, self.layout.unpack(keys), strict=True):
+            if self._bound(slot):
+                fits &= self._value(slot) == codes
+            else:
+                assert isinstance(slot, V)
+                self.columns[slot.number] = codes
+        if not fits.all():
+            self._keep(np.flatnonzero(fits))
+
+    def extend(self, element: Element, relation: Relation, without: Ids, most: int) -> bool:
+        """Join an atom with a relation, but for some keys; whether matches were left out."""
+        assert isinstance(element, Pattern), "shapes with `Occurs` are not maintained"
+        s, p, o = element.slots
+        rows = np.arange(len(self.at), dtype=np.int64)
+        if self._bound(p):
+            numbers = self.layout.numbers(self._value(p))
+        else:
+            count = len(self.layout.predicates)
+            numbers = np.tile(np.arange(count, dtype=np.int64), len(rows))
+            rows = np.repeat(rows, count)
+        subjects = self._value(s)[rows] if self._bound(s) else None
+        objects = self._value(o)[rows] if self._bound(o) else None
+        found, keys, cut = relation.match(numbers, subjects, objects, most)
+        if len(without) and len(keys):
+            kept = ~member(keys, without)
+            found, keys = found[kept], keys[kept]
+        self._keep(rows[found])
+        self.bind(element, keys)
+        return cut
+
+    def _keep(self, rows: Ids) -> None:
+        self.at, self.parameters = self.at[rows], self.parameters[rows]
+        self.columns = {number: column[rows] for number, column in self.columns.items()}
+
+    def filter(self, classes: Map) -> None:
+        """Keep the rows for which the shape's conditions hold."""
+        if not len(self.at):
+            return  # some variables may have no column
+        for condition in self.shape.conditions:
+            assert isinstance(condition, Equal | Unequal), "only plain joins are maintained"
+            left, right = self._value(condition.left), self._value(condition.right)
+            if isinstance(condition, Equal):
+                fits = left == right
+            else:  # two members of one class are different terms
+                fits = (left != right) | classes.large(left)
+            self._keep(np.flatnonzero(fits))
+
+    def output(self) -> Ids:
+        if not len(self.at):
+            return np.empty((0, len(self.shape.output)), dtype=np.int64)
+        columns = [self._value(slot) for slot in self.shape.output if not isinstance(slot, Made)]
+        return np.stack(columns, axis=1)
+
+
+def _parts(layout: Layout, keys: Ids) -> tuple[Ids, Ids, Ids]:
+    """(s, predicate number, o) of keys."""
+    mask = (1 << layout.bits) - 1
+    return (keys >> layout.bits) & mask, keys >> (2 * layout.bits), keys & mask

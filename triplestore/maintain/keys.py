@@ -1,0 +1,151 @@
+"""Triples as single integers, so that a set of triples is one sorted array.
+
+A term's *code* is its id without the gaps between the kinds of term (order is kept, so the smallest code of a class is
+its representative too). A triple's *key* is predicate number, subject code and object code in one int64: sorted keys
+are sorted by (p, s, o), a prefix is a range, and set operations are merges. A layout has room for a store to grow to
+twice its terms; beyond that it is made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from triplestore.terms import KIND_BITS, Kind
+
+Ids = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+NONE: Final[Ids] = np.empty(0, dtype=np.int64)
+_ROOM: Final = 4096
+"""Terms of each kind that a layout has room for at least, beyond twice those that are there."""
+
+
+class LayoutFullError(Exception):
+    """A term or predicate has no place in the layout: it must be made anew, or the keys do not fit 63 bits."""
+
+
+class Layout:
+    """How ids become codes and triples become keys. `counts`: terms of each kind (built-in, IRI, blank, literal)."""
+
+    def __init__(self, counts: Sequence[int]) -> None:
+        room = [2 * n + _ROOM for n in counts]
+        self._starts = np.concatenate(([0], np.cumsum(room))).astype(np.int64)
+        self._offsets = self._starts[:4] - (np.arange(4, dtype=np.int64) << KIND_BITS)
+        self.bits = max(int(self._starts[-1]).bit_length(), 1)
+        self._most_predicates = 1 << min(63 - 2 * self.bits, 24) if self.bits < 31 else 0
+        self._numbers: dict[int, int] = {}  # code of a predicate -> its number
+        self._predicates = NONE  # codes by number
+        self._sorted: tuple[Ids, Ids] = (NONE, NONE)  # codes ascending, their numbers
+
+    # -- terms -----------------------------------------------------------------------------------------------------
+
+    def encode(self, ids: Ids) -> Ids:
+        """Codes of ids. Raises LayoutFullError for an id beyond the layout."""
+        kinds = ids >> KIND_BITS
+        codes: Ids = ids + self._offsets[kinds]
+        if np.any(codes >= self._starts[kinds + 1]):
+            raise LayoutFullError
+        return codes
+
+    def decode(self, codes: Ids) -> Ids:
+        """Ids of codes."""
+        return codes - self._offsets[np.searchsorted(self._starts[1:4], codes, side="right")]
+
+    def code(self, number: int) -> int:
+        """The code of one id."""
+        return int(number + self._offsets[number >> KIND_BITS])
+
+    def id(self, code: int) -> int:
+        """The id of one code."""
+        return int(self.decode(np.array([code], dtype=np.int64))[0])
+
+    @property
+    def first_literal(self) -> int:
+        """The smallest code of a literal."""
+        return int(self._starts[Kind.LITERAL])
+
+    # -- predicates ------------------------------------------------------------------------------------------------
+
+    @property
+    def predicates(self) -> Ids:
+        """Codes of the predicates, by number."""
+        return self._predicates
+
+    def register(self, codes: Iterable[int]) -> None:
+        """Give predicates numbers. Raises LayoutFullError where there are none left."""
+        fresh = sorted(set(codes) - self._numbers.keys())
+        if not fresh:
+            return
+        for code in fresh:
+            self._numbers[code] = len(self._numbers)
+        if len(self._numbers) > self._most_predicates:
+            raise LayoutFullError
+        self._predicates = np.concatenate((self._predicates, np.array(fresh, dtype=np.int64)))
+        order = np.argsort(self._predicates)
+        self._sorted = self._predicates[order], order.astype(np.int64)
+
+    def numbers(self, codes: Ids) -> Ids:
+        """Numbers of predicates, -1 for a term that is none."""
+        known, numbers = self._sorted
+        if not len(known):
+            return np.full(len(codes), -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(known, codes), len(known) - 1)
+        return np.where(known[at] == codes, numbers[at], -1)
+
+    # -- triples ---------------------------------------------------------------------------------------------------
+
+    def keys(self, s: Ids, p: Ids, o: Ids) -> Ids:
+        """Keys of triples of codes; their predicates get numbers."""
+        numbers = self.numbers(p)
+        if len(numbers) and numbers.min() < 0:
+            self.register(np.unique(p[numbers < 0]).tolist())
+            numbers = self.numbers(p)
+        return self.pack(numbers, s, o)
+
+    def pack(self, number: Ids, a: Ids, b: Ids) -> Ids:
+        """Predicate numbers and two codes as one integer each."""
+        return ((number << self.bits) | a) << self.bits | b
+
+    def unpack(self, keys: Ids) -> tuple[Ids, Ids, Ids]:
+        """(s, p, o) codes of keys."""
+        mask = (1 << self.bits) - 1
+        return (keys >> self.bits) & mask, self._predicates[keys >> (2 * self.bits)], keys & mask
+
+    def turned(self, keys: Ids) -> Ids:
+        """Keys with subject and object exchanged: (p, s, o) to (p, o, s) and back."""
+        mask = (1 << self.bits) - 1
+        return (keys & ~((1 << (2 * self.bits)) - 1)) | (keys & mask) << self.bits | (keys >> self.bits) & mask
+
+
+def member(values: Ids, among: Ids) -> Mask:
+    """Which of the values are in a sorted array."""
+    if not len(among):
+        return np.zeros(len(values), dtype=np.bool_)
+    at = np.searchsorted(among, values)
+    at[at == len(among)] = 0
+    found: Mask = among[at] == values
+    return found
+
+
+def minus(values: Ids, among: Ids) -> Ids:
+    """The values that are not in a sorted array."""
+    return values[~member(values, among)] if len(values) and len(among) else values
+
+
+def union(*sets: Ids) -> Ids:
+    """The union of sets, sorted."""
+    filled = [one for one in sets if len(one)]
+    if not filled:
+        return NONE
+    return np.unique(np.concatenate(filled) if len(filled) > 1 else filled[0])
+
+
+def merged(left: Ids, right: Ids) -> Ids:
+    """The union of two sorted disjoint sets, sorted."""
+    if not len(left) or not len(right):
+        return left if len(left) else right
+    return np.insert(left, np.searchsorted(left, right), right)

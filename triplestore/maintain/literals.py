@@ -1,0 +1,51 @@
+"""What is special about some literals of a closure in memory: others stand for them, or they are ill-typed.
+
+The reasoner reads the asserted facts as *stated* ones, each literal as the first met of equal value (`tables.STATED`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from triplestore.maintain.keys import NONE, Ids, Layout, member, union
+
+
+@dataclass(frozen=True, slots=True)
+class Literals:
+    """Codes. twins: sorted literals, `homes` the first met of the value of each; ill_typed: sorted."""
+
+    twins: Ids
+    homes: Ids
+    ill_typed: Ids
+
+    @classmethod
+    def none(cls) -> Literals:
+        """Nothing special."""
+        return cls(NONE, NONE, NONE)
+
+    def extended(self, twins: Ids, homes: Ids, ill_typed: Ids) -> Literals:
+        """The same with what is known of more literals (perhaps of some that it has)."""
+        fresh = ~member(twins, self.twins)
+        if not fresh.any() and not len(ill_typed):
+            return self
+        every = np.concatenate((self.twins, twins[fresh]))
+        order = np.argsort(every)
+        return Literals(
+            every[order], np.concatenate((self.homes, homes[fresh]))[order], union(self.ill_typed, ill_typed)
+        )
+
+    def homes_of(self, codes: Ids) -> Ids:
+        """Terms, literals by value."""
+        if not len(self.twins) or not len(codes):
+            return codes
+        at = np.minimum(np.searchsorted(self.twins, codes), len(self.twins) - 1)
+        return np.where(self.twins[at] == codes, self.homes[at], codes)
+
+    def stated(self, layout: Layout, keys: Ids) -> Ids:
+        """Asserted facts as stated ones, sorted."""
+        if not len(self.twins):
+            return keys
+        mask = (1 << layout.bits) - 1
+        return union((keys & ~mask) | self.homes_of(keys & mask))

@@ -1,0 +1,154 @@
+"""The program of a closure: its schema, closed, and the rules specialised by it; and what could depend on what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from triplestore.compile.plan import Element, Equal, K, Made, Occurs, Pattern, Row, Shape, Unequal, V
+from triplestore.compile.schema import Constants, Fact, SchemaFacts
+from triplestore.compile.specialise import Program, Specialiser
+from triplestore.maintain.join import Rules
+from triplestore.maintain.keys import Ids, Layout
+from triplestore.terms import SAME_AS, TYPE
+
+Node = tuple[int, int | None]
+"""What a rule's atom asks for: a predicate, and with rdf:type a class. Ids."""
+
+_ANY: Node = (-1, None)
+
+
+@dataclass(slots=True)
+class Specialised:
+    """A program over a closed schema. `schema`: its facts; `unconditional`: facts that hold by the schema alone."""
+
+    schema: frozenset[Fact]
+    unconditional: frozenset[Fact]
+    program: Program
+    constants: Constants
+    rules: Rules
+    _dependents: dict[Node, set[Node]] | None = field(default=None)
+
+    @property
+    def terms(self) -> set[int]:
+        """Ids that the schema, or a constant of a rule, mentions."""
+        found = {term for fact in self.schema for term in fact} | set(self.constants.values())
+        return found | {term for fact in self.unconditional for term in fact}
+
+    def reach(self, facts: Iterable[Node]) -> set[Node] | None:
+        """The nodes of facts that could change where facts of these nodes do, these included; None: any node."""
+        if self._dependents is None:
+            self._dependents = _dependents(self.program.instances)
+        reached: set[Node] = set()
+        waiting = set(facts)
+        while waiting:
+            node = waiting.pop()
+            reached.add(node)
+            asked = [node, _ANY] if node[1] is None else [node, (node[0], None), _ANY]
+            for ask in asked:
+                for head in self._dependents.get(ask, ()):
+                    if head == _ANY or (head[0] == TYPE and head[1] is None):
+                        return None
+                    if head not in reached:
+                        waiting.add(head)
+        return reached
+
+
+def node_of(p: int, o: int) -> Node:
+    """The node of a fact."""
+    return (p, o) if p == TYPE else (p, None)
+
+
+def _dependents(instances: Mapping[Shape, Mapping[Row, str]]) -> dict[Node, set[Node]]:
+    """Node asked for by a body atom -> nodes of the heads."""
+    found: dict[Node, set[Node]] = {}
+    for shape, rows in instances.items():
+        s, p, o = (slot for slot in shape.output if not isinstance(slot, Made))
+        head = Pattern(s, p, o)
+        bodies = [element for element in shape.body if isinstance(element, Pattern)]
+        for row in rows:
+            node = _node(head, row)
+            for body in bodies:
+                found.setdefault(_node(body, row), set()).add(node)
+    return found
+
+
+def _node(pattern: Pattern, row: Row) -> Node:
+    if not isinstance(pattern.p, K):
+        return _ANY
+    p = row[pattern.p.number]
+    if p == TYPE and isinstance(pattern.o, K):
+        return p, row[pattern.o.number]
+    return p, None
+
+
+def specialise(layout: Layout, specialiser: Specialiser, constants: Constants, schema: Iterable[Fact]) -> Specialised:
+    """Close schema facts and specialise the rules by them. `constants`: ids are normalised."""
+    closed = SchemaFacts()
+    _, others = specialiser.close(closed, schema, constants)
+    program = without_occurring(specialiser.program(closed, constants))
+    held = frozenset({*others, *program.facts})
+    return Specialised(frozenset(closed.facts), held, program, constants, Rules(layout, program.instances))
+
+
+def without_occurring(program: Program) -> Program:
+    """The program without `Occurs` that say nothing more: of a term that a triple of the body mentions, or of any term
+    at all (something occurs; see `Run.check_occurring`)."""
+    if not program.uses_occurs:
+        return program
+    instances: dict[Shape, dict[Row, str]] = {}
+    facts = set(program.facts)
+    for shape, rows in program.instances.items():
+        simpler = _simpler(shape)
+        if simpler.body or any(isinstance(slot, V | Made) for slot in simpler.output):
+            instances.setdefault(simpler, {}).update(rows)
+        else:
+            s, p, o = (slot.number for slot in simpler.output if isinstance(slot, K))
+            facts.update((row[s], row[p], row[o]) for row in rows)
+    constraints: dict[tuple[str, Shape], dict[Row, str]] = {}
+    for (rule, shape), rows in program.constraints.items():
+        simpler = _simpler(shape)
+        constraints.setdefault((rule, simpler if simpler.body else shape), {}).update(rows)
+    return Program(facts, instances, constraints, program.violations)
+
+
+def _simpler(shape: Shape) -> Shape:
+    if not shape.uses_occurs or not shape.monotone:
+        return shape
+    patterns = [element for element in shape.body if isinstance(element, Pattern)]
+    mentioned = {slot for element in patterns for slot in element.slots}
+    needed = {
+        *shape.output,
+        *(slot for c in shape.conditions if isinstance(c, Equal | Unequal) for slot in (c.left, c.right)),
+    }
+
+    def idle(element: Element) -> bool:
+        return isinstance(element, Occurs) and (
+            element.term in mentioned or (isinstance(element.term, V) and element.term not in needed)
+        )
+
+    return Shape(tuple(element for element in shape.body if not idle(element)), shape.conditions, shape.output)
+
+
+def nothing(layout: Layout) -> Specialised:
+    """The program without rules and schema."""
+    return Specialised(frozenset(), frozenset(), Program(), Constants({}), Rules(layout, {}))
+
+
+def instances_lost(before: Specialised, after: Specialised) -> dict[Shape, dict[Row, str]]:
+    """Rule instances of `before` that `after` lacks."""
+    return {} if before.program is after.program else before.program.minus(after.program)
+
+
+def equality_reached(nodes: set[Node] | None) -> bool:
+    """Whether equalities are among the nodes."""
+    return nodes is None or (SAME_AS, None) in nodes
+
+
+def as_keys(layout: Layout, facts: Iterable[Fact]) -> Ids:
+    """Keys of triples of ids, sorted."""
+    ids = np.array(list(facts), dtype=np.int64).reshape(-1, 3)
+    s, p, o = (layout.encode(np.ascontiguousarray(ids[:, i])) for i in range(3))
+    return np.unique(layout.keys(s, p, o))

@@ -1,0 +1,141 @@
+"""Sets of triples that are searched by prefix: (p, s, ?), (p, ?, o), (p, ?, ?) and whole triples.
+
+A join that scans a table makes every update cost what the store costs; here a lookup costs the logarithm of the set and
+the matches that it finds.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from triplestore.maintain.keys import NONE, Ids, Layout, Mask, member, merged, minus, union
+
+ALL: Final = 1 << 62
+"""No bound on the matches of a lookup."""
+
+_PATCH: Final = 20_000
+"""Changed triples up to which a relation keeps them beside its large arrays (or an eighth of those)."""
+
+
+class Relation:
+    """A set of triples: large sorted arrays that never change, what came since, and what went.
+
+    The invariant: `_base` and `_come` are disjoint, `_gone` is part of `_base`; all are sorted keys. The second order,
+    by (p, o, s), is made when a lookup first needs it.
+    """
+
+    def __init__(self, layout: Layout, keys: Ids = NONE) -> None:
+        self.layout = layout
+        self._base, self._turned_base = keys, NONE
+        self._come, self._turned_come = NONE, NONE
+        self._gone = NONE
+
+    def __len__(self) -> int:
+        return len(self._base) + len(self._come) - len(self._gone)
+
+    @property
+    def keys(self) -> Ids:
+        """Every triple, sorted."""
+        return merged(minus(self._base, self._gone), self._come)
+
+    def contains(self, keys: Ids) -> Mask:
+        """Which of the keys are in the set."""
+        found = member(keys, self._come)
+        if len(self._base):
+            base = member(keys, self._base)
+            if len(self._gone):
+                base &= ~member(keys, self._gone)
+            found |= base
+        return found
+
+    def add(self, keys: Ids) -> Ids:
+        """Add triples; those that were new, sorted."""
+        keys = union(keys)
+        fresh = keys[~self.contains(keys)]
+        if not len(fresh):
+            return fresh
+        back = member(fresh, self._gone)
+        if back.any():
+            self._gone = minus(self._gone, fresh[back])
+        self._come = merged(self._come, fresh[~back])
+        self._turned_come = NONE
+        self._settle()
+        return fresh
+
+    def remove(self, keys: Ids) -> Ids:
+        """Take triples out; those that were there, sorted."""
+        keys = union(keys)
+        there = keys[self.contains(keys)]
+        if not len(there):
+            return there
+        late = member(there, self._come)
+        if late.any():
+            self._come = minus(self._come, there[late])
+            self._turned_come = NONE
+        self._gone = merged(self._gone, there[~late])
+        self._settle()
+        return there
+
+    def _settle(self) -> None:
+        """Make the patch part of the large arrays, now and then."""
+        if len(self._base) and len(self._come) + len(self._gone) > max(_PATCH, len(self._base) // 8):
+            self._base, self._turned_base = self.keys, NONE
+            self._come, self._turned_come, self._gone = NONE, NONE, NONE
+
+    def match(self, p: Ids, s: Ids | None, o: Ids | None, most: int = ALL) -> tuple[Ids, Ids, bool]:
+        """For each row of predicate numbers (-1: none), and of subject and object codes where given, the triples that
+        match: (row of each, its key, whether some were left out because a row had more than `most` of them)."""
+        layout = self.layout
+        if s is not None and o is not None:
+            keys = layout.pack(p, s, o)
+            found = self.contains(keys) & (p >= 0)
+            return np.flatnonzero(found), keys[found], False
+        span = 1 << layout.bits
+        if s is not None or o is not None:
+            bound = s if s is not None else o
+            assert bound is not None
+            low = layout.pack(p, bound, np.zeros_like(p))
+            turned = s is None
+        else:
+            span <<= layout.bits
+            low = p << (2 * layout.bits)
+            turned = False
+        high = np.where(p >= 0, low + span, low)
+        rows, keys, cut = NONE, NONE, False
+        for part in self._parts(turned):
+            if len(part):
+                more_rows, more_keys, more_cut = _ranges(part, low, high, most)
+                rows = np.concatenate((rows, more_rows)) if len(rows) else more_rows
+                keys = np.concatenate((keys, more_keys)) if len(keys) else more_keys
+                cut |= more_cut
+        if turned:
+            keys = layout.turned(keys)
+        if len(self._gone) and len(keys):
+            kept = ~member(keys, self._gone)
+            rows, keys = rows[kept], keys[kept]
+        return rows, keys, cut
+
+    def _parts(self, turned: bool) -> tuple[Ids, Ids]:
+        if not turned:
+            return self._base, self._come
+        if len(self._turned_base) != len(self._base):
+            self._turned_base = np.sort(self.layout.turned(self._base))
+        if len(self._turned_come) != len(self._come):
+            self._turned_come = np.sort(self.layout.turned(self._come))
+        return self._turned_base, self._turned_come
+
+
+def _ranges(values: Ids, low: Ids, high: Ids, most: int) -> tuple[Ids, Ids, bool]:
+    """For each row the values from `low` to before `high`, at most so many: (row, value, whether some were cut)."""
+    start = np.searchsorted(values, low)
+    found = np.searchsorted(values, high) - start
+    counts = np.minimum(found, most)
+    total = int(counts.sum())
+    if not total:
+        return NONE, NONE, False
+    rows = np.repeat(np.arange(len(low), dtype=np.int64), counts)
+    ends = np.cumsum(counts)
+    at = np.arange(total, dtype=np.int64) + np.repeat(start - ends + counts, counts)
+    return rows, values[at], bool((found > most).any())

@@ -1,0 +1,238 @@
+"""What the maintenance algorithms share: running rules forwards and backwards over the closure in memory, with figures,
+and a bound on what they may cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+import numpy as np
+
+from triplestore.compile.plan import Pattern, Row, Shape
+from triplestore.compile.schema import Constants, Fact
+from triplestore.compile.specialise import Specialiser
+from triplestore.errors import TriplakeError
+from triplestore.maintain.classes import Map
+from triplestore.maintain.join import Instances, Rules, all_matches, encoded, matches
+from triplestore.maintain.keys import NONE, Ids, Mask, union
+from triplestore.maintain.program import Specialised, as_keys, instances_lost, specialise
+from triplestore.maintain.relation import ALL, Relation
+from triplestore.maintain.working import Working, body_facts, heads
+from triplestore.materialise.figures import Figures, Report, RoundFigures
+from triplestore.terms import BUILTIN_IDS
+
+FEW: Final = (4, 64, ALL)
+"""Matches of an atom that a backward search looks at: first few, for most facts have a proof among them, at last
+all."""
+
+
+class TooDearError(Exception):
+    """An algorithm has touched more facts than it was allowed to."""
+
+
+class NotMaintainableError(TriplakeError):
+    """The change is none that this algorithm can maintain the closure under; says why."""
+
+
+class Run:
+    """One run of an algorithm over `working`, whose program was `before` and is `program` once deletions are done.
+
+    budget: seconds that it may take before `TooDearError` is raised (None: any number).
+    """
+
+    def __init__(
+        self,
+        working: Working,
+        before: Specialised,
+        specialiser: Specialiser,
+        constants: Constants,
+        budget: float | None = None,
+        report: Report | None = None,
+    ) -> None:
+        self.working, self.before, self.program = working, before, before
+        self.layout = working.layout
+        self.specialiser = specialiser
+        self.constants = Constants({**BUILTIN_IDS, **constants}, constants.equal)
+        self.figures, self.report, self.budget = Figures(), report, budget
+        self._started = time.perf_counter()
+        self.rules_changed = self.constants_changed = False  # since the program was made
+        self.specialised_anew = False  # whether it has been made anew since, over all that holds
+        self.dirty: set[int] = set()  # terms whose class changed, and representatives of such classes (codes)
+        self.clashes: Ids = NONE  # equalities with a literal that lost a derivation
+        self.new_clashes: Ids = NONE  # those that were derived
+
+    # -- figures ---------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Time a phase."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            phases = self.figures.phases
+            phases[name] = phases.get(name, 0.0) + time.perf_counter() - started
+
+    @contextmanager
+    def round(self, delta: int) -> Iterator[RoundFigures]:
+        """Time a round, and report it."""
+        started = time.perf_counter()
+        figures = RoundFigures(delta)
+        self.figures.rounds.append(figures)
+        yield figures
+        figures.seconds = time.perf_counter() - started
+        if self.report:
+            self.report(figures)
+
+    def afford(self) -> None:
+        """Raise TooDearError where the run has taken too long."""
+        if self.budget is not None and time.perf_counter() - self._started > self.budget:
+            raise TooDearError
+
+    # -- rules -----------------------------------------------------------------------------------------------------
+
+    def forward(
+        self, rules: Rules, delta: Ids, relation: Relation, done: Ids, figures: RoundFigures, classes: Map | None = None
+    ) -> Ids:
+        """The heads of all rule instances with a body fact in `delta` (part of `relation`) and the others in
+        `relation` without `done`; each instance once, by the convention of `triplestore.compile.plan.Read`."""
+        found = []
+        older = union(done, delta)
+        for instances in rules.forward:  # none with `Occurs`: see `check_occurring`
+            for focus, element in enumerate(instances.shape.body):
+                if not isinstance(element, Pattern):
+                    continue
+                others = [(relation, older if i < focus else done) for i in range(len(instances.shape.body))]
+                _, output, _ = matches(instances, focus, delta, others, classes or self.working.classes)
+                if len(output):
+                    figures.derivations += len(output)
+                    found.append(heads(self.layout, output))
+        return np.concatenate(found) if found else NONE
+
+    def backward(self, rules: Rules, facts: Ids, relation: Relation, without: Ids, most: int) -> tuple[Ids, Ids, Mask]:
+        """The derivations of facts by bodies in `relation` but for some keys: (the bodies' facts, distinct; positions
+        of the facts that have one; which facts may have more, since an atom had more than `most` matches)."""
+        bodies: list[Ids] = []
+        derived: list[Ids] = []
+        cut = np.zeros(len(facts), dtype=np.bool_)
+        for instances in rules.backward:
+            others = [(relation, without)] * len(instances.shape.body)
+            at, output, some_cut = matches(instances, 0, facts, others, self.working.classes, most)
+            if some_cut:
+                cut[instances.matching(self.layout, 0, facts)[0]] = True
+            if len(at):
+                derived.append(at)
+                bodies.extend(body_facts(self.layout, output))
+        return union(*bodies), union(*derived), cut
+
+    def derivable(self, rules: Rules, facts: Ids, relation: Relation, without: Ids = NONE) -> Mask:
+        """Which facts have a derivation by a body in `relation` but for some keys."""
+        found = np.zeros(len(facts), dtype=np.bool_)
+        open_ = np.arange(len(facts), dtype=np.int64)
+        for most in FEW:
+            if not len(open_):
+                break
+            _, derived, cut = self.backward(rules, facts[open_], relation, without, most)
+            found[open_[derived]] = True
+            open_ = open_[cut & ~found[open_]]
+        return found
+
+    def heads_of(self, instances: Mapping[Shape, Mapping[Row, str]], relation: Relation, figures: RoundFigures) -> Ids:
+        """The heads of rule instances over a relation."""
+        found = []
+        for shape, rows in instances.items():
+            if shape.uses_occurs:
+                continue
+            output = all_matches(
+                Instances(shape, encoded(self.layout, list(rows), shape)), relation, self.working.classes
+            )
+            figures.derivations += len(output)
+            if len(output):
+                found.append(heads(self.layout, output))
+        return np.concatenate(found) if found else NONE
+
+    def sorted_heads(self, found: Ids) -> tuple[Ids, Ids, Ids]:
+        """Heads as facts, equalities (of two terms that are no literals, in mode `axioms` among the facts), and
+        equalities with a literal; `x sameAs x` is left out unless the mode is `off`. Distinct."""
+        found = union(found)
+        if self.working.equality == "off" or not len(found):
+            return found, NONE, NONE
+        equal = self.working.is_equality(found)
+        if not equal.any():
+            return found, NONE, NONE
+        facts, equalities = found[~equal], found[equal]
+        s, _, o = self.layout.unpack(equalities)
+        literal = (np.maximum(s, o) >= self.layout.first_literal) & (s != o)
+        plain = equalities[~literal & (s != o)]
+        if self.working.equality == "axioms":
+            return union(facts, plain), NONE, equalities[literal]
+        return facts, plain, equalities[literal]
+
+    def tokens(self, found: Ids) -> Ids:
+        """The classes (representatives) that heads over normal facts say anything of: those of `c sameAs c`."""
+        if self.working.equality != "rewrite" or not len(found):
+            return NONE
+        s, _, o = self.layout.unpack(found[self.working.is_equality(found)])
+        same = np.unique(s[s == o])
+        return same[self.working.classes.large(same)]
+
+    # -- the program -----------------------------------------------------------------------------------------------
+
+    def normal_constants(self) -> Constants:
+        """The rules' constants under pi."""
+        if self.working.classes.none:
+            return self.constants
+        tokens, ids = list(self.constants), np.array(list(self.constants.values()), dtype=np.int64)
+        now = self.layout.decode(self.working.classes.normalise(self.layout.encode(ids)))
+        return Constants(dict(zip(tokens, now.tolist(), strict=True)), self.constants.equal)
+
+    def specialised(self, schema: Iterable[Fact]) -> Specialised:
+        """The program over these schema facts, closed."""
+        found = specialise(self.layout, self.specialiser, self.normal_constants(), schema)
+        if not found.program.monotone:
+            raise NotMaintainableError("a rule has a NOT, an aggregate or an expression")
+        if found.schema == self.program.schema and not (self.renewed or found.constants != self.program.constants):
+            return self.program
+        return found
+
+    def check_occurring(self) -> None:
+        """Raise NotMaintainableError if a rule that asks for the terms that occur finds all else that it asks for."""
+        program = self.program.program
+        if not len(self.working.asserted):
+            raise NotMaintainableError("nothing is asserted")
+        for shape, rows in (*program.instances.items(), *((s, r) for (_, s), r in program.constraints.items())):
+            if not shape.uses_occurs:
+                continue
+            patterns = tuple(element for element in shape.body if isinstance(element, Pattern))
+            asked = Shape(patterns, (), tuple(slot for element in patterns for slot in element.slots))
+            instances = Instances(asked, encoded(self.layout, list(rows), asked))
+            if not patterns or len(all_matches(instances, self.working.facts, self.working.classes)):
+                raise NotMaintainableError("a rule asks for every term that occurs")
+
+    @property
+    def renewed(self) -> bool:
+        """Whether the program must be made anew whatever happens to the schema."""
+        return self.rules_changed or self.constants_changed
+
+    def grounded(self) -> Specialised:
+        """The program over the schema facts that hold whatever happens to derived data: those closed from asserted
+        ones, and from those that asserted data derives at once."""
+        working = self.working
+        schema = as_keys(self.layout, self.before.schema)
+        asserted = schema[union(working.asserted_in(schema)[0])]
+        closed = self.specialised(working.facts_of(asserted))
+        rest = as_keys(self.layout, self.before.schema - closed.schema)
+        if len(rest):
+            derived = rest[self.derivable(closed.rules, rest, working.asserted)]
+            if len(derived):
+                return self.specialised(working.facts_of(union(asserted, derived)))
+        return closed
+
+    def lost_with(self, after: Specialised, figures: RoundFigures) -> Ids:
+        """The facts that lose support as the program becomes `after`: schema facts, unconditional ones, and the heads
+        over I of the instances that went (Kotowski et al. 2011)."""
+        gone = (self.before.schema - after.schema) | (self.before.unconditional - after.unconditional)
+        found = self.heads_of(instances_lost(self.before, after), self.working.facts, figures)
+        return np.concatenate((as_keys(self.layout, gone), found))

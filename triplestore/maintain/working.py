@@ -1,0 +1,213 @@
+"""The closure in memory, as the maintenance algorithms see it: E, (pi, I), the program, and what an update changed.
+
+Made once from a version's tables, kept between updates, and changed by each: a lookup costs what it finds, a change
+what it touches. All triples are keys, all terms codes (`triplestore.maintain.keys`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+
+from triplestore.compile.schema import METACLASSES, SCHEMA_PREDICATES, Fact
+from triplestore.maintain.classes import Classes, Map
+from triplestore.maintain.keys import NONE, Ids, Layout, Mask, member, minus, union
+from triplestore.maintain.relation import Relation
+from triplestore.terms import SAME_AS, TYPE
+
+_FEW: Final = 64
+"""Members of an object's class up to which the triples of a fact are looked up one by one."""
+
+
+class Working:
+    """E (`asserted`), I (`facts`) and pi (`classes`) of one version; `equality` as in `Reasoning`.
+
+    `came` and `went` are the net change of `facts` since `begin`, sorted keys.
+    """
+
+    def __init__(self, layout: Layout, asserted: Relation, facts: Relation, classes: Classes, equality: str) -> None:
+        self.layout, self.equality = layout, equality
+        self.asserted, self.facts, self.classes = asserted, facts, classes
+        self.same_as = layout.code(SAME_AS)
+        self.type = layout.code(TYPE)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin an update."""
+        self.came, self.went = NONE, NONE
+        self.plus, self.minus = NONE, NONE
+        self.classes.mark()
+
+    # -- changing --------------------------------------------------------------------------------------------------
+
+    def change_asserted(self, plus: Ids, minus: Ids) -> None:
+        """Make E what it is after the update (keys; disjoint, true changes)."""
+        self.minus = self.asserted.remove(minus)
+        self.plus = self.asserted.add(plus)
+
+    def add(self, keys: Ids) -> Ids:
+        """Add facts to I; those that were new."""
+        fresh = self.facts.add(keys)
+        back = member(fresh, self.went)
+        if back.any():
+            self.went = minus(self.went, fresh[back])
+            self.came = union(self.came, fresh[~back])
+        elif len(fresh):
+            self.came = union(self.came, fresh)
+        return fresh
+
+    def remove(self, keys: Ids) -> Ids:
+        """Take facts out of I; those that were there."""
+        gone = self.facts.remove(keys)
+        late = member(gone, self.came)
+        if late.any():
+            self.came = minus(self.came, gone[late])
+            self.went = union(self.went, gone[~late])
+        elif len(gone):
+            self.went = union(self.went, gone)
+        return gone
+
+    def revert(self) -> None:
+        """Undo the update: all is as it was at `begin`."""
+        self.facts.remove(self.came)
+        self.facts.add(self.went)
+        self.asserted.remove(self.plus)
+        self.asserted.add(self.minus)
+        self.classes.revert()
+        self.begin()
+
+    # -- asking ----------------------------------------------------------------------------------------------------
+
+    def normalised(self, keys: Ids, classes: Map | None = None) -> Ids:
+        """Keys under pi (or another map), sorted and distinct."""
+        if classes is None:
+            if self.classes.none:
+                return union(keys)
+            classes = self.classes
+        s, p, o = self.layout.unpack(keys)
+        return union(self.layout.keys(classes.normalise(s), classes.normalise(p), classes.normalise(o)))
+
+    def asserted_in(self, facts: Ids) -> tuple[Ids, Ids]:
+        """(position, key) of the asserted triples that normalise to each of the facts: the relevant part of E only
+        (Motik et al. 2015, section 5)."""
+        if self.classes.none:
+            found = np.flatnonzero(self.asserted.contains(facts))
+            return found, facts[found]
+        s, p, o = self.layout.unpack(facts)
+        rows, subjects = self.classes.expand(s)
+        more, predicates = self.classes.expand(p[rows])
+        rows, subjects = rows[more], subjects[more]
+        numbers = self.layout.numbers(predicates)
+        size = self._sizes(o)[rows]
+        few = size <= _FEW
+        at, keys = [], []
+        if few.any():
+            some, objects = self.classes.expand(o[rows[few]])
+            found, matched, _ = self.asserted.match(numbers[few][some], subjects[few][some], objects)
+            at.append(rows[few][some][found])
+            keys.append(matched)
+        if not few.all():
+            found, matched, _ = self.asserted.match(numbers[~few], subjects[~few], None)
+            from_row = rows[~few][found]
+            same = self.classes.normalise(self.layout.unpack(matched)[2]) == o[from_row]
+            at.append(from_row[same])
+            keys.append(matched[same])
+        return (np.concatenate(at), np.concatenate(keys)) if at else (NONE, NONE)
+
+    def _sizes(self, codes: Ids) -> Ids:
+        large = self.classes.large(codes)
+        sizes = np.ones(len(codes), dtype=np.int64)
+        if large.any():
+            distinct, back = np.unique(codes[large], return_inverse=True)
+            rows, _ = self.classes.expand(distinct)
+            sizes[large] = np.bincount(rows, minlength=len(distinct))[back]
+        return sizes
+
+    def asserted_equalities(self, classes: Ids) -> tuple[Ids, Ids]:
+        """(subject, object) of the asserted equalities within classes (representatives)."""
+        _, members = self.classes.expand(classes)
+        _, equals = self.classes.expand(np.array([self.same_as], dtype=np.int64))
+        numbers = self.layout.numbers(np.repeat(equals, len(members)))
+        subjects = np.tile(members, len(equals))
+        _, keys, _ = self.asserted.match(numbers, subjects, None)
+        s, _, o = self.layout.unpack(keys)
+        inside = (s != o) & (self.classes.normalise(s) == self.classes.normalise(o))
+        return s[inside], o[inside]
+
+    def mentioning(self, terms: Ids) -> Ids:
+        """The facts of I that mention one of the terms."""
+        count = len(self.layout.predicates)
+        numbers = np.tile(np.arange(count, dtype=np.int64), len(terms))
+        repeated = np.repeat(terms, count)
+        by_subject = self.facts.match(numbers, repeated, None)[1]
+        by_object = self.facts.match(numbers, None, repeated)[1]
+        by_predicate = self.facts.match(self.layout.numbers(terms), None, None)[1]
+        return union(by_subject, by_object, by_predicate)
+
+    def large_in(self, facts: Ids) -> Ids:
+        """The representatives of classes of two or more that facts mention, sorted."""
+        if self.classes.none or not len(facts):
+            return NONE
+        terms = union(*self.layout.unpack(facts))
+        return terms[self.classes.large(terms)]
+
+    def is_equality(self, keys: Ids) -> Mask:
+        """Which keys are of owl:sameAs triples."""
+        found: Mask = self.layout.unpack(keys)[1] == self.same_as
+        return found
+
+    # -- schema facts ----------------------------------------------------------------------------------------------
+
+    def schema_of(self, keys: Ids) -> Ids:
+        """Those of the keys that are schema facts."""
+        if not len(keys):
+            return keys
+        _, p, o = self.layout.unpack(keys)
+        predicates, classes = self._schema_codes
+        found: Ids = keys[member(p, predicates) | ((p == self.type) & member(o, classes))]
+        return found
+
+    def schema_facts(self) -> Ids:
+        """Every schema fact of I."""
+        predicates, classes = self._schema_codes
+        numbers = self.layout.numbers(predicates)
+        by_predicate = self.facts.match(numbers[numbers >= 0], None, None)[1]
+        kind = self.layout.numbers(np.full(len(classes), self.type, dtype=np.int64))
+        return union(by_predicate, self.facts.match(kind, None, classes)[1])
+
+    @property
+    def _schema_codes(self) -> tuple[Ids, Ids]:
+        """Built-in terms have their ids for codes."""
+        return np.array(sorted(SCHEMA_PREDICATES), np.int64), np.array(sorted(METACLASSES), np.int64)
+
+    # -- ids -------------------------------------------------------------------------------------------------------
+
+    def keys_of(self, facts: Iterable[Fact]) -> Ids:
+        """Keys of triples of ids."""
+        ids = np.array(list(facts), dtype=np.int64).reshape(-1, 3)
+        s, p, o = (self.layout.encode(np.ascontiguousarray(ids[:, i])) for i in range(3))
+        return union(self.layout.keys(s, p, o))
+
+    def ids_of(self, keys: Ids) -> tuple[Ids, Ids, Ids]:
+        """(s, p, o) ids of keys."""
+        s, p, o = self.layout.unpack(keys)
+        return self.layout.decode(s), self.layout.decode(p), self.layout.decode(o)
+
+    def facts_of(self, keys: Ids) -> list[Fact]:
+        """Keys as triples of ids."""
+        s, p, o = self.ids_of(keys)
+        return list(zip(s.tolist(), p.tolist(), o.tolist(), strict=True))
+
+
+def heads(layout: Layout, output: Ids) -> Ids:
+    """The keys of a rule's matches (rows of three codes); one for each match."""
+    columns = np.ascontiguousarray(output.T)
+    return layout.keys(columns[0], columns[1], columns[2])
+
+
+def body_facts(layout: Layout, output: Ids) -> Sequence[Ids]:
+    """The keys of the body atoms of a backward match (rows of three codes each)."""
+    columns = np.ascontiguousarray(output.T)
+    return [layout.keys(columns[i], columns[i + 1], columns[i + 2]) for i in range(0, len(columns), 3)]
