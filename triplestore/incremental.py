@@ -36,6 +36,9 @@ from triplestore.transaction import Transaction, figures_of
 SMALL: Final = 50_000
 """Triples of a change up to which it is looked at here."""
 
+LARGEST: Final = 50_000_000
+"""Triples of a store, asserted and stored facts together, up to which its closure is kept in memory."""
+
 TokenTriple = tuple[str, str, str]
 
 
@@ -133,6 +136,9 @@ class Incremental:
         if workspace.memory is not None and workspace.memory[0] == manifest.version:
             return workspace.memory[1]
         workspace.memory = None
+        if sum(manifest.files_of(table.name).rows for table in (ASSERTED, FACT)) > LARGEST:
+            self.reason = "the store is too large to be maintained in memory"
+            return None
         workspace.views(ASSERTED, FACT, SAME_AS, VIOLATION)
         counters = manifest.counters
         counts = (len(BUILTIN_IDS), counters.iri, counters.blank, counters.literal)
