@@ -8,7 +8,6 @@ from typing import Final
 
 import rulesets
 from rulesets import datalog, swrl
-from sparql.to_rules import rules_of_query
 from triplestore import dictionary
 from triplestore.compile import check
 from triplestore.compile.schema import Constants
@@ -55,6 +54,8 @@ def parsed(name: str, text: str, check: Callable[[Call], str] | None = None) -> 
     if suffix in swrl.FORMATS:
         return swrl.parse(text, name, check)
     if suffix in QUERIES:
+        from sparql.to_rules import rules_of_query  # when asked for: a store opens without it
+
         return rules_of_query(text, name, check)
     return datalog.parse(text, name, check)
 
