@@ -32,12 +32,13 @@ BUILTIN_PREFIXES: Final = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
 
 def render(rule: Rule) -> str:
     """The text of a rule: ``parse(render(rule), ..) == (rule,)``."""
-    heads = ", ".join(_element(atom) for atom in rule.heads) or "false"
-    body = ", ".join(_element(element) for element in rule.body)
+    heads = ", ".join(element_text(atom) for atom in rule.heads) or "false"
+    body = ", ".join(element_text(element) for element in rule.body)
     return f"@rule {rule.name}\n{heads} :- {body} ." if body else f"@rule {rule.name}\n{heads} ."
 
 
-def _element(element: BodyElement) -> str:
+def element_text(element: BodyElement) -> str:
+    """An element of a body as the rule language writes it."""
     terms = [text_of(term) for term in terms_of(element)]
     match element:
         case Atom():
@@ -53,10 +54,10 @@ def _element(element: BodyElement) -> str:
         case Bind(expression, variable):
             return f"BIND({expression_text(expression)} AS ?{variable.name})"
         case Not(body):
-            return f"NOT ({', '.join(map(_element, body))})"
+            return f"NOT ({', '.join(map(element_text, body))})"
         case Aggregate(body, keys, results):
             on = "".join(f" ?{key.name}" for key in keys)
-            return f"AGGREGATE({', '.join(map(_element, body))} ON{on}{''.join(map(_result, results))})"
+            return f"AGGREGATE({', '.join(map(element_text, body))} ON{on}{''.join(map(_result, results))})"
 
 
 def _result(result: Result) -> str:

@@ -135,3 +135,45 @@ def test_readers_share_no_tables(tmp_path: Path) -> None:
         asked = list(goals) * 6
         assert list(pool.map(depth, asked)) == [goals[goal] for goal in asked]
     readers.close()
+
+
+RULES = """
+PREFIX ex: <http://example.org/>
+@rule active  [?x, a, ex:Active] :- [?x, a, ex:Person], NOT [?x, a, ex:Robot], FILTER(STRLEN(STR(?x)) > 3) .
+@rule howmany [?x, ex:mboxes, ?n] :- AGGREGATE([?x, ex:mbox, ?m] ON ?x BIND COUNT(?m) AS ?n) .
+@rule next    [?x, ex:next, ?b] :- [?x, ex:age, ?a], BIND(?a + 1 AS ?b) .
+@rule lonely  false :- [?x, a, ex:Robot], NOT [?x, ex:mbox, ?m] .
+"""
+
+
+def test_rules_that_are_no_plain_joins(tmp_path: Path) -> None:
+    """What NOT does not find, what an aggregate counts, what expressions say."""
+    (tmp_path / "data.ttl").write_text(DATA)
+    (tmp_path / "own.dlog").write_text(RULES)
+    done("load", tmp_path / "kg", tmp_path / "data.ttl", "--rules", "owl2rl", "--rules", tmp_path / "own.dlog")
+
+    def explained(*triple: str) -> list[str]:
+        return done("explain", tmp_path / "kg", *triple, PREFIX).splitlines()
+
+    assert explained("ex:ada", "a", "ex:Active")[:6] == [
+        "ex:ada a ex:Active   [active]",
+        "├─ no such fact: [ex:ada, a, ex:Robot]",
+        '├─ FILTER((STRLEN(STR(ex:ada)) > "3"^^xsd:integer))',
+        "└─ ex:ada a ex:Person   [cax-sco]",
+        "   ├─ ex:Student rdfs:subClassOf ex:Person   [asserted]",
+        "   └─ ex:ada a ex:Student   [asserted]",
+    ]
+    assert explained("ex:ada", "ex:mboxes", '"1"^^xsd:integer') == [
+        'ex:ada ex:mboxes "1"^^<http://www.w3.org/2001/XMLSchema#integer>   [howmany]',
+        '├─ "1"^^xsd:integer = COUNT(?m) of [ex:ada, ex:mbox, ?m]',
+        "└─ ex:ada ex:mbox <mailto:ada>   [asserted]",
+    ]
+    assert explained("ex:countess", "ex:next", '"37"^^xsd:integer')[1:] == [
+        '├─ "37"^^xsd:integer = ("36"^^xsd:integer + "1"^^xsd:integer)',
+        '└─ ex:countess ex:age "36"^^<http://www.w3.org/2001/XMLSchema#integer>   [asserted]',
+    ]
+    assert done("explain", tmp_path / "kg", "--violation", "lonely", PREFIX).splitlines() == [
+        "inconsistent   [lonely]",
+        "├─ no such fact: [ex:hal, ex:mbox, ?m]",
+        "└─ ex:hal a ex:Robot   [asserted]",
+    ]

@@ -10,17 +10,18 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import rulesets
-from tests import oracle
-from tests.random_programs import SAME, Triple, facts, programs, rules_of
+from tests import oracle, test_custom_rules
+from tests.random_programs import SAME, Triple, facts, programs, rules_for, rules_of
 from tests.test_closure import materialised
 from triplestore import dictionary
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine
+from triplestore.errors import InputError
 from triplestore.maintain import Reasoning
 from triplestore.proof.explain import explain
 from triplestore.proof.proof import ASSERTED, Proof
 from triplestore.proof.source import source
-from triplestore.rule import Rule
+from triplestore.rule import Rule, constants_of
 
 MODES = ("rewrite", "axioms", "off")
 
@@ -50,9 +51,16 @@ def literal(triple: Triple) -> bool:
     return oracle.is_literal(triple[0], triple[2])
 
 
-def check(proof: Proof, goal: Triple, asserted: set[Triple], rules: tuple[Rule, ...], congruent: bool) -> None:
+def check(
+    proof: Proof,
+    goal: Triple,
+    asserted: set[Triple],
+    rules: tuple[Rule, ...],
+    congruent: bool,
+    complete: oracle.World | None = None,
+) -> None:
     """The proof is one of the goal: each step puts equals for equals, which costs nothing, or is an instance of a rule
-    of that name."""
+    of that name. complete: the closure, in which NOT finds nothing and aggregates count."""
     assert proof.tokens == goal
     for step in proof.steps():
         premises = [p.tokens for p in step.premises]
@@ -64,7 +72,7 @@ def check(proof: Proof, goal: Triple, asserted: set[Triple], rules: tuple[Rule, 
         assert cost in (0, 1), step
         assert step.tokens is not None
         if cost:
-            world = oracle.World({p for p in premises if p is not None})
+            world = oracle.World({p for p in premises if p is not None}, complete, congruent)
             named = [r for r in rules if r.name == step.by]
             assert any(step.tokens in heads for r in named for heads, _ in world.matches(r)), step
         else:
@@ -114,6 +122,28 @@ def explained(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], eq
         assert (explain(read, absent) is not None) == (absent in closed)
 
 
+def explained_in_full(
+    engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str, most: int = 60
+) -> None:
+    """Rules with NOT, AGGREGATE and expressions: every step is an instance of its rule; no depth is claimed."""
+    try:
+        complete, _, _ = test_custom_rules.materialised(engine, triples, rules_for(rules, equality), equality)
+    except InputError:  # no strata
+        return
+    tokens = {t for r in rules for t in constants_of(r)}
+    constants = Constants(dictionary.lookup(engine, tokens), dictionary.numbers_equal_to(engine, tokens))
+    read = source(engine, Reasoning(rules, equality, constants), rulesets.named("equality").rules)
+    congruent = equality != "off"
+    virtual = {(term, SAME, term) for triple in complete for term in triple} if congruent else set()
+    world = oracle.World(complete | virtual, None, congruent)
+    for goal in sorted(complete - set(triples))[:most]:
+        if goal[1] == SAME and '"' in (goal[0][0], goal[2][0]):
+            continue
+        proof = explain(read, goal)
+        assert proof is not None, goal
+        check(proof, goal, set(triples), rules, congruent, world)
+
+
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
@@ -122,6 +152,28 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 @given(triples=facts(odd=False), program=programs)
 def test_proofs(embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
     explained(embedded, triples, rules_of(program), equality)
+
+
+@pytest.mark.parametrize("name", ["not-other", "count-twice", "either", "two-texts", "no-next"])
+def test_proofs_by_a_rule_that_is_no_plain_join(embedded: Engine, name: str) -> None:
+    explained_in_full(embedded, test_custom_rules.EXAMPLE, tuple(test_custom_rules.BY_NAME[name]), "rewrite", 8)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(test_custom_rules.BY_NAME))
+@pytest.mark.parametrize("equality", MODES)
+def test_proofs_by_each_rule_that_is_no_plain_join(embedded: Engine, name: str, equality: str) -> None:
+    explained_in_full(embedded, test_custom_rules.EXAMPLE, tuple(test_custom_rules.BY_NAME[name]), equality)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("equality", MODES)
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@given(**test_custom_rules.GIVEN)
+def test_proofs_by_rules_that_are_no_plain_joins(
+    embedded: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str
+) -> None:
+    explained_in_full(embedded, triples, rules, equality)
 
 
 @pytest.mark.long

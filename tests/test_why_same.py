@@ -24,8 +24,8 @@ from triplestore.engine import Engine
 from triplestore.maintain import Reasoning
 from triplestore.proof.bridges import bridges
 from triplestore.proof.causes import causes
+from triplestore.proof.computed import Source
 from triplestore.proof.proof import ASSERTED
-from triplestore.proof.slices import Source
 from triplestore.proof.source import source
 from triplestore.proof.why_same import equality_class, why_same
 from triplestore.rule import Rule

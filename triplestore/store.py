@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from sparql import Graph, Result
     from sparql.explain import QueryExplanation
     from triplestore.entails import Entailment
+    from triplestore.proof.computed import Source as ProofSource
     from triplestore.proof.proof import Proof
-    from triplestore.proof.slices import Source as ProofSource
     from triplestore.proof.why_same import Chain, EqualityClass
 
 EQUALITY_MODES: Final = ("rewrite", "axioms", "off")
@@ -730,7 +730,7 @@ class Store:
 
     def _proof_source(self) -> ProofSource:
         """The closure as proofs read it; kept for as long as the workspace's tables are."""
-        from triplestore.proof.slices import Source
+        from triplestore.proof.computed import Source
         from triplestore.proof.source import source
 
         self._readable()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from typing import Final
@@ -34,7 +34,9 @@ class Body:
     """A rule for lists of one length, its constants as ids as the dictionary has them (not normalised).
 
     atoms: in the order of the text; the cells of lists come where the list is spoken of. lists: (name of the variable
-    or id of the list, first and last + 1 of its cells in `atoms`). unequal, equal: the filters of terms.
+    or id of the list, first and last + 1 of its cells in `atoms`). unequal, equal: the filters of terms. made:
+    variables of the head that an expression or an aggregate binds, with their ids. seen: variables that expressions
+    read, with the terms (members of classes) that they saw.
     """
 
     rule: Rule
@@ -43,6 +45,8 @@ class Body:
     lists: tuple[tuple[Known, int, int], ...]
     unequal: tuple[tuple[Known, Known], ...]
     equal: tuple[tuple[Known, Known], ...]
+    made: tuple[tuple[str, int], ...] = ()
+    seen: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +83,7 @@ class Backward:
         normal: Callable[[int], int],
         congruent: bool,
     ) -> None:
-        every = tuple(rules)
-        self._rules = tuple(rule for rule in every if rule.monotone)
-        self._computed = tuple(rule for rule in every if not rule.monotone)
+        self._rules = tuple(rules)
         self._schema, self._own, self._normal, self._congruent = schema, constants, normal, congruent
         self._constants = Constants(
             {token: normal(i) for token, i in constants.items()},
@@ -89,7 +91,7 @@ class Backward:
         )
         self._heads: dict[int | None, list[tuple[int, int, Rule, Atom]]] = defaultdict(list)  # by predicate, None: any
         for number, rule in enumerate(self._rules):
-            for which, head in enumerate(rule.heads):
+            for which, head in enumerate(rule.heads if rule.monotone else ()):
                 for predicate in self._constants.all(head.p) if isinstance(head.p, str) else (None,):
                     self._heads[predicate].append((number, which, rule, head))
         self._schema_matches: dict[tuple[int, int, tuple[int | None, ...]], list[Binding]] = {}
@@ -102,15 +104,38 @@ class Backward:
             if start is not None:
                 yield from self._bodies(number, which, rule, head, fact, start)
 
-    def computing(self, fact: Fact) -> Iterator[BodyMatch]:
-        """The rules with NOT, AGGREGATE or expressions whose head can be the fact: without their bodies, which are
-        evaluated over the whole closure."""
-        for rule in self._computed:
-            for head in rule.heads:
-                bound = self._unify(head, fact, {})
-                if bound is not None:
-                    s, p, o = (self._id(t) for t in head.terms)
-                    yield BodyMatch(Body(rule, (s, p, o), (), (), (), ()), bound, None, (), (), ())
+    def evaluated(self, fact: Fact) -> Iterator[tuple[int, int, Rule, Atom]]:
+        """The rules with NOT, AGGREGATE or expressions whose head can be the fact, for `instance`: (number of the rule,
+        number of the head, rule, head)."""
+        for number, rule in enumerate(self._rules):
+            for which, head in enumerate(rule.heads if not rule.monotone else ()):
+                if self._unify(head, fact, {}) is not None:
+                    yield number, which, rule, head
+
+    def instance(
+        self,
+        place: tuple[int, int, Rule, Atom],
+        fact: Fact,
+        atoms: Sequence[Fact],
+        own: Fact,
+        seen: Mapping[str, int],
+    ) -> Iterator[BodyMatch]:
+        """One instance of such a rule, by what its head and its atoms are (none of them where there are spans). own:
+        the head as the rule made it, in the dictionary's ids; seen: see `Body`."""
+        number, which, rule, head = place
+        start = self._unify(head, fact, {})
+        for atom, found in zip((e for e in rule.body if isinstance(e, Atom)), atoms, strict=False):
+            start = self._unify(atom, found, start) if start is not None else None
+        if start is None:
+            return
+        for match in self._bodies(number, which, rule, head, fact, start):
+            bound = {term for atom in match.body.atoms for term in atom}
+            terms = match.body.head or ()
+            made = {t: i for t, i in zip(terms, own, strict=True) if isinstance(t, str) and t not in bound}
+            s, p, o = (made.get(t, t) if isinstance(t, str) else t for t in terms)
+            yield replace(
+                match, body=replace(match.body, head=(s, p, o), made=tuple(made.items()), seen=tuple(seen.items()))
+            )
 
     def violating(self, name: str, facts: Sequence[Fact]) -> Iterator[BodyMatch]:
         """The ways in which facts at fault, in the order of the rule's atoms, violate the rules of that name."""

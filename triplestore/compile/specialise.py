@@ -44,6 +44,7 @@ from triplestore.compile.schema import (
     matches,
 )
 from triplestore.compile.symmetry import half
+from triplestore.expression import Variable, variables_of, walk
 from triplestore.rule import (
     Aggregate,
     Atom,
@@ -127,10 +128,13 @@ class _Recipe:
 class Specialiser:
     """Rules for one equality mode ("rewrite", "axioms" or "off"); see the module's text.
 
-    large: keys of schema atoms, by the vocabulary's own ids, whose facts are too many to be matched here.
+    large: keys of schema atoms, by the vocabulary's own ids, whose facts are too many to be matched here. evidence: the
+    output of a rule is its head and then the triples of its atoms, with the members that expressions saw as tokens.
     """
 
-    def __init__(self, rules: Iterable[Rule], equality: str, large: Collection[Key] = frozenset()) -> None:
+    def __init__(
+        self, rules: Iterable[Rule], equality: str, large: Collection[Key] = frozenset(), evidence: bool = False
+    ) -> None:
         self.equality, self.large = equality, frozenset(large)
         self.schema_rules: list[Rule] = []
         self._data_rules: list[_DataRule] = []
@@ -151,7 +155,7 @@ class Specialiser:
                 self.schema_rules.append(rule)
             else:
                 heads: Sequence[Atom | None] = rule.heads or (None,)
-                self._data_rules.extend(_DataRule(rule, head, equality, joined) for head in heads)
+                self._data_rules.extend(_DataRule(rule, head, equality, joined, evidence) for head in heads)
         everything = (*self.schema_rules, *(d.rule for d in self._data_rules))
         self.constants = frozenset(token for rule in everything for token in constants_of(rule))
         """Tokens of all constants of the rules."""
@@ -253,10 +257,15 @@ def normal_key(key: Key, constants: Constants) -> Key:
 class _DataRule:
     """A rule with one head (None: false), split into schema part and data part. joined: it is all data."""
 
-    def __init__(self, rule: Rule, head: Atom | None, equality: str, joined: bool = False) -> None:
+    def __init__(
+        self, rule: Rule, head: Atom | None, equality: str, joined: bool = False, evidence: bool = False
+    ) -> None:
         inlined = inline(rule)
         rule = inlined.rule
         self.rule, self.made, self.head, self.equality = rule, inlined.made, head, equality
+        self._evidence = evidence
+        expressions = [part.expression for part in walk(rule.body) if isinstance(part, Holds)]
+        self._read = {n for e in (*expressions, *inlined.made.values()) for n in variables_of(e)} if evidence else set()
         self.joined = [e for e in rule.body if isinstance(e, Atom) and is_schema_atom(e)] if joined else []
         self.schema: list[SchemaElement] = [
             e
@@ -353,7 +362,9 @@ class _DataRule:
                 readings.append((True,) if self.equality == "rewrite" else (False, True))
             else:
                 readings.append((False,) if is_same is False else (False, True))
-        evidence = [e for e in rule.body if isinstance(e, Atom)] if head is None else [head]
+        evidence = [] if head is None else [head]
+        if head is None or self._evidence:
+            evidence += [e for e in rule.body if isinstance(e, Atom)]
         recipes = []
         for reflexive in product(*readings):
             recipe = self._reading(rule, atoms, reflexive, evidence, binding)
@@ -404,7 +415,10 @@ class _DataRule:
             for a, is_reflexive in zip(atoms, reflexive, strict=True)
             if is_reflexive and now(a.s) not in mentioned and (is_free(now(a.s)) or isinstance(now(a.s), str))
         )
-        out = [tuple(now(t) for t in atom.terms) for atom in output]
+        out = [
+            tuple(t if place and isinstance(t, Var) and t.name in self._read else now(t) for t in atom.terms)
+            for place, atom in enumerate(output)
+        ]
         if self.head is not None:
             s, p, o = out[0]
             if out[0] in stored or (self.equality != "off" and p == SAME_AS_TOKEN and s == o):
@@ -453,8 +467,12 @@ class _DataRule:
                         return None
                     body.append(table)
         columns: list[Place | Callable[[At], Made]] = [
-            made(self.made[t.name], now, places) if isinstance(t, Var) and t.name in self.made else places.at(t)
-            for terms in output
+            made(self.made[t.name], now, places)
+            if isinstance(t, Var) and t.name in self.made
+            else made(Variable(t.name), now, places)
+            if place and isinstance(t, Var) and t.name in self._read
+            else places.at(t)
+            for place, terms in enumerate(output)
             for t in terms
         ]
         shape, holes = canonical(body, conditions, columns)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from triplestore.compile.schema import Fact
+from triplestore.proof.conditions import conditions
 from triplestore.proof.equalities import Hub
 from triplestore.proof.forward import Firing, Forward, Grouped, Version, ground
 from triplestore.proof.proof import ASSERTED, Proof
+from triplestore.rule import Rule
 from triplestore.terms import SAME_AS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """A part of a proof, in ids."""
+    """A part of a proof, in ids. instance: the rule and the values of its variables, where it is no plain join."""
 
     triple: Fact | None
     by: str
     premises: tuple[Step, ...]
     depth: int
+    instance: tuple[Rule, Mapping[str, int]] | None = None
 
 
 def step(triple: Fact | None, by: str, premises: tuple[Step, ...], cost: int = 0) -> Step:
@@ -56,7 +59,10 @@ class Builder:
             self._premise(ground(atom, firing.binding), witness, firing.round)
             for atom, witness in zip(firing.body.atoms, firing.witnesses, strict=True)
         )
-        return step(head, firing.body.rule.name, premises, 1)
+        found = step(head, firing.body.rule.name, premises, 1)
+        if firing.body.rule.monotone:
+            return found
+        return replace(found, instance=(firing.body.rule, {**firing.binding, **dict(firing.body.made)}))
 
     def equality(self, left: int, right: int, round: int) -> Step:
         """That two terms are one by a round: the shortest chain."""
@@ -184,13 +190,19 @@ def proof(root: Step, tokens: Mapping[int, str], leaves: Mapping[Fact, Proof]) -
         if current.triple is not None:
             s, p, o = (tokens[i] for i in current.triple)
             triple = s, p, o
-        made[id(current)] = Proof(triple, current.by, tuple(made[id(p)] for p in current.premises), current.depth)
+        told: tuple[str, ...] = ()
+        if current.instance is not None:
+            rule, values = current.instance
+            told = conditions(rule, {name: tokens[i] for name, i in values.items()})
+        premises = tuple(made[id(p)] for p in current.premises)
+        made[id(current)] = Proof(triple, current.by, premises, current.depth, told)
     return made[id(root)]
 
 
 def ids_of(root: Step) -> set[int]:
     """Every id in a step and below it."""
-    return {i for part in _parts(root) for i in part.triple or ()}
+    found = {i for part in _parts(root) for i in part.triple or ()}
+    return found | {i for part in _parts(root) if part.instance for i in part.instance[1].values()}
 
 
 def leaves_of(root: Step) -> list[Fact]:

@@ -18,8 +18,9 @@ from triplestore.compile.sql import select
 from triplestore.compile.symmetry import half
 from triplestore.engine.queries import count
 from triplestore.materialise.statements import instances
+from triplestore.proof.computed import Source
 from triplestore.proof.proof import ASSERTED
-from triplestore.proof.slices import Slice, Source
+from triplestore.proof.slices import Slice
 from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, OWL, SAME_AS, TYPE
 
 

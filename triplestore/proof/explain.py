@@ -13,9 +13,10 @@ from triplestore.errors import EngineError
 from triplestore.literals import equal_to
 from triplestore.materialise.statements import triples_table
 from triplestore.proof.build import Builder, Step, ids_of, leaves_of, proof, step
+from triplestore.proof.computed import Source
 from triplestore.proof.forward import Forward
 from triplestore.proof.proof import ASSERTED, Proof
-from triplestore.proof.slices import Slice, Source
+from triplestore.proof.slices import Slice
 from triplestore.tables import TWIN
 from triplestore.terms import FIRST_LITERAL, OWL, SAME_AS
 

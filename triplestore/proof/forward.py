@@ -275,6 +275,10 @@ class Forward:
         """A match with a user's term for each variable; None where a filter fails."""
         atoms = range(len(witnesses))
         binding = {name: self._own(instance, atoms, witnesses, name, env) for name in env}
+        for name, term in instance.body.seen:
+            if not self.same(binding.get(name, term), term):
+                return None
+            binding[name] = term
         for left, right in instance.body.equal:
             if not self.same(value(left, binding), value(right, binding)):
                 return None

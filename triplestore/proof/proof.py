@@ -21,6 +21,8 @@ class Proof:
     tokens: the triple (see `triplestore.terms`); None for an inconsistency. by: "asserted", or the id of the rule that
     derives it from the premises. depth: rule applications on the longest way down.
 
+    conditions: what the rule asks besides its premises (NOT, FILTER, BIND, AGGREGATE), as text.
+
     Putting equals for equals costs no depth: eq-ref, eq-sym, eq-trans (its premises are the links of a chain, in order)
     and eq-rep-s, -p, -o (the equality, and the triple that it is used on). Nor do the two that need no premise: dt-eq,
     two literals of one value, and dt-type2, a datatype that has a literal's value.
@@ -30,6 +32,7 @@ class Proof:
     by: str
     premises: tuple[Proof, ...]
     depth: int
+    conditions: tuple[str, ...] = ()
 
     @property
     def triple(self) -> tuple[Node, Node, Node] | None:

@@ -7,16 +7,17 @@ every fact that mentions c may need it. Facts that need no more than what is kno
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 from triplestore.compile.backward import Backward, Body, BodyMatch, Known, Triple
 from triplestore.compile.plan import K, Pattern, Row, Shape, V
 from triplestore.compile.schema import SCHEMA_CONDITION, Constants, Fact, SchemaFacts
 from triplestore.compile.sql import select
-from triplestore.engine import Engine
 from triplestore.materialise.statements import instances, triples_table
-from triplestore.rule import Rule, constants_of
+from triplestore.proof.computed import Computed, Source
+from triplestore.rule import Aggregate, constants_of
 from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
 
 SAMPLE: Final = 64
@@ -25,23 +26,6 @@ to prove a depth; to refute it, all are fetched."""
 
 ALL: Final = 1 << 40
 """More than there are of any rule instance."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The closure to explain: names of working tables (or views) of its normalised facts, of its classes (None:
-    owl:sameAs is a property like any other), and of what it rests on, besides `asserted` and `term`.
-
-    by_value: what it rests on are the asserted triples with literals by value, and types of literals.
-    """
-
-    engine: Engine
-    fact: str
-    same_as: str | None
-    rules: tuple[Rule, ...]
-    constants: Constants
-    stated: str = "asserted"
-    by_value: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -97,9 +81,7 @@ class Slice:
         used = {constants[t] for r in source.rules for t in constants_of(r) if t in constants}
         self.meet(used | {i for ids in constants.equal.values() for i in ids} | {SAME_AS})
         self.schema = SchemaFacts(self._triples(f"SELECT s, p, o FROM {source.fact} WHERE {SCHEMA_CONDITION}"))
-        self.backward = Backward(
-            (r for r in source.rules if r.monotone), self.schema, constants, self.normal, source.same_as is not None
-        )
+        self.backward = Backward(source.rules, self.schema, constants, self.normal, source.same_as is not None)
 
     # -- ids -------------------------------------------------------------------------------------------------------
 
@@ -176,11 +158,36 @@ class Slice:
         self.expand(facts)
 
     def compute(self, facts: Sequence[Fact]) -> bool:
-        """Add rules that are no plain joins as reasons of facts that nothing else derives; whether there are any."""
-        before = len(self._keys)
+        """Add the instances of rules that are no plain joins that derive the facts; whether there are new ones."""
+        before, wanted = len(self._keys), Wanted()
         for fact in facts:
-            self._request(fact, self.backward.computing(fact), {})
+            alike = [self.classes.get(term, [term]) for term in fact]
+            for place in self.backward.evaluated(fact):
+                for found in self._computed.deriving(*place[2:], alike):
+                    self.meet(term for triple in found.atoms for term in triple)
+                    atoms = [self.normal_fact(triple) for triple in found.atoms]
+                    self._request(fact, self.backward.instance(place, fact, atoms, found.head, found.seen), wanted)
+        self._run(wanted)
+        self.settle()
         return len(self._keys) > before
+
+    @cached_property
+    def _computed(self) -> Computed:
+        source = self.source
+        if source.equality == "axioms":  # `fact` has every name; this slice is of its classes
+            facts = self._triples(f"SELECT s, p, o FROM fact WHERE {SCHEMA_CONDITION}")
+            return Computed(source, SchemaFacts(facts), lambda term: term)
+        return Computed(source, self.schema, self.normal)
+
+    def _with_members(self, match: BodyMatch) -> BodyMatch:
+        """The match with what its aggregates were made of among its atoms."""
+        atoms = match.body.atoms
+        for element in match.body.rule.body:
+            if isinstance(element, Aggregate) and all(key.name in match.binding for key in element.keys):
+                found = self._computed.members(element, match.binding)
+                self.meet(term for triple in found for term in triple)
+                atoms = (*atoms, *dict.fromkeys(self.normal_fact(triple) for triple in found))
+        return replace(match, body=replace(match.body, atoms=atoms))
 
     def violation(self, rule: str, facts: Sequence[Fact]) -> None:
         """Add the instances by which facts at fault violate a rule."""
@@ -196,7 +203,8 @@ class Slice:
         found: Iterable[BodyMatch],
         wanted: Wanted,
     ) -> None:
-        for match in found:
+        for plain in found:
+            match = plain if plain.body.rule.monotone else self._with_members(plain)
             if match.shape is None:
                 self._add(fact, match, {})
             else:

@@ -8,7 +8,7 @@ from triplestore.engine import Engine
 from triplestore.engine.queries import count
 from triplestore.maintain import Reasoning
 from triplestore.materialise.datatypes import representatives, types_sql
-from triplestore.proof.slices import Source
+from triplestore.proof.computed import Source
 from triplestore.rule import Rule
 from triplestore.tables import STATED
 from triplestore.terms import FIRST_LITERAL, SAME_AS, TYPE
@@ -30,7 +30,7 @@ def source(engine: Engine, reasoning: Reasoning, congruence: tuple[Rule, ...]) -
     leaves = _leaves(engine, reasoning.equality) if by_value else "asserted"
     if reasoning.equality != "axioms":
         classes = "same_as" if reasoning.equality == "rewrite" else None
-        return Source(engine, "fact", classes, rules, constants, leaves, by_value)
+        return Source(engine, "fact", classes, rules, constants, leaves, by_value, reasoning.equality)
     pairs = (
         f"SELECT s AS a, o AS b FROM fact WHERE p = {SAME_AS} AND s <> o "
         f"AND s < {FIRST_LITERAL} AND o < {FIRST_LITERAL}"
@@ -41,7 +41,7 @@ def source(engine: Engine, reasoning: Reasoning, congruence: tuple[Rule, ...]) -
     )
     engine.create(FACT, f"SELECT f.s, f.p, f.o FROM fact f WHERE f.p <> {SAME_AS} AND {apart}")
     kept = tuple(rule for rule in rules if rule not in congruence)
-    return Source(engine, FACT, CLASSES, kept, constants, leaves, by_value)
+    return Source(engine, FACT, CLASSES, kept, constants, leaves, by_value, reasoning.equality)
 
 
 def _leaves(engine: Engine, equality: str) -> str:

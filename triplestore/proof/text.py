@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -56,6 +57,9 @@ def text(proof: Proof, write: Write) -> Iterator[str]:
             number = f"{len(numbers)}: "
         yield f"{mark}{number}{line(step, write)}   [{step.by}]"
         below = step.premises
+        for i, told in enumerate(step.conditions, 1):
+            last = i == len(step.conditions) and not below
+            yield f"{indent}{'└─' if last else '├─'} {shortened(told, write)}"
         for i, premise in reversed(list(enumerate(below))):
             last = i + 1 == len(below)
             stack.append((premise, indent + ("└─ " if last else "├─ "), indent + ("   " if last else "│  ")))
@@ -72,6 +76,7 @@ def as_json(proof: Proof) -> dict[str, Any]:
                 "triple": None if step.tokens is None else [to_ntriples(token) for token in step.tokens],
                 "by": step.by,
                 "premises": [places[id(premise)] for premise in step.premises],
+                **({"conditions": list(step.conditions)} if step.conditions else {}),
             }
             for step in steps
         ],
@@ -85,13 +90,19 @@ def dot(proof: Proof, write: Write) -> Iterator[str]:
     yield "digraph proof {"
     yield "  rankdir=BT; node [fontname=Helvetica];"
     for place, step in enumerate(steps):
-        label = line(step, write) if step.by == ASSERTED else f"{line(step, write)}\n{step.by}"
+        told = [shortened(condition, write) for condition in step.conditions]
+        label = line(step, write) if step.by == ASSERTED else "\n".join([line(step, write), step.by, *told])
         shape = "box" if step.by == ASSERTED else "ellipse"
         yield f"  n{place} [shape={shape}, label={quoted(label)}];"
     for place, step in enumerate(steps):
         for premise in dict.fromkeys(places[id(p)] for p in step.premises):
             yield f"  n{premise} -> n{place};"
     yield "}"
+
+
+def shortened(condition: str, write: Write) -> str:
+    """A condition with its IRIs as they are written elsewhere."""
+    return re.sub(r'"(?:[^"\\\\]|\\\\.)*"|<[^<>"\\s]*>', lambda m: write(m[0]) if m[0][0] == "<" else m[0], condition)
 
 
 def quoted(label: str) -> str:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final
 from triplestore import dictionary
 from triplestore.proof.bridges import bridges
 from triplestore.proof.build import Builder
+from triplestore.proof.computed import Source
 from triplestore.proof.equalities import Equalities, Hub
 from triplestore.proof.explain import written
 from triplestore.proof.links import evaluated, links, rule_of
 from triplestore.proof.proof import Proof
-from triplestore.proof.slices import ALL, Slice, Source
+from triplestore.proof.slices import ALL, Slice
 from triplestore.terms import FIRST_LITERAL, to_rdflib
 
 if TYPE_CHECKING:

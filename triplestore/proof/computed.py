@@ -1,0 +1,158 @@
+"""Rules with NOT, AGGREGATE or expressions, read backwards: the instances that derive a fact, found over the closure.
+
+A plain rule is a join of patterns and can be read backwards in parts. Of these rules the whole body is evaluated, as
+the reasoner does it, with the triples of its atoms as output besides the head; of the rows that have the fact as their
+head each is an instance. What an aggregate was made of are premises too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from triplestore import dictionary
+from triplestore.compile.plan import Grouped, Made, Occurs, Row, Shape
+from triplestore.compile.schema import Constants, Fact, SchemaFacts
+from triplestore.compile.specialise import Specialiser
+from triplestore.compile.sql import Terms, select
+from triplestore.engine import Engine
+from triplestore.materialise.aggregates import Aggregates
+from triplestore.materialise.mint import Mint
+from triplestore.materialise.statements import instances
+from triplestore.proof.conditions import grounded
+from triplestore.rule import Aggregate, Atom, Rule, Span, SpanEnd, Var
+from triplestore.storage.manifest import Counters
+from triplestore.tables import TWIN, token_sql
+from triplestore.terms import BUILTIN_IDS
+
+MOST: Final = 64
+"""Instances that are looked at for one fact and one rule."""
+
+_OCCURRING: Final = "(SELECT s AS term FROM fact UNION SELECT p FROM fact UNION SELECT o FROM fact)"
+
+
+class _Known(Mint):
+    """Ids for tokens that the dictionary has; rows with others fall away."""
+
+    def __init__(self, engine: Engine, by_value: bool) -> None:
+        super().__init__(engine, Counters(twins=1) if by_value else Counters(), by_value)
+
+    def encode(self, tokens: str) -> None:
+        token = token_sql("t")
+        self.engine.create("dictionary", f"SELECT x.token, t.id FROM ({tokens}) x JOIN term t ON {token} = x.token")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The closure to explain: names of working tables (or views) of its normalised facts, of its classes (None:
+    owl:sameAs is a property like any other), and of what it rests on, besides `asserted`, `fact` and `term`.
+
+    by_value: what it rests on are the asserted triples with literals by value, and types of literals.
+    """
+
+    engine: Engine
+    fact: str
+    same_as: str | None
+    rules: tuple[Rule, ...]
+    constants: Constants
+    stated: str = "asserted"
+    by_value: bool = False
+    equality: str = "rewrite"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One row of a rule: the triples of its atoms (none where they have spans), the head as it was made, and the terms
+    that expressions saw of variables."""
+
+    atoms: tuple[Fact, ...]
+    head: Fact
+    seen: Mapping[str, int]
+
+
+class Computed:
+    """The rules of a store that are no plain joins. schema, and `normal` (id -> representative): of `fact` as it is."""
+
+    def __init__(self, source: Source, schema: SchemaFacts, normal: Callable[[int], int]) -> None:
+        self.engine, self._equality, self._by_value = source.engine, source.equality, source.by_value
+        self._schema = schema
+        self._own = {**BUILTIN_IDS, **source.constants}
+        self._constants = Constants(
+            {token: normal(i) for token, i in self._own.items()},
+            {token: [normal(i) for i in ids] for token, ids in source.constants.equal.items()},
+        )
+        self._terms = Terms(self.engine.dialect, self._own)
+        known = _Known(self.engine, self._by_value)
+        self._aggregates = Aggregates(self.engine, self._equality, self._terms, known)
+
+    def deriving(self, rule: Rule, head: Atom, alike: Sequence[Sequence[int]]) -> Iterator[Found]:
+        """The rows of a rule whose head is a fact. alike: for each place of it the ids that it may have."""
+        one = replace(rule, heads=(head,))
+        program = Specialiser([one], self._equality, evidence=True).program(self._schema, self._constants)
+        for shape, rows in program.instances.items():
+            yield from self._found(rule, shape, list(rows), alike)
+
+    def members(self, group: Aggregate, values: Mapping[str, int]) -> list[Fact]:
+        """The facts that the atoms of an aggregate match, the keys being `values`."""
+        keys = {key.name: values[key.name] for key in group.keys if key.name in values}
+        tokens = dictionary.decode(self.engine, keys.values())
+        named = {name: tokens[i] for name, i in keys.items()}
+        body = tuple(grounded(part, named) for part in group.body)
+        constants = Constants({**self._constants, **{named[n]: i for n, i in keys.items()}}, self._constants.equal)
+        rule = Rule("", (), body)
+        program = Specialiser([rule], self._equality).program(self._schema, constants)
+        found: dict[Fact, None] = {}
+        for (_, shape), rows in program.constraints.items():
+            names = [f"e{i}" for i in range(len(shape.output))]
+            given = instances(self.engine, shape, list(rows), "members")
+            terms = Terms(self.engine.dialect, {**self._own, **constants})
+            sql = select(shape, ["fact"] * len(shape.body), given, names, terms)
+            for row in self._rows(f"SELECT DISTINCT {', '.join(names)} FROM ({sql}) m ORDER BY {', '.join(names)}"):
+                found.update(dict.fromkeys(_triples(row)))
+        return list(found)
+
+    def _found(self, rule: Rule, shape: Shape, rows: Sequence[Row], alike: Sequence[Sequence[int]]) -> Iterator[Found]:
+        names = [f"e{i}" for i in range(len(shape.output))]
+        wheres = [
+            f"{name} IN ({', '.join(map(self.engine.dialect.string, self._tokens(ids)))})"
+            if isinstance(column, Made)
+            else f"{name} IN ({', '.join(map(str, ids))})"
+            for name, column, ids in zip(names, shape.output, alike, strict=False)
+        ]
+        atoms = [e for e in rule.body if isinstance(e, Atom)]
+        spans = any(isinstance(t, Span | SpanEnd) for atom in atoms for t in atom.terms)
+        terms = [] if spans else [t for atom in atoms for t in atom.terms]
+        made = [place for place, column in enumerate(shape.output) if isinstance(column, Made)]
+        for tables, some in self._aggregates.by_tables(shape, rows):
+            scans = [
+                tables[i] if isinstance(e, Grouped) else _OCCURRING if isinstance(e, Occurs) else "fact"
+                for i, e in enumerate(shape.body)
+            ]
+            sql = select(shape, scans, instances(self.engine, shape, some, "computed"), names, self._terms)
+            listed = ", ".join(names)
+            found = self._rows(
+                f"SELECT DISTINCT {listed} FROM ({sql}) m WHERE {' AND '.join(wheres)} ORDER BY {listed} LIMIT {MOST}"
+            )
+            ids = dictionary.lookup(self.engine, {str(row[place]) for row in found for place in made})
+            for row in found:
+                own = [ids[str(value)] if place in made else int(value) for place, value in enumerate(row)]
+                seen = {t.name: own[place] for place, t in enumerate(terms, 3) if place in made and isinstance(t, Var)}
+                yield Found(_triples(own[3:]) if terms else (), (own[0], own[1], own[2]), seen)
+
+    def _tokens(self, ids: Sequence[int]) -> list[str]:
+        """The tokens of ids; with literals by value, all those of their values."""
+        several = list(ids)
+        if self._by_value:
+            listed = ", ".join(map(str, ids))
+            several += [int(i) for (i,) in self._rows(f"SELECT v.id FROM {TWIN} v WHERE v.value IN ({listed})")]
+        return sorted(dictionary.decode(self.engine, several).values())
+
+    def _rows(self, sql: str) -> list[tuple[int | str, ...]]:
+        found = self.engine.query(sql)
+        return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+
+def _triples(row: Sequence[int | str]) -> tuple[Fact, ...]:
+    ids = [int(i) for i in row]
+    return tuple((ids[i], ids[i + 1], ids[i + 2]) for i in range(0, len(ids), 3))
