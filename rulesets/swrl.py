@@ -54,7 +54,8 @@ def parse(text: str, source: str, check: Callable[[Call], str] | None = None) ->
     try:
         quads = list(pyoxigraph.parse(text, FORMATS[Path(source).suffix.lower()], base_iri="file:rules"))
     except SyntaxError as error:
-        raise InputError(str(error.args[0]), source, error.lineno, error.offset) from error
+        reason = re.sub(r"^Parser error (?:at|between) line .*?: ", "", str(error.args[0]))
+        raise InputError(reason, source, error.lineno, error.offset) from error
     graph: dict[str, dict[str, list[str]]] = {}
     for quad in quads:
         s, p, o = map(_token, (quad.subject, quad.predicate, quad.object))

@@ -153,7 +153,7 @@ def test_what_has_no_counterpart_is_refused(body: str, head: str, message: str) 
 def test_files_that_are_no_rules_are_refused() -> None:
     with pytest.raises(InputError, match=r"r\.ttl: no rules in this file"):
         swrl.parse(PREFIXES, "r.ttl")
-    with pytest.raises(InputError, match=r"r\.ttl:2"):
+    with pytest.raises(InputError, match=r"^r\.ttl:2:\d+: (?!Parser error)"):
         swrl.parse("\n:a :b :c .", "r.ttl")
 
 
