@@ -6,7 +6,7 @@ dictionary numbers from below), so that VALUES and BIND can carry any term as an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from sparql.algebra import Query, Values
@@ -17,6 +17,7 @@ from triplestore.literals import equal_to
 from triplestore.terms import BUILTIN_IDS, KIND_BITS, kind_of_token
 
 _OWN: Final = 1 << (KIND_BITS - 1)
+_MOST_KNOWN: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +40,53 @@ class Constants:
         return self.representatives.get(number, number)
 
 
-def look_up(engine: Engine, query: Query, classes: int, by_value: bool = False) -> Constants:
+@dataclass(slots=True)
+class Known:
+    """What has been looked up in one version of a store: it stays true for as long as that is read.
+
+    ids: token -> id. representatives: id -> its class's, or itself where it is alone. values: literal -> the id that
+    `fact` has for its value, None where it has none."""
+
+    ids: dict[str, int] = field(default_factory=dict)
+    representatives: dict[int, int] = field(default_factory=dict)
+    values: dict[str, int | None] = field(default_factory=dict)
+
+
+def look_up(
+    engine: Engine, query: Query, classes: int, by_value: bool = False, known: Known | None = None
+) -> Constants:
     """The constants of a query. One statement, one more where there are equality classes, and one where literals are
-    matched by value."""
+    matched by value; none of them for what is `known`, which what they find is added to."""
+    known = known or Known()
+    if len(known.ids) > _MOST_KNOWN:
+        known.ids.clear()
+        known.representatives.clear()
+        known.values.clear()
     tokens = {part.token for part in walk(query) if isinstance(part, Constant)}
     for part in walk(query):
         if isinstance(part, Values):
             tokens.update(token for row in part.rows for token in row if token is not None)
     ids = {token: BUILTIN_IDS[token] for token in tokens if token in BUILTIN_IDS}
-    if missing := tokens - ids.keys():
-        ids.update(lookup(engine, missing))
+    if missing := tokens - ids.keys() - known.ids.keys():
+        known.ids.update(lookup(engine, missing))
+    ids.update((token, known.ids[token]) for token in tokens & known.ids.keys())
     own = {
         token: (kind_of_token(token) << KIND_BITS) | _OWN | number
         for number, token in enumerate(sorted(tokens - ids.keys()))
     }
     representatives: dict[int, int] = {}
     if classes and ids:
-        listed = ", ".join(str(number) for number in sorted(ids.values()))
-        found = engine.query(f"SELECT term, representative FROM same_as WHERE term IN ({listed})")
-        representatives = dict(zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True))
-    values = equal_to(engine, [token for token in tokens if token.startswith('"')]) if by_value else {}
+        if unknown := sorted(set(ids.values()) - known.representatives.keys()):
+            listed = ", ".join(map(str, unknown))
+            found = engine.query(f"SELECT term, representative FROM same_as WHERE term IN ({listed})")
+            known.representatives.update(zip(unknown, unknown, strict=True))
+            known.representatives.update(zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True))
+        representatives = {number: known.representatives[number] for number in ids.values()}
+    values: dict[str, int] = {}
+    if by_value:
+        literals = [token for token in tokens if token.startswith('"')]
+        if fresh := [token for token in literals if token not in known.values]:
+            equal = equal_to(engine, fresh)
+            known.values.update((token, equal.get(token)) for token in fresh)
+        values = {token: number for token in literals if (number := known.values[token]) is not None}
     return Constants({**ids, **own}, representatives, own, values)

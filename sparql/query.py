@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
 
 from sparql.algebra import Bgp, Distinct, Extend, Node, Project, Query, Term, Union
-from sparql.constants import look_up
+from sparql.constants import Known, look_up
 from sparql.explain import QueryExplanation, tree
 from sparql.parser import parse_query
 from sparql.path_closure import PathTables
@@ -40,6 +40,7 @@ class Graph:
     by_value: a literal of a pattern matches every literal of its value. twins: `fact` holds one literal for each value,
     and some values have several (see `triplestore.closure.closure_sql`). resources: every term is an rdfs:Resource by
     the rules (see `triplestore.virtual`): "terms" without literals, "all" with them, "" if there is no such rule.
+    known: constants that were looked up in these very tables before.
     """
 
     engine: Engine
@@ -49,6 +50,7 @@ class Graph:
     by_value: bool = False
     twins: bool = False
     resources: str = ""
+    known: Known = field(default_factory=Known, compare=False)
 
 
 def query(
@@ -148,7 +150,7 @@ class _Run:
         graph = self.graph
         rewriting = graph.equality == "rewrite"
         classes = graph.classes if rewriting else 0
-        constants = look_up(graph.engine, parsed, classes, graph.by_value)
+        constants = look_up(graph.engine, parsed, classes, graph.by_value, graph.known)
         ids = constants.ids
         preferred = preferred_sql(self.prefer, graph.engine.dialect) if self.prefer and classes else None
         if not self.expand:

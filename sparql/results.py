@@ -10,10 +10,13 @@ import pyarrow as pa
 
 from sparql.formats import write_result
 from triplestore.errors import UsageError
-from triplestore.terms import to_ntriples, to_rdflib
+from triplestore.terms import to_ntriples, to_rdflib_all
 
 if TYPE_CHECKING:
     from rdflib.term import Node
+
+_REMEMBERED = 10_000
+"""Terms of an answer that are kept for rows further on."""
 
 
 class Result:
@@ -98,13 +101,15 @@ class Result:
                     yield [()] * part.num_rows
 
     def __iter__(self) -> Iterator[tuple[Node | None, ...]]:
+        known: dict[str | None, Node | None] = {}
         for rows in self.token_batches():
-            known: dict[str | None, Node | None] = {None: None}
+            if len(known) > _REMEMBERED:
+                known.clear()
+            known[None] = None
+            fresh = [token for token in {token for row in rows for token in row} - known.keys() if token is not None]
+            known.update(zip(fresh, to_rdflib_all(fresh), strict=True))
             for row in rows:
-                for token in row:
-                    if token is not None and token not in known:
-                        known[token] = to_rdflib(token)
-                yield tuple(known[token] for token in row)
+                yield tuple([known[token] for token in row])
 
     def to_arrow(self) -> pa.Table:
         """One string column per variable: the terms as N-Triples writes them, NULL where unbound."""

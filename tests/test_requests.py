@@ -173,6 +173,28 @@ def test_what_fails_late_leaves_the_store_as_it_was(make_store: MakeStore) -> No
     assert asserted(store) == {(E.p, RDFS.domain, E.C)}
 
 
+def test_a_store_that_is_asked_often_answers_as_before(make_store: MakeStore) -> None:
+    """Constants are remembered and tables come into memory; changes of this and of other writers are seen."""
+    store = make_store()
+    text = PREFIXES + "SELECT ?x { ?x :p 1 ; a :C }"
+    store.sparql_update(PREFIXES + "INSERT DATA { :p rdfs:domain :C . :a :p 2 }")
+    for _ in range(4):
+        assert list(store.query(text)) == []
+    store.sparql_update(PREFIXES + "INSERT DATA { :b :p 1 }")
+    for _ in range(4):
+        assert list(store.query(text)) == [(E.b,)]
+    store.sparql_update(PREFIXES + "INSERT DATA { :b owl:sameAs :a }", dry_run=True)
+    assert list(store.query(text)) == [(E.b,)]
+    with Store.open(store.path, engine="duckdb") as other:
+        other.sparql_update(PREFIXES + "INSERT DATA { :b owl:sameAs :c } ; DELETE DATA { :a :p 2 }")
+        for _ in range(4):
+            assert set(other.query(text)) == {(E.b,), (E.c,)}
+    assert list(store.query(text)) == [(E.b,)], "a store reads its version"
+    store.sparql_update(PREFIXES + "INSERT DATA { :d :p 3 }")
+    for _ in range(4):
+        assert set(store.query(text)) == {(E.b,), (E.c,)}
+
+
 def test_patterns_need_a_closure(tmp_path: Path) -> None:
     (tmp_path / "a.nt").write_text("<http://e/a> <http://e/p> <http://e/b> .\n")
     with Store.create(tmp_path / "kg", engine="duckdb") as store:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from rdflib.term import Node
 
     from sparql import Graph, Result
+    from sparql.constants import Known
     from sparql.explain import QueryExplanation
     from triplestore.entails import Entailment
     from triplestore.proof.computed import Source as ProofSource
@@ -55,6 +56,12 @@ if TYPE_CHECKING:
     from triplestore.proof.why_same import Chain, EqualityClass
 
 EQUALITY_MODES: Final = ("rewrite", "axioms", "off")
+
+OFTEN: Final = 2
+"""Queries of one version that are answered from its files; from then on its tables are held in memory."""
+
+MOST_RESIDENT: Final = 1 << 28
+"""Bytes of files up to which they are."""
 
 TokenTriple = tuple[str, str, str]
 
@@ -83,6 +90,8 @@ class Store:
     ) -> None:
         self._versions, self._engine, self._pinned = versions, engine, pinned
         self._workspace = workspace or Workspace(engine, versions, manifest)
+        self._known: tuple[Manifest, Known] | None = None  # what queries of that version have looked up
+        self._asked = 0  # queries of that version
         self.notify: Notify = lambda line: None
         self.verbose: Notify = lambda line: None
 
@@ -436,6 +445,7 @@ class Store:
     def _graph(self, generalised: bool = False) -> Graph:
         """What queries read; see `query`."""
         from sparql import Graph
+        from sparql.constants import Known
 
         self._readable()
         stats = self._manifest.stats
@@ -444,7 +454,12 @@ class Store:
         several = twins(self._manifest)
         virtual = ("all" if generalised else "terms") if resources(self._manifest) else ""
         classes, matched = stats.get("classes", 0), by_value(self._manifest)
-        return Graph(self._engine, self.equality, classes, hidden, matched, several, virtual)
+        if self._known is None or self._known[0] is not self._manifest:
+            self._known, self._asked = (self._manifest, Known()), 0
+        self._asked += 1
+        if self._asked > OFTEN and self._engine.resident and self._manifest.bytes <= MOST_RESIDENT:
+            self._workspace.tables(TERM, ASSERTED, FACT, SAME_AS)
+        return Graph(self._engine, self.equality, classes, hidden, matched, several, virtual, self._known[1])
 
     def triples(
         self, what: str = "all", same_as: str = "expand", virtual: bool = False

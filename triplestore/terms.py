@@ -21,6 +21,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rdflib.term import Node
 
 RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -116,18 +118,26 @@ def split_literal(token: str) -> tuple[str, str, str | None]:
 
 def to_rdflib(token: str) -> Node:
     """The rdflib term of a token."""
+    return to_rdflib_all((token,))[0]
+
+
+def to_rdflib_all(tokens: Iterable[str]) -> list[Node]:
+    """The rdflib terms of many tokens."""
     from rdflib.term import BNode, Literal, URIRef
 
-    if token[0] == "<":
-        return URIRef(token[1:-1])
-    if token[0] == "_":
-        return BNode(token[2:])
-    lexical, datatype, language = split_literal(token)
-    if language:
-        return Literal(lexical, lang=language)
-    return (
-        Literal(lexical) if datatype == XSD + "string" else Literal(lexical, datatype=URIRef(datatype), normalize=False)
-    )
+    def term(token: str) -> Node:
+        if token[0] == "<":
+            return str.__new__(URIRef, token[1:-1])  # as URIRef() does after looking for characters no IRI has
+        if token[0] == "_":
+            return BNode(token[2:])
+        lexical, datatype, language = split_literal(token)
+        if language:
+            return Literal(lexical, lang=language)
+        if datatype == XSD + "string":
+            return Literal(lexical)
+        return Literal(lexical, datatype=URIRef(datatype), normalize=False)
+
+    return [term(token) for token in tokens]
 
 
 def from_rdflib(term: Node) -> str:

@@ -36,6 +36,7 @@ class Engine(Protocol):
 
     name: str
     joint: bool  # whether the SELECTs of one `append` run as one job, so that giving them together is worth it
+    resident: bool  # whether working tables are in memory, and so faster to read than files
     dialect: Dialect
 
     def load(self, name: str, table: pa.Table) -> int:

@@ -46,6 +46,7 @@ class DuckDBEngine:
 
     name = "duckdb"
     joint = False
+    resident = True
     dialect = Dialect()
 
     def __init__(self, memory_limit: str | None = None, scratch: str | None = None, threads: int | None = None) -> None:

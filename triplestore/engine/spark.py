@@ -74,6 +74,7 @@ class SparkEngine:
 
     name = "spark"
     joint = True
+    resident = False
     dialect: Dialect = SparkDialect()
 
     def __init__(
