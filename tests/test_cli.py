@@ -20,7 +20,7 @@ import rulesets
 from tests.cli_support import Outcome, contents, done, run, spawn
 from tests.conftest import ENGINES
 from triplestore.cli import cli
-from triplestore.terms import OWL, RDF
+from triplestore.terms import OWL, RDF, XSD
 
 PETS = """\
 @prefix : <http://ex/> .
@@ -616,6 +616,25 @@ class TestCheck:
             assert "cax-dw: 13 inconsistencies\n" in text
         assert len(json.loads(run("check", kg, "--json").out)) == 13
         assert len(json.loads(run("check", kg, "--json", "--limit", "2").out)) == 2
+
+    def test_what_makes_literals_equal_is_named(self, kg: Path) -> None:
+        Path("two.ttl").write_text(
+            f"@prefix : <http://ex/> . @prefix owl: <{OWL}> .\n"
+            ":age a owl:FunctionalProperty . :rex :age 3, 4 . :fido :age :old, 5 . :rex owl:sameAs 'Rex' .",
+            encoding="utf-8",
+        )
+        done("load", kg, "two.ttl")
+        text = run("check", kg).out
+        assert '    1. "3"^^xsd:integer owl:sameAs "4"^^xsd:integer .\n       by prp-fp\n' in text
+        named = {(v["rule"], *v["by"]) for v in json.loads(run("check", kg, "--json").out)}
+        assert named == {("eq-diff1", "prp-fp"), ("eq-literal", "prp-fp"), ("eq-literal", "asserted")}
+        assert "prp-fp" in done("explain", kg, "--violation", "eq-diff1:1")
+        Path("repair.rdfp").write_text(
+            f'TX .\nD <http://ex/rex> <http://ex/age> "4"^^<{XSD}integer> .\nD <http://ex/fido> <http://ex/age> '
+            f'<http://ex/old> .\nD <http://ex/rex> <{OWL}sameAs> "Rex" .\nTC .\n'
+        )
+        done("update", kg, "repair.rdfp")
+        assert run("check", kg).code == 0
 
     def test_they_vanish_when_repaired(self, kg: Path) -> None:
         done("load", kg, "cat.ttl")

@@ -356,6 +356,8 @@ def test_the_store_finds_each_equality_with_a_literal(
     store = make_store(rules=["owl2rl"], equality=mode)
     store.load(str(tmp_path / "literals.nt"))
     assert closure_of(store) == oracle.rdf_only(by_oracle(facts, "owl2rl", mode).triples | facts)
+    named = {by for violation in store.check(by=True) for by in violation.by}
+    assert named == {"asserted", "prp-fp"}
     at_fault = {from_rdflib(term) for violation in store.check() for triple in violation.triples for term in triple}
     for case in equality.LITERALS:
         assert {term for triple in case.triples("must") for term in triple if oracle.is_literal(term)} <= at_fault

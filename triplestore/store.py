@@ -71,10 +71,13 @@ Notify = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """An inconsistency: the rule's id and the triples at fault (rdflib terms; representatives of their classes)."""
+    """An inconsistency: the rule's id and the triples at fault (rdflib terms; representatives of their classes).
+
+    by: for an equality with a literal, if asked for, the rules that say so ("asserted": it was said)."""
 
     rule: str
     triples: tuple[tuple[Node, Node, Node], ...]
+    by: tuple[str, ...] = ()
 
 
 class Store:
@@ -537,9 +540,21 @@ class Store:
             found[row["representative"]].append(to_rdflib(tokens[row["term"]]))
         return [(int(row["n"]), found[row["representative"]]) for row in sizes]
 
-    def check(self, limit: int | None = None) -> list[Violation]:
-        """The inconsistencies: rule id and triples at fault, in a stable order; `limit` of each rule at most."""
-        return [violation for violation, _ in self._violations(limit)]
+    def check(self, limit: int | None = None, by: bool = False) -> list[Violation]:
+        """The inconsistencies: rule id and triples at fault, in a stable order; `limit` of each rule at most.
+
+        by: also look for the rules that make a literal equal to another term.
+        """
+        from triplestore.materialise.same_as import REFUSED
+
+        found = self._violations(limit)
+        refused = [tuple(row) for violation, row in found if violation.rule in REFUSED and len(row) == 3]
+        if not by or not refused:
+            return [violation for violation, _ in found]
+        from triplestore.proof.explain import derived_by
+
+        rules = derived_by(self._proof_source(), [(s, p, o) for s, p, o in refused])
+        return [replace(v, by=rules.get((row[0], row[1], row[2]), ()) if len(row) == 3 else ()) for v, row in found]
 
     def explain(self, triple: Any) -> Proof | None:
         """Why a triple (rdflib terms) of the closure holds: a proof of smallest depth, down to asserted triples. None

@@ -126,9 +126,16 @@ def check(options: Common, store: str, as_json: bool, limit: int | None, at: int
 
     bound = (None if as_json else SHOWN) if limit is None else limit or None
     with opening(options, store, at) as opened:
-        counts, found = opened.violated(), opened.check(bound)
+        counts, found = opened.violated(), opened.check(bound, by=True)
     if as_json:
-        rows = [{"rule": v.rule, "triples": [[term.n3() for term in t] for t in v.triples]} for v in found]
+        rows = [
+            {
+                "rule": v.rule,
+                "triples": [[term.n3() for term in t] for t in v.triples],
+                **({"by": v.by} if v.by else {}),
+            }
+            for v in found
+        ]
         click.echo(json.dumps(rows, indent=2))
     elif not counts:
         click.echo("consistent")
@@ -142,6 +149,8 @@ def check(options: Common, store: str, as_json: bool, limit: int | None, at: int
             for number, violation in enumerate(listed, 1):
                 for place, triple in enumerate(violation.triples):
                     click.echo(f"{f'{number:>5}. ' if place == 0 else '       '}{prefixes.triple(triple)}")
+                if violation.by:
+                    click.echo(f"       by {', '.join(violation.by)}")
             if len(listed) < count:
                 click.echo(f"       ... and {count - len(listed):,} more (--limit 0 lists all)")
         click.echo(counted(sum(counts.values()), "inconsistency"))

@@ -27,6 +27,10 @@ LITERAL_RULE: Final = "eq-literal"
 """An IRI or blank node said to be equal to a literal: never merged, reported (ours, not W3C's)."""
 
 
+REFUSED: Final = (VIOLATION_RULE, LITERAL_RULE)
+"""The rules by which equalities with a literal are reported."""
+
+
 def normalised(source: str, pi: str, representative: str = "representative") -> str:
     """The rows (s, p, o) of `source` under pi, as SQL; terms that `pi` lacks stand for themselves. Not DISTINCT."""
     columns = ", ".join(f"coalesce({c}m.{representative}, t.{c}) AS {c}" for c in "spo")

@@ -87,6 +87,22 @@ def explain_violation(source: Source, rule: str, facts: Sequence[int]) -> Proof:
     return written(source, [found])[0]
 
 
+def derived_by(source: Source, goals: Sequence[Fact]) -> dict[Fact, tuple[str, ...]]:
+    """Facts of the closure, and equalities that it refuses -> the rules with an instance that derives it, "asserted" if
+    it was said. Rules of equality itself are named only where there is nothing else."""
+    region = Slice(source)
+    region.want(goals)
+    region.settle()
+    region.expand(goals)
+    found = {}
+    for goal in goals:
+        names = {instance.body.rule.name for instance in region.entries[goal].instances}
+        names |= {ASSERTED} if region.asserted.get(goal) else set()
+        others = {name for name in names if not name.startswith("eq-")}
+        found[goal] = tuple(sorted(others or names))
+    return found
+
+
 def deepen(region: Slice, goals: Sequence[Fact], known: Callable[[Forward], bool]) -> Forward:
     """Iterative deepening: the evaluation that knows the goal, in the smallest number of rounds."""
     forward = Forward(region)

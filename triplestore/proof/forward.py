@@ -122,7 +122,7 @@ class Forward:
     def settled(self, fact: Fact) -> int | None:
         """The round by which every triple that the fact stands for was known; None if not yet."""
         versions = self.versions.get(fact)
-        if self._congruent and fact[1] == SAME_AS:
+        if self._congruent and fact[1] == SAME_AS and fact[0] == fact[2]:  # else: literals that are not one
             own = (self.equalities.joined if fact[0] in self.region.classes else self.occurring).get(fact[0])
         else:
             own = versions[0].round if versions else None
