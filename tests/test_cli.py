@@ -620,7 +620,7 @@ class TestCheck:
     def test_what_makes_literals_equal_is_named(self, kg: Path) -> None:
         Path("two.ttl").write_text(
             f"@prefix : <http://ex/> . @prefix owl: <{OWL}> .\n"
-            ":age a owl:FunctionalProperty . :rex :age 3, 4 . :fido :age :old, 5 . :rex owl:sameAs 'Rex' .",
+            ":age a owl:FunctionalProperty . :rex :age 3, 4 . :tom :age :old, 5 . :tom owl:sameAs 'Tom' .",
             encoding="utf-8",
         )
         done("load", kg, "two.ttl")
@@ -630,8 +630,8 @@ class TestCheck:
         assert named == {("eq-diff1", "prp-fp"), ("eq-literal", "prp-fp"), ("eq-literal", "asserted")}
         assert "prp-fp" in done("explain", kg, "--violation", "eq-diff1:1")
         Path("repair.rdfp").write_text(
-            f'TX .\nD <http://ex/rex> <http://ex/age> "4"^^<{XSD}integer> .\nD <http://ex/fido> <http://ex/age> '
-            f'<http://ex/old> .\nD <http://ex/rex> <{OWL}sameAs> "Rex" .\nTC .\n'
+            f'TX .\nD <http://ex/rex> <http://ex/age> "4"^^<{XSD}integer> .\nD <http://ex/tom> <http://ex/age> '
+            f'<http://ex/old> .\nD <http://ex/tom> <{OWL}sameAs> "Tom" .\nTC .\n'
         )
         done("update", kg, "repair.rdfp")
         assert run("check", kg).code == 0

@@ -119,3 +119,8 @@ def test_the_profile_check_agrees_with_the_suite(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("suite", "size"), [(owl2_rl, 50), (owl2_w3c, 93), (rdf_mt, 48)])
 def test_whole_suite_is_run(suite: Callable[[], list[Case]], size: int) -> None:
     assert len(suite()) == size
+
+
+def test_the_document_names_what_is_left_out() -> None:
+    rules = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
+    assert [name for name in EXCLUDED if f"`{name.removeprefix('w3c-')}`" not in rules] == []
