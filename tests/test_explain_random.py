@@ -103,13 +103,13 @@ def check_equality(by: str, triple: Triple, premises: list[Triple]) -> None:
         assert triple == (*before[:place], b, *before[place + 1 :])
 
 
-def explained(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str) -> None:
+def explained(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str, most: int = 60) -> None:
     closed, _ = materialised(engine, triples, rules, equality)
     depths = rounds_of(triples, rules, equality)
     tokens = {t for r in rules for a in (*r.heads, *r.body) for t in getattr(a, "terms", ()) if isinstance(t, str)}
     constants = Constants(dictionary.lookup(engine, tokens), dictionary.numbers_equal_to(engine, tokens))
     read = source(engine, Reasoning(rules, equality, constants), rulesets.named("equality").rules)
-    for goal in sorted(closed)[:60]:
+    for goal in sorted(closed)[:most]:
         proof = explain(read, goal)
         assert proof is not None, goal
         check(proof, goal, set(triples), rules, equality != "off")
@@ -188,4 +188,4 @@ def test_proofs_often(embedded: Engine, triples: list[Triple], program: tuple[st
 @settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(triples=facts(odd=False), program=programs, equality=st.sampled_from(MODES))
 def test_proofs_on_spark(spark_engine: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
-    explained(spark_engine, triples[:8], rules_of(program), equality)
+    explained(spark_engine, triples[:8], rules_of(program), equality, 12)

@@ -219,7 +219,7 @@ def proofs_of(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], eq
     return source(engine, Reasoning(rules, equality, constants), named("equality").rules)
 
 
-def agree_with_a_graph(engine: Engine, rng: Random, equality: str) -> None:
+def agree_with_a_graph(engine: Engine, rng: Random, equality: str, most: int = 3) -> None:
     """Things linked by owl:sameAs and by keys; the graph of the links is made here from the data alone."""
     things = [f"<{EX[f't{i}']}>" for i in range(rng.randint(3, 8))]
     values = [f"<{EX[f'v{i}']}>" for i in range(5)]
@@ -261,10 +261,10 @@ def agree_with_a_graph(engine: Engine, rng: Random, equality: str) -> None:
     assert {(c.rule, *c.on): c.links for c in told_of.causes} == {c: n for c, n in expected.items() if n}
     apart = sum(min(distances(t, [*map(set, asserted), *direct.values()])) == t for t in things)
     assert told_of.derived == apart - sum(min(distances(t, hubs)) == t for t in things)
-    for start, end in combinations(things, 2):
+    for start, end in list(combinations(things, 2))[: most * 4 if most < 3 else None]:
         chain = why_same(read, start, end)
         assert (None if chain is None else len(chain.links)) == distances(start, hubs).get(end)
-    for start in things[:3]:
+    for start in things[:most]:
         far = distances(start, hubs)
         whole = equality_class(read, start, None)
         if len(far) == 1:
@@ -330,4 +330,4 @@ def test_links_often(embedded: Engine, equality: str) -> None:
 
 @pytest.mark.spark
 def test_links_on_spark(spark_engine: Engine) -> None:
-    agree_with_a_graph(spark_engine, Random(4), "rewrite")
+    agree_with_a_graph(spark_engine, Random(4), "rewrite", 1)
