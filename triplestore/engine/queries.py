@@ -14,13 +14,14 @@ def count(engine: Engine, source: str) -> int:
 
 def minus(left: str, right: str, columns: Sequence[str]) -> str:
     """The rows of `left` that are not in `right`, as SQL."""
-    same = " AND ".join(f"a.{c} = b.{c}" for c in columns)
-    names = ", ".join(f"a.{c}" for c in columns)
-    return f"SELECT {names} FROM {left} a WHERE NOT EXISTS (SELECT 1 FROM {right} b WHERE {same})"
+    # No alias may be a column's name as well: Spark takes `a.a` for a field of column `a`.
+    same = " AND ".join(f"lhs.{c} = rhs.{c}" for c in columns)
+    names = ", ".join(f"lhs.{c}" for c in columns)
+    return f"SELECT {names} FROM {left} lhs WHERE NOT EXISTS (SELECT 1 FROM {right} rhs WHERE {same})"
 
 
 def common(left: str, right: str, columns: Sequence[str]) -> str:
     """The rows of `left` that are in `right`, as SQL."""
-    same = " AND ".join(f"a.{c} = b.{c}" for c in columns)
-    names = ", ".join(f"a.{c}" for c in columns)
-    return f"SELECT {names} FROM {left} a WHERE EXISTS (SELECT 1 FROM {right} b WHERE {same})"
+    same = " AND ".join(f"lhs.{c} = rhs.{c}" for c in columns)
+    names = ", ".join(f"lhs.{c}" for c in columns)
+    return f"SELECT {names} FROM {left} lhs WHERE EXISTS (SELECT 1 FROM {right} rhs WHERE {same})"
