@@ -180,8 +180,8 @@ def test_answers_often(embedded: Engine, seed: int) -> None:
 
 @pytest.mark.spark
 def test_answers_on_spark(spark_engine: Engine) -> None:
-    for seed in range(3):
-        run(spark_engine, seed, 3)
+    for seed in range(2):
+        run(spark_engine, seed, 2)
 
 
 @pytest.mark.spark
