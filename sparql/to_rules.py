@@ -72,6 +72,7 @@ class _Translator:
     def __init__(self, text: str, source: str, check: Callable[[Call], str] | None) -> None:
         self.text, self.source, self.check = text, source, check
         self._taken: set[str] = set()
+        self._around: set[str] = set()  # what is bound around an EXISTS: filters in it read that too
 
     def rules(self, query: Query) -> tuple[Rule, ...]:
         if query.kind != "construct":
@@ -143,8 +144,7 @@ class _Translator:
     def _filtered(self, body: Body, condition: Expression, scope: Scope) -> list[Body]:
         if isinstance(condition, Exists):
             pattern = pattern_of(condition)
-            inner = self._inner(pattern, _bound(body), scope)
-            groups = self.bodies(pattern, inner)
+            groups = self._inside(pattern, body, scope, self._around | _bound(body))
             if not condition.negated:
                 return [body + group for group in groups]
             return [(*body, *(self._not(group, "EXISTS") for group in groups))]
@@ -158,15 +158,19 @@ class _Translator:
         return (*body, Bind(self._expression(expression, body, scope), Var(self._name(variable, scope))))
 
     def _without(self, body: Body, right: Node, scope: Scope) -> Body:
-        bound = _bound(body)
-        inner = self._inner(right, bound, scope)
-        groups = [group for group in self.bodies(right, inner) if not bound.isdisjoint(_bound(group))]
+        groups = self._inside(right, body, scope, set())
+        groups = [group for group in groups if not _bound(body).isdisjoint(_bound(group))]
         return (*body, *(self._not(group, "MINUS") for group in groups))
 
-    def _inner(self, pattern: Node, bound: set[str], scope: Scope) -> Scope:
-        """The scope inside a NOT: variables bound around it are shared, others its own."""
+    def _inside(self, pattern: Node, body: Body, scope: Scope, around: set[str]) -> list[Body]:
+        """The bodies inside a NOT: variables bound around it are shared, others its own. around: what filters read."""
+        bound = _bound(body) | self._around
         shared = {name: own for name, own in scope.items() if own in bound}
-        return shared | {name: self._fresh(name) for name in in_scope(pattern) if name not in shared}
+        before, self._around = self._around, around
+        inner = shared | {name: self._fresh(name) for name in in_scope(pattern) if name not in shared}
+        found = self.bodies(pattern, inner)
+        self._around = before
+        return found
 
     def _not(self, group: Body, word: str) -> Not:
         plain = tuple(element for element in group if isinstance(element, Atom | Holds))
@@ -212,7 +216,7 @@ class _Translator:
         """An expression over what the body binds, BINDs put in place: an error of theirs is one of the expression."""
         names = {name: Variable(self._name(name, scope)) for name in variables_of(expression)}
         made = {e.variable.name: e.expression for e in body if isinstance(e, Bind)}
-        bound = _bound(body)
+        bound = _bound(body) | self._around
         for name, variable in names.items():
             if variable.name not in bound:
                 self.refuse(f"?{name} may have no value where it is read", f"?{name}")

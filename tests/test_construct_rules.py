@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rdflib import Graph
 
 from sparql.to_rules import rules_of_query
-from tests.random_programs import Triple, data
+from tests.random_programs import THINGS, Triple, data
 from tests.test_custom_rules import materialised, numbers
 from triplestore import Store
 from triplestore.compile import check
@@ -27,7 +27,7 @@ QUERIES = {
     "heads": "CONSTRUCT { ?x :new ?y . ?y :old ?x . ?x a :New } WHERE { ?x :p0|:p1/:p2 ?y FILTER(isIRI(?y)) }",
     "short": "CONSTRUCT WHERE { ?x :p0 ?y ; :p1 ?z }",
     "blank nodes": "CONSTRUCT { ?x :new :it } WHERE { ?x :p0 [ :p1 _:b ] . _:b :p2 ?x }",
-    "inverse": "CONSTRUCT { ?x :new ?y } WHERE { ?x ^:p0/!(:p1|:p2) ?y }",
+    "inverse": "CONSTRUCT { ?x :new ?y } WHERE { ?x ^:p0/!(:p1|:p2|:new) ?y }",
     "filter": "CONSTRUCT { ?x :new ?v } WHERE { ?x :n ?v FILTER(?v > 1 && ?v != 3 || str(?x) = 'http://e/a') }",
     "unequal": "CONSTRUCT { ?x :new ?z } WHERE { ?x :p0 ?y . ?x :p0 ?z FILTER(?y != ?z) }",
     "bind": "CONSTRUCT { ?x :new ?w . ?x :u ?u . ?x :is ?v } WHERE { ?x :n ?v BIND(?v * 2 AS ?w) BIND(STR(?w) AS ?u) }",
@@ -55,6 +55,10 @@ QUERIES = {
 }
 
 
+BLANK = THINGS[-1]
+named = st.one_of(data, data, numbers).filter(lambda triple: BLANK not in triple)  # Oxigraph renames blank nodes
+
+
 def constructed(query: str, triples: list[Triple]) -> set[str]:
     store = pyoxigraph.Store()
     text = "".join(" ".join(map(to_ntriples, t)) + " .\n" for t in triples)
@@ -71,7 +75,7 @@ def normal(triple: str) -> str:
 
 @pytest.mark.parametrize("name", sorted(QUERIES))
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-@given(triples=st.lists(st.one_of(data, data, numbers), min_size=4, max_size=25, unique=True))
+@given(triples=st.lists(named, min_size=4, max_size=25, unique=True))
 def test_a_rule_derives_what_its_query_constructs(embedded: Engine, name: str, triples: list[Triple]) -> None:
     query = PREFIX + QUERIES[name]
     rules = rules_of_query(query, "q.rq", check.fault)
