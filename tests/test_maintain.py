@@ -19,7 +19,7 @@ from triplestore.engine import Engine
 from triplestore.maintain import Reasoning
 from triplestore.maintain.datatypes import judge_types_in
 from triplestore.maintain.memory import ALGORITHMS, Memory, Rows
-from triplestore.maintain.run import NotMaintainableError
+from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.violations import Violation, judge_in
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.seminaive import SemiNaive

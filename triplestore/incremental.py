@@ -23,8 +23,9 @@ from triplestore.maintain.choose import Plan, plan
 from triplestore.maintain.datatypes import judge_types_in
 from triplestore.maintain.keys import Ids, LayoutFullError, member, merged, minus, union
 from triplestore.maintain.memory import Memory, Rows
+from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.regrouping import remember
-from triplestore.maintain.run import NotMaintainableError, TooDearError
+from triplestore.maintain.run import TooDearError
 from triplestore.maintain.violations import Violation, judge_in
 from triplestore.reasoning import reasoning, touched, twins
 from triplestore.storage import patches, segments

@@ -65,12 +65,14 @@ class Workspace:
             if table.name in fresh:
                 self._bound[table.name] = "table"
             elif not same:
-                self._bound.pop(table.name, None)
+                self.unbind(table)
         self.manifest = manifest
 
     def unbind(self, table: Table) -> None:
-        """Take one table's view or working table for invalid."""
+        """Take one table's view or working table for invalid, and what was made of it."""
         self._bound.pop(table.name, None)
+        if table is ASSERTED:
+            self._bound.pop(STATED, None)
 
     def adopt(self, manifest: Manifest, tables: Iterable[Table]) -> None:
         """Take the engine's tables of these names, and nothing else, for working tables that hold `manifest`."""

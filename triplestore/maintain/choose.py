@@ -75,4 +75,4 @@ def maintain(task: Task, algorithm: str = "auto", reason: str = "") -> Outcome:
         return rematerialise.rematerialise(task, f"{change.plus:,} new facts against a closure of {change.facts:,}")
     if obstacle := insertion.obstacle(task):
         return rematerialise.rematerialise(task, obstacle)
-    return insertion.insert(task, reason or "nothing is deleted")
+    return insertion.insert(task, "nothing is deleted")

@@ -12,8 +12,8 @@ import numpy as np
 
 from triplestore.maintain.extend import extend
 from triplestore.maintain.keys import NONE, Ids, member, minus, union
-from triplestore.maintain.program import as_keys
-from triplestore.maintain.run import NotMaintainableError, Run
+from triplestore.maintain.program import NotMaintainableError, as_keys
+from triplestore.maintain.run import Run
 
 NAME = "dred"
 

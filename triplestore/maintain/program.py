@@ -10,6 +10,7 @@ import numpy as np
 from triplestore.compile.plan import Element, Equal, K, Made, Occurs, Pattern, Row, Shape, Unequal, V
 from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Program, Specialiser
+from triplestore.errors import TriplakeError
 from triplestore.maintain.join import Rules
 from triplestore.maintain.keys import Ids, Layout
 from triplestore.terms import SAME_AS, TYPE
@@ -18,6 +19,10 @@ Node = tuple[int, int | None]
 """What a rule's atom asks for: a predicate, and with rdf:type a class. Ids."""
 
 _ANY: Node = (-1, None)
+
+
+class NotMaintainableError(TriplakeError):
+    """The change is none that an algorithm can maintain the closure under; says why."""
 
 
 @dataclass(slots=True)
@@ -85,10 +90,14 @@ def _node(pattern: Pattern, row: Row) -> Node:
 
 
 def specialise(layout: Layout, specialiser: Specialiser, constants: Constants, schema: Iterable[Fact]) -> Specialised:
-    """Close schema facts and specialise the rules by them. `constants`: ids are normalised."""
+    """Close schema facts and specialise the rules by them. `constants`: ids are normalised.
+
+    Raises NotMaintainableError for rules that are no plain joins."""
     closed = SchemaFacts()
     _, others = specialiser.close(closed, schema, constants)
     program = without_occurring(specialiser.program(closed, constants))
+    if not program.monotone:
+        raise NotMaintainableError("a rule has a NOT, an aggregate or an expression")
     held = frozenset({*others, *program.facts})
     return Specialised(frozenset(closed.facts), held, program, constants, Rules(layout, program.instances))
 

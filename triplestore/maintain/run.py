@@ -13,11 +13,10 @@ import numpy as np
 from triplestore.compile.plan import Pattern, Row, Shape
 from triplestore.compile.schema import Constants, Fact
 from triplestore.compile.specialise import Specialiser
-from triplestore.errors import TriplakeError
 from triplestore.maintain.classes import Map
 from triplestore.maintain.join import Instances, Rules, all_matches, encoded, matches
 from triplestore.maintain.keys import NONE, Ids, Mask, union
-from triplestore.maintain.program import Specialised, as_keys, instances_lost, specialise
+from triplestore.maintain.program import NotMaintainableError, Specialised, as_keys, instances_lost, specialise
 from triplestore.maintain.relation import ALL, Relation
 from triplestore.maintain.working import Working, body_facts, heads
 from triplestore.materialise.figures import Figures, Report, RoundFigures
@@ -30,10 +29,6 @@ all."""
 
 class TooDearError(Exception):
     """An algorithm has touched more facts than it was allowed to."""
-
-
-class NotMaintainableError(TriplakeError):
-    """The change is none that this algorithm can maintain the closure under; says why."""
 
 
 class Run:
@@ -191,8 +186,6 @@ class Run:
     def specialised(self, schema: Iterable[Fact]) -> Specialised:
         """The program over these schema facts, closed."""
         found = specialise(self.layout, self.specialiser, self.normal_constants(), schema)
-        if not found.program.monotone:
-            raise NotMaintainableError("a rule has a NOT, an aggregate or an expression")
         if found.schema == self.program.schema and not (self.renewed or found.constants != self.program.constants):
             return self.program
         return found

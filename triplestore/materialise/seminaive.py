@@ -111,7 +111,7 @@ class SemiNaive:
         self.ontology = Ontology(self.engine, self.rules, self.equality, self._many)
         self.aggregates = Aggregates(self.engine, self.equality, self._terms, self.mint)
         self.stages.restart()
-        self.stability = Stability(self.engine, self.rules, self._terms)
+        self.stability = Stability(self.engine, self.rules, self.equality, self._terms)
         self._starting: Instances = {}  # instances whose stage begins with the next round
         self._grown = False  # whether classes have grown since the last round
         self.program = Program()

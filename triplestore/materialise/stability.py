@@ -2,9 +2,10 @@
 
 Strata (`triplestore.compile.strata`) then do not promise it: terms that become equal late may change what was read.
 So each match of a rule with NOT or AGGREGATE is noted down when it fires, and compared with the matches in the closure
-(both under pi). If they are the same, deciding every NOT by the closure gives the closure again, and what was read
-first overestimates all that could ever follow: the closure is the well-founded model, and that is total (Van Gelder
-1993, the alternating fixpoint). If not, the closure is refused. So programs are refused for data where it matters.
+(both under pi; where equality is axiomatised, with the least of each class for its members). If they are the same,
+deciding every NOT by the closure gives the closure again, and what was read first overestimates all that could ever
+follow: the closure is the well-founded model, and that is total (Van Gelder 1993, the alternating fixpoint). If not,
+the closure is refused. So programs are refused for data where it matters.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from triplestore.errors import InputError
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.statements import instances
 from triplestore.rule import Rule
+from triplestore.terms import SAME_AS
 
 
 class Stability:
     """The matches that fired: for each shape a working table of its variables (v0, v1 ..) and parameters (k0 ..)."""
 
-    def __init__(self, engine: Engine, rules: Sequence[Rule], terms: Terms) -> None:
-        self.engine, self.rules, self.terms = engine, rules, terms
+    def __init__(self, engine: Engine, rules: Sequence[Rule], equality: str, terms: Terms) -> None:
+        self.engine, self.rules, self.equality, self.terms = engine, rules, equality, terms
         self._tables: dict[Shape, str] = {}
 
     def note(self, shape: Shape, parameters: int, scans: Sequence[str], source: Instances) -> None:
@@ -52,7 +54,8 @@ class Stability:
                 source = instances(self.engine, shape, some, f"final_{part}")
                 scans = [tables.get(i) or _table(element) for i, element in enumerate(shape.body)]
                 selects.append(select(whole, scans, source, columns, self.terms))
-            self.engine.create("final", " UNION ".join(selects))
+            self.engine.create("found", " UNION ".join(selects))
+            self.engine.create("final", self._normal("found", columns))
             fired = self._tables.get(shape)
             self.engine.create("fired", self._normal(fired, columns) if fired else "SELECT * FROM final WHERE 1 = 0")
             for some_, others in (("fired", "final"), ("final", "fired")):
@@ -61,15 +64,18 @@ class Stability:
                 for found in self.engine.query(lost).to_pylist():
                     row = tuple(found[c] for c in columns if c[0] == "k")
                     self._refuse(rows.get(row, ""), [found.get(f"own_{c}", found[c]) for c in columns if c[0] == "v"])
-        self.engine.drop("fired", "final")
+        self.engine.drop("fired", "final", "found")
         for shape in self._tables.keys() - running.keys():
             if count(self.engine, self._tables[shape]):
                 self._refuse("", [])
 
     def _normal(self, table: str, columns: Sequence[str]) -> str:
         """A table of matches, under pi, and as they were (own_v0 ..)."""
+        pi = "same_as"
+        if self.equality == "axioms":
+            pi = f"(SELECT s AS term, least(s, min(o)) AS representative FROM fact WHERE p = {SAME_AS} GROUP BY s)"
         listed = ", ".join(f"coalesce(e_{c}.representative, f.{c}) AS {c}, f.{c} AS own_{c}" for c in columns)
-        joins = "".join(f" LEFT JOIN same_as e_{c} ON e_{c}.term = f.{c}" for c in columns)
+        joins = "".join(f" LEFT JOIN {pi} e_{c} ON e_{c}.term = f.{c}" for c in columns)
         return f"SELECT DISTINCT {listed} FROM {table} f{joins}"
 
     def _refuse(self, name: str, ids: Sequence[int]) -> None:
