@@ -211,7 +211,7 @@ class TestReadme:
         for language, body in FENCE.findall(self.TEXT):
             if language == "console":
                 for line, printed in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", body, re.MULTILINE):
-                    command, *words = shlex.split(line, comments=True)
+                    command, *words = shlex.split(re.sub(r"\s# .*", "", line))
                     if command == "cd":
                         monkeypatch.chdir(words[0])
                         continue
