@@ -157,7 +157,7 @@ def check_numbered(engine: Engine, batches: list[list[str]]) -> None:
 
 
 @pytest.mark.parametrize("few", [True, False], ids=["one by one", "by SQL"])
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(batches=st.lists(st.lists(tokens, max_size=12), min_size=1, max_size=3))
 def test_the_dictionary_knows_the_values(embedded: Engine, batches: list[list[str]], few: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:

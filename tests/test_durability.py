@@ -145,6 +145,7 @@ def jobs(files: Path) -> dict[str, Job]:
 
 
 JOBS = ["first load", "load", "update", "materialise", "compact"]
+STEPPED = [n if n in ("first load", "update") else pytest.param(n, marks=pytest.mark.long) for n in JOBS]
 
 
 class TestKilled:
@@ -160,7 +161,7 @@ class TestKilled:
             version_found(job, store, wanted)
             check_goes_on(job, store, wanted)
 
-    @pytest.mark.parametrize("name", JOBS)
+    @pytest.mark.parametrize("name", STEPPED)
     def test_at_each_step(self, jobs: dict[str, Job], name: str, tmp_path: Path) -> None:
         """Before each file that is opened, linked or removed: so both versions must have been found."""
         job = jobs[name]

@@ -170,7 +170,7 @@ DELETING = [name for name in ALGORITHMS if name != "semi-naive"]
 
 @pytest.mark.parametrize("algorithm", DELETING)
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(history=histories(), program=programs)
 def test_maintenance_equals_materialisation(
     embedded: Engine,

@@ -104,6 +104,7 @@ OUTSIDE = {
 their conclusions say, or undeclared names)."""
 
 
+@pytest.mark.long
 def test_the_profile_check_agrees_with_the_suite(tmp_path: Path) -> None:
     """No axiom of the 93 RL cases is outside the profile; the six cases of owl2-rl with one that is are found."""
     found: dict[str, list[str]] = {}
