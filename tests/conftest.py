@@ -19,8 +19,11 @@ ENGINES = ["duckdb", pytest.param("spark", marks=pytest.mark.spark)]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where two processes run the tests: one of them those on Spark, so that there is one Java; the others by file."""
+    """What takes long on Spark is long there. Where two processes run the tests, one of them runs those on Spark, so
+    that there is one Java; the others go by file."""
     for item in items:
+        if item.get_closest_marker("spark") and item.get_closest_marker("long_on_spark"):
+            item.add_marker(pytest.mark.long)
         item.add_marker(pytest.mark.xdist_group("spark" if item.get_closest_marker("spark") else item.path.name))
 
 

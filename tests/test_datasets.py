@@ -255,6 +255,7 @@ class TestMuseum:
         graph.remove((URIRef(base + "vocabulary#authorityNumber"), RDF.type, OWL.InverseFunctionalProperty))
         assert observe() == ([2, 3, 5, 2], (4, 2), False)
 
+    @pytest.mark.long_on_spark
     @pytest.mark.parametrize("engine", ["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
     def test_store_gives_the_same(self, engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
         """The table of the README, its counts of representatives too, on a store with each engine."""

@@ -354,6 +354,7 @@ TYPES = """
 """
 
 
+@pytest.mark.long_on_spark
 @each_mode
 def test_types_of_literals_that_rules_ask_for(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(make_store, tmp_path, TYPES, equality)
@@ -369,6 +370,7 @@ def test_types_of_literals_that_rules_ask_for(make_store: MakeStore, tmp_path: P
     assert closure(store) == found
 
 
+@pytest.mark.long_on_spark
 def test_without_the_datatype_rules_literals_are_terms(make_store: MakeStore, tmp_path: Path) -> None:
     text = ':a :p 1 . :b :p "01"^^xsd:integer , "abc"^^xsd:integer .'
     store = make_store(["rdfs"])
@@ -379,6 +381,7 @@ def test_without_the_datatype_rules_literals_are_terms(make_store: MakeStore, tm
     assert of_data(closure(store)) == triples(text)
 
 
+@pytest.mark.long_on_spark
 def test_adding_the_datatype_rules_merges_the_values(make_store: MakeStore, tmp_path: Path) -> None:
     text = ':a :p 1 . :b :p "01"^^xsd:integer . :a :q "abc"^^xsd:integer .'
     store = make_store(["rdfs"])
@@ -393,6 +396,7 @@ def test_adding_the_datatype_rules_merges_the_values(make_store: MakeStore, tmp_
     assert store.check() == []
 
 
+@pytest.mark.long_on_spark
 def test_copies_and_compacted_stores_keep_the_values(make_store: MakeStore, tmp_path: Path) -> None:
     store = loaded(make_store, tmp_path, EQUAL)
     store.update(
@@ -419,6 +423,7 @@ def test_datatypes_have_ids() -> None:
     assert len({builtin(name) for name in DATATYPES}) == len(DATATYPES)
 
 
+@pytest.mark.long_on_spark
 @each_mode
 def test_proofs_go_down_to_the_forms_that_were_asserted(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     text = ':p rdfs:subPropertyOf :q . :a :p 1 . :b :p "01"^^xsd:integer . ' + TYPES + ILL

@@ -218,6 +218,7 @@ def hold_before_publishing(monkeypatch: pytest.MonkeyPatch, hold: Callable[[], o
 
 
 class TestTwoWriters:
+    @pytest.mark.long_on_spark
     def test_the_second_to_publish_has_changed_nothing(
         self, make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -154,6 +154,7 @@ def test_load_reads_files_of_the_folder_only(tmp_path: Path) -> None:
         assert store.version == version
 
 
+@pytest.mark.long_on_spark
 def test_what_fails_late_leaves_the_store_as_it_was(make_store: MakeStore) -> None:
     store = make_store()
     store.update(add=[(E.p, RDFS.domain, E.C), (E.a, E.p, E.b)])
@@ -173,6 +174,7 @@ def test_what_fails_late_leaves_the_store_as_it_was(make_store: MakeStore) -> No
     assert asserted(store) == {(E.p, RDFS.domain, E.C)}
 
 
+@pytest.mark.long_on_spark
 def test_a_store_that_is_asked_often_answers_as_before(make_store: MakeStore) -> None:
     """Constants are remembered and tables come into memory; changes of this and of other writers are seen."""
     store = make_store()
