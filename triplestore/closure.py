@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
+from triplestore.engine.queries import minus
 from triplestore.errors import UsageError
 from triplestore.literals import by_value
 from triplestore.tables import TWIN, token_sql
@@ -103,8 +104,7 @@ def triples_sql(what: str, same_as: str, equality: str, twins: bool = False, res
         closure = with_virtual_sql(closure, equality != "off", resources)
     if what == "all":
         return closure
-    same = " AND ".join(f"e.{c} = a.{c}" for c in "spo")
-    return f"SELECT e.s, e.p, e.o FROM ({closure}) e WHERE NOT EXISTS (SELECT 1 FROM ({stated}) a WHERE {same})"
+    return minus(f"({closure})", f"({stated})", "spo")
 
 
 def expanded_sql(equality: str, twins: bool = False) -> str:
@@ -142,9 +142,8 @@ def expanded_count_sql(equality: str, twins: bool = False) -> str:
 
 def inferred_count_sql(equality: str, twins: bool = False) -> str:
     """The number of stored facts that no asserted triple stands for, as a one-row SELECT."""
-    same = " AND ".join(f"f.{c} = a.{c}" for c in "spo")
     stated = _normalised(equality, f"({by_value('asserted')})" if twins else "asserted")
-    return f"SELECT count(*) AS n FROM fact f WHERE NOT EXISTS (SELECT 1 FROM ({stated}) a WHERE {same})"
+    return f"SELECT count(*) AS n FROM ({minus('fact', f'({stated})', 'spo')}) f"
 
 
 def ntriples_sql(triples: str, dialect: Dialect) -> str:

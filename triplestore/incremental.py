@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from triplestore import dictionary
 from triplestore.compile.schema import Fact
+from triplestore.engine import queries
 from triplestore.engine.arrow import as_numpy, id_lists, int64s, strings
 from triplestore.maintain import Outcome
 from triplestore.maintain.choose import Plan, plan
@@ -262,13 +263,8 @@ class Incremental:
     def _same_as_now(self) -> str:
         """A view of `same_as` after the change, read only if it is better rewritten whole."""
         segments.attach(self.engine, self.versions, self.workspace.manifest, SAME_AS, "same_as_before")
-        columns = SAME_AS.select
-        same = " AND ".join(f"r.{c} = b.{c}" for c in SAME_AS.names)
-        self.engine.view(
-            "same_as_now",
-            f"SELECT {columns} FROM same_as_before b WHERE NOT EXISTS (SELECT 1 FROM equal_removed r WHERE {same}) "
-            f"UNION ALL SELECT {columns} FROM equal_added",
-        )
+        kept = queries.minus("same_as_before", "equal_removed", SAME_AS.names)
+        self.engine.view("same_as_now", f"{kept} UNION ALL SELECT {SAME_AS.select} FROM equal_added")
         return "same_as_now"
 
 

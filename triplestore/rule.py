@@ -154,6 +154,20 @@ class Rule:
         return not any(isinstance(element, Not | Aggregate | Holds | Bind) for element in self.body)
 
 
+def variables(element: BodyElement) -> list[str]:
+    """The names of the variables in an atom or a list's atom, in order, spans apart; of other elements none."""
+    terms: tuple[Term | None, ...]
+    if isinstance(element, Atom):
+        terms = element.terms
+    elif isinstance(element, ListOf):
+        terms = (element.list,)
+    elif isinstance(element, MemberOf):
+        terms = (element.list, element.item, element.position)
+    else:
+        terms = ()
+    return [term.name for term in terms if isinstance(term, Var)]
+
+
 def constants_of(rule: Rule) -> Iterator[str]:
     """The tokens of all constants of a rule, those in groups and expressions included."""
     for part in walk((rule.heads, rule.body)):

@@ -20,7 +20,6 @@ from triplestore.maintain.choose import maintain
 from triplestore.maintain.regrouping import Part, regrouping, remember
 from triplestore.materialise.figures import Figures, RoundFigures
 from triplestore.materialise.mint import Mint
-from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import absent, triples_table
 from triplestore.reasoning import by_value, head_constants, reasoning, twins
 from triplestore.storage import segments
@@ -288,17 +287,8 @@ class Transaction:
         key = (manifest.rulesets, manifest.equality, manifest.files_of(TERM.name))
         if self.workspace.reasoning is None or self.workspace.reasoning[0] != key:
             self.workspace.reasoning = key, reasoning(self.engine, manifest)
-        known = self.workspace.reasoning[1]
         mint = Mint(self.engine, counters, by_value(manifest))
-        run = SemiNaive(
-            self.engine,
-            known.rules,
-            known.equality,
-            known.constants,
-            report=self.report,
-            mint=mint,
-            datatypes=known.datatypes,
-        )
+        run = self.workspace.reasoning[1].evaluation(self.engine, self.report, mint)
         return run.materialise(), mint.counters or counters
 
     def report(self, figures: RoundFigures) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from triplestore.engine.queries import minus
 from triplestore.terms import FIRST_LITERAL, RDFS, SAME_AS, TYPE, builtin
 
 RESOURCE: Final = builtin(RDFS + "Resource")
@@ -38,9 +39,6 @@ def with_virtual_sql(triples: str, reflexive: bool, resources: bool) -> str:
     added += [resources_sql(f"({triples})", False)] if resources else []
     if not added:
         return triples
-    same = " AND ".join(f"k.{c} = v.{c}" for c in "spo")
     known = f"SELECT s, p, o FROM ({triples}) c WHERE (p = {SAME_AS} AND s = o) OR (p = {TYPE} AND o = {RESOURCE})"
-    return (
-        f"SELECT s, p, o FROM ({triples}) c UNION ALL SELECT v.s, v.p, v.o FROM ({' UNION ALL '.join(added)}) v "
-        f"WHERE NOT EXISTS (SELECT 1 FROM ({known}) k WHERE {same})"
-    )
+    new = minus(f"({' UNION ALL '.join(added)})", f"({known})", "spo")
+    return f"SELECT s, p, o FROM ({triples}) c UNION ALL {new}"

@@ -17,7 +17,20 @@ from typing import Final
 from triplestore.compile.lists import FIRST, NIL, REST, unroll, unroll_atom
 from triplestore.compile.plan import DataVar, Hole, Place, Row, Shape, V, canonical
 from triplestore.compile.schema import LENGTH, Binding, Constants, Fact, SchemaFacts, is_schema_atom, matches
-from triplestore.rule import Atom, BodyElement, Filter, ListOf, MemberOf, Rule, SchemaElement, Span, SpanEnd, Term, Var
+from triplestore.rule import (
+    Atom,
+    BodyElement,
+    Filter,
+    ListOf,
+    MemberOf,
+    Rule,
+    SchemaElement,
+    Span,
+    SpanEnd,
+    Term,
+    Var,
+    variables,
+)
 from triplestore.terms import SAME_AS
 
 Known = str | int
@@ -185,7 +198,7 @@ class Backward:
         elements = [e for e in rule.body if isinstance(e, SchemaElement) and _is_schema_element(e)]
         if not elements:
             return [{}]
-        names = sorted({name for e in elements for name in _names(e)} & start.keys())
+        names = sorted({name for e in elements for name in variables(e)} & start.keys())
         key = number, which, tuple(start[name] for name in names)
         if key not in self._schema_matches:
             known = {name: start[name] for name in names}
@@ -355,15 +368,3 @@ def _is_schema_element(element: BodyElement) -> bool:
     if isinstance(element, Atom):
         return is_schema_atom(element)
     return isinstance(element, ListOf | MemberOf) or (isinstance(element, Filter) and element.operator in ("<", ">"))
-
-
-def _names(element: BodyElement) -> list[str]:
-    if isinstance(element, Atom):
-        terms: tuple[Term | None, ...] = element.terms
-    elif isinstance(element, ListOf):
-        terms = (element.list,)
-    elif isinstance(element, MemberOf):
-        terms = (element.list, element.item, element.position)
-    else:
-        terms = ()
-    return [t.name for t in terms if isinstance(t, Var)]

@@ -48,7 +48,6 @@ from triplestore.expression import Variable, variables_of, walk
 from triplestore.rule import (
     Aggregate,
     Atom,
-    BodyElement,
     Filter,
     Holds,
     ListOf,
@@ -56,11 +55,10 @@ from triplestore.rule import (
     Not,
     Rule,
     SchemaElement,
-    Span,
-    SpanEnd,
     Term,
     Var,
     constants_of,
+    variables,
 )
 from triplestore.terms import BUILTIN_IRIS, SAME_AS, iri_token
 
@@ -275,7 +273,7 @@ class _DataRule:
             or (isinstance(e, Filter) and e.operator in ("<", ">"))
         ]
         self.atoms = [e for e in rule.body if isinstance(e, Atom) and e not in self.schema]
-        self.bound = frozenset(name for e in self.schema for name in _names(e))
+        self.bound = frozenset(name for e in self.schema for name in variables(e))
         self._recipes: dict[tuple[int | None, tuple[bool | None, ...]], list[_Recipe]] = {}
         self._unrolled: dict[int, list[Atom]] = {}
 
@@ -500,16 +498,3 @@ def _filled(term: Term, constants: Constants, binding: Binding) -> int:
         return binding[term] if term in binding else constants[term]
     assert isinstance(term, Var), term
     return binding[term.name]
-
-
-def _names(element: BodyElement) -> list[str]:
-    terms: tuple[Term | None, ...]
-    if isinstance(element, Atom):
-        terms = element.terms
-    elif isinstance(element, ListOf):
-        terms = (element.list,)
-    elif isinstance(element, MemberOf):
-        terms = (element.list, element.item, element.position)
-    else:
-        terms = ()
-    return [t.name for t in terms if isinstance(t, Var) and not isinstance(t, Span | SpanEnd)]

@@ -15,6 +15,7 @@ from triplestore.engine import Engine
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.figures import Figures, Report
 from triplestore.materialise.mint import Mint
+from triplestore.materialise.seminaive import SemiNaive
 from triplestore.rule import Rule
 
 
@@ -29,6 +30,19 @@ class Reasoning:
     equality: str
     constants: Constants
     datatypes: Datatypes | None = None
+
+    def evaluation(self, engine: Engine, report: Report | None, mint: Mint | None, track: bool = False) -> SemiNaive:
+        """The semi-naive evaluation of the rules over the working tables of `engine`."""
+        return SemiNaive(
+            engine,
+            self.rules,
+            self.equality,
+            self.constants,
+            track=track,
+            report=report,
+            mint=mint,
+            datatypes=self.datatypes,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +82,7 @@ class Task:
     change: Change
     report: Report | None = None
     mint: Mint | None = None
+
+    def evaluation(self, track: bool = False) -> SemiNaive:
+        """The semi-naive evaluation of the task's rules. track: keep the net change in `added` and `removed`."""
+        return self.reasoning.evaluation(self.engine, self.report, self.mint, track)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from triplestore.engine.queries import count
 from triplestore.maintain import Outcome, Task
-from triplestore.materialise.seminaive import SemiNaive
 
 NAME = "semi-naive"
 
@@ -15,7 +14,7 @@ def insert(task: Task, reason: str) -> Outcome:
     Facts that were rewritten to another representative count as deleted in their old form and added in the new one.
     """
     engine = task.engine
-    run = _run(task)
+    run = task.evaluation(track=True)
     figures = run.insert("plus")
     added, removed = (count(engine, t) for t in ("added", "removed"))
     return Outcome(NAME, reason, figures, False, added, removed, figures.merged, 0)
@@ -25,18 +24,4 @@ def obstacle(task: Task) -> str | None:
     """Why the closure cannot be extended by what `plus` adds, or nothing: rules with NOT or AGGREGATE may object."""
     if not any(rule.negative for rule in task.reasoning.rules):
         return None
-    return _run(task).obstacle("plus")
-
-
-def _run(task: Task) -> SemiNaive:
-    engine, reasoning = task.engine, task.reasoning
-    return SemiNaive(
-        engine,
-        reasoning.rules,
-        reasoning.equality,
-        reasoning.constants,
-        track=True,
-        report=task.report,
-        mint=task.mint,
-        datatypes=reasoning.datatypes,
-    )
+    return task.evaluation(track=True).obstacle("plus")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from triplestore.engine import Engine
 from triplestore.engine.queries import count, minus
 from triplestore.maintain import Outcome, Task
-from triplestore.materialise.seminaive import SemiNaive
 
 NAME = "rematerialise"
 
@@ -18,19 +17,10 @@ def rematerialise(task: Task, reason: str) -> Outcome:
 
     Where the change is large the closure is to be written whole: `added` and `removed` are counted, not made.
     """
-    engine, reasoning, change = task.engine, task.reasoning, task.change
+    engine, change = task.engine, task.change
     engine.create("before_fact", "SELECT s, p, o FROM fact")
     engine.create("before_same_as", "SELECT term, representative FROM same_as")
-    run = SemiNaive(
-        engine,
-        reasoning.rules,
-        reasoning.equality,
-        reasoning.constants,
-        report=task.report,
-        mint=task.mint,
-        datatypes=reasoning.datatypes,
-    )
-    figures = run.materialise()
+    figures = task.evaluation().materialise()
     whole = change.plus + change.minus > WHOLE_SHARE * change.facts
     if whole:
         removed = count(engine, f"({minus('before_fact', 'fact', 'spo')}) gone")

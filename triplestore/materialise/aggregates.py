@@ -9,6 +9,7 @@ error has none either.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from triplestore.compile.plan import Group, Grouped, K, Row, Shape
 from triplestore.compile.sql import Instances, Terms, select
@@ -17,7 +18,10 @@ from triplestore.expressions import Expressions, Value, parts, result, stored, t
 from triplestore.materialise.mint import Mint
 from triplestore.terms import SAME_AS
 
-_CLASSES = f"(SELECT s AS term, least(s, min(o)) AS representative FROM fact WHERE p = {SAME_AS} AND s <> o GROUP BY s)"
+CLASSES: Final = (
+    f"(SELECT s AS term, least(s, min(o)) AS representative FROM fact WHERE p = {SAME_AS} AND s <> o GROUP BY s)"
+)
+"""(term, representative), as in `same_as`, where equality is axiomatised: for the members of classes of several."""
 
 
 class Aggregates:
@@ -58,7 +62,7 @@ class Aggregates:
         columns = [f"c{i}" for i in range(len(shape.output))]
         keys = columns[: group.keys]
         matches = select(shape, ["fact"] * len(shape.body), Instances(None, constants), columns, self.terms)
-        represented = self._represented(matches, columns)
+        represented = self._mapped(matches, columns, "term", "representative")
         self.engine.create("matched", f"SELECT DISTINCT {', '.join(columns)} FROM ({represented}) m")
 
         def column(variable: str) -> Value:
@@ -93,7 +97,7 @@ class Aggregates:
         bound = " AND ".join(f"{c} IS NOT NULL" for c in results)
         table = f"SELECT * FROM (SELECT {', '.join([*keys, *tokens])} FROM ({grouped}) g) r WHERE {bound}"
         _, rows = self.mint.rows(table, [*keys, *results], results)
-        self.engine.create(name, self._multiplied(rows, [*keys, *results]))
+        self.engine.create(name, self._mapped(rows, [*keys, *results], "representative", "term"))
         self.engine.drop("matched", "made")
 
     def _decoded(self, columns: list[str], text: str) -> str:
@@ -106,18 +110,12 @@ class Aggregates:
         joins = "".join(f" JOIN term t{place} ON t{place}.id = m.c{place}" for place in read)
         return f"(SELECT {', '.join(selected)} FROM matched m{joins})"
 
-    def _represented(self, sql: str, columns: list[str]) -> str:
+    def _mapped(self, sql: str, columns: list[str], old: str, new: str) -> str:
+        """The rows with their terms, which are `old` of a class, exchanged for `new`: "term" or "representative"."""
         if self.equality != "axioms":
             return sql
-        joins = "".join(f" LEFT JOIN {_CLASSES} e_{c} ON e_{c}.term = a.{c}" for c in columns)
-        listed = ", ".join(f"coalesce(e_{c}.representative, a.{c}) AS {c}" for c in columns)
-        return f"SELECT {listed} FROM ({sql}) a{joins}"
-
-    def _multiplied(self, sql: str, columns: list[str]) -> str:
-        if self.equality != "axioms":
-            return sql
-        joins = "".join(f" LEFT JOIN {_CLASSES} e_{c} ON e_{c}.representative = a.{c}" for c in columns)
-        listed = ", ".join(f"coalesce(e_{c}.term, a.{c}) AS {c}" for c in columns)
+        joins = "".join(f" LEFT JOIN {CLASSES} e_{c} ON e_{c}.{old} = a.{c}" for c in columns)
+        listed = ", ".join(f"coalesce(e_{c}.{new}, a.{c}) AS {c}" for c in columns)
         return f"SELECT {listed} FROM ({sql}) a{joins}"
 
 

@@ -19,10 +19,9 @@ from triplestore.compile.sql import Instances, Terms, select
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
 from triplestore.errors import InputError
-from triplestore.materialise.aggregates import Aggregates
+from triplestore.materialise.aggregates import CLASSES, Aggregates
 from triplestore.materialise.statements import instances
 from triplestore.rule import Rule
-from triplestore.terms import SAME_AS
 
 
 class Stability:
@@ -71,9 +70,7 @@ class Stability:
 
     def _normal(self, table: str, columns: Sequence[str]) -> str:
         """A table of matches, under pi, and as they were (own_v0 ..)."""
-        pi = "same_as"
-        if self.equality == "axioms":
-            pi = f"(SELECT s AS term, least(s, min(o)) AS representative FROM fact WHERE p = {SAME_AS} GROUP BY s)"
+        pi = CLASSES if self.equality == "axioms" else "same_as"
         listed = ", ".join(f"coalesce(e_{c}.representative, f.{c}) AS {c}, f.{c} AS own_{c}" for c in columns)
         joins = "".join(f" LEFT JOIN {pi} e_{c} ON e_{c}.term = f.{c}" for c in columns)
         return f"SELECT DISTINCT {listed} FROM {table} f{joins}"
