@@ -111,7 +111,8 @@ def test_values_are_those_of_pythons_own_types(literals_: list[str]) -> None:
                 assert (one.canonical == other.canonical) == (one_wanted == other_wanted)
         if one and one.space is not Space.OTHER:
             canonical = value_of(one.canonical)
-            assert canonical and canonical.canonical == one.canonical, "a canonical token is its own"
+            assert canonical is not None, "a canonical token can be read"
+            assert canonical.canonical == one.canonical, "a canonical token is its own"
             for datatype in literal_values.DATATYPES:
                 assert in_space(one, datatype) == literal_values.within(one_wanted, datatype), datatype
 
