@@ -6,6 +6,8 @@ import bz2
 import gzip
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from pathlib import Path
@@ -496,6 +498,25 @@ class TestSparkOnly:
         finally:
             engine.close()
         assert dict(zip(*(column.to_pylist() for column in table.columns), strict=True)) == union_find(GRAPHS[graph])
+
+    @pytest.mark.long
+    def test_out_of_memory_is_said(self) -> None:
+        """In a process of its own: Java ends, and the query with it; it does not wait for ever."""
+        code = """
+from triplestore.engine.spark import SparkEngine
+from triplestore.errors import EngineError
+
+engine = SparkEngine(master="local[2]", memory_limit="900MB")
+large = "SELECT id, repeat(CAST(id AS STRING), 20) AS text FROM range(50000000)"
+try:
+    engine.query(f"SELECT /*+ BROADCAST(b) */ count(*) AS n FROM range(10) a JOIN ({large}) b ON a.id = b.id")
+except EngineError as error:
+    print(error)
+engine.close()
+"""
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+        assert "out of memory: give it more with --memory-limit" in ran.stdout, ran.stderr
+        assert "Traceback" not in ran.stderr
 
     def test_wrong_components_are_refused(self, spark: Any) -> None:
         from triplestore.engine.spark import SparkEngine

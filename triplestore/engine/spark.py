@@ -32,7 +32,7 @@ from triplestore.engine.plan import PlanStep
 from triplestore.engine.spark_components import GraphFramesMissing, by_graphframes, by_pointer_jumping
 from triplestore.engine.spark_files import FileSystem
 from triplestore.engine.spark_plan import plan_of
-from triplestore.engine.spark_session import SESSION_SETTINGS, is_local, start_session
+from triplestore.engine.spark_session import SESSION_SETTINGS, is_local, java_has_ended, start_session
 from triplestore.engine.spark_tables import Part, Table, Tables, nullable
 from triplestore.errors import EngineError, UnsupportedError, UsageError
 
@@ -124,6 +124,9 @@ class SparkEngine:
         try:
             yield
         except (PySparkException, Py4JError, pa.ArrowException, OSError) as error:
+            if java_has_ended():
+                said = "Spark's Java process has ended, most likely out of memory: give it more with --memory-limit"
+                raise EngineError(said, sql) from error
             raise EngineError(_short(error), sql) from error
 
     def _frame(self, sql: str) -> DataFrame:
