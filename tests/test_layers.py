@@ -56,7 +56,7 @@ ONLY: dict[str, tuple[str, ...]] = {
 FRONT_DOOR = "triplestore"
 """`triplestore/__init__.py` offers `Store` by a lazy import; nothing inside goes through it."""
 
-ENGINE_BY_NAME = {("triplestore/store.py", "table_df")}
+ENGINE_BY_NAME = {("triplestore/store/__init__.py", "table_df")}
 """Functions that may ask which engine it is: a DataFrame of a table is a thing of Spark's, and offered as such."""
 
 

@@ -25,6 +25,7 @@ from triplestore.expressions.vectorised import register_all
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
 from triplestore.store import Store
+from triplestore.store.session import Session
 from triplestore.tables import STORED
 from triplestore.workspace import Workspace
 
@@ -129,7 +130,8 @@ class Readers:
 
     def _slot(self, engine: Reader) -> _Slot:
         workspace = Workspace(engine, self._versions, self._newest)
-        return _Slot(engine, workspace, Store(self._versions, engine, self._newest, True, workspace))
+        session = Session(self._versions, engine, self._newest, pinned=True, workspace=workspace)
+        return _Slot(engine, workspace, Store(session))
 
     def _move(self, slot: _Slot) -> None:
         """Bring the store of a reader that has begun to the version that it sees."""

@@ -1,0 +1,203 @@
+"""Writing: files, triples, update requests and rules become the next version, each as one transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from loaders import LoadReport, OnError, Progress, read_into, sources
+from loaders.patch import Change
+from triplestore.engine.queries import minus
+from triplestore.errors import UsageError
+from triplestore.incremental import Incremental
+from triplestore.maintain.choose import check as check_algorithm
+from triplestore.reasoning import ruleset_text
+from triplestore.storage.manifest import Counters, RulesetText
+from triplestore.store.reading import graph
+from triplestore.store.session import Session
+from triplestore.tables import ASSERTED
+from triplestore.terms import from_rdflib
+from triplestore.transaction import Transaction, figures_of, no_facts, token_table
+from triplestore.updates import Request, plain_change, read_changes, sparql_request
+
+TokenTriple = tuple[str, str, str]
+
+
+def load(
+    session: Session,
+    files: Sequence[str | Path],
+    format: str | None,
+    materialise: bool,
+    on_error: OnError,
+    rejects: str | Path | None,
+    maintain: str,
+    base: str | None,
+) -> LoadReport:
+    """See `Store.load`."""
+    with session.writing() as transaction:
+        report, new_terms, counters = _read(session, transaction, files, format, on_error, rejects, base)
+        started = transaction.started
+        plus = session.engine.create("plus", minus("encoded", "asserted", "spo"))
+        session.engine.drop("encoded")
+        seconds = time.perf_counter() - started
+        session.notify(f"encoded {plus:,} new triples, {new_terms:,} new terms {_rate(report.triples, seconds)}")
+        transaction.commit("load", plus, 0, counters, maintain if materialise else None)
+        return report
+
+
+def replace_all(session: Session, files: Sequence[str | Path], format: str | None, base: str | None) -> LoadReport:
+    """See `Store.replace`."""
+    with session.writing() as transaction:
+        report, _, counters = _read(session, transaction, files, format, "stop", None, base)
+        plus = session.engine.create("plus", minus("encoded", "asserted", "spo"))
+        gone = session.engine.create("minus", minus("asserted", "encoded", "spo"))
+        session.engine.drop("encoded")
+        if plus or gone or not session.manifest.materialised:
+            transaction.commit("replace", plus, gone, counters, "auto")
+        return report
+
+
+def update(session: Session, add: Iterable[Any], delete: Iterable[Any], maintain: str, dry_run: bool) -> dict[str, Any]:
+    """See `Store.update`."""
+    added = {_tokens(t): None for t in add}
+    deleted = {_tokens(t): None for t in delete if _tokens(t) not in added}
+    return _apply(session, Change(list(added), list(deleted)), maintain, dry_run)
+
+
+def update_files(
+    session: Session,
+    files: Sequence[str | Path],
+    add: Sequence[str | Path],
+    delete: Sequence[str | Path],
+    maintain: str,
+    dry_run: bool,
+    load_folder: str | Path | None,
+) -> list[dict[str, Any]]:
+    """See `Store.update_files`."""
+    session.newest()
+    number = session.manifest.counters.files + 1
+    changes: list[Change | Request] = []
+    for file in files:
+        found = read_changes(str(file), number)
+        number = max((change.last + 1 for change in found if isinstance(change, Request)), default=number)
+        changes += found
+    if add or delete:
+        changes.append(plain_change([str(f) for f in add], [str(f) for f in delete], number))
+        number += len(add)
+    return [
+        _carry_out(session, change, maintain, dry_run, load_folder)
+        if isinstance(change, Request)
+        else _apply(session, change, maintain, dry_run, number - 1)
+        for change in changes
+    ]
+
+
+def sparql_update(
+    session: Session, text: str, maintain: str, dry_run: bool, load_folder: str | Path | None
+) -> dict[str, Any]:
+    """See `Store.sparql_update`."""
+    session.newest()
+    request = sparql_request(text, session.manifest.counters.files + 1)
+    return _carry_out(session, request, maintain, dry_run, load_folder)
+
+
+def change_rules(session: Session, add: Sequence[str], remove: Sequence[str]) -> None:
+    """See `Store.change_rules`."""
+    with session.writing() as transaction:
+        kept = list(session.manifest.rulesets)
+        for name in remove:
+            found = [r for r in kept if r.name == name or (r.text is not None and Path(r.name).name == Path(name).name)]
+            if not found:
+                raise UsageError(f"the store has no ruleset '{name}'; it has {_names(kept)}")
+            kept.remove(found[0])
+        for name in add:
+            text = ruleset_text(name)
+            if any(r.name == text.name for r in kept):
+                raise UsageError(f"the store has ruleset '{text.name}' already; remove it first to replace it")
+            kept.append(text)
+        session.workspace.manifest = replace(session.manifest, rulesets=tuple(kept))
+        session.workspace.tables(ASSERTED)
+        session.engine.load("raw", token_table([]))
+        _, counters = transaction.encode("raw", session.manifest.counters)
+        session.engine.load("plus", no_facts())
+        transaction.commit("rules", 0, 0, counters, "rematerialise")
+
+
+def _read(
+    session: Session,
+    transaction: Transaction,
+    files: Sequence[str | Path],
+    format: str | None,
+    on_error: OnError,
+    rejects: str | Path | None,
+    base: str | None,
+) -> tuple[LoadReport, int, Counters]:
+    """Make the working table `encoded` of the triples of files; the report, new terms, and the counters."""
+
+    def reading(at: Progress) -> None:
+        if at.stage != "parsed":
+            done = f", {at.done_triples:,} triples so far" if at.done_triples else ""
+            session.notify(f"{at.stage} {at.file}{done}, {at.seconds:.1f} s")
+
+    found = [replace(s, base=base) if base else s for s in sources([str(f) for f in files], format)]
+    counters = session.manifest.counters
+    report = read_into(
+        session.engine,
+        "raw",
+        found,
+        first_file=counters.files + 1,
+        on_error=on_error,
+        rejects=Path(rejects) if rejects else None,
+        progress=reading,
+    )
+    seconds = time.perf_counter() - transaction.started
+    session.notify(f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, seconds)}")
+    new_terms, counters = transaction.encode("raw", replace(counters, files=counters.files + len(found)))
+    session.engine.drop("raw")
+    return report, new_terms, counters
+
+
+def _carry_out(
+    session: Session, request: Request, algorithm: str, dry_run: bool, load_folder: str | Path | None
+) -> dict[str, Any]:
+    from triplestore.request import RequestRun
+
+    with session.writing() as transaction:
+        folder = None if load_folder is None else Path(load_folder)
+        return RequestRun(transaction, lambda: graph(session), folder, algorithm, dry_run).carry_out(request)
+
+
+def _apply(session: Session, change: Change, algorithm: str, dry_run: bool, file: int = 0) -> dict[str, Any]:
+    check_algorithm(algorithm)
+    with session.writing() as transaction:
+        small = Incremental(transaction)
+        if (figures := small.apply(change.add, change.delete, algorithm, dry_run, file)) is not None:
+            return figures
+        if not session.manifest.materialised and not dry_run:
+            session.verbose("the closure was not up to date: it is computed from scratch with this update")
+        counters = session.manifest.counters
+        new, gone, unasserted, counters = transaction.net(
+            change.add, change.delete, replace(counters, files=max(counters.files, file))
+        )
+        if not new and not gone and session.manifest.materialised:
+            session.verbose(f"nothing to change: the store stays at version {session.manifest.version}")
+            figures = figures_of("update", time.perf_counter() - transaction.started)
+        else:
+            figures = transaction.commit("update", new, gone, counters, algorithm, dry_run, reason=small.reason)
+        return {**figures, "not_asserted": unasserted}
+
+
+def _tokens(triple: Any) -> TokenTriple:
+    s, p, o = triple[:3]
+    return from_rdflib(s), from_rdflib(p), from_rdflib(o)
+
+
+def _names(rulesets_: Iterable[RulesetText]) -> str:
+    return ", ".join(r.name for r in rulesets_) or "none"
+
+
+def _rate(rows: int, seconds: float) -> str:
+    return f"in {seconds:.2f} s ({rows / max(seconds, 1e-6):,.0f}/s)"

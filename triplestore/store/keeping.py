@@ -1,0 +1,82 @@
+"""Looking after a store's files: made, copied, rewritten as few, freed of what no version needs."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from triplestore.engine.select import make_engine
+from triplestore.errors import ConflictError, UsageError
+from triplestore.reasoning import mentions_same_as, rules_of, ruleset_text
+from triplestore.storage import segments
+from triplestore.storage.manifest import Manifest, TableFiles, Versions
+from triplestore.store.session import Session
+from triplestore.tables import STORED
+from triplestore.transaction import Transaction
+from triplestore.workspace import Workspace
+
+EQUALITY_MODES: Final = ("rewrite", "axioms", "off")
+
+
+def create(path: str | Path, rules: Sequence[str], equality: str | None) -> None:
+    """See `Store.create`."""
+    texts = tuple(ruleset_text(name) for name in rules)
+    mentioned = any(mentions_same_as(r) for text in texts for r in rules_of(text))
+    equality = equality or ("rewrite" if mentioned else "off")
+    if equality not in EQUALITY_MODES:
+        raise UsageError(f"no equality mode '{equality}'; give one of {', '.join(EQUALITY_MODES)}")
+    versions = Versions(path)
+    versions.create()
+    small = make_engine("duckdb")
+    try:
+        workspace = Workspace(small, versions, Manifest(0, texts, equality, small.name))
+        Transaction(workspace, lambda line: None).initialise()
+    except ConflictError:  # another process made a store there meanwhile: it is theirs
+        raise
+    except BaseException:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+    finally:
+        small.close()
+
+
+def copy(session: Session, path: str | Path) -> None:
+    """See `Store.copy`."""
+    target = Versions(path)
+    target.create()
+    try:
+        copied = Workspace(session.engine, session.versions, session.manifest)
+        copied.views(*STORED)
+        files = {t.name: segments.write_whole(session.engine, target, t, t.name) for t in STORED}
+        session.workspace.forget()
+        target.publish(replace(session.manifest, version=1, tables=files, engine=session.engine.name))
+    except ConflictError:  # another process made a store there meanwhile: it is theirs
+        raise
+    except BaseException:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+
+
+def compact(session: Session) -> None:
+    """See `Store.compact`."""
+    with session.writing() as transaction:
+        changed = [t for t in STORED if _fragmented(session.manifest.files_of(t.name))]
+        session.workspace.forget()
+        session.workspace.views(*changed)
+        files = {t.name: transaction.write_whole(t) for t in changed}
+        if files:
+            transaction.publish("compact", None, files, session.manifest.counters, ())
+
+
+def vacuum(session: Session, keep: int) -> tuple[int, int, int]:
+    """See `Store.vacuum`."""
+    if keep < 1:
+        raise UsageError("vacuum keeps at least one version; give --keep 1 or more")
+    return session.versions.vacuum(keep)
+
+
+def _fragmented(files: TableFiles) -> bool:
+    return len(files.files) > 1 or bool(files.tombstones)

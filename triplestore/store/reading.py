@@ -1,0 +1,115 @@
+"""Answering: queries, and the triples of a store, over the closure with all equalities expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from triplestore import closure, dictionary
+from triplestore.errors import UsageError
+from triplestore.reasoning import by_value, resources, twins
+from triplestore.store.session import Session
+from triplestore.tables import ASSERTED, FACT, SAME_AS, TERM
+
+if TYPE_CHECKING:
+    from sparql import Graph, Result
+    from sparql.explain import QueryExplanation
+
+OFTEN: Final = 2
+"""Queries of one version that are answered from its files; from then on its tables are held in memory."""
+
+MOST_RESIDENT: Final = 1 << 28
+"""Bytes of files up to which they are."""
+
+TokenTriple = tuple[str, str, str]
+
+
+def query(session: Session, text: str, same_as: str, stream: bool, generalised: bool, prefer: Sequence[str]) -> Result:
+    """See `Store.query`."""
+    from sparql import query as run_query  # when asked for: other commands start without it
+
+    return run_query(graph(session, generalised), text, same_as, stream, prefer=prefer)
+
+
+def explain_query(session: Session, text: str, same_as: str, prefer: Sequence[str]) -> QueryExplanation:
+    """See `Store.explain_query`."""
+    from sparql import explain as explain_query
+
+    return explain_query(graph(session), text, same_as, prefer)
+
+
+def graph(session: Session, generalised: bool = False) -> Graph:
+    """What queries read; see `Store.query`."""
+    from sparql import Graph
+    from sparql.constants import Known
+
+    session.readable()
+    manifest, workspace, engine = session.manifest, session.workspace, session.engine
+    workspace.views(TERM, ASSERTED, FACT, SAME_AS)
+    hidden = manifest.stats.get("generalised", 0) > 0 and not generalised
+    several = twins(manifest)
+    virtual = ("all" if generalised else "terms") if resources(manifest) else ""
+    classes, matched = manifest.stats.get("classes", 0), by_value(manifest)
+    if session.known is None or session.known[0] is not manifest:
+        session.known, session.asked = (manifest, Known()), 0
+    session.asked += 1
+    if session.asked > OFTEN and engine.resident and manifest.bytes <= MOST_RESIDENT:
+        workspace.tables(TERM, ASSERTED, FACT, SAME_AS)
+    return Graph(engine, manifest.equality, classes, hidden, matched, several, virtual, session.known[1])
+
+
+def token_batches(session: Session, what: str, same_as: str, virtual: bool) -> Iterator[list[TokenTriple]]:
+    """See `Store.token_batches`."""
+    for batch in session.engine.batches(closure.tokens_sql(_triples_sql(session, what, same_as, virtual))):
+        yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def lines(
+    session: Session, what: str, same_as: str, ordered: bool, virtual: bool, prefer: Sequence[str]
+) -> Iterator[list[str]]:
+    """See `Store.lines`."""
+    engine, triples = session.engine, _triples_sql(session, what, same_as, virtual)
+    if prefer:
+        if same_as == "expand" or what == "asserted":
+            raise UsageError("a preferred prefix chooses one member of each class: ask for canonical triples too")
+        triples = closure.shown_sql(triples, closure.preferred_sql(prefer, engine.dialect))
+    sql = closure.ntriples_sql(triples, engine.dialect)
+    for batch in engine.batches(f"SELECT line FROM ({sql}) l" + (" ORDER BY line" if ordered else "")):
+        yield batch.column(0).to_pylist()
+
+
+def matching(session: Session, pattern: Sequence[str | None], what: str) -> Iterator[TokenTriple]:
+    """The triples, of a part of the closure, that have the terms of a pattern (tokens); None is any."""
+    if what == "asserted" or all(token is None for token in pattern):
+        yield from _among(session, pattern, what)
+        return
+    if what not in closure.WHAT:
+        raise UsageError(f"no part '{what}' of a store; give one of {', '.join(closure.WHAT)}")
+    from sparql import match
+
+    stated = set(_among(session, pattern, "asserted")) if what == "inferred" else ()
+    for row in match(graph(session), *pattern).tokens():
+        if row not in stated:
+            yield row  # type: ignore[misc]
+
+
+def _among(session: Session, pattern: Sequence[str | None], what: str) -> Iterator[TokenTriple]:
+    """As `matching`, by going through all that there is."""
+    session.workspace.views(TERM)
+    ids = dictionary.lookup(session.engine, (token for token in pattern if token is not None))
+    if any(token is not None and token not in ids for token in pattern):
+        return
+    bound = [f"{c} = {ids[token]}" for c, token in zip("spo", pattern, strict=True) if token is not None]
+    where = f" WHERE {' AND '.join(bound)}" if bound else ""
+    triples = f"SELECT s, p, o FROM ({_triples_sql(session, what, 'expand')}) t{where}"
+    for batch in session.engine.batches(closure.tokens_sql(triples)):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _triples_sql(session: Session, what: str, same_as: str, virtual: bool = False) -> str:
+    manifest = session.manifest
+    if what != "asserted":
+        session.readable()
+    session.workspace.views(ASSERTED, FACT, SAME_AS, TERM)
+    typed = resources(manifest) if virtual else None
+    return closure.triples_sql(what, same_as, manifest.equality, twins(manifest), typed)

@@ -1,0 +1,80 @@
+"""A store that is open: the version at hand in an engine, and what is kept from one call to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triplestore.engine import Engine
+from triplestore.errors import UsageError
+from triplestore.storage.manifest import Manifest, Versions
+from triplestore.transaction import Transaction
+from triplestore.workspace import Workspace
+
+if TYPE_CHECKING:
+    from sparql.constants import Known
+
+Notify = Callable[[str], None]
+"""Where progress goes: one readable line at a time."""
+
+
+class Session:
+    """What every part of an open store works with.
+
+    pinned: the version is an older one, or a reader's: nothing can be written. notify, verbose: where progress goes.
+    """
+
+    def __init__(
+        self,
+        versions: Versions,
+        engine: Engine,
+        manifest: Manifest,
+        pinned: bool,
+        workspace: Workspace | None = None,
+    ) -> None:
+        self.versions, self.engine, self.pinned = versions, engine, pinned
+        self.workspace = workspace or Workspace(engine, versions, manifest)
+        self.known: tuple[Manifest, Known] | None = None  # what queries of that version have looked up
+        self.asked = 0  # queries of that version
+        self.notify: Notify = lambda line: None
+        self.verbose: Notify = lambda line: None
+
+    @property
+    def manifest(self) -> Manifest:
+        """The version at hand."""
+        return self.workspace.manifest
+
+    @property
+    def path(self) -> Path:
+        """The store's folder."""
+        return self.versions.path
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """A transaction on the newest version; whatever goes wrong in it leaves the store as it was."""
+        if self.pinned:
+            version = self.manifest.version
+            raise UsageError(f"version {version} was opened to read (--at); open the newest version to change it")
+        self.newest()
+        manifest = self.manifest
+        try:
+            yield Transaction(self.workspace, self.verbose)
+        except BaseException:
+            self.workspace.forget(manifest)
+            raise
+
+    def newest(self) -> None:
+        """Move on to the version that another writer may have published since."""
+        newest = self.versions.read()
+        if newest.version != self.manifest.version:
+            self.workspace.forget(newest)
+
+    def readable(self) -> None:
+        """Raise UsageError where the closure is not up to date."""
+        if not self.manifest.materialised:
+            raise UsageError(
+                f"the closure of {self.path} is not up to date (files were loaded with --no-materialise); "
+                f"run `triplake materialise {self.path}` first"
+            )
