@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "triplestore.profile",
         "triplestore.imports",
     ),
-    ("triplestore.proof", "triplestore.transaction"),
+    ("triplestore.proof", "triplestore.transaction", "triplestore.differences"),
     ("triplestore.incremental",),
     ("triplestore.axioms", "triplestore.request"),
     ("triplestore.entails",),

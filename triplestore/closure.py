@@ -16,7 +16,7 @@ from triplestore.virtual import with_virtual_sql
 WHAT: Final = ("asserted", "inferred", "all")
 SAME_AS_MODES: Final = ("expand", "canonical")
 
-_RDF = f"s < {FIRST_LITERAL} AND p < {FIRST_BLANK}"
+RDF_ONLY: Final = f"s < {FIRST_LITERAL} AND p < {FIRST_BLANK}"
 """A triple that RDF has a place for (rules may derive others: literal subjects, blank predicates)."""
 
 _EQUALITY = (
@@ -97,7 +97,7 @@ def triples_sql(what: str, same_as: str, equality: str, twins: bool = False, res
             raise UsageError("what holds of every term is inferred, not asserted: ask for all triples, or the inferred")
         return asserted
     if same_as == "canonical":
-        closure, stated = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {_RDF}", _normalised(equality)
+        closure, stated = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {RDF_ONLY}", normalised_sql(equality)
     else:
         closure, stated = expanded_sql(equality, twins), asserted
     if resources is not None:
@@ -109,7 +109,7 @@ def triples_sql(what: str, same_as: str, equality: str, twins: bool = False, res
 
 def expanded_sql(equality: str, twins: bool = False) -> str:
     """The closure with all equalities expanded, distinct, as SQL. twins: see `closure_sql`."""
-    facts = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {_RDF}"
+    facts = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {RDF_ONLY}"
     if equality != "rewrite":
         return facts + ("" if equality == "off" else " UNION " + _ASSERTED_EQUALITIES)
     columns = ", ".join(f"coalesce({c}m.term, f.{c}) AS {c}" for c in "spo")
@@ -133,7 +133,7 @@ def expanded_count_sql(equality: str, twins: bool = False) -> str:
     return (
         f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ("
         f"SELECT sum(CAST({product} AS BIGINT)) AS n FROM (SELECT s, p, o FROM {_source(equality, twins)} "
-        f"WHERE {_RDF}) f {joins} "
+        f"WHERE {RDF_ONLY}) f {joins} "
         f"UNION ALL SELECT sum(c.n * c.n * coalesce(q.n, 1)) FROM ({sizes['s']}) c "
         f"LEFT JOIN ({sizes['p']}) q ON q.representative = {SAME_AS} "
         f"UNION ALL SELECT count(*) FROM ({_ASSERTED_EQUALITIES}) a) counts"
@@ -142,7 +142,7 @@ def expanded_count_sql(equality: str, twins: bool = False) -> str:
 
 def inferred_count_sql(equality: str, twins: bool = False) -> str:
     """The number of stored facts that no asserted triple stands for, as a one-row SELECT."""
-    stated = _normalised(equality, f"({by_value('asserted')})" if twins else "asserted")
+    stated = normalised_sql(equality, f"({by_value('asserted')})" if twins else "asserted")
     return f"SELECT count(*) AS n FROM ({minus('fact', f'({stated})', 'spo')}) f"
 
 
@@ -182,7 +182,8 @@ def _forms(equality: str) -> str:
     )
 
 
-def _normalised(equality: str, source: str = "asserted") -> str:
+def normalised_sql(equality: str, source: str = "asserted") -> str:
+    """The triples of `source` under the representatives in `same_as`, not distinct, as SQL."""
     if equality != "rewrite":
         return f"SELECT s, p, o FROM {source} a"
     columns = ", ".join(f"coalesce({c}m.representative, a.{c}) AS {c}" for c in "spo")

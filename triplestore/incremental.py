@@ -19,8 +19,8 @@ from triplestore import dictionary
 from triplestore.compile.schema import Fact
 from triplestore.engine import queries
 from triplestore.engine.arrow import as_numpy, id_lists, int64s, strings
-from triplestore.maintain import Outcome
-from triplestore.maintain.choose import Plan, plan
+from triplestore.maintain import Outcome, Reasoning, rematerialise
+from triplestore.maintain.choose import Plan, plan, plan_rules
 from triplestore.maintain.datatypes import judge_types_in
 from triplestore.maintain.keys import Ids, LayoutFullError, member, merged, minus, union
 from triplestore.maintain.memory import Memory, Rows
@@ -28,9 +28,9 @@ from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.regrouping import remember
 from triplestore.maintain.run import TooDearError
 from triplestore.maintain.violations import Violation, judge_in
-from triplestore.reasoning import reasoning, touched, twins
+from triplestore.reasoning import all_rules, by_value, head_constants, reasoning, touched, twins
 from triplestore.storage import patches, segments
-from triplestore.storage.manifest import Counters, TableFiles
+from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles
 from triplestore.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION, Table
 from triplestore.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_LITERAL
 from triplestore.transaction import Transaction, figures_of
@@ -68,26 +68,76 @@ class Incremental:
         """Why `apply` left it to others to maintain the closure, where it could say."""
 
     def apply(
-        self, add: Sequence[TokenTriple], delete: Sequence[TokenTriple], algorithm: str, dry_run: bool, file: int
+        self,
+        add: Sequence[TokenTriple],
+        delete: Sequence[TokenTriple],
+        algorithm: str,
+        dry_run: bool,
+        file: int,
+        draft: bool = False,
     ) -> dict[str, Any] | None:
-        """Apply a change (token triples; one in both is added) as one transaction; its figures. file: the number of
-        the last input file. None where the change is none for memory: nothing has been done then, see `reason`."""
+        """Apply a change (token triples; one in both is added) as one transaction, or as a draft of one (see
+        `Transaction.commit`); its figures. file: the number of the last input file. None where the change is none for
+        memory: nothing has been done then, see `reason`."""
         if len(add) + len(delete) > SMALL or not self.workspace.manifest.materialised:
+            return None
+        if algorithm == rematerialise.NAME:
+            self.reason = "asked for"
             return None
         memory = self._memory()
         if memory is None:
             return None
         change = self._netted(memory, add, delete, file)
         if not change.plus and not change.minus:
-            self.transaction.verbose(f"nothing to change: the store stays at version {self.workspace.manifest.version}")
+            if not draft:
+                version = self.workspace.manifest.version
+                self.transaction.verbose(f"nothing to change: the store stays at version {version}")
             figures = figures_of("update", time.perf_counter() - self.transaction.started)
             return {**figures, "not_asserted": change.unasserted}
         chosen = plan(algorithm, len(change.plus), len(change.minus), self._sizes(memory))
+        found = self._carried_out("update", memory, change, chosen, memory.reasoning, dry_run, draft)
+        return None if found is None else {**found, "not_asserted": change.unasserted}
+
+    def change_rules(self, rulesets: tuple[RulesetText, ...], algorithm: str) -> dict[str, Any] | None:
+        """Give the store other rulesets, and maintain the closure by what the programs differ in; the figures. None
+        where that is nothing for memory: nothing has been done then, see `reason`."""
+        before = self.workspace.manifest
+        after = replace(before, rulesets=rulesets)
+        if algorithm == rematerialise.NAME:
+            self.reason = "asked for"
+            return None
+        if not before.materialised or by_value(before) != by_value(after):
+            self.reason = (
+                "literals are to be matched another way" if before.materialised else "the closure was not made"
+            )
+            return None
+        memory = self._memory()
+        if memory is None:
+            return None
+        terms = dictionary.numbered(self.engine, (), head_constants(after), before.counters)
+        change = _Netted([], [], terms, terms.counters, 0)
+        fewer = {*all_rules(before)} - {*all_rules(after)}
+        chosen = plan_rules(algorithm, bool(fewer), self._sizes(memory))
+        self.workspace.manifest = after
+        return self._carried_out("rules", memory, change, chosen, None, False, False)
+
+    def _carried_out(
+        self,
+        operation: str,
+        memory: Memory,
+        change: _Netted,
+        chosen: Plan,
+        known: Reasoning | None,
+        dry_run: bool,
+        draft: bool,
+    ) -> dict[str, Any] | None:
+        """Maintain the closure as was chosen, under the rules `known` (None: those of the workspace's manifest), and
+        publish; the figures. None: see `apply`."""
         if chosen.name is None:
             self.reason = chosen.reason
             return None
         try:
-            rows = self._maintained(memory, change, chosen)
+            rows = self._maintained(memory, change, chosen, known)
         except TooDearError:
             self.reason = f"{chosen.name} was dearer than computing the closure anew"
             return None
@@ -100,24 +150,23 @@ class Incremental:
         self.transaction.verbose(f"maintained by {outcome.algorithm}: {outcome.reason}")
         if dry_run:
             memory.revert()
-            figures = figures_of("update", time.perf_counter() - self.transaction.started, outcome)
-            return {**figures, **self._regrouped(rows), "not_asserted": change.unasserted}
+            figures = figures_of(operation, time.perf_counter() - self.transaction.started, outcome)
+            return {**figures, **self._regrouped(rows)}
         try:
-            return {**self._publish(memory, change, rows, outcome), "not_asserted": change.unasserted}
+            return self._publish(operation, memory, change, rows, outcome, draft)
         except BaseException:
             self.workspace.memory = None
             raise
 
-    def _maintained(self, memory: Memory, change: _Netted, chosen: Plan) -> Rows:
+    def _maintained(self, memory: Memory, change: _Netted, chosen: Plan, known: Reasoning | None) -> Rows:
         """Run the algorithm; the dictionary has the new terms then."""
-        manifest, terms = self.workspace.manifest, change.terms
-        known = memory.reasoning
+        manifest, terms = replace(self.workspace.manifest, counters=change.counters), change.terms
         if terms.new:
             self.transaction.extend_terms()
-            if touched(known, terms.new):
-                known = reasoning(self.engine, replace(manifest, counters=change.counters))
+            if known is not None and touched(known, terms.new):
+                known = None
         return memory.update(
-            known,
+            known or reasoning(self.engine, manifest),
             change.plus,
             change.minus,
             chosen.name or "",
@@ -125,7 +174,7 @@ class Incremental:
             lambda facts, names: judge_types_in(self.engine, facts, names),
             chosen.seconds,
             self.transaction.report,
-            terms.values if twins(replace(manifest, counters=change.counters)) else {},
+            terms.values if twins(manifest) else {},
             terms.ill_typed,
         )
 
@@ -135,7 +184,7 @@ class Incremental:
         """The closure of the version at hand, read if need be; None where it cannot be kept in memory."""
         workspace, manifest = self.workspace, self.workspace.manifest
         workspace.views(TERM)
-        if workspace.memory is not None and workspace.memory[0] == manifest.version:
+        if workspace.memory is not None and workspace.memory[0] == _content(manifest):
             return workspace.memory[1]
         workspace.memory = None
         if sum(manifest.files_of(table.name).rows for table in (ASSERTED, FACT)) > LARGEST:
@@ -153,7 +202,7 @@ class Incremental:
             return None
         for table in (ASSERTED, FACT):
             memory.dead[table.name] = self._dead(memory, table)
-        workspace.memory = manifest.version, memory
+        workspace.memory = _content(manifest), memory
         return memory
 
     def _dead(self, memory: Memory, table: Table) -> Ids:
@@ -203,7 +252,9 @@ class Incremental:
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
-    def _publish(self, memory: Memory, change: _Netted, rows: Rows, outcome: Outcome) -> dict[str, Any]:
+    def _publish(
+        self, operation: str, memory: Memory, change: _Netted, rows: Rows, outcome: Outcome, draft: bool
+    ) -> dict[str, Any]:
         before, transaction = self.workspace.manifest, self.transaction
         asserted = (_columns(change.plus), _columns(change.minus))
         files = {
@@ -219,9 +270,9 @@ class Incremental:
             files[VIOLATION.name] = segments.write_whole(self.engine, self.versions, VIOLATION, "violation_now")
             self.engine.drop("violation_now")
         stats = _stats(before.stats, rows, memory)
-        last = transaction.publish("update", outcome, files, change.counters, (), stats=stats)
+        last = transaction.publish(operation, outcome, files, change.counters, (), draft=draft, stats=stats)
         memory.commit()
-        self.workspace.memory = self.workspace.manifest.version, memory
+        self.workspace.memory = _content(self.workspace.manifest), memory
         return last
 
     def _patched(self, memory: Memory, table: Table, added: Sequence[Ids], removed: Sequence[Ids]) -> TableFiles:
@@ -266,6 +317,11 @@ class Incremental:
         kept = queries.minus("same_as_before", "equal_removed", SAME_AS.names)
         self.engine.view("same_as_now", f"{kept} UNION ALL SELECT {SAME_AS.select} FROM equal_added")
         return "same_as_now"
+
+
+def _content(manifest: Manifest) -> object:
+    """What a closure in memory was read from: while it is the same, what was read holds, published or not."""
+    return manifest.rulesets, tuple(manifest.files_of(table.name) for table in (ASSERTED, FACT, SAME_AS, VIOLATION))
 
 
 def _outcome(rows: Rows, chosen: Plan) -> Outcome:

@@ -18,6 +18,7 @@ from loaders import sources, triples_of
 from sparql import Graph, changes
 from sparql.update import Clear, Data, Load, Modify
 from triplestore.errors import InputError, TriplakeError, UsageError
+from triplestore.incremental import Incremental
 from triplestore.transaction import Transaction, figures_of
 from triplestore.updates import Request
 
@@ -38,6 +39,12 @@ class _Pending:
     def __bool__(self) -> bool:
         return self.clear or bool(self.triples)
 
+    @property
+    def sides(self) -> tuple[list[Tokens], list[Tokens]]:
+        """The triples to add, and those to delete."""
+        add = [triple for triple, insert in self.triples.items() if insert]
+        return add, [triple for triple, insert in self.triples.items() if not insert]
+
     def say(self, insert: bool, triples: Sequence[Tokens]) -> None:
         for triple in triples:
             self.triples.pop(triple, None)
@@ -50,8 +57,8 @@ class _Pending:
 
 @dataclass(slots=True)
 class RequestRun:
-    """Carries out one request. graph: what patterns are matched with, at the state of the transaction. load_folder:
-    where documents may be loaded from; None: nowhere."""
+    """Carries out requests, as one transaction. graph: what patterns are matched with, at the state of the transaction.
+    load_folder: where documents may be loaded from; None: nowhere."""
 
     transaction: Transaction
     graph: Callable[[], Graph]
@@ -60,26 +67,31 @@ class RequestRun:
     dry_run: bool
     pending: _Pending = field(default_factory=_Pending)
     done: list[Mapping[str, Any]] = field(default_factory=list)  # figures of the drafts
+    reason: str = ""  # why the last draft was none for memory
 
-    def carry_out(self, request: Request) -> dict[str, Any]:
-        """Carry out all operations and publish, unless nothing changes; the figures."""
+    def carry_out(self, *requests: Request) -> dict[str, Any]:
+        """Carry out all operations of requests, in order, and publish, unless nothing changes; the figures."""
         workspace = self.transaction.workspace
-        before, loads = workspace.manifest, request.number
-        for operation in request.operations:
-            match operation:
-                case Data(insert, triples):
-                    self.pending.say(insert, triples)
-                case Clear():
-                    self.pending.everything_goes()
-                case Load():
-                    loads += 1
-                    self.pending.say(True, self._document(operation, loads))
-                case Modify():
-                    self._draft()
-                    deleted, inserted = changes(self.graph(), operation)
-                    self.pending.say(False, deleted)
-                    self.pending.say(True, inserted)
-        self._draft(last=True)
+        before, number = workspace.manifest, max(request.last for request in requests)
+        for request in requests:
+            loads = request.number
+            for operation in request.operations:
+                match operation:
+                    case Data(insert, triples):
+                        self.pending.say(insert, triples)
+                    case Clear():
+                        self.pending.everything_goes()
+                    case Load():
+                        loads += 1
+                        self.pending.say(True, self._document(operation, loads))
+                    case Modify():
+                        self._draft(number)
+                        deleted, inserted = changes(self.graph(), operation)
+                        self.pending.say(False, deleted)
+                        self.pending.say(True, inserted)
+        if not self.done and self.pending and (whole := self._in_memory(number, draft=False)) is not None:
+            return whole
+        self._draft(number, last=True)
         drafted = workspace.manifest is not before
         figures = self._figures()
         if self.dry_run:
@@ -91,30 +103,42 @@ class RequestRun:
             workspace.forget(before)
         elif drafted:
             counters = workspace.manifest.counters
-            self.transaction.finish(figures, replace(counters, files=max(counters.files, request.last)))
+            self.transaction.finish(figures, replace(counters, files=max(counters.files, number)))
         else:
             self.transaction.verbose(f"nothing to change: the store stays at version {before.version}")
         return {**figures, "not_asserted": sum(figures["not_asserted"] for figures in self.done)}
 
-    def _draft(self, last: bool = False) -> None:
-        """Make what is pending part of the draft."""
+    def _in_memory(self, number: int, draft: bool) -> dict[str, Any] | None:
+        """Maintain the closure in memory by what is pending, as a draft or as the whole transaction; the figures. None
+        where that cannot be, and nothing has been done."""
+        if self.pending.clear:
+            return None
+        small = Incremental(self.transaction)
+        figures = small.apply(*self.pending.sides, self.algorithm, self.dry_run, number, draft)
+        self.reason = small.reason
+        return figures
+
+    def _draft(self, number: int, last: bool = False) -> None:
+        """Make what is pending part of the draft. number: of the last file of the requests."""
         manifest = self.transaction.workspace.manifest
         if not self.pending and (manifest.materialised or not last):
             return
+        figures = None if self.dry_run else self._in_memory(number, draft=True)
         pending, self.pending = self.pending, _Pending()
-        add = [triple for triple, insert in pending.triples.items() if insert]
-        delete = [triple for triple, insert in pending.triples.items() if not insert]
-        new, gone, unasserted, counters = self.transaction.net(add, delete, manifest.counters, pending.clear)
-        figures: dict[str, Any] = {"not_asserted": unasserted}
-        if new or gone or not manifest.materialised:
-            draft = not (self.dry_run and last)
-            figures |= self.transaction.commit("update", new, gone, counters, self.algorithm, self.dry_run, draft)
+        if figures is None:
+            new, gone, unasserted, counters = self.transaction.net(*pending.sides, manifest.counters, pending.clear)
+            figures = {"not_asserted": unasserted}
+            if new or gone or not manifest.materialised:
+                draft = not (self.dry_run and last)
+                figures |= self.transaction.commit(
+                    "update", new, gone, counters, self.algorithm, self.dry_run, draft, self.reason
+                )
         self.done.append(figures)
 
     def _figures(self) -> dict[str, Any]:
         """The figures of all drafts in one."""
         seconds = time.perf_counter() - self.transaction.started
-        found = [figures for figures in self.done if "algorithm" in figures]
+        found = [figures for figures in self.done if figures.get("algorithm", "none") != "none"]
         algorithms = dict.fromkeys(figures["algorithm"] for figures in found)
         reasons = dict.fromkeys(figures["reason"] for figures in found)
         return {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -38,13 +39,64 @@ def sparql_request(text: str, number: int, source: str | None = None) -> Request
     return Request(operations, number, number + sum(isinstance(operation, Load) for operation in operations))
 
 
+def update_files(paths: Sequence[str]) -> list[str]:
+    """Files and folders as files: of a folder (and those under it) the update files by their suffixes, sorted by path;
+    hidden ones are left out. Raises UsageError for a folder without any."""
+    found: list[str] = []
+    for path in paths:
+        if not os.path.isdir(path):
+            found.append(path)
+            continue
+        inside = [
+            os.path.join(folder, name)
+            for folder, folders, names in os.walk(path)
+            for name in names
+            if not any(part.startswith(".") for part in Path(os.path.relpath(folder, path), name).parts if part != ".")
+            and _suffix(name) in (*PATCH_SUFFIXES, *SPARQL_SUFFIXES)
+        ]
+        if not inside:
+            raise UsageError(
+                f"{path}: the folder holds no update file ({', '.join((*PATCH_SUFFIXES, *SPARQL_SUFFIXES))})"
+            )
+        found += sorted(inside)
+    return found
+
+
+def grouped(changes: Sequence[Change | Request], most: int) -> Iterator[tuple[Change | tuple[Request, ...], int]]:
+    """Transactions put together, up to `most` in each: a group as one transaction, and how many it is made of. What
+    becomes of the store is the same: the last word on a triple counts, and a request sees what those before it did."""
+    for group in (changes[start : start + most] for start in range(0, len(changes), most)):
+        plain = [change for change in group if isinstance(change, Change)]
+        if len(plain) == len(group):
+            last = {
+                triple: added for c in plain for side, added in ((c.delete, False), (c.add, True)) for triple in side
+            }
+            add = [triple for triple, added in last.items() if added]
+            yield Change(add, [triple for triple, added in last.items() if not added]), len(group)
+        else:
+            yield tuple(_as_request(change) for change in group), len(group)
+
+
+def _as_request(change: Change | Request) -> Request:
+    from sparql.update import Data
+
+    if isinstance(change, Request):
+        return change
+    return Request((Data(False, tuple(change.delete)), Data(True, tuple(change.add))), 0, 0)
+
+
+def _suffix(path: str) -> str:
+    """The suffix that tells what an update file is in, whatever it is compressed by."""
+    suffixes = [s for s in Path(path).suffixes if s not in COMPRESSED]
+    return suffixes[-1].lower() if suffixes else ""
+
+
 def read_changes(path: str, number: int) -> list[Change] | list[Request]:
     """The transactions of an update file. `number` scopes the blank nodes that a SPARQL Update makes.
 
     Raises InputError with the place of a fault, UsageError for a missing file or an unknown suffix.
     """
-    suffixes = [s for s in Path(path).suffixes if s not in COMPRESSED]
-    suffix = suffixes[-1].lower() if suffixes else ""
+    suffix = _suffix(path)
     if not Path(path).is_file():
         raise UsageError(f"{path}: no such file")
     if suffix in PATCH_SUFFIXES:

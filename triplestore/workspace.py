@@ -25,7 +25,7 @@ class Workspace:
         self._bound: dict[str, str] = {}  # table -> "view" or "table"
         self.proofs: tuple[Manifest, object] | None = None  # what proofs made of the tables, for which version
         self.reasoning: tuple[object, Reasoning] | None = None  # the last rules resolved, and what they depend on
-        self.memory: tuple[int, Memory] | None = None  # the closure in memory, and the version that it is of
+        self.memory: tuple[object, Memory] | None = None  # the closure in memory, and what it was read from
 
     def views(self, *tables: Table) -> None:
         """Make sure that the tables can be read."""

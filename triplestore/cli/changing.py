@@ -126,13 +126,33 @@ def materialise(options: Common, store: str) -> None:
     say(options, f"{last['facts']:,} facts in {last['seconds']:.2f} s, {last['rounds']} rounds")
 
 
-@click.command()
+class _WithBatch(click.Command):
+    """A command whose --batch may stand without its number."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        bare = [a == "--batch" and not following.isdigit() for a, following in zip(args, [*args[1:], ""], strict=True)]
+        given = [f"{a}={BATCH}" if is_bare else a for a, is_bare in zip(args, bare, strict=True)]
+        return super().parse_args(ctx, given)
+
+
+BATCH: Final = 1000
+"""Transactions that `update --batch` puts together, where it does not say how many."""
+
+
+@click.command(cls=_WithBatch)
 @click.argument("store")
 @click.argument("files", nargs=-1)
 @click.option("--add", multiple=True, metavar="FILE", help="An RDF file whose triples are added.")
 @click.option("--delete", multiple=True, metavar="FILE", help="An RDF file whose triples are deleted.")
 @maintain_option
 @load_folder_option
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="[N]",
+    help="Put N transactions together, each group one version. [without N: 1000]",
+)
 @click.option("--dry-run", is_flag=True, help="Show the effect, commit nothing.")
 @common
 def update(
@@ -143,27 +163,37 @@ def update(
     delete: Sequence[str],
     maintain: str,
     load_folder: str | None,
+    batch: int,
     dry_run: bool,
 ) -> None:
-    """Apply update files in order: RDF Patch (.rdfp), SPARQL Update (.ru), or plain triples by --add and --delete."""
+    """Apply update files, or folders of them, in order: RDF Patch (.rdfp), SPARQL Update (.ru); or plain triples by
+    --add and --delete."""
     if not (files or add or delete):
         raise UsageError("nothing to apply: give update files (.rdfp, .ru), --add FILE or --delete FILE")
     with opening(options, store) as opened:
-        for last in opened.update_files(
-            *files, add=add, delete=delete, maintain=maintain, dry_run=dry_run, load_folder=load_folder
-        ):
-            would = "would add" if dry_run else "added"
-            say(
-                options,
-                f"{would} {last['added']:,} and delete{'' if dry_run else 'd'} {last['deleted']:,} stored facts, "
-                f"merge{'' if dry_run else 'd'} {last['merged']:,}, split {last['split']:,} terms, "
-                f"{last['seconds']:.3f} s by {last['algorithm']}",
-            )
+        done = unasserted = 0
+
+        def each(last: Mapping[str, Any]) -> None:
+            nonlocal done, unasserted
+            done, unasserted = done + last["transactions"], unasserted + last["not_asserted"]
+            several = f"{counted(done, 'transaction')}: " if done > 1 or last["transactions"] > 1 else ""
+            say(options, several + _told(last, dry_run))
             for line in _regrouped(last) if dry_run else ():
                 click.echo(line)
-            if unasserted := last["not_asserted"]:
-                were = f"{counted(unasserted, 'triple')} to delete {'was' if unasserted == 1 else 'were'} not asserted"
-                say(options, f"{were}: only asserted ones can go, and what follows from others stays")
+
+        opened.update_files(
+            *files,
+            add=add,
+            delete=delete,
+            maintain=maintain,
+            dry_run=dry_run,
+            load_folder=load_folder,
+            batch=batch,
+            each=each,
+        )
+        if unasserted:
+            were = f"{counted(unasserted, 'triple')} to delete {'was' if unasserted == 1 else 'were'} not asserted"
+            say(options, f"{were}: only asserted ones can go, and what follows from others stays")
         if not dry_run:
             warn_of_violations(opened)
 
@@ -172,9 +202,10 @@ def update(
 @click.argument("store")
 @click.argument("action", type=click.Choice(["list", "add", "remove"]))
 @click.argument("names", nargs=-1, metavar="[NAME_OR_FILE]...")
+@maintain_option
 @common
-def rules(options: Common, store: str, action: str, names: Sequence[str]) -> None:
-    """List, add or remove the rules of a store; the closure is brought up to date."""
+def rules(options: Common, store: str, action: str, names: Sequence[str], maintain: str) -> None:
+    """List, add or remove the rules of a store; the closure is maintained."""
     from triplestore.reasoning import origin, rules_of
 
     if action == "list":
@@ -188,8 +219,22 @@ def rules(options: Common, store: str, action: str, names: Sequence[str]) -> Non
     if not names:
         raise UsageError(f"rules {action} needs the name of a ruleset or a file of rules")
     with opening(options, store) as opened:
-        opened.change_rules(*((names, ()) if action == "add" else ((), names)))
+        add, remove = (names, ()) if action == "add" else ((), names)
+        last = opened.change_rules(add, remove, maintain)
+        say(options, _told(last))
         say(options, f"rules now: {', '.join(r.name for r in opened.rulesets) or 'none'}")
+        warn_of_violations(opened)
+
+
+def _told(last: Mapping[str, Any], dry_run: bool = False) -> str:
+    """What an update did, in a line; why, where the closure was computed anew although that was not asked for."""
+    d = "" if dry_run else "d"
+    line = (
+        f"{'would add' if dry_run else 'added'} {last['added']:,} and delete{d} {last['deleted']:,} stored facts, "
+        f"merge{d} {last['merged']:,}, split {last['split']:,} terms, {last['seconds']:.3f} s by {last['algorithm']}"
+    )
+    anew = last["algorithm"] == "rematerialise" and last["reason"] != "asked for"
+    return f"{line}: {last['reason']}" if anew else line
 
 
 def _regrouped(figures: Mapping[str, Any]) -> Iterator[str]:

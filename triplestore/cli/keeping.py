@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from triplestore.cli.options import Common, at_option, common, opening, say
+from triplestore.errors import UsageError
+
+if TYPE_CHECKING:
+    from triplestore.differences import Difference
 
 
 @click.command()
 @click.argument("store")
+@click.argument("version", type=click.IntRange(min=1), required=False)
+@click.option("--facts", is_flag=True, help="The triples that VERSION (default: the newest) added and removed.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Lines of each kind with --facts; 0 for all. [default: 100; all with --json]",
+)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @common
-def log(options: Common, store: str, as_json: bool) -> None:
-    """List the versions that can be read, and what made them."""
+def log(options: Common, store: str, version: int | None, facts: bool, limit: int | None, as_json: bool) -> None:
+    """List the versions that can be read, and what made them; or what one of them changed."""
+    if limit is not None and not facts:
+        raise UsageError("--limit is for the lines of --facts")
     with opening(options, store) as opened:
-        entries = opened.log()
+        entries = opened.log(version)
+        if facts:
+            most = (None if as_json else SHOWN) if limit is None else limit or None
+            with opened.log_facts(version) as change:
+                (_write_json if as_json else _write_lines)(change, entries[-1], most)
+            return
     if as_json:
         click.echo(json.dumps(entries, indent=2))
         return
@@ -28,6 +49,46 @@ def log(options: Common, store: str, as_json: bool) -> None:
             f"{e['version']:>7}  {e['created']:<20}  {e.get('operation', ''):<11} {e['asserted']:>12,} "
             f"{e['facts']:>12,} {e.get('seconds', 0):>8.2f}  {e.get('algorithm', '')}"
         )
+
+
+SHOWN: Final = 100
+"""Triples of each kind that `log --facts` shows."""
+
+_MEANING: Final = {
+    "asserted": "asserted",
+    "inferred": "inferred, each class of equal terms under its representative",
+    "equal": "classes of equal terms, each term with its representative",
+}
+
+
+def _write_lines(change: Difference, entry: Mapping[str, Any], limit: int | None) -> None:
+    """A change as N-Triples lines with a sign before each."""
+    since = "from nothing" if change.before is None else f"since version {change.before}"
+    click.echo(f"# version {change.version}, {entry['created']}: {entry.get('operation', '')}, {since}")
+    for kind, counts in change.counts.items():
+        if kind == "equal" and not any(counts.values()):
+            continue
+        click.echo(f"# {_MEANING[kind]}: {counts['added']:,} added, {counts['removed']:,} removed")
+        for sign, mark in (("removed", "-"), ("added", "+")):
+            for line in change.lines(kind, sign, limit):
+                click.echo(f"{mark} {line}")
+            if limit is not None and (more := counts[sign] - limit) > 0:
+                click.echo(f"# ... and {more:,} more {sign}; --limit 0 shows all")
+
+
+def _write_json(change: Difference, entry: Mapping[str, Any], limit: int | None) -> None:
+    """A change as one JSON object, written as its triples are read."""
+    counted = {**entry, "before": change.before, "changes": change.counts}
+    click.echo(f'{json.dumps(counted)[:-1]}, "triples": {{', nl=False)
+    for place, (kind, counts) in enumerate(change.counts.items()):
+        click.echo(f'{", " * bool(place)}"{kind}": {{', nl=False)
+        for number, sign in enumerate(counts):
+            click.echo(f'{", " * bool(number)}"{sign}": [', nl=False)
+            for at, line in enumerate(change.lines(kind, sign, limit)):
+                click.echo(f"{',' * bool(at)}\n  {json.dumps(line)}", nl=False)
+            click.echo("]", nl=False)
+        click.echo("}", nl=False)
+    click.echo("}}")
 
 
 @click.command()

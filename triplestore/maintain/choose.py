@@ -50,10 +50,26 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int]) -> Pla
         return Plan(algorithm if minus else memory.INSERTION, "asked for" if minus else "nothing is deleted")
     if minus > MANY_DELETED * sizes["asserted"] or plus > LARGE_SHARE * sizes["facts"]:
         return Plan(None, f"{minus:,} of {sizes['asserted']:,} asserted facts are deleted, {plus:,} added")
-    allowed = max(LEAST, SHARE * sizes["materialise_ms"] / 1000) if "materialise_ms" in sizes else None
     if minus:
-        return Plan(backward_forward.NAME, "few facts are deleted", allowed)
-    return Plan(memory.INSERTION, "nothing is deleted", allowed)
+        return Plan(backward_forward.NAME, "few facts are deleted", _allowed(sizes))
+    return Plan(memory.INSERTION, "nothing is deleted", _allowed(sizes))
+
+
+def _allowed(sizes: Mapping[str, int]) -> float | None:
+    """Seconds that maintenance may take; None: any, since nothing is known."""
+    return max(LEAST, SHARE * sizes["materialise_ms"] / 1000) if "materialise_ms" in sizes else None
+
+
+def plan_rules(algorithm: str, fewer: bool, sizes: Mapping[str, int]) -> Plan:
+    """What maintains the closure when rules come, or also go (`fewer`); see `plan`."""
+    check(algorithm)
+    if algorithm == rematerialise.NAME:
+        return Plan(None, "asked for")
+    if algorithm != "auto":
+        return Plan(algorithm if fewer else memory.INSERTION, "asked for" if fewer else "no rule is removed")
+    if fewer:
+        return Plan(backward_forward.NAME, "rules are removed", _allowed(sizes))
+    return Plan(memory.INSERTION, "no rule is removed", _allowed(sizes))
 
 
 def check(algorithm: str) -> None:

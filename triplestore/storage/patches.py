@@ -66,6 +66,7 @@ def _with(
         if file.rows <= smaller:
             break
         kept.append(file)
-    small = [pq.read_table(versions.data / f.path) for f in files if f not in kept]
+    # Writers differ in whether a column may hold nulls; none does.
+    small = [pq.read_table(versions.data / f.path).cast(rows.schema) for f in files if f not in kept]
     merged = pa.concat_tables([*small, rows]).sort_by([(column, "ascending") for column in order])
     return (*(f for f in files if f in kept), *write_rows(versions, stem, merged))

@@ -54,6 +54,36 @@ def advance(engine: Engine, versions: Versions, before: Manifest, after: Manifes
     engine.drop("arriving", "arriving_added", "arriving_dead", "arriving_was_dead")
 
 
+def difference(
+    engine: Engine, versions: Versions, before: Manifest, after: Manifest, table: Table, came: str, went: str
+) -> None:
+    """Make views of the rows of a table that came (`came`) and went (`went`) from version `before` to version `after`.
+    Files that both name are not read: what it costs follows the change, where the table was not rewritten."""
+    old, new = before.files_of(table.name), after.files_of(table.name)
+    parts = {
+        "fresh": [f for f in new.files if f not in old.files],
+        "stale": [f for f in old.files if f not in new.files],
+        "dead": new.tombstones,
+        "was_dead": old.tombstones,
+    }
+    name = {part: f"{table.name}_{part}" for part in parts}
+    for part, files in parts.items():
+        engine.attach(name[part], _paths(versions, files), table.columns)
+
+    def less(left: str, right: str) -> str:
+        return f"({minus(left, right, table.names)})"
+
+    fresh, stale = less(name["fresh"], name["dead"]), less(name["stale"], name["was_dead"])
+    # A tombstone that went brings a row back only if its file is still there; one that came takes away only a row that
+    # was there before.
+    back, gone = less(name["was_dead"], name["dead"]), less(name["dead"], name["was_dead"])
+    for view, rows, others, turned, files_of in (
+        (came, fresh, stale, back, name["stale"]),
+        (went, stale, fresh, gone, name["fresh"]),
+    ):
+        engine.view(view, f"{minus(rows, others, table.names)} UNION ALL {minus(turned, files_of, table.names)}")
+
+
 def write_whole(engine: Engine, versions: Versions, table: Table, source: str) -> TableFiles:
     """Write working table `source` as the whole of `table`."""
     stem = versions.new_stem(table.name)

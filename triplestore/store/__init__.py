@@ -9,7 +9,8 @@ What the methods do is in the modules beside this one, over a `Session`: `changi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from sparql import Result
     from sparql.explain import QueryExplanation
+    from triplestore.differences import Difference
     from triplestore.entails import Entailment
     from triplestore.proof.proof import Proof
     from triplestore.proof.why_same import Chain, EqualityClass
@@ -196,14 +198,22 @@ class Store:
         maintain: str = "auto",
         dry_run: bool = False,
         load_folder: str | Path | None = None,
+        batch: int = 1,
+        each: Callable[[Mapping[str, Any]], None] = lambda figures: None,
     ) -> list[dict[str, Any]]:
         """Apply update files in order, each transaction in them one of ours, then the triples of the RDF files in
-        `add` and `delete` as one more; the figures of each.
+        `add` and `delete` as one more; the figures of each, which `each` is called with as soon as it is committed.
 
-        Files: RDF Patch (.rdfp, .patch) and SPARQL Update (.ru, see `sparql_update`), plain or compressed. All are read
-        before the first is applied: InputError (file, line, column) leaves the store as it was.
+        Files: RDF Patch (.rdfp, .patch) and SPARQL Update (.ru, see `sparql_update`), plain or compressed, and folders
+        of them. All are read before the first is applied: InputError (file, line, column) leaves the store as it was.
+        batch: so many transactions become one of ours, in a dry run all of them; `transactions` of the figures says how
+        many there were.
         """
-        return changing.update_files(self._session, files, add, delete, maintain, dry_run, load_folder)
+        if batch < 1:
+            raise UsageError("a batch has one transaction at least")
+        changes, number = changing.read_updates(self._session, files, add, delete)
+        size = max(1, len(changes)) if dry_run else batch
+        return changing.apply_all(self._session, changes, size, number, maintain, dry_run, load_folder, each)
 
     def sparql_update(
         self, text: str, maintain: str = "auto", dry_run: bool = False, load_folder: str | Path | None = None
@@ -216,10 +226,12 @@ class Store:
         """
         return changing.sparql_update(self._session, text, maintain, dry_run, load_folder)
 
-    def change_rules(self, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
-        """Add rulesets (built-in names or files), remove some by the names that `rulesets` shows, and bring the
-        closure up to date. Raises UsageError for a name that is not there."""
-        changing.change_rules(self._session, add, remove)
+    def change_rules(
+        self, add: Sequence[str] = (), remove: Sequence[str] = (), maintain: str = "auto"
+    ) -> dict[str, Any]:
+        """Add rulesets (built-in names or files), remove some by the names that `rulesets` shows, and maintain the
+        closure; figures as `update` has. Raises UsageError for a name that is not there."""
+        return changing.change_rules(self._session, add, remove, maintain)
 
     def compact(self) -> None:
         """Rewrite every table as one sorted file (per engine task), without tombstones. A new version, same content."""
@@ -367,9 +379,15 @@ class Store:
         """Counts of this version; keys as `triplake stats --json` documents them."""
         return figures.stats(self._session)
 
-    def log(self) -> list[Mapping[str, Any]]:
-        """The versions that can be read, oldest first: version, created, engine, and the operation's figures."""
-        return figures.log(self._session)
+    def log(self, version: int | None = None) -> list[Mapping[str, Any]]:
+        """The versions that can be read (or one of them), oldest first: version, created, engine, and the operation's
+        figures. Raises UsageError for an unknown one."""
+        return figures.log(self._session, version)
+
+    def log_facts(self, version: int | None = None) -> AbstractContextManager[Difference]:
+        """What a version (default: the newest) added and removed, to be read before anything else is asked of this
+        store. Raises UsageError where the version before it has been vacuumed."""
+        return figures.log_facts(self._session, version)
 
     @property
     def rulesets(self) -> tuple[RulesetText, ...]:

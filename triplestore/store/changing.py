@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from loaders import LoadReport, OnError, Progress, read_into, sources
 from loaders.patch import Change
 from triplestore.engine.queries import minus
-from triplestore.errors import UsageError
+from triplestore.errors import TriplakeError, UsageError
 from triplestore.incremental import Incremental
 from triplestore.maintain.choose import check as check_algorithm
 from triplestore.reasoning import ruleset_text
@@ -21,7 +21,7 @@ from triplestore.store.session import Session
 from triplestore.tables import ASSERTED
 from triplestore.terms import from_rdflib
 from triplestore.transaction import Transaction, figures_of, no_facts, token_table
-from triplestore.updates import Request, plain_change, read_changes, sparql_request
+from triplestore.updates import Request, grouped, plain_change, read_changes, sparql_request, update_files
 
 TokenTriple = tuple[str, str, str]
 
@@ -67,32 +67,51 @@ def update(session: Session, add: Iterable[Any], delete: Iterable[Any], maintain
     return _apply(session, Change(list(added), list(deleted)), maintain, dry_run)
 
 
-def update_files(
-    session: Session,
-    files: Sequence[str | Path],
-    add: Sequence[str | Path],
-    delete: Sequence[str | Path],
-    maintain: str,
-    dry_run: bool,
-    load_folder: str | Path | None,
-) -> list[dict[str, Any]]:
-    """See `Store.update_files`."""
+def read_updates(
+    session: Session, files: Sequence[str | Path], add: Sequence[str | Path], delete: Sequence[str | Path]
+) -> tuple[list[Change | Request], int]:
+    """The transactions of update files, with the one of plain triples, and the number of the last file; see
+    `Store.update_files`."""
     session.newest()
     number = session.manifest.counters.files + 1
     changes: list[Change | Request] = []
-    for file in files:
-        found = read_changes(str(file), number)
+    for file in update_files([str(file) for file in files]):
+        found = read_changes(file, number)
         number = max((change.last + 1 for change in found if isinstance(change, Request)), default=number)
         changes += found
     if add or delete:
         changes.append(plain_change([str(f) for f in add], [str(f) for f in delete], number))
         number += len(add)
-    return [
-        _carry_out(session, change, maintain, dry_run, load_folder)
-        if isinstance(change, Request)
-        else _apply(session, change, maintain, dry_run, number - 1)
-        for change in changes
-    ]
+    return changes, number - 1
+
+
+def apply_all(
+    session: Session,
+    changes: Sequence[Change | Request],
+    size: int,
+    number: int,
+    maintain: str,
+    dry_run: bool,
+    load_folder: str | Path | None,
+    each: Callable[[Mapping[str, Any]], None],
+) -> list[dict[str, Any]]:
+    """Apply transactions, so many (`size`) at a time, and tell `each` the figures. number: of the last file."""
+    done, first, told = 0, session.manifest.version, []
+    for change, several in grouped(changes, size):
+        try:
+            if isinstance(change, Change):
+                figures = _apply(session, change, maintain, dry_run, number)
+            else:
+                figures = _carry_out(session, change, maintain, dry_run, load_folder)
+        except TriplakeError:
+            if session.manifest.version > first:
+                committed = f"{done:,} of {len(changes):,} transactions were committed before this"
+                session.notify(f"{committed}: the store is at version {session.manifest.version}")
+            raise
+        done += several
+        told.append({**figures, "transactions": several})
+        each(told[-1])
+    return told
 
 
 def sparql_update(
@@ -101,11 +120,12 @@ def sparql_update(
     """See `Store.sparql_update`."""
     session.newest()
     request = sparql_request(text, session.manifest.counters.files + 1)
-    return _carry_out(session, request, maintain, dry_run, load_folder)
+    return _carry_out(session, (request,), maintain, dry_run, load_folder)
 
 
-def change_rules(session: Session, add: Sequence[str], remove: Sequence[str]) -> None:
+def change_rules(session: Session, add: Sequence[str], remove: Sequence[str], maintain: str) -> dict[str, Any]:
     """See `Store.change_rules`."""
+    check_algorithm(maintain)
     with session.writing() as transaction:
         kept = list(session.manifest.rulesets)
         for name in remove:
@@ -118,12 +138,15 @@ def change_rules(session: Session, add: Sequence[str], remove: Sequence[str]) ->
             if any(r.name == text.name for r in kept):
                 raise UsageError(f"the store has ruleset '{text.name}' already; remove it first to replace it")
             kept.append(text)
+        small = Incremental(transaction)
+        if (figures := small.change_rules(tuple(kept), maintain)) is not None:
+            return figures
         session.workspace.manifest = replace(session.manifest, rulesets=tuple(kept))
         session.workspace.tables(ASSERTED)
         session.engine.load("raw", token_table([]))
         _, counters = transaction.encode("raw", session.manifest.counters)
         session.engine.load("plus", no_facts())
-        transaction.commit("rules", 0, 0, counters, "rematerialise")
+        return transaction.commit("rules", 0, 0, counters, "rematerialise", reason=small.reason)
 
 
 def _read(
@@ -161,13 +184,13 @@ def _read(
 
 
 def _carry_out(
-    session: Session, request: Request, algorithm: str, dry_run: bool, load_folder: str | Path | None
+    session: Session, requests: Sequence[Request], algorithm: str, dry_run: bool, load_folder: str | Path | None
 ) -> dict[str, Any]:
     from triplestore.request import RequestRun
 
     with session.writing() as transaction:
         folder = None if load_folder is None else Path(load_folder)
-        return RequestRun(transaction, lambda: graph(session), folder, algorithm, dry_run).carry_out(request)
+        return RequestRun(transaction, lambda: graph(session), folder, algorithm, dry_run).carry_out(*requests)
 
 
 def _apply(session: Session, change: Change, algorithm: str, dry_run: bool, file: int = 0) -> dict[str, Any]:

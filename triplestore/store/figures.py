@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from triplestore import closure, dictionary
+from triplestore.differences import Difference, difference
 from triplestore.imports import missing_imports as find_missing
 from triplestore.profile import Finding, findings
 from triplestore.reasoning import all_rules, twins
@@ -98,9 +100,10 @@ def equality_stats(session: Session, most: int) -> dict[str, Any]:
     }
 
 
-def log(session: Session) -> list[Mapping[str, Any]]:
+def log(session: Session, version: int | None) -> list[Mapping[str, Any]]:
     """See `Store.log`."""
-    manifests = [session.versions.read(n) for n in session.versions.numbers()]
+    numbers = session.versions.numbers() if version is None else [version]
+    manifests = [session.versions.read(n) for n in numbers]
     return [
         {
             "version": m.version,
@@ -113,6 +116,17 @@ def log(session: Session) -> list[Mapping[str, Any]]:
         }
         for m in manifests
     ]
+
+
+@contextmanager
+def log_facts(session: Session, version: int | None) -> Iterator[Difference]:
+    """See `Store.log_facts`."""
+    try:
+        number = session.versions.read().version if version is None else version
+        with difference(session.engine, session.versions, number) as found:
+            yield found
+    finally:
+        session.workspace.forget()
 
 
 def _largest(session: Session, pi: str, most: int, members: int) -> list[tuple[int, list[Node]]]:
