@@ -3,6 +3,8 @@
 Every phase runs in a fresh process, with its peak memory (that of the processes it starts included): `load` (files to
 committed store), `materialise`, `query` (LUBM's 14 where the suites are, and our own), `update` (delete 1 fact, add it
 again; the same with 100), and `end to end`, the command `triplake load` from a cold start to a committed closure.
+
+`python -m tests.bench maintain` measures the maintenance algorithms instead: see its --help.
 """
 
 from __future__ import annotations
@@ -36,6 +38,10 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["maintain"]:
+        from tests.bench.maintain.run import main as maintain
+
+        return maintain(sys.argv[2:])
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

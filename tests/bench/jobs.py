@@ -131,12 +131,19 @@ def pyoxigraph_query(job: Job) -> Job:
     return _ask(job, lambda text: sum(1 for _ in store.query(text)))
 
 
+def maintain(job: Job) -> Job:
+    from tests.bench.maintain.measure import measure
+
+    return measure(job["name"], Path(job["folder"]), job["seconds"])
+
+
 JOBS: dict[str, Callable[[Job], Job]] = {
     "store_load": store_load,
     "store_materialise": store_materialise,
     "store_query": store_query,
     "store_update": store_update,
     "store_export": store_export,
+    "maintain": maintain,
     "reasonable": reasonable,
     "owlrl": owlrl,
     "pyoxigraph_load": pyoxigraph_load,

@@ -1,0 +1,215 @@
+"""Data of the kinds in Table 1 of Motik, Nenov, Piro and Horrocks (2015), and SSPE of Hu, Motik and Horrocks (2018):
+generated, and of a size that a laptop materialises in about a second."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from datasets.links.generate import EX as LINKS
+from datasets.links.generate import links
+from datasets.links.generate import triples as link_triples
+from datasets.output import write
+from datasets.taxonomy.generate import taxonomy
+from datasets.taxonomy.generate import triples as taxonomy_triples
+from datasets.university.dice import Dice
+from datasets.university.generate import generate
+
+ROOT = Path(__file__).parents[3]
+UNIVERSITY = ROOT / "datasets/university"
+EX = "http://example.org/maintain/"
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Data and axioms, in files of a folder: deletions are drawn from `data`, an N-Triples file."""
+
+    name: str
+    like: str  # which of the papers' data sets it stands for
+    about: str
+    make: Callable[[Path], None]  # writes data.nt, and axioms.ttl or rules.dlog beside it
+    rules: tuple[str, ...] = ("owl2rl",)
+
+    def data(self, folder: Path) -> Path:
+        return folder / "data.nt"
+
+    def files(self, folder: Path) -> list[Path]:
+        return sorted(f for f in folder.iterdir() if f.suffix in (".nt", ".ttl"))
+
+    def rulesets(self, folder: Path) -> list[str]:
+        return [*self.rules, *map(str, sorted(folder.glob("*.dlog")))]
+
+
+PREFIXES = """@prefix : <http://example.org/maintain/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix ub: <http://swat.cse.lehigh.edu/onto/univ-bench.owl#> .
+"""
+
+
+def _axioms(folder: Path, text: str) -> None:
+    (folder / "axioms.ttl").write_text(PREFIXES + text, encoding="utf-8")
+
+
+def universities(count: int, aliases: float, extra: str = "") -> Callable[[Path], None]:
+    """`count` universities with axioms that merge people, and further axioms."""
+
+    def make(folder: Path) -> None:
+        write(generate(count, 0, 0, aliases), str(folder / "data.nt"))
+        for name in ("ontology.ttl", "merging.ttl"):
+            shutil.copy(UNIVERSITY / name, folder / name)
+        if extra:
+            _axioms(folder, extra)
+
+    return make
+
+
+UPPER = """
+# As an upper bound has it (Zhou et al. 2013): for what exists, one constant stands. So all advisors are one.
+ub:advisor a owl:FunctionalProperty .
+ub:GraduateStudent rdfs:subClassOf [ a owl:Restriction ; owl:onProperty ub:advisor ; owl:hasValue :someone ] .
+"""
+
+
+def linked(resources: int, links_: int, largest: int, facts: int) -> Callable[[Path], None]:
+    """Resources with facts by properties of a hierarchy, and links between those that are the same."""
+
+    def lines() -> Iterator[str]:
+        found, dice = links(links_, largest), Dice(0, 10)
+        yield from link_triples(found)
+        size = max(resources, int(found.members.max()) + 1)
+        subject, value = dice.below(size, facts), dice.below(size, facts)
+        # Few properties have many facts, many have few.
+        by = (len(PROPERTIES) * dice.uniform(facts) ** 2).astype(np.int64)
+        for s, p, o in zip(subject.tolist(), by.tolist(), value.tolist(), strict=True):
+            yield f"<{LINKS}e{s}> <{EX}{PROPERTIES[p]}> <{LINKS}e{o}> .\n"
+        kind = dice.below(CLASSES, size)
+        for number, of in enumerate(kind.tolist()):
+            yield f"<{LINKS}e{number}> {TYPE} <{EX}C{of}> .\n"
+
+    def make(folder: Path) -> None:
+        write(lines(), str(folder / "data.nt"))
+        below = [f":{p} rdfs:subPropertyOf :{PROPERTIES[i // 3]} ." for i, p in enumerate(PROPERTIES) if i]
+        ends = [
+            f":{p} rdfs:domain :C{i % CLASSES} ; rdfs:range :C{7 * i % CLASSES} ." for i, p in enumerate(PROPERTIES)
+        ]
+        classes = [f":C{i} rdfs:subClassOf :C{i // 4} ." for i in range(1, CLASSES)]
+        _axioms(folder, "\n".join([*below, *ends, *classes]))
+
+    return make
+
+
+PROPERTIES = [f"p{i}" for i in range(40)]
+CLASSES = 200
+
+
+def records(works: int, catalogues: int) -> Callable[[Path], None]:
+    """Catalogues that describe the same works: a record is known by its title and year, its author by a work."""
+
+    def lines() -> Iterator[str]:
+        dice = Dice(0, 11)
+        author = dice.below(works // 4, works)
+        year = dice.between(1900, 1999, works)
+        place = dice.below(works // 50, works)
+        for catalogue in range(catalogues):
+            there = dice.uniform(works) < 0.7
+            for number in np.flatnonzero(there).tolist():
+                record, writer = f"<{EX}r{catalogue}_{number}>", f"<{EX}a{catalogue}_{author[number]}>"
+                yield (
+                    f'{record} <{EX}title> "Work {number}" .\n'
+                    f'{record} <{EX}year> "{year[number]}"^^{INTEGER} .\n'
+                    f"{record} <{EX}author> {writer} .\n"
+                    f"{record} {TYPE} <{EX}Work> .\n"
+                    f"{record} <{EX}keptIn> <{EX}m{place[number]}> .\n"
+                )
+
+    def make(folder: Path) -> None:
+        write(lines(), str(folder / "data.nt"))
+        _axioms(
+            folder,
+            """:Work owl:hasKey ( :title :year ) ; rdfs:subClassOf :Thing .
+:author a owl:FunctionalProperty ; owl:inverseOf :wrote ; rdfs:range :Person ; rdfs:subPropertyOf :maker .
+:Person rdfs:subClassOf :Agent .
+:keptIn rdfs:range :Museum ; rdfs:domain :Kept .
+""",
+        )
+
+    return make
+
+
+def cliques(groups: int, largest: int) -> Callable[[Path], None]:
+    """Documents that are related to each other: groups of 2 to `largest`, each held together by a few links more than a
+    tree's; closed, a group of m has m * m facts."""
+
+    def lines() -> Iterator[str]:
+        dice = Dice(0, 12)
+        for group, size in enumerate(dice.between(2, largest, groups).tolist()):
+            for member in range(size):
+                yield f"<{EX}g{group}_{member}> {TYPE} <{EX}Document> .\n"
+                for other in dice.below(member, 2).tolist() if member else []:
+                    yield f"<{EX}g{group}_{member}> <{EX}related> <{EX}g{group}_{other}> .\n"
+
+    def make(folder: Path) -> None:
+        write(lines(), str(folder / "data.nt"))
+        _axioms(folder, ":related a owl:SymmetricProperty , owl:TransitiveProperty ; rdfs:subPropertyOf :near .\n")
+
+    return make
+
+
+def rule_heavy(classes: int, instances: int) -> Callable[[Path], None]:
+    """A taxonomy: nearly every class is a few rules, and few of them have much to do."""
+
+    def make(folder: Path) -> None:
+        data = taxonomy(classes, 10, 0.1, classes // 10, instances)
+        parts: dict[bool, list[str]] = {True: [], False: []}
+        for text in taxonomy_triples(data):
+            parts[f"/i{len(parts[True])}> {TYPE}" in text].append(text)
+        write(parts[True], str(folder / "data.nt"))
+        write(parts[False], str(folder / "schema.nt"))
+
+    return make
+
+
+def paths(nodes: int, edges: int, layers: int) -> Callable[[Path], None]:
+    """Single-source path enumeration: the lengths of all paths from one node of a graph without cycles."""
+
+    def lines() -> Iterator[str]:
+        dice = Dice(0, 13)
+        width = nodes // layers
+        layer, ahead = dice.below(layers - 1, edges), dice.between(1, 2, edges)
+        one, other = dice.below(width, edges), dice.below(width, edges)
+        yield f'<{EX}n0_0> <{EX}length> "0"^^{INTEGER} .\n'
+        edge = {
+            f"<{EX}n{a}_{x}> <{EX}edge> <{EX}n{min(a + d, layers - 1)}_{y}> .\n"
+            for a, d, x, y in zip(layer.tolist(), ahead.tolist(), one.tolist(), other.tolist(), strict=True)
+        }
+        yield from chain(sorted(edge), (f"<{EX}n0_0> <{EX}edge> <{EX}n1_{i}> .\n" for i in range(width)))
+
+    def make(folder: Path) -> None:
+        write(lines(), str(folder / "data.nt"))
+        (folder / "lengths.dlog").write_text(
+            f"PREFIX : <{EX}>\n@rule step\n"
+            "[?y, :length, ?m] :- [?x, :length, ?n], [?x, :edge, ?y], BIND(?n + 1 AS ?m) .\n",
+            encoding="utf-8",
+        )
+
+    return make
+
+
+DATA_SETS = (
+    DataSet("university-L", "UOBM-L", "three universities, people merged by mail and office", universities(3, 0.2)),
+    DataSet("university-U", "UOBM-U", "one university, all advisors merged into one", universities(1, 0.1, UPPER)),
+    DataSet("links", "DBpedia", "equalities between described resources", linked(60_000, 25_000, 40, 240_000)),
+    DataSet("records", "Claros-L, OpenCyc", "records of four catalogues, merged by keys", records(20_000, 4)),
+    DataSet("cliques", "Claros-LE", "a symmetric and transitive property", cliques(250, 60)),
+    DataSet("taxonomy", "OpenCyc", "four thousand classes", rule_heavy(4_000, 40_000)),
+    DataSet("paths", "SSPE", "lengths of paths, by arithmetic", paths(10_000, 60_000, 12), ("none",)),
+)
+"""The bench, in the order of its table."""
