@@ -77,6 +77,7 @@ def history(store: Store) -> None:
     store.materialise()
 
 
+@pytest.mark.long_on_spark
 def test_a_change_is_the_difference_of_two_exports(make_store: MakeStore) -> None:
     store = make_store()
     history(store)
@@ -90,6 +91,7 @@ def test_a_change_is_the_difference_of_two_exports(make_store: MakeStore) -> Non
     assert set(store.triples()), "the store reads its own version afterwards"
 
 
+@pytest.mark.long_on_spark
 @pytest.mark.parametrize("equality", ["axioms", "off"])
 def test_without_rewriting_equalities_are_facts(make_store: MakeStore, equality: str) -> None:
     store = make_store(["owl2rl"], equality)

@@ -99,6 +99,7 @@ def test_changes_of_rules_equal_materialisation_often(
 RULES = "@prefix : <http://e/> .\n@rule aunt\n[?x, :aunt, ?z] :- [?x, :parent, ?y], [?y, :sister, ?z] .\n"
 
 
+@pytest.mark.long_on_spark
 def test_only_what_the_rules_differ_in_is_touched(make_store: MakeStore, tmp_path: Path) -> None:
     file = tmp_path / "aunt.dlog"
     file.write_text(RULES)
