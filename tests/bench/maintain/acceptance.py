@@ -110,7 +110,7 @@ def spark(job: dict[str, Any]) -> dict[str, Any]:
         found["again"] = _timed(lambda: store.update_files(add=[draw]))
         found["third"] = _timed(lambda: store.update_files(delete=[draw]))
         found["by"] = store.stats()["last"]["algorithm"]
-        store._workspace.forget()
+        store._session.workspace.forget()
         found["plan"] = store.facts_df()._jdf.queryExecution().executedPlan().toString()
     with Store.open(other, engine="duckdb") as reference:
         reference.update_files(delete=[draw], maintain="rematerialise")
