@@ -474,8 +474,31 @@ def test_components(engine: Engine, graph: str) -> None:
     check_components(engine, GRAPHS[graph])
 
 
+def check_numbered(engine: Engine, tokens: set[str]) -> None:
+    engine.load("given", pa.table({"token": pa.array(sorted(tokens, key=hash), pa.string())}))
+    assert engine.number("given", "SELECT token FROM given", "token", len(tokens)) == len(tokens)
+    assert rows(engine, "SELECT n, token FROM given") == list(enumerate(sorted(tokens, key=str.encode), 1))
+
+
+TOKENS = {f"<http://e/{chr(code)}{n % 7}>" for n, code in enumerate([*range(33, 500), *range(0x1F600, 0x1F640)])}
+
+
+@pytest.mark.parametrize("tokens", [set(), {"<a>"}, TOKENS], ids=["none", "one", "many"])
+def test_rows_are_numbered_in_order(engine: Engine, tokens: set[str]) -> None:
+    check_numbered(engine, tokens)
+
+
 @pytest.mark.spark
 class TestSparkOnly:
+    @pytest.mark.parametrize("tokens", [set(), {"<a>"}, TOKENS], ids=["none", "one", "many"])
+    def test_rows_are_numbered_by_ranges(self, spark: Any, tokens: set[str]) -> None:
+        from triplestore.engine.spark import SparkEngine
+
+        engine = SparkEngine(spark, one_task_up_to=-1)
+        engine.spark.conf.set("spark.sql.adaptive.enabled", "false")  # which would put so few into one range
+        check_numbered(engine, tokens)
+        engine.close()
+
     @pytest.mark.parametrize("graph", ["nothing", "a loop", "chain", "star, largest in the middle", "sparse", "dense"])
     def test_components_by_joins(self, spark: Any, graph: str) -> None:
         from triplestore.engine.spark import SparkEngine

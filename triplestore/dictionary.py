@@ -210,11 +210,8 @@ def _number(engine: Engine, counters: Counters) -> tuple[Counters, str]:
         engine.create(existing, f"SELECT {TERM.select} FROM term WHERE {asked}")
     known = f"SELECT {token_sql()} AS token, t.id FROM {existing} t"
     engine.create("dictionary", f"SELECT k.token, k.id FROM ({known}) k JOIN occurring n ON n.token = k.token")
-    engine.create(
-        "numbered",
-        "SELECT token, row_number() OVER (ORDER BY token) AS n FROM occurring a "
-        "WHERE NOT EXISTS (SELECT 1 FROM dictionary d WHERE d.token = a.token)",
-    )
+    new = "SELECT token FROM occurring a WHERE NOT EXISTS (SELECT 1 FROM dictionary d WHERE d.token = a.token)"
+    engine.number("numbered", new, "token", occurring)
     sizes = dict.fromkeys('"<_', 0)
     for mark, n in _pairs(engine, "SELECT substr(token, 1, 1) AS mark, count(*) AS n FROM numbered GROUP BY 1"):
         sizes[mark] = n

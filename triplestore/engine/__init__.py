@@ -45,6 +45,10 @@ class Engine(Protocol):
     def create(self, name: str, sql: str) -> int:
         """Make (or replace) working table `name` from a SELECT, evaluated now; rows. It may read `name` itself."""
 
+    def number(self, name: str, sql: str, by: str, most: int) -> int:
+        """Make (or replace) working table `name` of the rows of a SELECT, at most so many, and a column `n`: their
+        places from 1, in the order of column `by` (text by its bytes, every row another); rows."""
+
     def append(self, name: str, selects: Sequence[str]) -> list[int]:
         """Add the rows of each SELECT to working table `name`; rows added by each, in order."""
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from triplestore.engine import Columns, Reader, WrittenFile
+from triplestore.engine import Columns, Reader, WrittenFile, queries
 from triplestore.engine.arrow import of_arity
 from triplestore.engine.components import connected_components
 from triplestore.engine.dialect import Dialect, string
@@ -93,6 +93,9 @@ class DuckDBEngine:
         self._forget_view(name)
         self._statement(f"ALTER TABLE {name}_new RENAME TO {name}")
         return rows
+
+    def number(self, name: str, sql: str, by: str, most: int) -> int:
+        return self.create(name, queries.places(sql, by))
 
     def append(self, name: str, selects: Sequence[str]) -> list[int]:
         return [self._changed(f"INSERT INTO {name} {select}") for select in selects]

@@ -25,3 +25,8 @@ def common(left: str, right: str, columns: Sequence[str]) -> str:
     same = " AND ".join(f"lhs.{c} = rhs.{c}" for c in columns)
     names = ", ".join(f"lhs.{c}" for c in columns)
     return f"SELECT {names} FROM {left} lhs WHERE EXISTS (SELECT 1 FROM {right} rhs WHERE {same})"
+
+
+def places(sql: str, by: str) -> str:
+    """The rows of a SELECT and their places `n`, from 1, in the order of column `by`, as SQL: sorted in one task."""
+    return f"SELECT *, row_number() OVER (ORDER BY {by}) AS n FROM ({sql}) r"

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from triplestore.engine import Columns, Reader, WrittenFile
+from triplestore.engine import Columns, Reader, WrittenFile, queries
 from triplestore.engine.arrow import of_arity
 from triplestore.engine.components import connected_components
 from triplestore.engine.dialect import Dialect, SparkDialect
@@ -31,6 +31,7 @@ from triplestore.engine.duckdb import ROW_GROUP
 from triplestore.engine.plan import PlanStep
 from triplestore.engine.spark_components import GraphFramesMissing, by_graphframes, by_pointer_jumping
 from triplestore.engine.spark_files import FileSystem
+from triplestore.engine.spark_number import number_by_ranges
 from triplestore.engine.spark_plan import plan_of
 from triplestore.engine.spark_session import SESSION_SETTINGS, is_local, java_has_ended, start_session
 from triplestore.engine.spark_tables import Part, Table, Tables, nullable
@@ -70,6 +71,7 @@ class SparkEngine:
     memory_limit: of a new local session, as in "4GB".
     graphframes_from, collect_up_to: edges from which `components` uses GraphFrames where it is there, and up to which
         it otherwise works in the driver's memory; above, it is joins.
+    one_task_up_to: rows up to which `number` sorts them in one task; by ranges, more jobs are needed.
     """
 
     name = "spark"
@@ -85,12 +87,14 @@ class SparkEngine:
         memory_limit: str | None = None,
         graphframes_from: int = 1_000_000,
         collect_up_to: int = 20_000_000,
+        one_task_up_to: int = 20_000_000,
     ) -> None:
         started = spark or start_session(master, memory_limit)
         self.spark: SparkSession = started.newSession()
         for key, value in SESSION_SETTINGS.items():
             self.spark.conf.set(key, value)
         self._graphframes_from, self._collect_up_to = graphframes_from, collect_up_to
+        self._one_task_up_to = one_task_up_to
         self._files = FileSystem(self.spark)
         self.scratch = self._made_scratch(scratch)
         if self._files.local(self.scratch):  # also where nobody closes the engine
@@ -191,6 +195,12 @@ class SparkEngine:
     def _put(self, name: str, table: Table) -> None:
         self._tables.put(name, table)
         self._views.discard(name.lower())
+
+    def number(self, name: str, sql: str, by: str, most: int) -> int:
+        if most <= self._one_task_up_to:
+            return self.create(name, queries.places(sql, by))
+        with self._running(sql):
+            return number_by_ranges(self, name, sql, by)
 
     def append(self, name: str, selects: Sequence[str]) -> list[int]:
         table = self._tables.get(name)
