@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, parse
 
 from triplestore.terms import XSD
 
@@ -74,6 +74,15 @@ class Scope:
         if token is None:
             token = self._numbers[label] = f"{self._generated}{len(self._numbers) + 1}"
         return token
+
+
+def term_token(text: str) -> str:
+    """The token of one term as N-Triples writes it, a blank node's label as it is. Raises SyntaxError for text that is
+    none, UnsupportedTermError."""
+    quads = list(parse(f"<urn:x> <urn:x> {text} .".encode(), format=RdfFormat.N_TRIPLES))
+    if len(quads) != 1:
+        raise SyntaxError("one term is expected")
+    return Scope(None, False).token(quads[0].object)
 
 
 def place_and_reason(error: SyntaxError) -> tuple[int | None, int | None, str]:

@@ -64,12 +64,9 @@ def _with_datatype(text: str, prefixes: Mapping[str, str]) -> str:
 
 
 def _parsed(term: str, text: str) -> str:
-    import pyoxigraph
-
-    from loaders.tokens import Scope, place_and_reason
+    from loaders.tokens import place_and_reason, term_token
 
     try:
-        quads = list(pyoxigraph.parse(f"<urn:x> <urn:x> {term} .".encode(), format=pyoxigraph.RdfFormat.N_TRIPLES))
+        return term_token(term)
     except SyntaxError as error:
         raise UsageError(f"'{text}' is no term: {place_and_reason(error)[2]}") from error
-    return Scope(None, False).token(quads[0].object)
