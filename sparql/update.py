@@ -76,10 +76,10 @@ def parse_update(
     """The operations of one request, in their order.
 
     source: the file, for messages. blank_prefix: starts the labels of blank nodes. base: what relative IRIs are
-    resolved against, unless the text has a BASE. Raises InputError with line and column for a syntax error,
-    UnsupportedError with them for named graphs.
+    resolved against, unless the text has a BASE; those of LOAD then name files. Raises InputError with line and column
+    for a syntax error, UnsupportedError with them for named graphs.
     """
-    return _Request(Cursor(text, "update", source or "", base), source, blank_prefix).operations()
+    return _Request(Cursor(text, "update", source or "", base), source, blank_prefix, base).operations()
 
 
 @dataclass(slots=True)
@@ -89,6 +89,7 @@ class _Request:
     at: Cursor
     source: str | None
     blank_prefix: str
+    given: str | None  # the base that is not the text's own
     parser: Parser = field(init=False)
     numbers: Iterator[int] = field(default_factory=count)
     labels: set[str] = field(default_factory=set)  # of blank nodes in the INSERT DATA operations so far
@@ -167,7 +168,7 @@ class _Request:
         silent = self.at.accept("SILENT")
         name = self.at.peek()
         iri = name.text[1:-1]
-        if name.kind == "iri" and self.at.base is None and not is_absolute(iri):
+        if name.kind == "iri" and self.at.base == self.given and not is_absolute(iri):
             self.at.next()  # a file's name in the folder that files may be loaded from
         else:
             iri = self.at.iri()

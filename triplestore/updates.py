@@ -31,11 +31,12 @@ class Request:
     last: int
 
 
-def sparql_request(text: str, number: int, source: str | None = None) -> Request:
-    """Parse a request. Raises InputError with its place in the text (source: the file), UnsupportedError."""
+def sparql_request(text: str, number: int, source: str | None = None, base: str | None = None) -> Request:
+    """Parse a request. base: what relative IRIs are resolved against. Raises InputError with its place in the text
+    (source: the file), UnsupportedError."""
     from sparql.update import Load, parse_update  # when asked for: a store starts without the parser
 
-    operations = parse_update(text, source, f"f{number}_")
+    operations = parse_update(text, source, f"f{number}_", base)
     return Request(operations, number, number + sum(isinstance(operation, Load) for operation in operations))
 
 

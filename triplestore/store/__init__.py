@@ -216,15 +216,21 @@ class Store:
         return changing.apply_all(self._session, changes, size, number, maintain, dry_run, load_folder, each)
 
     def sparql_update(
-        self, text: str, maintain: str = "auto", dry_run: bool = False, load_folder: str | Path | None = None
+        self,
+        text: str,
+        maintain: str = "auto",
+        dry_run: bool = False,
+        load_folder: str | Path | None = None,
+        base: str | None = None,
     ) -> dict[str, Any]:
         """Carry out a SPARQL 1.1 Update request on the default graph, as one transaction; figures as `update` has.
 
         Patterns are matched with the closure, all equalities expanded; only asserted triples can be deleted, and
         `not_asserted` of the figures says how many triples to delete were not. load_folder: LOAD may read the files in
-        it. Raises InputError (line, column) for a syntax error, UnsupportedError for named graphs.
+        it. base: what other relative IRIs are resolved against. Raises InputError (line, column) for a syntax error,
+        UnsupportedError for named graphs.
         """
-        return changing.sparql_update(self._session, text, maintain, dry_run, load_folder)
+        return changing.sparql_update(self._session, text, maintain, dry_run, load_folder, base)
 
     def change_rules(
         self, add: Sequence[str] = (), remove: Sequence[str] = (), maintain: str = "auto"
@@ -254,6 +260,7 @@ class Store:
         stream: bool = False,
         generalised: bool = False,
         prefer: Sequence[str] = (),
+        base: str | None = None,
     ) -> Result:
         """Answer a SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) over the closure.
 
@@ -261,8 +268,9 @@ class Store:
         they are found, to be read once, before anything else is asked of this store; memory does not grow with them.
         generalised: match also the derived triples that RDF has no place for (a literal as subject, a blank node as
         predicate). prefer: in canonical answers a class appears as its member that starts with the first of these.
+        base: what relative IRIs are resolved against, unless the text has a BASE.
         """
-        return reading.query(self._session, text, same_as, stream, generalised, prefer)
+        return reading.query(self._session, text, same_as, stream, generalised, prefer, base)
 
     def explain_query(self, text: str, same_as: str = "expand", prefer: Sequence[str] = ()) -> QueryExplanation:
         """Run a SPARQL query for how it is answered: algebra, SQL, and the engine's plan with the rows it counted."""

@@ -115,11 +115,11 @@ def apply_all(
 
 
 def sparql_update(
-    session: Session, text: str, maintain: str, dry_run: bool, load_folder: str | Path | None
+    session: Session, text: str, maintain: str, dry_run: bool, load_folder: str | Path | None, base: str | None
 ) -> dict[str, Any]:
     """See `Store.sparql_update`."""
     session.newest()
-    request = sparql_request(text, session.manifest.counters.files + 1)
+    request = sparql_request(text, session.manifest.counters.files + 1, base=base)
     return _carry_out(session, (request,), maintain, dry_run, load_folder)
 
 

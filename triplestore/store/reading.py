@@ -24,11 +24,19 @@ MOST_RESIDENT: Final = 1 << 28
 TokenTriple = tuple[str, str, str]
 
 
-def query(session: Session, text: str, same_as: str, stream: bool, generalised: bool, prefer: Sequence[str]) -> Result:
+def query(
+    session: Session,
+    text: str,
+    same_as: str,
+    stream: bool,
+    generalised: bool,
+    prefer: Sequence[str],
+    base: str | None,
+) -> Result:
     """See `Store.query`."""
     from sparql import query as run_query  # when asked for: other commands start without it
 
-    return run_query(graph(session, generalised), text, same_as, stream, prefer=prefer)
+    return run_query(graph(session, generalised), text, same_as, stream, base, prefer)
 
 
 def explain_query(session: Session, text: str, same_as: str, prefer: Sequence[str]) -> QueryExplanation:
