@@ -33,7 +33,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.axioms", "triplestore.request"),
     ("triplestore.entails",),
     ("triplestore.store",),
-    ("triplestore.export", "triplestore.demo", "triplestore.readers", "triplestore.prefixes"),
+    (
+        "triplestore.export",
+        "triplestore.demo",
+        "triplestore.readers",
+        "triplestore.prefixes",
+        "triplestore.rdflib_plugin",
+    ),
     ("triplestore.server",),
     ("triplestore.cli",),
 )
