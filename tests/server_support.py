@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,10 @@ from triplestore.server.work import Service
 OPEN = Access(hosts=LOOPBACK_NAMES)
 
 
+PATIENCE = 120
+"""Seconds after which what is waited for is taken not to come, however busy the machine."""
+
+
 @contextmanager
 def serving(
     store: Path,
@@ -30,6 +34,20 @@ def serving(
     **options: Any,
 ) -> Iterator[httpx.Client]:
     """Serve a store while this is entered; a client whose base is the server's address."""
+    with serving_with(store, limits, access, log_queries, load_folder, **options) as (client, _):
+        yield client
+
+
+@contextmanager
+def serving_with(
+    store: Path,
+    limits: Limits | None = None,
+    access: Access = OPEN,
+    log_queries: bool = False,
+    load_folder: str | None = None,
+    **options: Any,
+) -> Iterator[tuple[httpx.Client, Service]]:
+    """As `serving`; the service behind the client too."""
     settings = Settings(limits or Limits(), access, log_queries=log_queries, load_folder=load_folder)
     service = Service(store, settings, **({"engine": "duckdb"} | options))
     listening = socket.create_server(("127.0.0.1", 0))
@@ -38,18 +56,25 @@ def serving(
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.005)
+        eventually(lambda: server.started or not thread.is_alive())
+        assert server.started
         base = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        with httpx.Client(base_url=base, timeout=60) as client:
-            yield client
+        with httpx.Client(base_url=base, timeout=PATIENCE) as client:
+            yield client, service
     finally:
         service.shut()
         server.should_exit = True
-        thread.join(30)
+        thread.join(PATIENCE)
         listening.close()
         assert not thread.is_alive()
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    give_up = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
 
 
 def rows(answer: httpx.Response) -> list[dict[str, str]]:

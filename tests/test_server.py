@@ -12,10 +12,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import httpx
 import pytest
@@ -24,10 +24,13 @@ from rdflib import RDF, RDFS, URIRef
 from rdflib.compare import isomorphic
 
 from tests.cli_support import command, run
-from tests.server_support import OPEN, rows, serving
+from tests.server_support import OPEN, PATIENCE, eventually, rows, serving, serving_with
 from triplestore import Store
 from triplestore.server.negotiation import GRAPHS, ROWS, choose
 from triplestore.server.settings import Access, Limits
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 EX = "http://ex/"
 PEOPLE = f"SELECT ?x WHERE {{ ?x a <{EX}Person> }} ORDER BY ?x"
@@ -166,10 +169,7 @@ class TestUpdates:
     def test_another_process_commits(self, client: httpx.Client, store: Path) -> None:
         with Store.open(store) as other:
             other.update(add=[(URIRef(EX + "z"), RDF.type, URIRef(EX + "Student"))])
-        give_up = time.monotonic() + 10
-        while people(client) != ["a", "z"]:
-            assert time.monotonic() < give_up
-            time.sleep(0.05)
+        eventually(lambda: people(client) == ["a", "z"])
         assert sent(client, add("b")).json()["version"] == 4
         assert people(client) == ["a", "b", "z"]
 
@@ -408,67 +408,86 @@ class TestLimits:
         return path
 
     @staticmethod
-    def all_places_are_free(client: httpx.Client) -> None:
-        """Soon: the place of an answer is free once its last bytes are out, a moment after the client has them."""
-        end = time.monotonic() + 5
-        while True:
+    def wait_until(client: httpx.Client, reading: int = 0, waiting: int = 0) -> None:
+        """Wait for so many requests to be carried out, and to wait. A place is free when the engine has stopped."""
+
+        def holds() -> bool:
             health = client.get("/health").json()
-            if (health["reading"], health["waiting"]) == (0, 0):
-                return
-            assert time.monotonic() < end, health
-            time.sleep(0.02)
+            return (health["reading"], health["waiting"]) == (reading, waiting)
+
+        eventually(holds)
 
     def test_a_query_without_end_is_cut(self, large: Path) -> None:
         import psutil
 
         process = psutil.Process()
-        with serving(large, Limits(query_seconds=1.0)) as client:
+        with serving(large) as client:
             assert len(rows(sent(client, "SELECT * {?s ?p ?o}", QUERY))) == 1_000
             before = process.memory_info().rss
             for _ in range(3):
-                started = time.monotonic()
-                answer = sent(client, self.ENDLESS, QUERY)
+                answer = client.post("/sparql?timeout=0.5", data={"query": self.ENDLESS})
                 assert answer.status_code == 503, answer.text
-                assert "longer than 1 s" in answer.text
-                assert time.monotonic() - started < 8
-            used = process.cpu_times()
-            time.sleep(1)
-            after = process.cpu_times()
-            assert after.user + after.system - used.user - used.system < 0.5  # the engine has stopped, too
+                assert "longer than 0.5 s" in answer.text
+            self.wait_until(client, reading=0)
             assert len(rows(sent(client, "SELECT * {?s ?p ?o}", QUERY))) == 1_000
-            assert process.memory_info().rss - before < 200 << 20
-            self.all_places_are_free(client)
+            eventually(lambda: process.memory_info().rss - before < 200 << 20)
 
-    def test_a_shorter_limit(self, large: Path) -> None:
-        with serving(large) as client:
-            answer = client.post("/sparql?timeout=0.5", data={"query": self.ENDLESS})
+    @pytest.mark.spark
+    def test_on_spark_its_jobs_are_cancelled(self, large: Path, spark: SparkSession) -> None:
+        """Of three tables, so that tasks end soon after their job."""
+        product = "SELECT (COUNT(*) AS ?n) WHERE { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f FILTER(?a != ?f) }"
+        jobs = spark.sparkContext.statusTracker()
+        with serving(large, engine="spark", spark=spark) as client:
+            assert client.post("/sparql?timeout=2", data={"query": product}).status_code == 503
+            self.wait_until(client, reading=0)
+            eventually(lambda: not jobs.getActiveJobsIds())
+            assert client.get("/sparql", params={"query": "ASK {?s ?p ?o}"}).json()["boolean"]
+
+    def test_no_longer_than_the_servers_limit(self, large: Path) -> None:
+        with serving(large, Limits(query_seconds=0.5)) as client:
+            answer = client.post("/sparql?timeout=1000", data={"query": self.ENDLESS})
             assert answer.status_code == 503
             assert "longer than 0.5 s" in answer.text
 
     def test_a_stream_that_is_cut_is_no_whole_answer(self, large: Path) -> None:
-        with serving(large, Limits(query_seconds=1.5)) as client, pytest.raises(httpx.RemoteProtocolError):
-            sent(client, self.WIDE, QUERY)
+        """Its first bytes must be out before the limit is over: on a busy machine that takes a longer one."""
+        with serving(large) as client:
+            for limit in (1, 4, 16, 50):
+                with client.stream("POST", f"/sparql?timeout={limit}", data={"query": self.WIDE}) as answer:
+                    if answer.status_code == 503:
+                        continue
+                    with pytest.raises(httpx.RemoteProtocolError):
+                        for _ in answer.iter_raw():
+                            pass
+                    return
+            raise AssertionError("the first bytes took longer than 50 s")
 
     def test_a_client_that_goes_frees_its_place(self, large: Path) -> None:
-        with serving(large, Limits(concurrent=1)) as client:
+        """Long before the time limit does."""
+        with serving(large, Limits(query_seconds=3_600, concurrent=1)) as client:
             for query in (self.ENDLESS, self.WIDE):
-                asked = client.stream("POST", "/sparql", data={"query": query}, timeout=1)
+                asked = client.stream("POST", "/sparql", data={"query": query}, timeout=httpx.Timeout(PATIENCE, read=1))
                 with contextlib.suppress(httpx.ReadTimeout), asked as answer:
                     assert query == self.WIDE
                     next(answer.iter_raw())
-                started = time.monotonic()
                 assert client.get("/sparql", params={"query": "ASK {?s ?p ?o}"}).json()["boolean"]
-                assert time.monotonic() - started < 10
 
     def test_too_many(self, large: Path) -> None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        with serving(large, Limits(query_seconds=2.0, concurrent=1, queue=2)) as client, ThreadPoolExecutor(6) as pool:
-            answers = list(pool.map(lambda _: sent(client, self.ENDLESS, QUERY), range(6)))
-            assert {answer.status_code for answer in answers} == {503}
-            assert sum("too many requests wait" in answer.text for answer in answers) == 3
-            assert all("retry-after" in answer.headers for answer in answers)
-            assert client.get("/health").json()["waiting"] == 0
+        with ThreadPoolExecutor(3) as pool:
+            limits = Limits(query_seconds=3_600, concurrent=1, queue=2)
+            with serving_with(large, limits) as (client, service):
+                running = pool.submit(sent, client, self.ENDLESS, QUERY)
+                self.wait_until(client, reading=1)
+                waiting = [pool.submit(sent, client, self.ENDLESS, QUERY) for _ in range(2)]
+                self.wait_until(client, reading=1, waiting=2)
+                for _ in range(3):
+                    answer = sent(client, self.ENDLESS, QUERY)
+                    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+                    assert "too many requests wait" in answer.text
+                service.shut()
+                stopped = [future.result() for future in (running, *waiting)]
+            assert [answer.status_code for answer in stopped] == [503] * 3
+            assert all("shutting down" in answer.text and "retry-after" in answer.headers for answer in stopped)
 
     def test_rows(self, large: Path) -> None:
         with serving(large, Limits(rows=999)) as client:

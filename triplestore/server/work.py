@@ -250,6 +250,9 @@ class Service:
         started = loop.time()
         self._open()
         await self.reads.enter(limit)
+        if self._closing:
+            self.reads.leave()
+            self._open()
         job = _Job(self.readers, work)
         self._jobs.add(job)
         late = loop.call_later(max(limit - loop.time() + started, 0.0), self._stop, job, _late(limit))
