@@ -57,7 +57,7 @@ def serve(
     same_as: str,
 ) -> None:
     """Answer over HTTP: SPARQL 1.1 Protocol, Graph Store Protocol, and a web page."""
-    missing = [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]
+    missing = [name for name in ("starlette", "uvicorn", "python_multipart") if importlib.util.find_spec(name) is None]
     if missing:
         raise UsageError(f"serve needs {' and '.join(missing)}: pip install 'triplake[server]'")
     from triplestore.server.run import known_hosts, listen, log_to_stderr

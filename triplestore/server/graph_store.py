@@ -9,11 +9,11 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from triplestore.server.bodies import Parameters, file, media_type, parameters
+from triplestore.server.bodies import Parameters, documents, parameters
 from triplestore.server.faults import HttpError
 from triplestore.server.guard import require_writer
 from triplestore.server.negotiation import GRAPHS, choose
-from triplestore.server.protocol import applied, changed
+from triplestore.server.protocol import applied, changed, endpoint_of
 from triplestore.server.work import Answer, Service
 from triplestore.store import Store
 
@@ -47,20 +47,14 @@ async def default_graph(request: Request) -> Response:
     require_writer(request)
     if request.method == "DELETE":
         return changed(await service.write(lambda store: applied(store, (), lambda: store.replace())))
-    media, charset = media_type(request)
-    if media not in SUFFIXES:
-        said = f"the content type {media} is not understood" if media else "the request says no content type"
-        raise HttpError(415, f"{said}: send {', '.join(SUFFIXES)}")
-    if charset not in ("", "utf-8", "utf8", "us-ascii"):
-        raise HttpError(415, f"the charset {charset} is not understood: send UTF-8")
-    base = str(request.url.replace(query="", fragment=""))
+    base = endpoint_of(request)
     replacing = request.method == "PUT"
-    async with file(request, SUFFIXES[media], service.settings.limits.body) as path:
+    async with documents(request, SUFFIXES, service.settings.limits.body) as paths:
 
         def change(store: Store) -> None:
-            (store.replace if replacing else store.load)(path, base=base)
+            (store.replace if replacing else store.load)(*paths, base=base)
 
-        return changed(await service.write(lambda store: applied(store, (path,), lambda: change(store))))
+        return changed(await service.write(lambda store: applied(store, paths, lambda: change(store))))
 
 
 async def _get(request: Request, service: Service, sent: Parameters) -> Response:

@@ -38,7 +38,7 @@ async def sparql(request: Request) -> Response:
         if "query" not in sent:
             return await _described(request, service)
         return await _query(request, service, _one(sent, "query"), sent)
-    media, _ = media_type(request)
+    media, _ = media_type(request.headers.get("content-type"))
     if media == QUERY:
         return await _query(request, service, await text(request, most), sent)
     if media == UPDATE:
@@ -63,8 +63,13 @@ async def _described(request: Request, service: Service) -> Response:
     media = choose(request.headers.get("accept"), offers)
     if media == "text/html":
         return RedirectResponse("../" if request.url.path.endswith("/") else "./", 303)
-    endpoint = str(request.url.replace(query="", fragment=""))
+    endpoint = endpoint_of(request)
     return await service.read(request, lambda store: describe(store, endpoint, service, media))
+
+
+def endpoint_of(request: Request) -> str:
+    """The address that was asked, without parameters: what relative IRIs are resolved against."""
+    return str(request.url.replace(query="", fragment=""))
 
 
 async def _query(request: Request, service: Service, query: str, sent: Parameters) -> Response:
@@ -73,13 +78,13 @@ async def _query(request: Request, service: Service, query: str, sent: Parameter
             raise HttpError(400, _NAMED.format(name=name))
     same_as = sent.get("same_as", [service.settings.same_as])[-1]
     accept = _accept(request, sent)
-    most = service.settings.limits.rows
+    most, base = service.settings.limits.rows, endpoint_of(request)
     request.scope["triplake.log"]["query"] = query
 
     def work(store: Store) -> Answer:
         from sparql.formats import pieces
 
-        result = store.query(query, same_as, stream=True)
+        result = store.query(query, same_as, stream=True, base=base)
         offers = GRAPHS if result.kind in ("construct", "describe") else ROWS
         media = choose(accept, list(offers))
         if media is None:
@@ -126,11 +131,11 @@ async def _update(request: Request, service: Service, update: str, sent: Paramet
         if any(sent.get(name, ())):
             raise HttpError(400, _NAMED.format(name=name))
     request.scope["triplake.log"]["update"] = update
-    folder = service.settings.load_folder
+    folder, base = service.settings.load_folder, endpoint_of(request)
 
     def change(store: Store) -> dict[str, Any]:
         figures: dict[str, Any] = {}
-        found = applied(store, (), lambda: figures.update(store.sparql_update(update, load_folder=folder)))
+        found = applied(store, (), lambda: figures.update(store.sparql_update(update, load_folder=folder, base=base)))
         return {**found, **figures}
 
     return changed(await service.write(change))
