@@ -10,7 +10,7 @@ TESTS ?=
 # Two processes: one runs the tests on Spark, the other those on DuckDB.
 PROCESSES ?= -n 2 --dist loadgroup
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all lint bench web clean
 
 demo: $(READY)
 	@$(BIN)/triplake demo
@@ -30,6 +30,11 @@ lint: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python -m tests.bench
+
+# Other people's code of the web page, from pinned versions (needs npm); what comes of it is kept with the sources, so
+# that nobody else needs npm.
+web:
+	@cd triplestore/server/web/bundle && npm ci --silent && node build.mjs
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

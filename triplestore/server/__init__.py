@@ -3,6 +3,6 @@ run servers ask for: limits, authentication, an access log.
 
     settings  what can be set            negotiation  media types        faults   errors as answers
     work      threads, queues, limits    guard        who may do what    bodies   reading what was sent
-    protocol  /sparql   graph_store  /data   facts  /api for the page    openapi, description   about itself
+    protocol  /sparql   graph_store  /data   facts, proofs  /api for the page    openapi, description   about itself
     app       all of it as one ASGI application                          run      on a socket
 """

@@ -17,7 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from triplestore.errors import TriplakeError
-from triplestore.server import facts
+from triplestore.server import facts, proofs
 from triplestore.server.faults import HttpError, answer, http_error
 from triplestore.server.graph_store import default_graph
 from triplestore.server.guard import Guard
@@ -54,6 +54,7 @@ def make_app(service: Service) -> Starlette:
         Route("/api/overview", facts.overview, methods=reading),
         Route("/api/vocabulary", facts.vocabulary, methods=reading),
         Route("/api/resource", facts.resource, methods=reading),
+        Route("/api/explain", proofs.explain, methods=reading),
         Route("/openapi.json", _openapi, methods=reading),
         Mount("/static", StaticFiles(directory=WEB / "static")),
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
-from triplestore.server.bodies import FORM
+from triplestore.server.bodies import FORM, MULTIPART
 from triplestore.server.graph_store import SUFFIXES
 from triplestore.server.negotiation import GRAPHS, ROWS
 from triplestore.server.protocol import QUERY, UPDATE
@@ -34,6 +34,27 @@ _TERM: Final[dict[str, Any]] = {
         "value": {"type": "string"},
         "xml:lang": {"type": "string"},
         "datatype": {"type": "string"},
+    },
+}
+
+_PROOF: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["depth", "steps"],
+    "properties": {
+        "depth": {"type": "integer"},
+        "steps": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["triple", "by", "premises"],
+                "properties": {
+                    "triple": {"type": ["array", "null"], "items": {"$ref": "#/components/schemas/Term"}},
+                    "by": {"type": "string"},
+                    "premises": {"type": "array", "items": {"type": "integer"}},
+                    "conditions": {"type": "array", "items": {"type": "string"}},
+                },
+            },
+        },
     },
 }
 
@@ -68,6 +89,23 @@ def document(settings: Settings) -> dict[str, Any]:
                         (400, 503),
                     ),
                     "parameters": [_parameter("term", "An IRI, or _:label of a blank node.", required=True)],
+                    **read,
+                }
+            },
+            "/api/explain": {
+                "get": {
+                    **_json(
+                        "Why a triple holds, or why the closure is inconsistent: steps, premises first.",
+                        _PROOF,
+                        (400, 404, 503),
+                    ),
+                    "parameters": [
+                        *(
+                            _parameter(name, "A term as N-Triples writes it; an IRI needs no brackets.")
+                            for name in ("subject", "predicate", "object")
+                        ),
+                        _parameter("violation", "Instead of a triple: a rule and the number of its inconsistency."),
+                    ],
                     **read,
                 }
             },
@@ -179,7 +217,9 @@ def _graph_store(read: dict[str, Any], secured: dict[str, Any], where: list[dict
     parts = {"type": "string", "enum": ["all", "asserted", "inferred"]}
     part = _parameter("what", "The whole closure, or a part of it.", schema=parts)
     graph = {"description": "The graph.", "content": dict.fromkeys(GRAPHS, _TEXT)}
-    body = {"required": True, "content": dict.fromkeys(SUFFIXES, _TEXT)}
+    content: dict[str, Any] = dict.fromkeys(SUFFIXES, _TEXT)
+    files = {"type": "object", "additionalProperties": {"type": "string", "contentMediaType": "text/turtle"}}
+    body = {"required": True, "content": {**content, MULTIPART: {"schema": files}}}
     failing = _failures((400, 401, 403, 413, 415, 500, 503))
     getting = {"parameters": [*where, part, _SAME_AS], **read}
     return {

@@ -1,0 +1,67 @@
+"""Why a fact holds, or what makes the closure inconsistent: proofs as JSON, for the page."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from loaders.tokens import UnsupportedTermError, term_token
+from triplestore.server.bodies import Parameters, parameters
+from triplestore.server.faults import HttpError
+from triplestore.server.work import Service
+from triplestore.store import Store
+from triplestore.terms import to_rdflib
+
+if TYPE_CHECKING:
+    from triplestore.proof.proof import Proof
+
+
+async def explain(request: Request) -> Response:
+    """The proof of a triple (`subject`, `predicate`, `object`) or of an inconsistency (`violation`).
+
+    Steps are listed premises first, what they prove last; terms as SPARQL's JSON results have them.
+    """
+    service: Service = request.app.state.service
+    sent = parameters(request.url.query)
+    if "violation" in sent:
+        named = re.fullmatch(r"(.+):([0-9]{1,9})", sent["violation"][-1])
+        if named is None:
+            raise HttpError(400, "violation is a rule and a number, as eq-diff1:1")
+        rule, number = named[1], int(named[2])
+        return JSONResponse(await service.find(request, lambda store: _violation(store, rule, number)))
+    triple = [_token(sent, name) for name in ("subject", "predicate", "object")]
+    found = await service.find(request, lambda store: _proof(store, triple))
+    if found is None:
+        raise HttpError(404, "this triple does not hold")
+    return JSONResponse(found)
+
+
+def _token(sent: Parameters, name: str) -> str:
+    """The token of a term as N-Triples writes it; of an IRI, without its angle brackets too."""
+    text = sent.get(name, [""])[-1].strip()
+    try:
+        return term_token(text if text[:1] in ("<", '"') or text.startswith("_:") else f"<{text}>")
+    except (SyntaxError, UnsupportedTermError) as error:
+        raise HttpError(400, f"{name} is a term as N-Triples writes it: an IRI, _:label or a literal") from error
+
+
+def _proof(store: Store, triple: list[str]) -> dict[str, Any] | None:
+    found = store.explain(tuple(to_rdflib(token) for token in triple))
+    return None if found is None else _told(found)
+
+
+def _violation(store: Store, rule: str, number: int) -> dict[str, Any]:
+    return _told(store.explain_violation(rule, number))
+
+
+def _told(proof: Proof) -> dict[str, Any]:
+    from sparql.formats import term_object
+    from triplestore.proof.text import as_json
+
+    told = as_json(proof)
+    for step, part in zip(told["steps"], proof.steps(), strict=True):
+        step["triple"] = None if part.tokens is None else [term_object(token) for token in part.tokens]
+    return told

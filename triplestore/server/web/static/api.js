@@ -1,0 +1,124 @@
+// Talking to the server; asks for credentials when it wants some.
+import { dialog, h } from "./dom.js";
+
+const CREDENTIALS = "triplake-credentials";
+
+export class Fault extends Error {
+  constructor(status, problem) {
+    super(problem.detail);
+    Object.assign(this, { status, title: problem.title, line: problem.line, column: problem.column });
+  }
+}
+
+export async function ask(path, options = {}) {
+  for (let attempt = 0; ; attempt++) {
+    const credentials = sessionStorage.getItem(CREDENTIALS);
+    const headers = { ...options.headers, ...(credentials ? { Authorization: credentials } : {}) };
+    headers.Accept = headers.Accept ? `${headers.Accept}, application/problem+json;q=0.1` : "application/json";
+    const response = await fetch(path, { ...options, headers });
+    if (response.ok) return response;
+    if (response.status === 401 && (await signIn(attempt > 0))) continue;
+    const json = response.headers.get("content-type")?.includes("json");
+    const problem = json ? await response.json() : { title: response.statusText, detail: await response.text() };
+    throw new Fault(response.status, problem);
+  }
+}
+
+export const json = async (path) => (await ask(path)).json();
+
+/** Ask for a token, or a name and password; whether some were given. */
+function signIn(again) {
+  return new Promise((resolve) => {
+    const secret = h("input", { type: "password", name: "secret", autocomplete: "current-password", required: true });
+    const name = h("input", { type: "text", name: "name", autocomplete: "username" });
+    const form = h(
+      "form",
+      { method: "dialog", class: "sign-in" },
+      again ? h("p", { role: "alert", class: "wrong" }, "These were not accepted.") : null,
+      h("label", {}, "Name (leave empty for a token)", name),
+      h("label", {}, "Password or token", secret),
+      h("button", { class: "primary" }, "Sign in"),
+    );
+    let given = false;
+    form.addEventListener("submit", () => {
+      given = true;
+      const basic = () => btoa(String.fromCharCode(...new TextEncoder().encode(`${name.value}:${secret.value}`)));
+      sessionStorage.setItem(CREDENTIALS, name.value ? `Basic ${basic()}` : `Bearer ${secret.value}`);
+    });
+    dialog("Sign in", form).addEventListener("close", () => resolve(given));
+  });
+}
+
+const ROWS = "application/sparql-results+json";
+const TRIPLES = "application/n-triples";
+
+/**
+ * Run a query; the rows are read as they come, and no more than `most`.
+ * Gives { kind, variables, rows, complete, version } or { kind: "ask", boolean }.
+ */
+export async function query(text, { sameAs = "expand", most = Infinity, signal } = {}) {
+  const response = await ask(`sparql?same_as=${sameAs}`, {
+    method: "POST",
+    body: text,
+    signal,
+    headers: { "Content-Type": "application/sparql-query", Accept: `${ROWS}, ${TRIPLES};q=0.9` },
+  });
+  const version = response.headers.get("triplake-version");
+  const triples = response.headers.get("content-type").startsWith(TRIPLES);
+  const found = { kind: triples ? "graph" : "rows", rows: [], complete: true, version };
+  if (triples) found.variables = ["subject", "predicate", "object"];
+  for await (const line of lines(response)) {
+    if (found.rows.length >= most) {
+      found.complete = false;
+      break;
+    }
+    if (triples) {
+      if (line) found.rows.push(triple(line));
+    } else if (found.variables === undefined) {
+      const head = JSON.parse(line.endsWith("[") ? `${line}]}}` : line);
+      if ("boolean" in head) return { kind: "ask", boolean: head.boolean, version };
+      found.variables = head.head.vars;
+    } else if (line.startsWith("{")) {
+      const row = JSON.parse(line.replace(/,$/, ""));
+      found.rows.push(found.variables.map((name) => row[name]));
+    }
+  }
+  return found;
+}
+
+async function* lines(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      const parts = (rest + value).split("\n");
+      rest = parts.pop();
+      yield* parts;
+    }
+    if (rest) yield rest;
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+const TERM = /<([^>]*)>|(_:\S+)|"((?:[^"\\]|\\.)*)"(?:\^\^<([^>]*)>|@([\w-]+))?/g;
+const ESCAPES = { t: "\t", n: "\n", r: "\r", b: "\b", f: "\f" };
+
+/** A line of N-Triples. */
+function triple(line) {
+  return [...line.matchAll(TERM)].slice(0, 3).map(([, iri, blank, text, datatype, lang]) => {
+    if (iri !== undefined) return { type: "uri", value: iri };
+    if (blank !== undefined) return { type: "bnode", value: blank.slice(2) };
+    const value = text.replace(/\\(u[\dA-Fa-f]{4}|U[\dA-Fa-f]{8}|.)/g, (_, e) =>
+      e.length > 1 ? String.fromCodePoint(parseInt(e.slice(1), 16)) : ESCAPES[e] ?? e);
+    return { type: "literal", value, ...(lang ? { "xml:lang": lang } : {}), ...(datatype ? { datatype } : {}) };
+  });
+}
+
+/** Carry out an update; its figures. */
+export async function update(text) {
+  const headers = { "Content-Type": "application/sparql-update", Accept: "application/json" };
+  return (await ask("sparql", { method: "POST", body: text, headers })).json();
+}

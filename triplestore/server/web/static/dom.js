@@ -1,0 +1,36 @@
+// Making elements, and small things that every part of the page uses.
+
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+export const number = (value) => Number(value).toLocaleString("en");
+
+export const plural = (count, word, words = `${word}s`) => `${number(count)} ${count === 1 ? word : words}`;
+
+/** Tell who cannot see it (a live region). */
+export function say(text) {
+  document.getElementById("status").textContent = text;
+}
+
+export function fault(error) {
+  return h("div", { class: "fault", role: "alert" }, h("strong", {}, error.title ?? "Something went wrong"), h("p", {}, error.message));
+}
+
+/** A dialog that closes by Escape, its button, or a click beside it. */
+export function dialog(title, ...content) {
+  const close = h("button", { class: "icon", type: "button", "aria-label": "Close", onclick: () => element.close() }, "✕");
+  const element = h("dialog", { "aria-label": title }, h("header", {}, h("h2", {}, title), close), ...content);
+  element.addEventListener("click", (event) => event.target === element && element.close());
+  element.addEventListener("close", () => element.remove());
+  document.body.append(element);
+  element.showModal();
+  return element;
+}

@@ -1,0 +1,182 @@
+// Triples as a drawing: forces find the places; nodes can be dragged, and reached and opened by the keyboard.
+import * as d3 from "./vendor.js";
+import { h, plural } from "./dom.js";
+import { key, link, meet, plain, short } from "./terms.js";
+
+const MOST = 250;
+const NAMES = [["subject", "predicate", "object"], ["s", "p", "o"]];
+
+/** The triples of an answer: of a graph, or of rows whose columns are called so; null where it is none. */
+export function edgesOf({ kind, variables, rows }) {
+  if (kind === "graph") return rows;
+  const names = NAMES.find((wanted) => wanted.every((name) => variables.includes(name)));
+  if (!names) return null;
+  const places = names.map((name) => variables.indexOf(name));
+  return rows.map((row) => places.map((place) => row[place])).filter((triple) => triple.every(Boolean));
+}
+
+const svg = (tag, attributes = {}, ...children) => {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+};
+
+const trim = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+export function drawing(triples) {
+  const nodes = new Map();
+  const node = (term, edge) => {
+    if (term.type === "uri") meet(term.value);
+    const id = term.type === "literal" ? `literal ${edge} ${term.value}` : key(term);
+    if (!nodes.has(id)) nodes.set(id, { id, term, degree: 0 });
+    nodes.get(id).degree++;
+    return nodes.get(id);
+  };
+  const drawn = triples.slice(0, MOST);
+  const links = new Map();
+  drawn.forEach(([s, p, o], edge) => {
+    const source = node(s, edge);
+    const target = node(o, edge);
+    const id = `${source.id} ${target.id}`;
+    if (!links.has(id)) links.set(id, { source, target, names: [] });
+    links.get(id).names.push(short(p.value));
+  });
+  const all = [...nodes.values()];
+  for (const entry of all) {
+    entry.text = trim(plain(entry.term).replace(/^<|>$/g, ""), 26);
+    entry.width = entry.text.length * 6.6 + 20;
+  }
+  const edges = [...links.values()];
+  const width = 960;
+  const height = Math.max(420, Math.min(760, 260 + all.length * 9));
+  const picture = svg("svg", { viewBox: `${-width / 2} ${-height / 2} ${width} ${height}`, role: "group", "aria-label": `A graph of ${plural(drawn.length, "triple")}` });
+  const marker = svg("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, svg("path", { d: "M0 0 10 5 0 10z" }));
+  const scene = svg("g");
+  picture.append(svg("defs", {}, marker), scene);
+
+  for (const edge of edges) {
+    edge.path = svg("path", { class: "edge", "marker-end": "url(#arrow)" });
+    edge.label = svg("text", { class: "edge-name" }, trim(edge.names.join(", "), 34));
+    scene.append(edge.path, edge.label);
+  }
+  for (const entry of all) {
+    const box = svg("rect", { x: -entry.width / 2, y: -13, width: entry.width, height: 26, rx: entry.term.type === "literal" ? 4 : 13 });
+    const text = svg("text", { class: "node-name", dy: "0.35em" }, entry.text);
+    const title = svg("title", {}, entry.term.value);
+    entry.element = svg("g", { class: `node ${entry.term.type}` }, box, text, title);
+    if (entry.term.type !== "literal") {
+      entry.element.setAttribute("tabindex", "0");
+      entry.element.setAttribute("role", "link");
+      entry.element.setAttribute("aria-label", plain(entry.term));
+      entry.element.addEventListener("keydown", (event) => event.key === "Enter" && (location.hash = link(entry.term)));
+    }
+    scene.append(entry.element);
+    draggable(entry);
+  }
+
+  const simulation = d3.forceSimulation(all)
+    .force("link", d3.forceLink(edges).distance((edge) => 90 + (edge.source.width + edge.target.width) / 4).strength(0.5))
+    .force("charge", d3.forceManyBody().strength(-420))
+    .force("collide", d3.forceCollide((entry) => entry.width / 2 + 8).strength(0.7))
+    .force("x", d3.forceX().strength(0.05))
+    .force("y", d3.forceY().strength(0.09))
+    .stop();
+  simulation.tick(Math.min(300, Math.ceil(20_000 / (all.length + 1)) + 60));
+  place();
+  fit();
+  simulation.on("tick", place).alphaMin(0.02);
+
+  function place() {
+    for (const { element, x, y } of all) element.setAttribute("transform", `translate(${x} ${y})`);
+    for (const { source, target, path, label } of edges) {
+      if (source === target) {
+        const { x, y } = source;
+        path.setAttribute("d", `M${x - 12} ${y - 13}C${x - 40} ${y - 62} ${x + 40} ${y - 62} ${x + 12} ${y - 13}`);
+        label.setAttribute("transform", `translate(${x} ${y - 54})`);
+        continue;
+      }
+      const [ax, ay] = border(source, target);
+      const [bx, by] = border(target, source);
+      path.setAttribute("d", `M${ax} ${ay}L${bx} ${by}`);
+      label.setAttribute("transform", `translate(${(ax + bx) / 2} ${(ay + by) / 2 - 4})`);
+    }
+  }
+
+  /** Where the line from a node to another leaves its box. */
+  function border(from, to) {
+    const dx = to.x - from.x || 0.01;
+    const dy = to.y - from.y || 0.01;
+    const scale = Math.min((from.width / 2 + 3) / Math.abs(dx), 16 / Math.abs(dy));
+    return [from.x + dx * Math.min(scale, 0.5), from.y + dy * Math.min(scale, 0.5)];
+  }
+
+  function fit() {
+    const left = Math.min(...all.map((e) => e.x - e.width / 2)) - 20;
+    const right = Math.max(...all.map((e) => e.x + e.width / 2)) + 20;
+    const top = Math.min(...all.map((e) => e.y)) - 50;
+    const bottom = Math.max(...all.map((e) => e.y)) + 40;
+    const scale = Math.max((right - left) / width, (bottom - top) / height, 0.75);
+    box(((left + right) - width * scale) / 2, ((top + bottom) - height * scale) / 2, width * scale, height * scale);
+  }
+
+  function box(...values) {
+    picture.setAttribute("viewBox", values.join(" "));
+  }
+
+  const seen = () => picture.getAttribute("viewBox").split(" ").map(Number);
+
+  /** A point of the screen in the drawing. */
+  function point(event) {
+    return new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());
+  }
+
+  function zoom(factor, centre) {
+    const [x, y, w, t] = seen();
+    const at = centre ?? { x: x + w / 2, y: y + t / 2 };
+    box(at.x - (at.x - x) * factor, at.y - (at.y - y) * factor, w * factor, t * factor);
+  }
+
+  function draggable(entry) {
+    entry.element.addEventListener("pointerdown", (event) => {
+      event.stopPropagation();
+      entry.element.setPointerCapture(event.pointerId);
+      let moved = false;
+      const move = (moving) => {
+        const at = point(moving);
+        moved ||= Math.hypot(moving.clientX - event.clientX, moving.clientY - event.clientY) > 4;
+        [entry.fx, entry.fy] = [at.x, at.y];
+        simulation.alpha(0.2).restart();
+      };
+      entry.element.addEventListener("pointermove", move);
+      entry.element.addEventListener("pointerup", () => {
+        entry.element.removeEventListener("pointermove", move);
+        if (!moved && entry.term.type !== "literal") location.hash = link(entry.term);
+      }, { once: true });
+    });
+  }
+
+  picture.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    zoom(event.deltaY > 0 ? 1.12 : 1 / 1.12, point(event));
+  }, { passive: false });
+  picture.addEventListener("pointerdown", (event) => {
+    const start = point(event);
+    picture.setPointerCapture(event.pointerId);
+    const move = (moving) => {
+      const [x, y, w, t] = seen();
+      const at = point(moving);
+      box(x + start.x - at.x, y + start.y - at.y, w, t);
+    };
+    picture.addEventListener("pointermove", move);
+    picture.addEventListener("pointerup", () => picture.removeEventListener("pointermove", move), { once: true });
+  });
+
+  return h("div", { class: "graph card" },
+    h("div", { class: "zoom" },
+      h("button", { class: "icon", type: "button", "aria-label": "Closer", onclick: () => zoom(1 / 1.3) }, "+"),
+      h("button", { class: "icon", type: "button", "aria-label": "Farther", onclick: () => zoom(1.3) }, "−"),
+      h("button", { class: "icon", type: "button", "aria-label": "See all", onclick: fit }, "⤢")),
+    picture,
+    triples.length > MOST ? h("p", { class: "note" }, `The first ${MOST} of ${plural(triples.length, "triple")} are drawn.`) : null);
+}

@@ -1,0 +1,72 @@
+// The frame: which page is shown, the search for resources, light and dark.
+import { json } from "./api.js";
+import { fault, h, say } from "./dom.js";
+import { overview } from "./overview.js";
+import { queryPage } from "./query.js";
+import { resource } from "./resource.js";
+import { expand, load, short, words } from "./terms.js";
+
+const THEME = "triplake-theme";
+const main = document.getElementById("main");
+const pages = { query: queryPage, overview, resource };
+const titles = { query: "Query", overview: "Overview", resource: "Resource" };
+
+async function route() {
+  const [, path, search] = location.hash.match(/^#?\/?([^?]*)\??(.*)$/s);
+  const page = path in pages ? path : "query";
+  for (const anchor of document.querySelectorAll("nav a")) {
+    if (anchor.dataset.page === page) anchor.setAttribute("aria-current", "page");
+    else anchor.removeAttribute("aria-current");
+  }
+  document.title = `${titles[page]} · Triplake`;
+  main.className = page;
+  const parameters = new URLSearchParams(search);
+  const waiting = h("p", { class: "waiting" }, "Loading …");
+  const timer = setTimeout(() => main.replaceChildren(waiting), 150);
+  const hash = location.hash;
+  let content;
+  try {
+    content = await pages[page](parameters);
+  } catch (error) {
+    content = [fault(error)];
+  }
+  clearTimeout(timer);
+  if (hash !== location.hash) return;
+  main.replaceChildren(...content);
+  say(document.title);
+  version();
+}
+
+async function version() {
+  const { version: number, engine, read_only: readOnly } = await json("health");
+  const text = `version ${number}${readOnly ? ", read-only" : ""}`;
+  Object.assign(document.getElementById("version"), { textContent: text, title: `The newest version, on ${engine}` });
+}
+
+document.getElementById("find").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = new FormData(event.target).get("term").trim();
+  if (text) location.hash = `#/resource?term=${encodeURIComponent(expand(text))}`;
+});
+
+const dark = () => (document.documentElement.dataset.theme
+  ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+if (localStorage.getItem(THEME)) document.documentElement.dataset.theme = localStorage.getItem(THEME);
+document.getElementById("theme").addEventListener("click", () => {
+  document.documentElement.dataset.theme = dark() ? "light" : "dark";
+  localStorage.setItem(THEME, document.documentElement.dataset.theme);
+});
+
+try {
+  await load();
+} catch (error) {
+  say(error.message);
+}
+const known = [...words.classes, ...words.properties].slice(0, 200);
+document.getElementById("known-terms").append(...known.map(({ term }) => h("option", { value: short(term.value) })));
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the part of the address after # says which page is shown
+  main.focus();
+});
+addEventListener("hashchange", route);
+await route();

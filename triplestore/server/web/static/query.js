@@ -1,0 +1,157 @@
+// The query page: editor, what came of it, and what was asked before.
+import * as api from "./api.js";
+import { fault, h, number, plural, say } from "./dom.js";
+import { editor } from "./editor.js";
+import { drawing, edgesOf } from "./graph.js";
+import { table } from "./table.js";
+
+const MOST = 10_000;
+const TEXT = "triplake-query";
+const HISTORY = "triplake-history";
+const START = "SELECT ?class (COUNT(?x) AS ?things) WHERE {\n  ?x a ?class\n}\nGROUP BY ?class\nORDER BY DESC(?things)\nLIMIT 50\n";
+const EXAMPLES = {
+  "Classes by size": START,
+  "Some triples": "SELECT * WHERE {\n  ?subject ?predicate ?object\n}\nLIMIT 100\n",
+  "Properties by use": "SELECT ?property (COUNT(*) AS ?facts) WHERE {\n  ?s ?property ?o\n}\nGROUP BY ?property\nORDER BY DESC(?facts)\n",
+  "What is the same": "PREFIX owl: <http://www.w3.org/2002/07/owl#>\nSELECT ?a ?b WHERE {\n  ?a owl:sameAs ?b\n  FILTER(STR(?a) < STR(?b))\n}\nLIMIT 100\n",
+  "A graph": "CONSTRUCT { ?a ?p ?b } WHERE {\n  ?a ?p ?b\n  FILTER(isIRI(?b) && ?p != <http://www.w3.org/1999/02/22-rdf-syntax-ns#type>)\n}\nLIMIT 60\n",
+  "Add a triple": "INSERT DATA {\n  <http://example.org/ada> <http://xmlns.com/foaf/0.1/name> \"Ada\"\n}\n",
+};
+const DOWNLOADS = {
+  rows: { CSV: "text/csv", TSV: "text/tab-separated-values", JSON: "application/sparql-results+json", XML: "application/sparql-results+xml" },
+  graph: { Turtle: "text/turtle", "N-Triples": "application/n-triples", "RDF/XML": "application/rdf+xml" },
+};
+const SUFFIXES = { CSV: "csv", TSV: "tsv", JSON: "srj", XML: "srx", Turtle: "ttl", "N-Triples": "nt", "RDF/XML": "rdf" };
+
+/** Whether a text is an update: by its first word after prologue and comments. */
+export function isUpdate(text) {
+  const body = text.replace(/^\s*#.*$/gm, "").replace(/\b(PREFIX\s+[\w-]*:|BASE)\s*<[^>]*>/gi, "");
+  return /^\s*(INSERT|DELETE|WITH|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY)\b/i.test(body);
+}
+
+const past = () => JSON.parse(localStorage.getItem(HISTORY) ?? "[]");
+
+function remember(text) {
+  const kept = [text, ...past().filter((other) => other !== text)].slice(0, 30);
+  localStorage.setItem(HISTORY, JSON.stringify(kept));
+}
+
+const kept = new Map(); // pages as they were left, by the query they were opened with: a step back finds the results
+
+export async function queryPage(parameters) {
+  const given = parameters.get("query");
+  if (!kept.has(given)) kept.set(given, make(given));
+  return kept.get(given);
+}
+
+function make(given) {
+  const box = h("div", { class: "editor" });
+  const results = h("section", { class: "results", "aria-label": "Results" });
+  const button = h("button", { class: "primary run", type: "button", title: "Ctrl-Enter" }, h("span", { "aria-hidden": "true" }, "▶"), " Run");
+  const sameAs = h("select", { "aria-label": "Equal terms" }, h("option", { value: "expand" }, "every equal term"), h("option", { value: "canonical" }, "one of each equal"));
+  const menu = h("select", { "aria-label": "Examples and history", class: "menu" });
+  let running = null;
+
+  async function run() {
+    if (running) return running.abort();
+    const text = edit.text();
+    running = new AbortController();
+    button.replaceChildren(h("span", { class: "spinner", "aria-hidden": "true" }), " Stop");
+    edit.mark(null);
+    const started = performance.now();
+    try {
+      const content = isUpdate(text) ? changed(await api.update(text)) : answered(text, sameAs.value,
+        await api.query(text, { sameAs: sameAs.value, most: MOST, signal: running.signal }), performance.now() - started);
+      results.replaceChildren(...content);
+      remember(text);
+      fill();
+    } catch (error) {
+      edit.mark(error);
+      const stopped = error.name === "AbortError";
+      results.replaceChildren(stopped ? h("p", { class: "note" }, "Stopped.") : fault(error));
+    } finally {
+      running = null;
+      button.replaceChildren(h("span", { "aria-hidden": "true" }, "▶"), " Run");
+    }
+  }
+
+  function fill() {
+    const title = (text) => text.replace(/PREFIX\s+\S+\s*<[^>]*>/gi, "").replace(/\s+/g, " ").trim().slice(0, 80);
+    const group = (label, entries) => h("optgroup", { label }, entries.map(([name, text]) => h("option", { value: text }, name)));
+    menu.replaceChildren(
+      h("option", { value: "" }, "Examples and history"),
+      group("Examples", Object.entries(EXAMPLES)),
+      ...(past().length ? [group("Asked before", past().map((text) => [title(text), text]))] : []),
+    );
+  }
+
+  const edit = editor(box, given ?? localStorage.getItem(TEXT) ?? START, run, (text) => localStorage.setItem(TEXT, text));
+  button.addEventListener("click", run);
+  menu.addEventListener("change", () => {
+    if (menu.value) edit.set(menu.value);
+    menu.value = "";
+    edit.focus();
+  });
+  fill();
+  if (given !== null) queueMicrotask(run);
+  return [
+    h("h1", { class: "visually-hidden" }, "Query"),
+    h("section", { class: "card ask", "aria-label": "Query editor" }, box,
+      h("div", { class: "tools" }, button, h("kbd", {}, "Ctrl ⏎"), h("span", { class: "gap" }), h("label", { class: "quiet" }, "Show ", sameAs), menu)),
+    results,
+  ];
+}
+
+function answered(text, sameAs, found, milliseconds) {
+  const time = milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+  if (found.kind === "ask") {
+    say(found.boolean ? "Yes" : "No");
+    return [h("p", { class: `verdict ${found.boolean ? "yes" : "no"}` }, found.boolean ? "Yes" : "No"), h("p", { class: "note" }, time)];
+  }
+  const word = found.kind === "graph" ? "triple" : "row";
+  const count = found.complete ? plural(found.rows.length, word) : `the first ${number(found.rows.length)} ${word}s`;
+  say(count);
+  const views = { Table: () => table(found) };
+  const edges = edgesOf(found);
+  if (edges && found.rows.length) views.Graph = () => drawing(edges);
+  const body = h("div", { class: "view" });
+  const tabs = Object.keys(views).map((name) => h("button", { type: "button", role: "tab", onclick: () => choose(name) }, name));
+  function choose(name) {
+    for (const tab of tabs) {
+      tab.setAttribute("aria-selected", tab.textContent === name);
+      tab.tabIndex = tab.textContent === name ? 0 : -1;
+    }
+    body.replaceChildren(views[name]());
+  }
+  const bar = h("div", { class: "bar" },
+    h("div", { role: "tablist", "aria-label": "Views", onkeydown: (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      const next = tabs[(tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length];
+      next.focus();
+      next.click();
+    } }, tabs),
+    h("span", { class: "note count" }, `${count} in ${time}`, found.version ? ` · version ${found.version}` : ""),
+    h("span", { class: "gap" }),
+    h("span", { class: "downloads" }, Object.entries(DOWNLOADS[found.kind]).map(([name, media]) =>
+      h("button", { type: "button", class: "link", onclick: () => download(text, sameAs, media, `result.${SUFFIXES[name]}`) }, name))),
+  );
+  choose(found.kind === "graph" && edges.length <= 150 && views.Graph ? "Graph" : "Table");
+  return [bar, body];
+}
+
+function changed(figures) {
+  const { version, added, deleted, merged, split, seconds, algorithm } = figures;
+  say(`Version ${version}`);
+  return [h("div", { class: "done", role: "status" }, h("strong", {}, `Version ${version}`), h("p", {},
+    `${plural(added ?? 0, "stored fact")} added, ${number(deleted ?? 0)} deleted, ${plural(merged ?? 0, "term")} merged, `
+    + `${number(split ?? 0)} split; ${seconds} s by ${algorithm}.`))];
+}
+
+async function download(text, sameAs, media, name) {
+  const headers = { "Content-Type": "application/sparql-query", Accept: media };
+  const response = await api.ask(`sparql?same_as=${sameAs}`, { method: "POST", body: text, headers });
+  const address = URL.createObjectURL(await response.blob());
+  h("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

@@ -1,0 +1,75 @@
+// A resource: what is said of it and what follows, apart; what it equals; who speaks of it.
+import { json } from "./api.js";
+import { h, plural } from "./dom.js";
+import { why } from "./proof.js";
+import { cut, expand, key, meet, show } from "./terms.js";
+
+const TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
+const SAME = "http://www.w3.org/2002/07/owl#sameAs";
+const LABELS = ["prefLabel", "label", "name", "title"]; // local names of properties whose values name things
+
+export async function resource(parameters) {
+  const wanted = expand(parameters.get("term") ?? "");
+  const found = await json(`api/resource?term=${encodeURIComponent(wanted)}`);
+  const terms = [...found.asserted, ...found.inferred, ...found.asserted_incoming, ...found.inferred_incoming].flat();
+  [found.term, ...found.equals, ...terms].forEach((term) => term.type === "uri" && meet(term.value));
+  const said = [...found.asserted, ...found.inferred];
+  const named = (local) => said.find(([p, o]) => o.type === "literal" && p.value.split(/[/#:]/).pop() === local);
+  const label = LABELS.map((local) => named(local)?.[1].value).find(Boolean);
+  const types = said.filter(([p]) => p.value === TYPE).map(([, o]) => o);
+  const name = cut(found.term.value)?.[1] ?? key(found.term);
+  document.title = `${label ?? name} · Triplake`;
+  const nothing = !terms.length && !found.equals.length;
+  return [
+    h("header", { class: "resource-head" },
+      h("h1", {}, label ?? name),
+      h("p", { class: "iri" }, h("code", {}, key(found.term)),
+        h("button", { type: "button", class: "link", onclick: (event) => {
+          navigator.clipboard?.writeText(key(found.term));
+          event.target.textContent = "copied";
+        } }, "copy")),
+      types.length ? h("p", { class: "chips", "aria-label": "Types" }, types.slice(0, 12).map((type) => h("span", { class: "chip" }, show(type)))) : null),
+    nothing ? h("p", { class: "empty" }, "The store has nothing to say of it.") : null,
+    found.equals.length ? equals(found) : null,
+    part("Asserted", "what was said", "asserted", groups(found.asserted), found.term),
+    part("Inferred", "what follows", "inferred", groups(found.inferred), found.term),
+    part("Mentioned", "asserted of others", "asserted", incoming(found.asserted_incoming), found.term, true),
+    part("Mentioned by inference", "inferred of others", "inferred", incoming(found.inferred_incoming), found.term, true),
+    found.truncated ? h("p", { class: "note" }, "There is more of each kind than is shown here: ask for it with a query.") : null,
+  ].filter(Boolean);
+}
+
+function equals({ term, equals: others }) {
+  return h("section", { class: "card equals" },
+    h("h2", {}, "Equal to ", h("small", {}, plural(others.length, "other name"))),
+    h("ul", { class: "chips" }, others.map((other) => h("li", { class: "chip equal" }, h("span", { "aria-hidden": "true" }, "="), show(other),
+      asks([term, { type: "uri", value: SAME }, other])))));
+}
+
+/** Pairs of a predicate and an object, by predicate; types first. */
+function groups(facts) {
+  const found = new Map();
+  for (const [p, o] of facts) found.set(p.value, [...(found.get(p.value) ?? []), [p, o]]);
+  return [...found].sort(([a], [b]) => (b === TYPE) - (a === TYPE) || (a < b ? -1 : 1)).map(([, pairs]) => pairs);
+}
+
+function incoming(facts) {
+  return groups(facts.map(([s, p]) => [p, s]));
+}
+
+function part(title, hint, kind, pairs, term, inverse = false) {
+  if (!pairs.length) return null;
+  const count = pairs.reduce((sum, group) => sum + group.length, 0);
+  return h("section", { class: `card facts ${kind}` },
+    h("h2", {}, title, " ", h("small", {}, `${hint} · ${plural(count, "fact")}`)),
+    h("dl", {}, pairs.flatMap((group) => [
+      h("dt", {}, inverse ? h("span", { class: "inverse" }, "is ") : null, show(group[0][0]), inverse ? h("span", { class: "inverse" }, " of") : null),
+      h("dd", {}, h("ul", {}, group.map(([p, other]) => h("li", {}, show(other),
+        kind === "inferred" ? asks(inverse ? [other, p, term] : [term, p, other]) : null)))),
+    ])));
+}
+
+/** The button that opens a proof. */
+function asks(triple) {
+  return h("button", { type: "button", class: "why", onclick: () => why(triple), "aria-label": "Why does this hold?" }, "why?");
+}
