@@ -21,11 +21,13 @@ from sparql.algebra import (
     Minus,
     Node,
     OrderBy,
+    PathPattern,
     Slice,
     in_scope,
     pattern_of,
 )
 from sparql.classes import expanded, joinable
+from sparql.paths import has_zero_length
 from sparql.relation import Column, Relation
 from triplestore.expression import Call, Exists, Expression, Variable, variables_of, walk
 
@@ -73,6 +75,27 @@ def with_flags(
         relation = replace(relation, name=step, columns={**relation.columns, hidden: Column()})
         flags[test] = steps.column(hidden)
     return relation, flags
+
+
+def zero_lengths(compiler: Compiler, node: PathPattern) -> Relation | None:
+    """What a path of length zero adds to the pattern's solutions where outer solutions are substituted for its ends: a
+    term leads to itself whether it is in the graph or not, as a constant of a query does (SPARQL 1.1, 9.3)."""
+    outer, steps = compiler.outer, compiler.steps
+    ends = [t.name for t in (node.subject, node.object) if isinstance(t, Variable)]
+    if outer is None or len(ends) < 2 or not has_zero_length(node.path):
+        return None
+    known = [name for name in dict.fromkeys(ends) if name in outer.columns]
+    if not known:
+        return None
+    outer = steps.tokenised(outer, known) if len({outer.columns[name].token for name in known}) > 1 else outer
+    listed = [steps.column(name) for name in outer.columns if name not in ends]
+    one = f"coalesce({', '.join(steps.column(name) for name in known)})" if len(known) > 1 else steps.column(known[0])
+    listed += [f"{one} AS {steps.column(name)}" for name in dict.fromkeys(ends)]
+    same = [f"({steps.column(name)} IS NULL OR {steps.column(name)} = {one})" for name in known]
+    sql = f"SELECT {', '.join(listed)} FROM {outer.name} WHERE {one} IS NOT NULL AND {' AND '.join(same)}"
+    end = replace(outer.columns[known[0]], nullable=False)
+    columns = {name: column for name, column in outer.columns.items() if name not in ends} | dict.fromkeys(ends, end)
+    return Relation(steps.add("zero", sql), columns)
 
 
 def _tests(expression: Expression) -> list[Exists]:
@@ -142,6 +165,8 @@ def _reads_outside(pattern: Node, outer: frozenset[str]) -> bool:
             case LeftJoin(left, right, condition):
                 reads = variables_of(condition) | frozenset(in_scope(right))
                 inside = frozenset(in_scope(left))
+            case PathPattern(subject, path, object_) if has_zero_length(path):
+                reads = frozenset(t.name for t in (subject, object_) if isinstance(t, Variable))
             case Minus() | Group() | Slice() | OrderBy() | Exists():
                 return True
         if (reads - inside) & outer:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
+from typing import Final
 
 import pyoxigraph
 
@@ -55,13 +57,29 @@ def validate(text: str, base: str | None) -> None:
 
 
 def illegal(text: str, base: str | None) -> str | None:
-    """What Oxigraph finds wrong with a query, or nothing; nothing is evaluated. It knows `true`, and not `TRUE`."""
+    """What Oxigraph finds wrong with a query, or nothing; nothing is evaluated.
+
+    Two things that it does not know are put in other words for it: `TRUE`, and keys of groups like `(?x AS ?k)`.
+    """
     plain = list(text)
-    for word in words(text):
+    found = list(words(text))
+    for word in found:
         if word.kind == "word" and word.text.lower() in ("true", "false"):
             plain[word.start : word.end] = word.text.lower()
+    if (reason := _faulty("".join(plain), base)) is None or _UNBOUND not in reason:
+        return reason
+    for variable, renamed in pairwise(found):
+        if variable.kind == "variable" and renamed.text.upper() == "AS":
+            plain[variable.start] = f"+{plain[variable.start]}"
+    return _faulty("".join(plain), base)
+
+
+_UNBOUND: Final = "variable that is unbound"
+
+
+def _faulty(text: str, base: str | None) -> str | None:
     try:
-        pyoxigraph.Store().query("".join(plain), base_iri=base)
+        pyoxigraph.Store().query(text, base_iri=base)
     except SyntaxError as error:
         return str(error)
     except RuntimeError:

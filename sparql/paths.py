@@ -49,3 +49,18 @@ class Negated:
 
 Path = Variable | Constant | Inverse | Sequence | Alternative | Repeat | Negated
 """A variable stands for any predicate, and only outside of every operator."""
+
+
+def has_zero_length(path: Path) -> bool:
+    """Whether a path relates every term to itself."""
+    match path:
+        case Inverse(inner):
+            return has_zero_length(inner)
+        case Sequence(first, second):
+            return has_zero_length(first) and has_zero_length(second)
+        case Alternative(one, other):
+            return has_zero_length(one) or has_zero_length(other)
+        case Repeat(inner, zero, _):
+            return zero or has_zero_length(inner)
+        case _:
+            return False

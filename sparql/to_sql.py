@@ -95,7 +95,9 @@ class Compiler:
             case Bgp(triples):
                 return self._leaf(self._bgp(triples, needed), needed)
             case PathPattern():
-                return self._leaf(self._path(node, needed), needed)
+                found = self._leaf(self._path(node, needed), needed)
+                zero = exists.zero_lengths(self, node)
+                return found if zero is None else joins.union(self, found, zero)
             case Values(variables, rows):
                 return self._leaf(self._values(variables, rows), needed)
             case Join(left, right):

@@ -220,3 +220,118 @@ class Writer:
         names = self.rng.sample(NAMES, self.rng.randint(1, 3))
         distinct = self.rng.choice(["", "", "DISTINCT "])
         return f"SELECT {distinct}{' '.join(f'?{name}' for name in names)} {{ {body} }}"
+
+
+def random_path_query(rng: Random) -> str:
+    """As `random_query`, half of the patterns repeated paths; EXISTS, MINUS and sub-SELECTs nested around them."""
+    return PathWriter(rng, Vocabulary(IRIS, PREDICATES, LITERALS, LITERALS)).select()
+
+
+def everywhere() -> list[Triple]:
+    """Facts that have every term of path queries in the graph."""
+    return [(IRIS[n % len(IRIS)], "<http://e/all>", literal) for n, literal in enumerate(LITERALS)]
+
+
+class PathWriter(Writer):
+    """Writes queries with repeated paths.
+
+    Left out is where engines differ, and the answers are held to the standard one by one: alternatives outside of
+    repetitions (which are sets), MINUS inside of EXISTS (is a substituted variable shared?), and terms that are not in
+    the graph (does such a one lead to itself?): see `everywhere`.
+    """
+
+    def step(self, depth: int) -> str:
+        """A path without alternatives."""
+        kind = self.rng.randrange(6)
+        if depth and kind == 0:
+            return f"({self.step(depth - 1)}/{self.step(depth - 1)})"
+        if kind == 1:
+            return f"^{self.rng.choice(PREDICATES)}"
+        if kind == 2:
+            return f"!({self.rng.choice(PREDICATES)}|^{self.rng.choice(PREDICATES)})"
+        return self.rng.choice([*PREDICATES, *PREDICATES, SAME])
+
+    def triple(self) -> str:
+        if self.one_in(2):
+            return super().triple()
+        inner = self.step(1) if self.rng.random() < 0.6 else f"{self.step(0)}|{self.step(1)}"
+        return f"{self.node(False)} ({inner}){self.rng.choice('*+?')} {self.node(True)} ."
+
+    def group(self, depth: int) -> str:
+        found = super().group(depth)
+        kind = self.rng.randrange(5)
+        if kind == 0:
+            found += f" FILTER {self.rng.choice(['', 'NOT '])}EXISTS {{ {self.bgp()} OPTIONAL {{ {self.bgp()} }} }}"
+        elif kind == 1:
+            found += f" MINUS {{ {self.bgp()} FILTER EXISTS {{ {self.bgp()} }} }}"
+        elif kind == 2 and depth:
+            found += f" {{ SELECT DISTINCT ?x ?z {{ {self.bgp()} FILTER NOT EXISTS {{ {self.bgp()} }} }} }}"
+        return found
+
+
+def random_grouped_query(rng: Random) -> str:
+    """A query about aggregates: grouped by terms and expressions, HAVING, in sub-SELECTs, over OPTIONAL and VALUES, and
+    of properties that equal each other."""
+    return GroupWriter(rng, Vocabulary(IRIS, PREDICATES, LITERALS, LITERALS)).select()
+
+
+class GroupWriter(Writer):
+    """Writes queries with aggregates. SUM and AVG stand alone in no condition: an error there is one of the group."""
+
+    def aggregate(self, name: str) -> str:
+        distinct = self.rng.choice(["", "", "DISTINCT "])
+        return self.rng.choice(
+            [
+                *(f"COUNT({distinct}?{name})", "COUNT(*)", f"SUM({distinct}?{name})", f"AVG(?{name})"),
+                *(f"MIN(STR(?{name}))", f"MAX(STRLEN(STR(?{name})))"),
+            ]
+        )
+
+    def pattern(self) -> str:
+        """A group of the kinds that aggregates are often over."""
+        p, q = self.rng.sample(self.vocabulary.predicates, 2)
+        return self.rng.choice(
+            [
+                self.group(1),
+                self.bgp(),
+                f"{self.bgp()} OPTIONAL {{ {self.bgp()} }}",
+                f"{self.bgp()} OPTIONAL {{ {self.bgp()} FILTER({self.test(1)}) }}",
+                f"?x ?y ?z . ?y {SAME} ?w",
+                f"?x ?y ?z . ?w {SAME} ?y . {self.bgp()}",
+                f"?y {SAME} {p} . ?x ?y ?z OPTIONAL {{ ?z {q} ?w }}",
+                f"VALUES (?x ?y) {{ {self.row()} {self.row()} }} {self.bgp()}",
+                f"{self.bgp()} {self.counted()}",
+                f"{self.bgp()} BIND({self.value(1)} AS ?b)",
+            ]
+        )
+
+    def counted(self) -> str:
+        """A sub-SELECT with an aggregate."""
+        key, other = self.rng.sample(NAMES, 2)
+        having = self.rng.choice(["", "HAVING (COUNT(*) > 1)"])
+        return (
+            f"{{ SELECT ?{key} (COUNT(?{other}) AS ?c) {{ {self.bgp()} OPTIONAL {{ {self.bgp()} }} }} "
+            f"GROUP BY ?{key} {having} }} {self.rng.choice(['', 'FILTER(?c > 0)'])}"
+        )
+
+    def having(self, key: str, name: str) -> str:
+        return self.rng.choice(
+            [
+                *("", "", "HAVING (COUNT(*) > 1)", f"HAVING (COUNT(DISTINCT ?{name}) = 1)"),
+                f"HAVING (COUNT(?{name}) < COUNT(*) || ?{key} = {self.constant()})",
+                f"HAVING (BOUND(?{key}) && COUNT(*) <= 4)",
+                f"HAVING (COUNT(?{name}) >= 1) (!isBLANK(?{key}))",
+            ]
+        )
+
+    def select(self) -> str:
+        key, second, name = self.rng.sample(NAMES, 3)
+        body, found = self.pattern(), f"({self.aggregate(name)} AS ?n) ({self.aggregate(second)} AS ?m)"
+        kind = self.rng.randrange(5)
+        if kind == 0:
+            return f"SELECT {found} {{ {body} }}"
+        if kind == 1:
+            return f"SELECT ?{key} ?{second} {found} {{ {body} }} GROUP BY ?{key} ?{second} {self.having(key, name)}"
+        if kind == 2:
+            return f"SELECT ?k {found} {{ {body} }} GROUP BY ({self.value(1)} AS ?k) {self.having('k', name)}"
+        return f"SELECT ?{key} {found} {{ {body} }} GROUP BY ?{key} {self.having(key, name)}"

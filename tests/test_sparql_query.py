@@ -309,3 +309,42 @@ def test_illegal_queries_are_refused_with_their_place(engine: Engine, text: str,
 def test_the_type_predicate_is_rdf_type(engine: Engine) -> None:
     graph = make_graph(engine, [(e("a"), f"<{RDF}type>", e("Thing"))])
     assert rows(graph, "SELECT ?x { ?x a :Thing }") == [(e("a"),)]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        # A path of length zero leads from a constant to itself, wherever the constant is (SPARQL 1.1, 18.4).
+        ("ASK { :nowhere :knows? :nowhere }", True),
+        ("ASK { :nowhere :knows+ :nowhere }", False),
+        ("ASK { 'nothing' (:knows|:age)* ?x FILTER(?x = 'nothing') }", True),
+        # A variable that EXISTS substitutes is a constant in its pattern (18.6), a term of the graph or not.
+        ("ASK { VALUES ?x { :nowhere } ?x :knows? ?y }", False),
+        ("ASK { VALUES ?x { :nowhere } FILTER EXISTS { ?x :knows? ?y } }", True),
+        ("ASK { VALUES ?x { :nowhere } FILTER EXISTS { ?y (:knows/^:knows)+ ?x } }", False),
+        ("ASK { VALUES ?x { :nowhere } FILTER EXISTS { ?y (:knows?/^:knows?)+ ?x } }", True),
+        ("ASK { VALUES (?x ?y) { (:nowhere :noone) } FILTER EXISTS { ?x :knows* ?y } }", False),
+        ("ASK { VALUES (?x ?y) { (:nowhere :nowhere) } FILTER EXISTS { ?x :knows* ?y } }", True),
+        ("ASK { VALUES (?x ?y) { (:nowhere UNDEF) } FILTER EXISTS { ?x :knows* ?y FILTER(?y != ?x) } }", False),
+        (
+            "ASK { VALUES (?x ?z) { (UNDEF 1) (:nowhere 2) } FILTER(?z = 1 && EXISTS { ?x :knows* ?y FILTER(?y = :nowhere) }) }",
+            False,
+        ),
+        ("ASK { BIND(STR(1) AS ?x) FILTER EXISTS { ?x :knows* ?y FILTER(?y = '1') } }", True),
+        ("ASK { BIND(STR(1) AS ?x) BIND(STR(2) AS ?y) FILTER EXISTS { ?x :knows* ?y } }", False),
+        ("ASK { VALUES ?x { :nowhere } FILTER NOT EXISTS { ?x :knows* ?x } }", False),
+        # So it is shared with no one: MINUS takes nothing away on its account.
+        ("ASK { :a :knows ?y FILTER EXISTS { ?y :age ?z MINUS { ?y :age 1 } } }", True),
+        ("ASK { :a :knows ?y FILTER NOT EXISTS { ?y ?p ?z MINUS { ?y ?p ?w } } }", True),
+        ("ASK { :a :knows ?y FILTER NOT EXISTS { ?y ?p ?z MINUS { ?y :age ?w } } }", False),
+    ],
+)
+def test_what_exists_substitutes_is_a_constant(graph: Graph, text: str, answer: bool) -> None:
+    assert query(graph, PREFIX + text).boolean is answer
+
+
+def test_a_group_may_have_a_variable_by_another_name(graph: Graph) -> None:
+    counted = rows(graph, "SELECT ?k (COUNT(*) AS ?n) { ?x :age ?z } GROUP BY (?x AS ?k)")
+    assert bag(counted) == bag(rows(graph, "SELECT ?x (COUNT(*) AS ?n) { ?x :age ?z } GROUP BY ?x"))
+    with pytest.raises(UsageError, match="line 1, column"):
+        rows(graph, "SELECT ?z (COUNT(*) AS ?n) { ?x :age ?z } GROUP BY (?x AS ?k)")

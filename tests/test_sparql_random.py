@@ -15,7 +15,7 @@ import pytest
 import rdflib
 
 from sparql import Graph, query
-from tests.sparql_random import random_graph, random_query
+from tests.sparql_random import everywhere, random_graph, random_grouped_query, random_path_query, random_query
 from tests.sparql_support import Triple, bag, expanded, make_graph, ox_store, reference
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
@@ -83,3 +83,38 @@ def test_axioms_mode_reads_the_facts_as_they_are(seed: int) -> None:
     for number in range(4):
         check(graph, triples, random_query(rng), f"seed {seed}, query {number}")
     engine.close()
+
+
+@pytest.mark.parametrize("seed", range(2000, 2015))
+def test_paths_are_those_of_the_expanded_graph(seed: int) -> None:
+    rng = Random(seed)
+    facts, classes, asserted = random_graph(rng)
+    facts += everywhere()
+    engine = DuckDBEngine(threads=1)
+    graph = make_graph(engine, facts, classes, asserted)
+    for number in range(3):
+        check(graph, expanded(facts, classes, asserted), random_path_query(rng), f"seed {seed}, query {number}")
+    engine.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(3000, 3200))
+def test_many_paths_are_those_of_the_expanded_graph(seed: int) -> None:
+    test_paths_are_those_of_the_expanded_graph(seed)
+
+
+@pytest.mark.parametrize("seed", range(4000, 4015))
+def test_groups_are_those_of_the_expanded_graph(seed: int) -> None:
+    rng = Random(seed)
+    facts, classes, asserted = random_graph(rng)
+    engine = DuckDBEngine(threads=1)
+    graph = make_graph(engine, facts, classes, asserted)
+    for number in range(4):
+        check(graph, expanded(facts, classes, asserted), random_grouped_query(rng), f"seed {seed}, query {number}")
+    engine.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(5000, 5300))
+def test_many_groups_are_those_of_the_expanded_graph(seed: int) -> None:
+    test_groups_are_those_of_the_expanded_graph(seed)
