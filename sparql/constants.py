@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from sparql.algebra import Query, Values
+from sparql.nodes import Nodes
 from triplestore.dictionary import lookup
 from triplestore.engine import Engine
 from triplestore.expression import Constant, walk
@@ -45,11 +46,12 @@ class Known:
     """What has been looked up in one version of a store: it stays true for as long as that is read.
 
     ids: token -> id. representatives: id -> its class's, or itself where it is alone. values: literal -> the id that
-    `fact` has for its value, None where it has none."""
+    `fact` has for its value, None where it has none. nodes: terms of answers."""
 
     ids: dict[str, int] = field(default_factory=dict)
     representatives: dict[int, int] = field(default_factory=dict)
     values: dict[str, int | None] = field(default_factory=dict)
+    nodes: Nodes = field(default_factory=Nodes)
 
 
 def look_up(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, get_args
 
 from sparql import algebra, paths
 from sparql.algebra import Aggregate, Node
+from sparql.planner import Planned
 from triplestore.engine.plan import PlanStep
 from triplestore.expression import Call, Constant, Exists, Variable
 from triplestore.terms import to_ntriples
@@ -17,35 +18,65 @@ _SHORT = 120
 
 
 @dataclass(frozen=True, slots=True)
+class JoinStep:
+    """A triple pattern in the order of joins of its basic graph pattern. matches: of the pattern alone, rows: of the
+    join up to it, both as estimated from the counts of the store."""
+
+    pattern: str
+    matches: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class QueryExplanation:
     """A query that was run. kind: select, ask, construct or describe. algebra: of what the statement answers, see
-    `tree`; sql: the statement; plan: the engine's, None where there was nothing to ask. Repeated paths (`+`, `*`) were
-    closed before, by a loop, and are tables in it."""
+    `tree`; order: of each basic graph pattern's joins, by its name in the statement; sql: the statement; plan: the
+    engine's, None where there was nothing to ask. Repeated paths (`+`, `*`) were closed before, by a loop, and are
+    tables in it."""
 
     kind: str
     algebra: dict[str, Any] | None
     sql: str
     plan: PlanStep | None
+    order: Mapping[str, Sequence[JoinStep]] = field(default_factory=dict)
 
     def text(self) -> str:
-        """For people: the three parts under headings."""
+        """For people: the four parts under headings."""
         shown = "\n".join(_lines(self.algebra)) if self.algebra else "nothing"
         plan = "\n".join(self.plan.lines()) if self.plan else "nothing"
-        return f"-- algebra ({self.kind})\n{shown}\n\n-- SQL\n{self.sql}\n\n-- plan\n{plan}\n"
+        order = "\n".join(self._order_lines()) or "nothing to join"
+        return (
+            f"-- algebra ({self.kind})\n{shown}\n\n-- order of joins, with estimates\n{order}\n\n"
+            f"-- SQL\n{self.sql}\n\n-- plan\n{plan}\n"
+        )
+
+    def _order_lines(self) -> Iterator[str]:
+        for name, steps in self.order.items():
+            yield name
+            for number, step in enumerate(steps):
+                joined = f", {step.rows:,} rows so far" if number else ""
+                yield f"  {step.pattern}  ({step.matches:,} matches{joined})"
 
     def as_json(self) -> dict[str, Any]:
-        """For programs: `kind`, `algebra`, `sql`, `plan` (operation, detail, rows, estimated, inputs)."""
+        """For programs: `kind`, `algebra`, `order` (of each basic graph pattern: pattern, matches, rows), `sql`, `plan`
+        (operation, detail, rows, estimated, inputs)."""
         plan = None if self.plan is None else asdict(self.plan)
-        return {"kind": self.kind, "algebra": self.algebra, "sql": self.sql, "plan": plan}
+        order = {name: [asdict(step) for step in steps] for name, steps in self.order.items()}
+        return {"kind": self.kind, "algebra": self.algebra, "order": order, "sql": self.sql, "plan": plan}
+
+
+def order(planned: Sequence[Planned]) -> list[JoinStep]:
+    """An order of joins, as it is shown."""
+    return [JoinStep(_listed((step.triple,)), round(step.matches), round(step.rows)) for step in planned]
 
 
 def tree(node: Node) -> dict[str, Any]:
     """An algebra expression as plain data: `operator`, and its parts by their names in `sparql.algebra`, operators as
     trees and everything else as text."""
     found: dict[str, Any] = {"operator": type(node).__name__}
-    for field in fields(node):
-        value = getattr(node, field.name)
-        found[field.name] = tree(value) if isinstance(value, get_args(Node)) else _shown(value)
+    for part in fields(node):
+        value = getattr(node, part.name)
+        found[part.name] = tree(value) if isinstance(value, get_args(Node)) else _shown(value)
     return found
 
 

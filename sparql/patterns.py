@@ -9,11 +9,13 @@ a row.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sparql.algebra import Triple
+from sparql.planner import Planned, planned
 from triplestore.expression import Constant, Variable
+from triplestore.statistics import Statistics
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS, TYPE
 from triplestore.virtual import RESOURCE, resources_sql
 
@@ -33,7 +35,7 @@ class Matching:
     range over classes; reflexive: `c owl:sameAs c` holds for every c; generalised: some facts are no RDF; facts: what
     stands after FROM for the facts with literals in their asserted forms: variables range over these, a literal in a
     pattern matches by its value, in `fact`; preferred: the members (term, representative) that stand for their classes,
-    where these are not the representatives; resources: see `sparql.query.Graph`."""
+    where these are not the representatives; resources, statistics: see `sparql.query.Graph`."""
 
     rewriting: bool
     expanding: bool
@@ -42,12 +44,14 @@ class Matching:
     facts: str = "fact"
     preferred: str | None = None
     resources: str = ""
+    statistics: Statistics = field(default_factory=Statistics)
 
 
 def match(
     triples: Sequence[Triple], columns: Mapping[str, str], representatives: Mapping[str, int], how: Matching
-) -> str:
-    """The SELECT of a basic graph pattern's matches over representatives: a column per variable, rows distinct.
+) -> tuple[str, list[Planned]]:
+    """The SELECT of a basic graph pattern's matches over representatives: a column per variable, rows distinct; and the
+    order of its joins.
 
     columns: the column of each variable. representatives: the (normalised) ids of the constants.
     """
@@ -58,38 +62,44 @@ def match(
             if s == o:
                 continue
             nulls = [f"CAST(NULL AS BIGINT) AS {column}" for column in columns.values()]
-            return f"SELECT {', '.join(nulls) or '1 AS unit'} WHERE FALSE"
+            return f"SELECT {', '.join(nulls) or '1 AS unit'} WHERE FALSE", []
         atoms.append(triple)
-    return _joined(atoms, columns, representatives, how) if atoms else "SELECT 1 AS unit"
+    order = planned(atoms, representatives, how.statistics)
+    return (_joined(atoms, order, columns, representatives, how) if atoms else "SELECT 1 AS unit"), order
 
 
 def _joined(
-    atoms: Sequence[Triple], columns: Mapping[str, str], representatives: Mapping[str, int], how: Matching
+    atoms: Sequence[Triple],
+    order: Sequence[Planned],
+    columns: Mapping[str, str],
+    representatives: Mapping[str, int],
+    how: Matching,
 ) -> str:
-    """The join of the atoms over representatives, most bound first, connected where possible. A variable that several
-    atoms have as object is joined by value, and shows the forms that the first one has."""
-    forms = how.facts != "fact"
-    home: dict[str, str] = {}
-    values: dict[str, str] = {}  # by value: the column, for variables whose home may hold a literal
+    """The join of the atoms over representatives. A variable that several have as object is joined by value, and shows
+    the forms that the first of them, as they were written, has."""
+    shows = {o.name: (s, p, o) for s, p, o in reversed(atoms) if isinstance(o, Variable)}
+    shown: dict[str, str] = {}
+    values: dict[str, str] = {}
     steps: list[str] = []
     filters: list[str] = []
-    for number, atom in enumerate(_ordered(atoms)):
+    for number, atom in enumerate(step.triple for step in order):
         alias, conditions = f"f{number}", []
-        matched = isinstance(atom[2], Constant) or atom[2].name in home
+        forms = how.facts != "fact" and isinstance(atom[2], Variable) and shows[atom[2].name] == atom
         for place, term in zip(_PLACES, atom, strict=True):
             column = f"{alias}.{place}"
             if isinstance(term, Constant):
                 conditions.append(f"{column} = {representatives[term.token]}")
-            elif term.name in home:
-                conditions.append(f"{column} = {values.get(term.name, home[term.name])}")
-            else:
-                home[term.name] = column
-                if forms and place == "o":
-                    values[term.name] = f"{alias}.v"
+                continue
+            value = f"{alias}.v" if forms and place == "o" else column
+            if term.name in values:
+                conditions.append(f"{value} = {values[term.name]}")
+            values.setdefault(term.name, value)
+            if term.name not in shown or value != column:
+                shown[term.name] = column
         if how.generalised:
             conditions += [f"{alias}.s < {FIRST_LITERAL}", f"{alias}.p < {FIRST_BLANK}"]
         predicate = representatives[atom[1].token] if isinstance(atom[1], Constant) else None
-        reading = replace(how, facts="fact") if matched else how
+        reading = how if forms else replace(how, facts="fact")
         end = representatives[atom[2].token] if isinstance(atom[2], Constant) else None
         table = f"{source(predicate, reading, end)} {alias}"
         if number == 0:
@@ -97,7 +107,7 @@ def _joined(
             filters = conditions
         else:
             steps.append(f"JOIN {table} ON {' AND '.join(conditions)}" if conditions else f"CROSS JOIN {table}")
-    selected = ", ".join(f"{home[name]} AS {column}" for name, column in columns.items()) or "1 AS unit"
+    selected = ", ".join(f"{shown[name]} AS {column}" for name, column in columns.items()) or "1 AS unit"
     where = f" WHERE {' AND '.join(filters)}" if filters else ""
     return f"SELECT {selected} FROM {' '.join(steps)}{where}"
 
@@ -120,20 +130,3 @@ def triples_of_rdf(table: str, how: Matching, condition: str = "TRUE") -> str:
     if how.generalised:
         condition += f" AND s < {FIRST_LITERAL} AND p < {FIRST_BLANK}"
     return f"SELECT s, p, o FROM {table} f WHERE {condition}"
-
-
-def _ordered(atoms: Sequence[Triple]) -> list[Triple]:
-    """Greedy: the atom with most bound places next, among those that share a variable with what is there."""
-    left, found, bound = list(atoms), [], set[str]()
-
-    def rank(atom: Triple) -> tuple[bool, int, bool]:
-        known = [isinstance(t, Constant) or t.name in bound for t in atom]
-        shares = not bound or any(isinstance(t, Variable) and t.name in bound for t in atom)
-        return shares, sum(known), isinstance(atom[1], Constant)
-
-    while left:
-        best = max(left, key=rank)
-        left.remove(best)
-        found.append(best)
-        bound.update(t.name for t in best if isinstance(t, Variable))
-    return found

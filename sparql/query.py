@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 import pyarrow as pa
 
 from sparql.algebra import Bgp, Distinct, Extend, Node, Project, Query, Term, Union
-from sparql.constants import Known, look_up
-from sparql.explain import QueryExplanation, tree
+from sparql.constants import Constants, Known, look_up
+from sparql.explain import QueryExplanation, order, tree
+from sparql.nodes import MOST, Nodes
 from sparql.parser import parse_query
 from sparql.path_closure import PathTables
 from sparql.patterns import Matching
@@ -24,8 +25,12 @@ from triplestore.engine import Engine
 from triplestore.errors import UsageError
 from triplestore.expression import Constant, Variable
 from triplestore.expressions.vectorised import register
+from triplestore.statistics import Statistics
 
 Triple = tuple[str, str, str]
+
+TRIPLE = ("subject", "predicate", "object")
+"""The columns of an answer that is a graph."""
 
 _DESCRIBED_AT_ONCE = 50
 """Resources per statement of a DESCRIBE."""
@@ -40,7 +45,7 @@ class Graph:
     by_value: a literal of a pattern matches every literal of its value. twins: `fact` holds one literal for each value,
     and some values have several (see `triplestore.closure.closure_sql`). resources: every term is an rdfs:Resource by
     the rules (see `triplestore.virtual`): "terms" without literals, "all" with them, "" if there is no such rule.
-    known: constants that were looked up in these very tables before.
+    known: constants that were looked up in these very tables before. statistics: counts, for the order of joins.
     """
 
     engine: Engine
@@ -51,6 +56,7 @@ class Graph:
     twins: bool = False
     resources: str = ""
     known: Known = field(default_factory=Known, compare=False)
+    statistics: Statistics = field(default_factory=Statistics, compare=False)
 
 
 def query(
@@ -77,9 +83,7 @@ def explain(graph: Graph, text: str, same_as: str = "expand", prefer: Sequence[s
     """Run a query for its algebra, SQL and plan; same_as, prefer and errors as for `query`."""
     parsed, run = parse_query(text), _run(graph, same_as, prefer=prefer)
     pattern, variables = parsed.pattern, list(parsed.variables)
-    if parsed.kind == "construct":
-        variables = [name for name in names_of(parsed.template) if not is_blank(name)]
-    elif parsed.kind == "describe":
+    if parsed.kind == "describe":
         variables = [target.name for target in parsed.targets if isinstance(target, Variable)]
         if not variables:  # what it names: its triples
             pattern = _about([target.token for target in parsed.targets if isinstance(target, Constant)])
@@ -88,9 +92,13 @@ def explain(graph: Graph, text: str, same_as: str = "expand", prefer: Sequence[s
         return QueryExplanation(parsed.kind, None, "", None)
     compiler = run.compiler(replace(parsed, pattern=pattern))
     try:
-        sql = compiler.ask(pattern) if parsed.kind == "ask" else compiler.select(pattern, variables)
+        if parsed.kind == "construct":
+            sql = compiler.construct(pattern, parsed.template)
+        else:
+            sql = compiler.ask(pattern) if parsed.kind == "ask" else compiler.select(pattern, variables)
         register(graph.engine, sql)
-        return QueryExplanation(parsed.kind, tree(pattern), sql, graph.engine.plan(sql))
+        orders = {name: order(steps) for name, steps in compiler.orders.items() if steps}
+        return QueryExplanation(parsed.kind, tree(pattern), sql, graph.engine.plan(sql), orders)
     finally:
         compiler.paths.drop()
 
@@ -115,7 +123,7 @@ def match(graph: Graph, subject: str | None, predicate: str | None, object: str 
             found = Extend(found, name, term)
     run = _Run(graph, True)
     sql = run.compiler(Query("select", found)).select(found, ("s", "p", "o"))
-    return Result("construct", ("subject", "predicate", "object"), graph.engine.batches(sql))
+    return Result("construct", TRIPLE, graph.engine.batches(sql))
 
 
 def changes(graph: Graph, modify: Modify) -> tuple[list[Triple], list[Triple]]:
@@ -165,6 +173,7 @@ class _Run:
             preferred=f"({preferred})" if preferred else None,
             facts=f"({closure_sql(graph.equality, True)})" if graph.twins else "fact",
             resources=graph.resources,
+            statistics=graph.statistics,
         )
         paths = PathTables(graph.engine, matching, constants)
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -172,17 +181,41 @@ class _Run:
 
     def answer(self, parsed: Query) -> Result:
         if parsed.kind == "describe":
-            return Result("describe", ("subject", "predicate", "object"), _triples(self._describe(parsed)))
-        assert parsed.pattern is not None
+            return Result("describe", TRIPLE, _triples(self._describe(parsed)))
         if parsed.kind == "ask":
             return Result("ask", (), pa.table({}), truth=self.solutions(parsed, None).num_rows > 0)
-        if parsed.kind == "construct":
-            return Result("construct", ("subject", "predicate", "object"), _triples(self._construct(parsed)))
-        if not self.stream:
-            return Result("select", parsed.variables, self.solutions(parsed, parsed.variables))
+        variables = TRIPLE if parsed.kind == "construct" else parsed.variables
         compiler = self.compiler(parsed)
-        sql = compiler.select(parsed.pattern, parsed.variables)
-        return Result("select", parsed.variables, self._streamed(sql, compiler))
+        if self.stream:
+            return Result(parsed.kind, variables, self._streamed(_statement(compiler, parsed), compiler))
+        engine = self.graph.engine
+        try:
+            sql = _statement(compiler, parsed, decoded=not engine.resident)
+            register(engine, sql)
+            rows = engine.query(sql)
+        finally:
+            compiler.paths.drop()
+        if not engine.resident:
+            return Result(parsed.kind, variables, rows)
+        return Result(parsed.kind, variables, rows, nodes=self._nodes(rows, compiler.steps.constants))
+
+    def _nodes(self, rows: pa.Table, constants: Constants) -> Nodes:
+        """What the ids in an answer stand for: read once for all answers, unless they are too many to keep."""
+        known = self.graph.known
+        columns = [column for column in rows.columns if pa.types.is_int64(column.type)]
+        ids = {number for column in columns for number in column.drop_null().unique().to_numpy().tolist()}
+        own = {number: token for token, number in constants.own.items() if number in ids}
+        ids -= own.keys()
+        fresh, nodes = known.nodes.lacking(ids), known.nodes
+        if len(fresh) + len(nodes) > MOST:
+            fresh, nodes = list(ids), Nodes()
+            if len(ids) <= MOST:
+                known.nodes = nodes
+        nodes.learn(self.graph.engine, fresh)
+        if own:
+            nodes = nodes.some(ids)
+            nodes.add(own)
+        return nodes
 
     def _streamed(self, sql: str, compiler: Compiler) -> Iterator[pa.RecordBatch]:
         register(self.graph.engine, sql)
@@ -201,11 +234,6 @@ class _Run:
             return self.graph.engine.query(sql)
         finally:
             compiler.paths.drop()
-
-    def _construct(self, parsed: Query) -> Iterator[tuple[str, str, str]]:
-        """The template for every solution; blank nodes of the template are new for each."""
-        bound = [name for name in names_of(parsed.template) if not is_blank(name)]
-        return filled(parsed.template, bound, self.solutions(parsed, bound), "c")
 
     def _describe(self, parsed: Query) -> Iterator[tuple[str, str, str]]:
         """Concise bounded descriptions: the triples of each resource, and those of blank nodes they lead to."""
@@ -226,6 +254,14 @@ class _Run:
                     yield triple
                     if triple[2].startswith("_:"):
                         todo.append(triple[2])
+
+
+def _statement(compiler: Compiler, parsed: Query, decoded: bool = True) -> str:
+    """The statement of a SELECT or CONSTRUCT."""
+    assert parsed.pattern is not None
+    if parsed.kind == "construct":
+        return compiler.construct(parsed.pattern, parsed.template, decoded)
+    return compiler.select(parsed.pattern, parsed.variables, decoded)
 
 
 def _about(subjects: Sequence[str]) -> Node | None:

@@ -153,6 +153,11 @@ class Steps:
                 tokens.append(f"CASE WHEN x.{own} IS NOT NULL THEN {token_sql(f't_{own}')} END")
         return " ".join(dict.fromkeys(joins)), tokens
 
+    def values(self, relation: Relation, variables: Sequence[str]) -> list[str]:
+        """Expressions (over the relation as x) for variables as they are: tokens where computed, ids elsewhere."""
+        null = "CAST(NULL AS STRING)"
+        return [f"x.{self.column(name)}" if name in relation.columns else null for name in variables]
+
     def tokenised(self, relation: Relation, names: Collection[str]) -> Relation:
         """The relation with these variables as tokens."""
         names = [name for name in names if not relation.columns[name].token]

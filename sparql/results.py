@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import pyarrow as pa
 
 from sparql.formats import write_result
+from sparql.nodes import UNBOUND, Nodes
 from triplestore.errors import UsageError
 from triplestore.terms import to_ntriples, to_rdflib_all
 
 if TYPE_CHECKING:
     from rdflib.term import Node
 
+T = TypeVar("T")
+
 _REMEMBERED = 10_000
 """Terms of an answer that are kept for rows further on."""
+
+_AT_ONCE = 1_000
+"""Rows that are made into terms at a time, at most."""
 
 
 class Result:
@@ -26,8 +32,8 @@ class Result:
     have subject, predicate, object). Iterating gives tuples of rdflib terms, None where a variable is unbound; an ASK
     has one answer, `boolean`, and no rows.
 
-    The rows are an Arrow table of tokens, or a stream of batches of it: a stream is read once, unless `len` or one of
-    the `to_` methods has collected it before.
+    The rows are an Arrow table, or a stream of batches of it, of tokens or (columns of integers) of ids that `nodes`
+    has learned. A stream is read once, unless `len` or one of the `to_` methods has collected it before.
     """
 
     def __init__(
@@ -36,8 +42,10 @@ class Result:
         variables: tuple[str, ...],
         rows: pa.Table | Iterator[pa.RecordBatch],
         truth: bool | None = None,
+        nodes: Nodes | None = None,
     ) -> None:
         self.kind, self.variables, self._truth = kind, variables, truth
+        self._nodes = nodes or Nodes()
         self._table: pa.Table | None = rows if isinstance(rows, pa.Table) else None
         self._stream: Iterator[pa.RecordBatch] | None = None if isinstance(rows, pa.Table) else iter(rows)
 
@@ -54,7 +62,7 @@ class Result:
 
     def at_most(self, rows: int) -> Result:
         """The same answer; reading more rows than that raises UsageError."""
-        return Result(self.kind, self.variables, self._bounded(rows), self._truth)
+        return Result(self.kind, self.variables, self._bounded(rows), self._truth, self._nodes)
 
     def _bounded(self, rows: int) -> Iterator[pa.RecordBatch]:
         found = 0
@@ -92,31 +100,42 @@ class Result:
 
     def token_batches(self, size: int = 1_000) -> Iterator[list[tuple[str | None, ...]]]:
         """The rows as tokens, so many at a time at most."""
+        for part in self._parts(size):
+            yield _rows(part, [self._tokens(column) for column in part.columns[: len(self.variables)]])
+
+    def _parts(self, size: int) -> Iterator[pa.RecordBatch]:
+        """The rows, so many at a time at most."""
         for batch in self._batches():
             for start in range(0, batch.num_rows, size):
-                part = batch.slice(start, size)
-                if self.variables:
-                    yield list(zip(*(part.column(i).to_pylist() for i in range(len(self.variables))), strict=True))
-                else:
-                    yield [()] * part.num_rows
+                yield batch.slice(start, size)
+
+    def _tokens(self, column: pa.Array) -> list[str | None]:
+        return self._nodes.tokens(_ids(column)) if pa.types.is_int64(column.type) else column.to_pylist()
 
     def __iter__(self) -> Iterator[tuple[Node | None, ...]]:
         known: dict[str | None, Node | None] = {}
-        for rows in self.token_batches():
+        for part in self._parts(_AT_ONCE):
             if len(known) > _REMEMBERED:
                 known.clear()
-            known[None] = None
-            fresh = [token for token in {token for row in rows for token in row} - known.keys() if token is not None]
-            known.update(zip(fresh, to_rdflib_all(fresh), strict=True))
-            for row in rows:
-                yield tuple([known[token] for token in row])
+            columns = part.columns[: len(self.variables)]
+            yield from _rows(part, [self._terms(column, known) for column in columns])
+
+    def _terms(self, column: pa.Array, known: dict[str | None, Node | None]) -> list[Node | None]:
+        """The rdflib terms of a column; `known` has those of tokens that were met before."""
+        if pa.types.is_int64(column.type):
+            return self._nodes.terms(_ids(column))
+        tokens = column.to_pylist()
+        known[None] = None
+        fresh = [token for token in set(tokens) if token not in known]
+        known.update(zip(fresh, to_rdflib_all(fresh), strict=True))
+        return [known[token] for token in tokens]
 
     def to_arrow(self) -> pa.Table:
         """One string column per variable: the terms as N-Triples writes them, NULL where unbound."""
         columns = []
         for place in range(len(self.variables)):
             encoded = self._whole().column(place).combine_chunks().dictionary_encode()
-            texts = [None if t is None else to_ntriples(t) for t in encoded.dictionary.to_pylist()]
+            texts = [None if t is None else to_ntriples(t) for t in self._tokens(encoded.dictionary)]
             columns.append(pa.array(texts, pa.string()).take(encoded.indices))
         return pa.table(columns, names=list(self.variables))
 
@@ -142,3 +161,14 @@ class Result:
         All but `table` are written as the rows come. Raises UsageError for a format that does not fit the query.
         """
         write_result(self, out, format)
+
+
+def _ids(column: pa.Array) -> list[int]:
+    """A column of ids, unbound ones too."""
+    found: list[int] = column.fill_null(UNBOUND).to_numpy().tolist()
+    return found
+
+
+def _rows(part: pa.RecordBatch, columns: Sequence[Sequence[T]]) -> list[tuple[T, ...]]:
+    """Columns as rows; as many without columns as the part has."""
+    return list(zip(*columns, strict=True)) if columns else [()] * part.num_rows

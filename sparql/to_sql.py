@@ -11,7 +11,7 @@ joined with them, and their variables are carried through every step.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sparql import exists, joins
 from sparql.aggregates import group
@@ -35,8 +35,10 @@ from sparql.algebra import (
     in_scope,
 )
 from sparql.classes import IRI_MEMBERS, MEMBERS, expanded, first, folded, only, repeated
+from sparql.construct import PLACES, constructed
 from sparql.path_closure import PathTables
 from sparql.patterns import Matching, match
+from sparql.planner import Planned
 from sparql.relation import Column, Relation, Steps
 from sparql.staging import Staging
 from triplestore.errors import UnsupportedError
@@ -53,7 +55,8 @@ class Compiler:
     """Compiles the patterns of one query. Use once.
 
     ids: the id each constant has where it is a value (canonical answers: its representative's). base, now: what IRI()
-    and NOW() give. paths: evaluates repeated property paths, as the query is compiled.
+    and NOW() give. paths: evaluates repeated property paths, as the query is compiled. orders: of the joins of each
+    basic graph pattern, by the name of its step.
     """
 
     steps: Steps
@@ -63,20 +66,31 @@ class Compiler:
     base: str | None = None
     now: str | None = None
     outer: Relation | None = None
+    orders: dict[str, list[Planned]] = field(default_factory=dict)
 
-    def select(self, node: Node, variables: Sequence[str]) -> str:
-        """The statement that yields the tokens of `variables` as columns c0, c1 ...; NULL is unbound."""
-        relation = expanded(self.steps, only(self.steps, self.node(node, frozenset(variables)), variables))
-        joins, tokens = self.steps.tokens(relation, variables)
-        decoded = f"{relation.name} x {joins}"
-        selected = ", ".join(f"{sql} AS c{place}" for place, sql in enumerate(tokens)) or "1 AS unit"
+    def select(self, node: Node, variables: Sequence[str], decoded: bool = True) -> str:
+        """The statement that yields `variables` as columns c0, c1 ...; NULL is unbound.
+
+        decoded: all of them as tokens. Else as tokens what is computed, and as ids what is in the data.
+        """
+        relation = only(self.steps, self.node(node, frozenset(variables)), variables)
+        return self._yielding(expanded(self.steps, relation), variables, decoded)
+
+    def construct(self, node: Node, template: Sequence[Triple], decoded: bool = True) -> str:
+        """The statement that yields the triples of a template as columns c0, c1, c2; decoded as for `select`."""
+        return self._yielding(constructed(self, node, template), PLACES, decoded)
+
+    def _yielding(self, relation: Relation, variables: Sequence[str], decoded: bool) -> str:
+        steps = self.steps
+        joins, values = steps.tokens(relation, variables) if decoded else ("", steps.values(relation, variables))
+        source = f"{relation.name} x {joins}"
+        selected = ", ".join(f"{sql} AS c{place}" for place, sql in enumerate(values)) or "1 AS unit"
         if relation.weighted:
             keys = "".join(f", {key}" for key, _ in relation.order)
-            repeat = self.steps.dialect.repeat("n")
-            names = ", ".join(f"c{place}" for place in range(len(tokens))) or "unit"
-            inner = f"SELECT {selected}{keys}, {repeat} AS copy FROM {decoded}"
-            return self.steps.statement(f"SELECT {names} FROM ({inner}) r{relation.sorting}")
-        return self.steps.statement(f"SELECT {selected} FROM {decoded}{relation.sorting}")
+            names = ", ".join(f"c{place}" for place in range(len(values))) or "unit"
+            inner = f"SELECT {selected}{keys}, {steps.dialect.repeat('n')} AS copy FROM {source}"
+            return steps.statement(f"SELECT {names} FROM ({inner}) r{relation.sorting}")
+        return steps.statement(f"SELECT {selected} FROM {source}{relation.sorting}")
 
     def ask(self, node: Node) -> str:
         """The statement that yields a row if the pattern has a solution."""
@@ -155,7 +169,9 @@ class Compiler:
         members = dict.fromkeys(names, self.matching.preferred)
         if self.matching.expanding:
             members = {name: IRI_MEMBERS if name in iris else MEMBERS for name in names}
-        step = self.steps.add("pattern", match(triples, columns, representatives, self.matching))
+        sql, order = match(triples, columns, representatives, self.matching)
+        step = self.steps.add("pattern", sql)
+        self.orders[step] = order
         return Relation(step, {name: Column(members=members[name]) for name in names})
 
     def _path(self, node: PathPattern, needed: Needed) -> Relation:

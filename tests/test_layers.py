@@ -19,7 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.dictionary",),
     ("triplestore.expressions",),
     ("triplestore.compile",),
-    ("triplestore.materialise", "triplestore.closure"),
+    ("triplestore.materialise", "triplestore.closure", "triplestore.statistics"),
     ("triplestore.maintain", "sparql"),
     (
         "triplestore.workspace",

@@ -327,7 +327,8 @@ def test_the_type_predicate_is_rdf_type(engine: Engine) -> None:
         ("ASK { VALUES (?x ?y) { (:nowhere :nowhere) } FILTER EXISTS { ?x :knows* ?y } }", True),
         ("ASK { VALUES (?x ?y) { (:nowhere UNDEF) } FILTER EXISTS { ?x :knows* ?y FILTER(?y != ?x) } }", False),
         (
-            "ASK { VALUES (?x ?z) { (UNDEF 1) (:nowhere 2) } FILTER(?z = 1 && EXISTS { ?x :knows* ?y FILTER(?y = :nowhere) }) }",
+            "ASK { VALUES (?x ?z) { (UNDEF 1) (:nowhere 2) } "
+            "FILTER(?z = 1 && EXISTS { ?x :knows* ?y FILTER(?y = :nowhere) }) }",
             False,
         ),
         ("ASK { BIND(STR(1) AS ?x) FILTER EXISTS { ?x :knows* ?y FILTER(?y = '1') } }", True),

@@ -83,5 +83,18 @@ SAME_AS: Final = Table("same_as", (("term", "BIGINT"), ("representative", "BIGIN
 VIOLATION: Final = Table("violation", (("rule", "STRING"), ("facts", "ARRAY<BIGINT>")), ("rule",))
 """Inconsistencies: the rule and the triples at fault, flattened: s1, p1, o1, s2, p2, o2 ... (normalised ids)."""
 
-STORED: Final = (TERM, ASSERTED, FACT, SAME_AS, VIOLATION)
+STATISTIC: Final = Table(
+    "statistic",
+    (
+        ("predicate", "BIGINT"),
+        ("class", "BIGINT"),  # of the facts of rdf:type with this object; NULL: of all facts of the predicate
+        ("facts", "BIGINT"),
+        ("subjects", "BIGINT"),  # distinct ones, about
+        ("objects", "BIGINT"),
+    ),
+    ("predicate", "class"),
+)
+"""Counts of the closure for planning; see `triplestore.statistics`."""
+
+STORED: Final = (TERM, ASSERTED, FACT, SAME_AS, VIOLATION, STATISTIC)
 """Every table that a version of a store holds."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from triplestore import dictionary, literals
+from triplestore import dictionary, literals, statistics
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import common, minus
 from triplestore.maintain import Change, Outcome, Task, rematerialise
@@ -24,7 +24,7 @@ from triplestore.materialise.statements import absent, triples_table
 from triplestore.reasoning import by_value, head_constants, reasoning, twins
 from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, TableFiles
-from triplestore.tables import ASSERTED, FACT, SAME_AS, STATED, STORED, TERM, TWIN, VIOLATION, Table
+from triplestore.tables import ASSERTED, FACT, SAME_AS, STATED, STATISTIC, STORED, TERM, TWIN, VIOLATION, Table
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, to_ntriples
 from triplestore.workspace import Workspace
 
@@ -57,7 +57,7 @@ class Transaction:
         self.workspace.stated(twins=False)
         figures, counters = self._run(counters)
         outcome = Outcome("rematerialise", "new store", figures, True, self.workspace.count("fact"), 0, 0, 0)
-        files = {t.name: self.write_whole(t) for t in STORED}
+        files = {t.name: self.write_whole(t) for t in STORED if t is not STATISTIC}
         return self.publish("init", outcome, files, counters, STORED)
 
     def encode(self, raw: str, counters: Counters) -> tuple[int, Counters]:
@@ -207,6 +207,9 @@ class Transaction:
         before = self.workspace.manifest
         if stats is None:
             stats = dict(before.stats) if outcome is None else {**before.stats, **self._stats(), **_cost(outcome)}
+        if outcome is not None:
+            files, changed = dict(files), tuple(changed)
+            stats = {**stats, "uncounted": self._counted(outcome, files, changed)}
         last = figures_of(operation, time.perf_counter() - self.started, outcome)
         manifest = replace(
             before,
@@ -221,6 +224,26 @@ class Transaction:
             manifest = self.versions.publish(replace(manifest, version=before.version + 1))
         self.workspace.moved(manifest, changed)
         return last
+
+    def _counted(self, outcome: Outcome, files: dict[str, TableFiles], changed: Sequence[Table]) -> int:
+        """Add the table `statistic` of the closure to the files, where it is out of date; how many facts have come or
+        gone since it was taken. `files` and `changed` as `publish` has them."""
+        before = self.workspace.manifest
+        since = before.stats.get("uncounted", 0) + outcome.added + outcome.deleted
+        stored = files.get(FACT.name, before.files_of(FACT.name))
+        if not outcome.whole and since <= statistics.STALE * stored.rows:
+            return since
+        facts = FACT.name
+        if FACT not in changed:
+            facts = "counted_fact"
+            there = replace(before, tables={**before.tables, **files})
+            segments.attach(self.engine, self.versions, there, FACT, facts)
+        self.engine.create(STATISTIC.name, statistics.counted_sql(facts))
+        files[STATISTIC.name] = self.write_whole(STATISTIC)
+        self.workspace.unbind(STATISTIC)
+        if facts != FACT.name:
+            self.engine.drop(facts, f"{facts}_added", f"{facts}_dead")
+        return 0
 
     def finish(self, last: Mapping[str, Any], counters: Counters) -> None:
         """Publish the drafts of this transaction as one version. Raises ConflictError where another writer was

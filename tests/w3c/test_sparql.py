@@ -41,7 +41,7 @@ def parameters(*kinds: str) -> list[object]:
 
 
 def _marks(case: Case) -> list[pytest.MarkDecorator]:
-    """Six casts a query, some seconds of planning each."""
+    """What is long: six casts a query, some seconds of planning each."""
     return [pytest.mark.long] if case.suite == "type-promotion" else []
 
 
@@ -49,8 +49,10 @@ def graph_of(triples: list[tuple[str, str, str]]) -> pyoxigraph.Dataset:
     return shaped([pyoxigraph.Quad(*(ox_term(t) for t in triple)) for triple in triples])  # type: ignore[arg-type]
 
 
-def _names_graphs(text: str) -> bool:
-    return re.search(r"\b(GRAPH|FROM)\b", re.sub(r"<[^ >]*>|#.*|\"[^\"]*\"", "", text), re.IGNORECASE) is not None
+def names_graphs(case: Case) -> bool:
+    """Whether a query speaks of named graphs."""
+    text = re.sub(r"<[^ >]*>|#.*|\"[^\"]*\"", "", case.query.read_text(encoding="utf-8"))
+    return re.search(r"\b(GRAPH|FROM)\b", text, re.IGNORECASE) is not None
 
 
 def evaluate(engine: Engine, case: Case) -> None:
@@ -58,7 +60,7 @@ def evaluate(engine: Engine, case: Case) -> None:
     text = case.query.read_text(encoding="utf-8")
     data = triples_of(case.data)
     graph = make_graph(engine, data, asserted=data, equality="off")
-    if _names_graphs(text):
+    if names_graphs(case):
         with pytest.raises(UnsupportedError, match="named graphs"):
             query(graph, text, base=case.query.as_uri())
         return
@@ -85,10 +87,35 @@ def test_evaluation(embedded: Engine, case: Case) -> None:
     evaluate(embedded, case)
 
 
+def answerable() -> list[Case]:
+    """The cases of evaluation that are answered, not refused."""
+    return [
+        case
+        for version in VERSIONS
+        for case in cases(version)
+        if case.kind in EVALUATION and case.name not in EXCLUDED and not names_graphs(case)
+    ]
+
+
+@pytest.mark.spark
+def test_a_sample_of_the_suites_on_spark(spark_engine: Engine) -> None:
+    """A case of every third suite; the long tests have them all."""
+    last = {case.suite: case for case in answerable()}
+    for case in list(last.values())[::3]:
+        evaluate(spark_engine, case)
+
+
+@pytest.mark.spark
+@pytest.mark.long
+@pytest.mark.parametrize("case", parameters(*EVALUATION))
+def test_evaluation_on_spark(spark_engine: Engine, case: Case) -> None:
+    evaluate(spark_engine, case)
+
+
 @pytest.mark.parametrize("case", parameters("PositiveSyntax"))
 def test_what_is_right_is_accepted(case: Case) -> None:
     text = case.query.read_text(encoding="utf-8")
-    with suppress(UnsupportedError) if _names_graphs(text) or "SERVICE" in text.upper() else nullcontext():
+    with suppress(UnsupportedError) if names_graphs(case) or "SERVICE" in text.upper() else nullcontext():
         parse_query(text, case.query.as_uri())
 
 

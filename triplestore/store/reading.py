@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from triplestore import closure, dictionary
+from triplestore import closure, dictionary, statistics
 from triplestore.errors import UsageError
 from triplestore.reasoning import by_value, resources, twins
+from triplestore.statistics import Statistics
 from triplestore.store.session import Session
-from triplestore.tables import ASSERTED, FACT, SAME_AS, TERM
+from triplestore.tables import ASSERTED, FACT, SAME_AS, STATISTIC, TERM
 
 if TYPE_CHECKING:
     from sparql import Graph, Result
@@ -63,7 +64,17 @@ def graph(session: Session, generalised: bool = False) -> Graph:
     session.asked += 1
     if session.asked > OFTEN and engine.resident and manifest.bytes <= MOST_RESIDENT:
         workspace.tables(TERM, ASSERTED, FACT, SAME_AS)
-    return Graph(engine, manifest.equality, classes, hidden, matched, several, virtual, session.known[1])
+    known, counts = session.known[1], _counts(session)
+    return Graph(engine, manifest.equality, classes, hidden, matched, several, virtual, known, counts)
+
+
+def _counts(session: Session) -> Statistics:
+    """What is known of the closure for the order of joins."""
+    files = session.manifest.files_of(STATISTIC.name)
+    if session.statistics is None or session.statistics[0] != files:
+        session.workspace.views(STATISTIC)
+        session.statistics = files, statistics.read(session.engine)
+    return session.statistics[1]
 
 
 def token_batches(session: Session, what: str, same_as: str, virtual: bool) -> Iterator[list[TokenTriple]]:

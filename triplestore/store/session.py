@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from triplestore.engine import Engine
 from triplestore.errors import UsageError
-from triplestore.storage.manifest import Manifest, Versions
+from triplestore.statistics import Statistics
+from triplestore.storage.manifest import Manifest, TableFiles, Versions
 from triplestore.transaction import Transaction
 from triplestore.workspace import Workspace
 
@@ -38,6 +39,7 @@ class Session:
         self.workspace = workspace or Workspace(engine, versions, manifest)
         self.known: tuple[Manifest, Known] | None = None  # what queries of that version have looked up
         self.asked = 0  # queries of that version
+        self.statistics: tuple[TableFiles, Statistics] | None = None  # of the closure, from these files
         self.notify: Notify = lambda line: None
         self.verbose: Notify = lambda line: None
 

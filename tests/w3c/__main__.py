@@ -1,0 +1,102 @@
+"""Run the W3C suites and print how many of their tests pass: `python -m tests.w3c`.
+
+A test is passed, failed, or excluded with a reason: a store is one graph, and SERVICE is refused. An excluded test that
+speaks of named graphs is run all the same: it must be refused. The exit code is 1 if any test fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.w3c import manifest, test_sparql, test_syntax, test_update
+from tests.w3c.sparql import Case, cases
+from triplestore import Store
+from triplestore.engine.duckdb import DuckDBEngine
+
+TITLES = {"sparql10": "SPARQL 1.0", "sparql11": "SPARQL 1.1"}
+
+
+@dataclass(frozen=True)
+class Test:
+    """One test of a part of the suites. excluded: why it is not counted as passed, or empty."""
+
+    part: str
+    name: str
+    run: Callable[[], None]
+    excluded: str = ""
+
+
+def _queries(engine: DuckDBEngine) -> Iterator[Test]:
+    kinds: dict[str, tuple[str, Callable[[Case], None]]] = {
+        "PositiveSyntax": ("query syntax, positive", test_sparql.test_what_is_right_is_accepted),
+        "NegativeSyntax": ("query syntax, negative", test_sparql.test_what_is_wrong_is_refused),
+        "QueryEvaluation": ("query evaluation", lambda case: test_sparql.evaluate(engine, case)),
+        "CSVResultFormat": ("CSV and TSV results", lambda case: test_sparql.evaluate(engine, case)),
+    }
+    for version in test_sparql.VERSIONS:
+        for case in cases(version):
+            for kind, (title, run) in kinds.items():
+                if case.kind.startswith(kind):
+                    excluded = "service" if case.name in test_sparql.EXCLUDED else ""
+                    if kind in ("QueryEvaluation", "PositiveSyntax") and test_sparql.names_graphs(case):
+                        excluded = "named graphs"
+                    yield Test(f"{TITLES[version]} {title}", case.name, lambda r=run, c=case: r(c), excluded)
+
+
+def _updates(store: Store) -> Iterator[Test]:
+    kinds: dict[str, tuple[str, Callable[[Case], None]]] = {
+        "PositiveUpdateSyntax": ("syntax, positive", test_update.test_what_is_right_is_accepted),
+        "NegativeUpdateSyntax": ("syntax, negative", test_update.test_what_is_wrong_is_refused),
+        "UpdateEvaluation": ("evaluation", lambda case: test_update.evaluate(store, case)),
+    }
+    for kind, (title, run) in kinds.items():
+        for case in test_update.found(kind):
+            excluded = "named graphs" if "Negative" not in kind and test_update.names_graphs(case) else ""
+            yield Test(f"SPARQL 1.1 update {title}", case.name, lambda r=run, c=case: r(c), excluded)
+
+
+def _syntaxes(engine: DuckDBEngine) -> Iterator[Test]:
+    for suite in test_syntax.SUITES:
+        for case in manifest.cases(suite):
+            excluded = "XML literals" if case.name in test_syntax.EXCLUDED else ""
+            yield Test(f"RDF 1.1 {suite[4:]}", case.name, lambda c=case: test_syntax.check(engine, c), excluded)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.w3c", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.parse_args()
+    if not manifest.SUITES.exists():
+        parser.error(manifest.MISSING)
+    counts: dict[str, Counter[str]] = {}
+    engine = DuckDBEngine()
+    with tempfile.TemporaryDirectory(prefix="w3c-") as folder, Store.create(Path(folder, "kg"), ["none"]) as store:
+        for test in (*_queries(engine), *_updates(store), *_syntaxes(engine)):
+            count = counts.setdefault(test.part, Counter())
+            count["all"] += 1
+            outcome = test.excluded or "passed"
+            if test.excluded in ("", "named graphs"):
+                try:
+                    test.run()
+                except Exception:
+                    outcome = "failed"
+                    print(f"{test.part}: {test.name}\n{traceback.format_exc()}", file=sys.stderr)
+            count[outcome] += 1
+    engine.close()
+    print("| suite | tests | passed | excluded | failed |\n| --- | --- | --- | --- | --- |")
+    for part, count in counts.items():
+        left = ", ".join(f"{n:,} {why}" for why, n in sorted(count.items()) if why not in ("all", "passed", "failed"))
+        print(f"| {part} | {count['all']:,} | {count['passed']:,} | {left} | {count['failed']:,} |")
+    return 1 if any(count["failed"] for count in counts.values()) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
