@@ -21,7 +21,7 @@ import numpy as np
 from triplestore.maintain.classes import Map, Partition
 from triplestore.maintain.dred import dred
 from triplestore.maintain.extend import extend
-from triplestore.maintain.keys import NONE, Ids, Mask, member, minus, union
+from triplestore.maintain.keys import NONE, Ids, Mask, distinct, member, minus, union
 from triplestore.maintain.program import Node, as_keys, equality_reached, node_of
 from triplestore.maintain.relation import Relation
 from triplestore.maintain.run import FEW, Run
@@ -271,8 +271,9 @@ class _Search:
     def _named(self, expanded: tuple[Ids, Ids]) -> tuple[Ids, Ids]:
         """Members under gamma, each once for its row."""
         rows, members = expanded
-        pairs = np.unique(np.stack((rows, self.gamma.normalise(members))), axis=1)
-        return pairs[0], pairs[1]
+        bits = self.run.layout.bits
+        pairs = distinct((rows << bits) | self.gamma.normalise(members))
+        return pairs >> bits, pairs & ((1 << bits) - 1)
 
     def _wholly(self, facts: Ids) -> Mask:
         """allProved: every image is in P."""

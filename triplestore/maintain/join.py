@@ -113,7 +113,7 @@ def matches(
     left = [i for i in range(len(shape.body)) if i != focus]
     cut = False
     while left and len(bindings.at):
-        chosen_atom = max(left, key=lambda i: bindings.weight(shape.body[i]))
+        chosen_atom = bindings.best({i: (shape.body[i], others[i][0]) for i in left})
         left.remove(chosen_atom)
         cut |= bindings.extend(shape.body[chosen_atom], *others[chosen_atom], most)
     bindings.filter(classes)
@@ -126,8 +126,7 @@ def all_matches(instances: Instances, relation: Relation, classes: Map) -> Ids:
     bindings = _Bindings(relation.layout, instances.shape, np.arange(count, dtype=np.int64), instances.rows)
     left = list(instances.shape.body)
     while left and len(bindings.at):
-        chosen = max(left, key=bindings.weight)
-        left.remove(chosen)
+        chosen = left.pop(bindings.best({i: (element, relation) for i, element in enumerate(left)}))
         bindings.extend(chosen, relation, NONE, ALL)
     bindings.filter(classes)
     return bindings.output()
@@ -139,6 +138,23 @@ class _Bindings:
     def __init__(self, layout: Layout, shape: Shape, at: Ids, parameters: Ids) -> None:
         self.layout, self.shape, self.at, self.parameters = layout, shape, at, parameters
         self.columns: dict[int, Ids] = {}
+
+    def best(self, atoms: Mapping[int, tuple[Element, Relation]]) -> int:
+        """The atom to join next: of those with the most bound places the one that matches the fewest triples."""
+        weights = {number: self.weight(element) for number, (element, _) in atoms.items()}
+        most = max(weights.values())
+        first, *others = (number for number, weight in weights.items() if weight == most)
+        if not others or most <= 1:
+            return first
+        return min((first, *others), key=lambda number: self._matching(*atoms[number]))
+
+    def _matching(self, element: Element, relation: Relation) -> int:
+        """How many triples an atom matches; a large number where its predicate is not bound."""
+        s, p, o = element.slots
+        if not self._bound(p):
+            return ALL
+        subjects, objects = (self._value(slot) if self._bound(slot) else None for slot in (s, o))
+        return relation.count(self.layout.numbers(self._value(p)), subjects, objects)
 
     def weight(self, element: Element) -> int:
         """How well bound an atom is: predicates are worth little, being shared by many triples."""

@@ -102,7 +102,7 @@ class Layout:
         """Keys of triples of codes; their predicates get numbers."""
         numbers = self.numbers(p)
         if len(numbers) and numbers.min() < 0:
-            self.register(np.unique(p[numbers < 0]).tolist())
+            self.register(distinct(p[numbers < 0]).tolist())
             numbers = self.numbers(p)
         return self.pack(numbers, s, o)
 
@@ -141,7 +141,18 @@ def union(*sets: Ids) -> Ids:
     filled = [one for one in sets if len(one)]
     if not filled:
         return NONE
-    return np.unique(np.concatenate(filled) if len(filled) > 1 else filled[0])
+    return distinct(np.concatenate(filled) if len(filled) > 1 else filled[0])
+
+
+def distinct(values: Ids) -> Ids:
+    """The distinct values, sorted: by sorting, which for numbers is many times faster than `np.unique`'s hashing."""
+    ordered = np.sort(values)
+    if len(ordered) < 2:
+        return ordered
+    first = np.empty(len(ordered), dtype=np.bool_)
+    first[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered if first.all() else ordered[first]
 
 
 def merged(left: Ids, right: Ids) -> Ids:

@@ -23,7 +23,7 @@ from triplestore.maintain import fixpoint_update as fp
 from triplestore.maintain.classes import Classes
 from triplestore.maintain.datatypes import TypeJudge
 from triplestore.maintain.extend import extend
-from triplestore.maintain.keys import NONE, Ids, Layout, member, minus, union
+from triplestore.maintain.keys import NONE, Ids, Layout, distinct, member, minus, union
 from triplestore.maintain.literals import Literals
 from triplestore.maintain.program import Specialised, nothing
 from triplestore.maintain.relation import Relation
@@ -269,7 +269,7 @@ def _check(run: Run, reasoning: Reasoning) -> None:
 def _keys(engine: Engine, layout: Layout, table: str) -> Ids:
     rows = engine.query(f"SELECT s, p, o FROM {table}")
     s, p, o = (layout.encode(as_numpy(rows.column(i))) for i in range(3))
-    layout.register(np.unique(p).tolist())
+    layout.register(distinct(p).tolist())
     keys = layout.keys(s, p, o)
     keys.sort()
     return keys

@@ -12,7 +12,7 @@ from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Program, Specialiser
 from triplestore.errors import TriplakeError
 from triplestore.maintain.join import Rules
-from triplestore.maintain.keys import Ids, Layout
+from triplestore.maintain.keys import Ids, Layout, distinct
 from triplestore.terms import SAME_AS, TYPE
 
 Node = tuple[int, int | None]
@@ -160,4 +160,4 @@ def as_keys(layout: Layout, facts: Iterable[Fact]) -> Ids:
     """Keys of triples of ids, sorted."""
     ids = np.array(list(facts), dtype=np.int64).reshape(-1, 3)
     s, p, o = (layout.encode(np.ascontiguousarray(ids[:, i])) for i in range(3))
-    return np.unique(layout.keys(s, p, o))
+    return distinct(layout.keys(s, p, o))

@@ -92,17 +92,7 @@ class Relation:
             keys = layout.pack(p, s, o)
             found = self.contains(keys) & (p >= 0)
             return np.flatnonzero(found), keys[found], False
-        span = 1 << layout.bits
-        if s is not None or o is not None:
-            bound = s if s is not None else o
-            assert bound is not None
-            low = layout.pack(p, bound, np.zeros_like(p))
-            turned = s is None
-        else:
-            span <<= layout.bits
-            low = p << (2 * layout.bits)
-            turned = False
-        high = np.where(p >= 0, low + span, low)
+        low, high, turned = self._bounds(p, s, o)
         rows, keys, cut = NONE, NONE, False
         for part in self._parts(turned):
             if len(part):
@@ -116,6 +106,29 @@ class Relation:
             kept = ~member(keys, self._gone)
             rows, keys = rows[kept], keys[kept]
         return rows, keys, cut
+
+    def count(self, p: Ids, s: Ids | None, o: Ids | None) -> int:
+        """How many triples `match` would find for all rows, those that went included."""
+        if s is not None and o is not None:
+            return len(p)
+        low, high, turned = self._bounds(p, s, o)
+        parts = (part for part in self._parts(turned) if len(part))
+        return sum(int((np.searchsorted(part, high) - np.searchsorted(part, low)).sum()) for part in parts)
+
+    def _bounds(self, p: Ids, s: Ids | None, o: Ids | None) -> tuple[Ids, Ids, bool]:
+        """The keys from which and before which the triples are that match each row, and whether in the second order."""
+        layout = self.layout
+        span = 1 << layout.bits
+        if s is not None or o is not None:
+            bound = s if s is not None else o
+            assert bound is not None
+            low = layout.pack(p, bound, np.zeros_like(p))
+            turned = s is None
+        else:
+            span <<= layout.bits
+            low = p << (2 * layout.bits)
+            turned = False
+        return low, np.where(p >= 0, low + span, low), turned
 
     def _parts(self, turned: bool) -> tuple[Ids, Ids]:
         if not turned:
