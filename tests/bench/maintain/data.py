@@ -4,7 +4,7 @@ generated, and of a size that a laptop materialises in about a second."""
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,7 @@ from datasets.output import write
 from datasets.taxonomy.generate import taxonomy
 from datasets.taxonomy.generate import triples as taxonomy_triples
 from datasets.university.dice import Dice
-from datasets.university.generate import generate
+from datasets.university.generate import UB, generate
 
 ROOT = Path(__file__).parents[3]
 UNIVERSITY = ROOT / "datasets/university"
@@ -58,24 +58,25 @@ def _axioms(folder: Path, text: str) -> None:
     (folder / "axioms.ttl").write_text(PREFIXES + text, encoding="utf-8")
 
 
-def universities(count: int, aliases: float, extra: str = "") -> Callable[[Path], None]:
-    """`count` universities with axioms that merge people, and further axioms."""
+def universities(count: int, aliases: float, upper: bool = False) -> Callable[[Path], None]:
+    """`count` universities with axioms that merge people. upper: and, as an upper bound has it (Zhou et al. 2013), with
+    one constant for what only exists: all graduate students have it for their one advisor, so all advisors are one."""
+
+    def someone(pieces: Iterable[str]) -> Iterator[str]:
+        kind = f" {TYPE} <{UB}GraduateStudent> ."
+        for text in pieces:
+            students = (line.removesuffix(kind) for line in text.splitlines() if line.endswith(kind))
+            yield text + "".join(f"{student} <{UB}advisor> <{EX}someone> .\n" for student in students)
 
     def make(folder: Path) -> None:
-        write(generate(count, 0, 0, aliases), str(folder / "data.nt"))
+        pieces = generate(count, 0, 0, aliases)
+        write(someone(pieces) if upper else pieces, str(folder / "data.nt"))
         for name in ("ontology.ttl", "merging.ttl"):
             shutil.copy(UNIVERSITY / name, folder / name)
-        if extra:
-            _axioms(folder, extra)
+        if upper:
+            _axioms(folder, "ub:advisor a owl:FunctionalProperty .\n")
 
     return make
-
-
-UPPER = """
-# As an upper bound has it (Zhou et al. 2013): for what exists, one constant stands. So all advisors are one.
-ub:advisor a owl:FunctionalProperty .
-ub:GraduateStudent rdfs:subClassOf [ a owl:Restriction ; owl:onProperty ub:advisor ; owl:hasValue :someone ] .
-"""
 
 
 def linked(resources: int, links_: int, largest: int, facts: int) -> Callable[[Path], None]:
@@ -205,7 +206,7 @@ def paths(nodes: int, edges: int, layers: int) -> Callable[[Path], None]:
 
 DATA_SETS = (
     DataSet("university-L", "UOBM-L", "three universities, people merged by mail and office", universities(3, 0.2)),
-    DataSet("university-U", "UOBM-U", "one university, all advisors merged into one", universities(1, 0.1, UPPER)),
+    DataSet("university-U", "UOBM-U", "one university, all advisors merged into one", universities(1, 0.1, upper=True)),
     DataSet("links", "DBpedia", "equalities between described resources", linked(60_000, 25_000, 40, 240_000)),
     DataSet("records", "Claros-L, OpenCyc", "records of four catalogues, merged by keys", records(20_000, 4)),
     DataSet("cliques", "Claros-LE", "a symmetric and transitive property", cliques(250, 60)),
