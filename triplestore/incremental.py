@@ -7,7 +7,6 @@ read once. Where that cannot be, or another way is cheaper, the change goes thro
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -17,13 +16,14 @@ import pyarrow as pa
 
 from triplestore import dictionary
 from triplestore.compile.schema import Fact
+from triplestore.derivations import memory_of
 from triplestore.engine import queries
 from triplestore.engine.arrow import as_numpy, id_lists, int64s, strings
 from triplestore.maintain import Outcome, Reasoning, rematerialise
 from triplestore.maintain.choose import Plan, plan, plan_rules
 from triplestore.maintain.datatypes import judge_types_in
-from triplestore.maintain.keys import Ids, LayoutFullError, member, merged, minus, union
-from triplestore.maintain.memory import Memory, Rows
+from triplestore.maintain.keys import NONE, Ids, LayoutFullError, member, merged, minus, union
+from triplestore.maintain.memory import Derivations, Memory, Rows
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.regrouping import remember
 from triplestore.maintain.run import TooDearError
@@ -31,9 +31,9 @@ from triplestore.maintain.violations import Violation, judge_in
 from triplestore.reasoning import all_rules, by_value, head_constants, reasoning, touched, twins
 from triplestore.storage import patches, segments
 from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles
-from triplestore.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION, Table
-from triplestore.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_LITERAL
-from triplestore.transaction import Transaction, figures_of
+from triplestore.tables import ASSERTED, COUNT, FACT, SAME_AS, TERM, VIOLATION, Table
+from triplestore.terms import FIRST_BLANK, FIRST_LITERAL
+from triplestore.transaction import Transaction
 
 SMALL: Final = 50_000
 """Triples of a change up to which it is looked at here."""
@@ -84,15 +84,17 @@ class Incremental:
         if algorithm == rematerialise.NAME:
             self.reason = "asked for"
             return None
-        memory = self._memory()
+        with self.transaction.phase("read"):
+            memory = self._memory()
         if memory is None:
             return None
-        change = self._netted(memory, add, delete, file)
+        with self.transaction.phase("net"):
+            change = self._netted(memory, add, delete, file)
         if not change.plus and not change.minus:
             if not draft:
                 version = self.workspace.manifest.version
                 self.transaction.verbose(f"nothing to change: the store stays at version {version}")
-            figures = figures_of("update", time.perf_counter() - self.transaction.started)
+            figures = self.transaction.figures("update")
             return {**figures, "not_asserted": change.unasserted}
         chosen = plan(algorithm, len(change.plus), len(change.minus), self._sizes(memory))
         found = self._carried_out("update", memory, change, chosen, memory.reasoning, dry_run, draft)
@@ -111,7 +113,8 @@ class Incremental:
                 "literals are to be matched another way" if before.materialised else "the closure was not made"
             )
             return None
-        memory = self._memory()
+        with self.transaction.phase("read"):
+            memory = self._memory()
         if memory is None:
             return None
         terms = dictionary.numbered(self.engine, (), head_constants(after), before.counters)
@@ -147,11 +150,10 @@ class Incremental:
             self.workspace.memory = None
             return None
         outcome = _outcome(rows, chosen)
-        self.transaction.verbose(f"maintained by {outcome.algorithm}: {outcome.reason}")
+        self.transaction.maintained(outcome)
         if dry_run:
             memory.revert()
-            figures = figures_of(operation, time.perf_counter() - self.transaction.started, outcome)
-            return {**figures, **self._regrouped(rows)}
+            return {**self.transaction.figures(operation, outcome), **self._regrouped(rows)}
         try:
             return self._publish(operation, memory, change, rows, outcome, draft)
         except BaseException:
@@ -191,12 +193,12 @@ class Incremental:
             self.reason = "the store is too large to be maintained in memory"
             return None
         workspace.views(ASSERTED, FACT, SAME_AS, VIOLATION)
-        counters = manifest.counters
-        counts = (len(BUILTIN_IDS), counters.iri, counters.blank, counters.literal)
+        derivations: Derivations = "none"
+        if manifest.counting:
+            workspace.views(COUNT)
+            derivations = "read" if manifest.files_of(COUNT.name).files else "counted"
         try:
-            memory = Memory.read(
-                self.engine, reasoning(self.engine, manifest), counts, twins(manifest), counters.ill_typed > 0
-            )
+            memory = memory_of(workspace, derivations)
         except (NotMaintainableError, LayoutFullError) as error:
             self.reason = str(error) or "the store has too many terms to be maintained in memory"
             return None
@@ -243,7 +245,9 @@ class Incremental:
         self.workspace.views(SAME_AS, TERM)
         remember(self.engine)
         self._load_equal(rows)
-        self.engine.create("same_as", f"SELECT {SAME_AS.select} FROM {self._same_as_now()}")
+        self.engine.create(
+            "same_as", f"SELECT {SAME_AS.select} FROM {self._now(SAME_AS, 'equal_added', 'equal_removed')}"
+        )
         told = self.transaction.classes()
         self.engine.drop("equal_added", "equal_removed", "same_as_now", "same_as_before")
         for table in (SAME_AS, TERM):
@@ -256,24 +260,32 @@ class Incremental:
         self, operation: str, memory: Memory, change: _Netted, rows: Rows, outcome: Outcome, draft: bool
     ) -> dict[str, Any]:
         before, transaction = self.workspace.manifest, self.transaction
+        with transaction.phase("write"):
+            files = self._written(memory, change, rows)
+        stats = _stats(before.stats, rows, memory)
+        last = transaction.publish(operation, outcome, files, change.counters, (), draft=draft, stats=stats)
+        memory.commit()
+        self.workspace.memory = _content(self.workspace.manifest), memory
+        return last
+
+    def _written(self, memory: Memory, change: _Netted, rows: Rows) -> dict[str, TableFiles]:
+        """Write the change: the files of each table that it changes."""
         asserted = (_columns(change.plus), _columns(change.minus))
         files = {
             ASSERTED.name: self._patched(memory, ASSERTED, *asserted),
             FACT.name: self._patched(memory, FACT, rows.added, rows.removed),
         }
         if change.terms.new:
-            files[TERM.name] = transaction.terms_written()
+            files[TERM.name] = self.transaction.terms_written()
         if rows.equal_added or rows.equal_removed:
             files[SAME_AS.name] = self._same_as_patched(rows)
         if rows.violations_added or rows.violations_removed:
             self.engine.load("violation_now", _violation_table(memory.violations_now))
             files[VIOLATION.name] = segments.write_whole(self.engine, self.versions, VIOLATION, "violation_now")
             self.engine.drop("violation_now")
-        stats = _stats(before.stats, rows, memory)
-        last = transaction.publish(operation, outcome, files, change.counters, (), draft=draft, stats=stats)
-        memory.commit()
-        self.workspace.memory = _content(self.workspace.manifest), memory
-        return last
+        if memory.counts is not None:
+            files[COUNT.name] = self._counts_patched(memory, rows)
+        return files
 
     def _patched(self, memory: Memory, table: Table, added: Sequence[Ids], removed: Sequence[Ids]) -> TableFiles:
         """The files of a table of triples after a change."""
@@ -299,24 +311,40 @@ class Incremental:
         )
 
     def _same_as_patched(self, rows: Rows) -> TableFiles:
-        stored = self.workspace.manifest.files_of(SAME_AS.name)
         self._load_equal(rows)
-        files = segments.write_change(
-            self.engine, self.versions, SAME_AS, stored, "equal_added", "equal_removed", self._same_as_now()
-        )
-        self.engine.drop("equal_added", "equal_removed", "same_as_now")
+        files = self._changed(SAME_AS, "equal_added", "equal_removed")
+        self.engine.drop("equal_added", "equal_removed")
+        return files
+
+    def _counts_patched(self, memory: Memory, rows: Rows) -> TableFiles:
+        added, removed = rows.counts_added, rows.counts_removed
+        if not self.workspace.manifest.files_of(COUNT.name).files:
+            added, removed = memory.count_rows(), [NONE] * len(COUNT.names)
+        for name, counts in (("count_added", added), ("count_removed", removed)):
+            columns = zip(COUNT.names, counts, strict=True)
+            self.engine.load(name, pa.table({column: int64s(values) for column, values in columns}))
+        files = self._changed(COUNT, "count_added", "count_removed")
+        self.engine.drop("count_added", "count_removed")
+        return files
+
+    def _changed(self, table: Table, added: str, removed: str) -> TableFiles:
+        """The files of a table after the change in two working tables."""
+        stored, now = self.workspace.manifest.files_of(table.name), self._now(table, added, removed)
+        files = segments.write_change(self.engine, self.versions, table, stored, added, removed, now)
+        self.engine.drop(now)
         return files
 
     def _load_equal(self, rows: Rows) -> None:
         for name, pairs in (("equal_added", rows.equal_added), ("equal_removed", rows.equal_removed)):
             self.engine.load(name, _pairs(pairs))
 
-    def _same_as_now(self) -> str:
-        """A view of `same_as` after the change, read only if it is better rewritten whole."""
-        segments.attach(self.engine, self.versions, self.workspace.manifest, SAME_AS, "same_as_before")
-        kept = queries.minus("same_as_before", "equal_removed", SAME_AS.names)
-        self.engine.view("same_as_now", f"{kept} UNION ALL SELECT {SAME_AS.select} FROM equal_added")
-        return "same_as_now"
+    def _now(self, table: Table, added: str, removed: str) -> str:
+        """A view of a table after the change, read only if it is better rewritten whole."""
+        before, now = f"{table.name}_before", f"{table.name}_now"
+        segments.attach(self.engine, self.versions, self.workspace.manifest, table, before)
+        kept = queries.minus(before, removed, table.names)
+        self.engine.view(now, f"{kept} UNION ALL SELECT {table.select} FROM {added}")
+        return now
 
 
 def _content(manifest: Manifest) -> object:

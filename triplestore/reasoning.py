@@ -80,6 +80,21 @@ def mentions_same_as(rule: Rule) -> bool:
     return f"<{OWL}sameAs>" in constants_of(rule)
 
 
+def check_countable(texts: Iterable[RulesetText], equality: str) -> None:
+    """Raise UsageError where the derivations of a store with these rulesets cannot be counted."""
+    if equality == "rewrite":
+        raise UsageError(
+            "derivation counts are not kept with equality rewrite, where one stored fact stands for many: "
+            "make the store with --equality axioms or --equality off, or without --counting"
+        )
+    for rule in (rule for text in texts for rule in rules_of(text)):
+        if not rule.monotone:
+            raise UsageError(
+                f"derivations are counted of rules that are plain joins, and rule {rule.name} "
+                f"({rule.source}:{rule.line}) has a NOT, an AGGREGATE or an expression: leave it out, or --counting"
+            )
+
+
 def all_rules(manifest: Manifest) -> tuple[Rule, ...]:
     """The rules of a store, with those of its equality mode."""
     rules = tuple(rule for text in manifest.rulesets for rule in rules_of(text))

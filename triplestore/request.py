@@ -24,7 +24,7 @@ from triplestore.updates import Request
 
 Tokens = tuple[str, str, str]
 
-_ADDED_UP = ("rounds", "derived", "added", "deleted", "merged", "split")
+_ADDED_UP = ("rounds", "statements", "derived", "added", "deleted", "merged", "split", "doubted", "checked", "proved")
 _CLASSES = ("classes_merged", "merges", "classes_split", "splits")
 
 
@@ -145,6 +145,7 @@ class RequestRun:
             **figures_of("update", seconds),
             **({"algorithm": ", ".join(algorithms), "reason": "; ".join(reasons)} if found else {}),
             **{name: sum(figures.get(name, 0) for figures in self.done) for name in _ADDED_UP},
+            "phases": dict(found[-1]["phases"]) if found else {},  # of the whole transaction
         }
 
     def _document(self, load: Load, number: int) -> list[Tokens]:

@@ -98,3 +98,6 @@ STATISTIC: Final = Table(
 
 STORED: Final = (TERM, ASSERTED, FACT, SAME_AS, VIOLATION, STATISTIC)
 """Every table that a version of a store holds."""
+
+COUNT: Final = Table("count", (*_TRIPLE, ("nonrecursive", "BIGINT"), ("recursive", "BIGINT")), ("p", "s", "o"))
+"""How many derivations each fact has, in stores that keep count: see `triplestore.maintain.counts`."""

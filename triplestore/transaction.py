@@ -6,13 +6,15 @@ Nothing is visible before `publish` creates the manifest, and that is the last t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
 
 from triplestore import dictionary, literals, statistics
+from triplestore.derivations import counts_written
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import common, minus
 from triplestore.maintain import Change, Outcome, Task, rematerialise
@@ -41,7 +43,17 @@ class Transaction:
         self.workspace, self.verbose = workspace, verbose
         self.engine, self.versions = workspace.engine, workspace.versions
         self.started = time.perf_counter()
+        self.phases: dict[str, float] = {}  # seconds, of what is done around the maintenance itself
         self._remembered = False  # the classes of before, for a dry run
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Time a phase, for the figures."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.phases[name] = self.phases.get(name, 0.0) + time.perf_counter() - started
 
     def initialise(self) -> dict[str, Any]:
         """Publish version 1: the built-in vocabulary, and the closure of nothing."""
@@ -57,6 +69,7 @@ class Transaction:
         self.workspace.stated(twins=False)
         figures, counters = self._run(counters)
         outcome = Outcome("rematerialise", "new store", figures, True, self.workspace.count("fact"), 0, 0, 0)
+        self.maintained(outcome)
         files = {t.name: self.write_whole(t) for t in STORED if t is not STATISTIC}
         return self.publish("init", outcome, files, counters, STORED)
 
@@ -65,8 +78,9 @@ class Transaction:
         self.workspace.views(TERM, ASSERTED)
         return dictionary.encode(self.engine, raw, counters, head_constants(self.workspace.manifest))
 
-    def materialise(self) -> dict[str, Any]:
-        """Publish the closure, computed from scratch."""
+    def materialise(self, counting: bool) -> dict[str, Any]:
+        """Publish the closure, computed from scratch; from now on derivations are counted, or not."""
+        self.workspace.manifest = replace(self.workspace.manifest, counting=counting)
         self.workspace.tables(ASSERTED, FACT, SAME_AS)
         self.workspace.views(TERM)
         self.workspace.stated(twins(self.workspace.manifest))
@@ -77,8 +91,10 @@ class Transaction:
         now = self.workspace.count("fact")
         added, deleted = max(now - before, 0), max(before - now, 0)
         outcome = Outcome("rematerialise", "asked for", figures, True, added, deleted, figures.merged, 0)
+        self.maintained(outcome)
         changed = (FACT, SAME_AS, VIOLATION)
         files = {TERM.name: self.terms_written(), **{t.name: self.write_whole(t) for t in changed}}
+        files |= counts_written(self.workspace, counters, self.verbose)
         return self.publish("materialise", outcome, files, counters, changed, True)
 
     def net(
@@ -153,15 +169,17 @@ class Transaction:
                 self._remembered = True
             task = Task(engine, known, change, self.report, mint)
             outcome = maintain(task, algorithm if before.materialised else "rematerialise", reason)
-            self.verbose(f"maintained by {outcome.algorithm}: {outcome.reason}")
+            self.maintained(outcome)
             counters = mint.counters or counters
             changed = (ASSERTED, FACT, SAME_AS, VIOLATION)
         if dry_run and not draft:
-            figures = figures_of(operation, time.perf_counter() - self.started, outcome)
+            figures = self.figures(operation, outcome)
             figures.update(self.classes() if outcome is not None else {})
             self.workspace.forget()
             return figures
-        files = self._write_change(outcome, *said)
+        with self.phase("write"):
+            files = self._write_change(outcome, *said)
+            files |= counts_written(self.workspace, counters, self.verbose) if outcome is not None else {}
         last = self.publish(operation, outcome, files, counters, changed, algorithm is not None, draft)
         engine.drop("plus", "minus", "added", "removed", *said)
         return last
@@ -210,7 +228,7 @@ class Transaction:
         if outcome is not None:
             files, changed = dict(files), tuple(changed)
             stats = {**stats, "uncounted": self._counted(outcome, files, changed)}
-        last = figures_of(operation, time.perf_counter() - self.started, outcome)
+        last = self.figures(operation, outcome)
         manifest = replace(
             before,
             engine=self.engine.name,
@@ -314,6 +332,24 @@ class Transaction:
         run = self.workspace.reasoning[1].evaluation(self.engine, self.report, mint)
         return run.materialise(), mint.counters or counters
 
+    def figures(self, operation: str, outcome: Outcome | None = None) -> dict[str, Any]:
+        """The figures of this transaction as it stands."""
+        return figures_of(operation, time.perf_counter() - self.started, outcome, self.phases)
+
+    def maintained(self, outcome: Outcome) -> None:
+        """Put an algorithm's phases among the transaction's, and say what it did, why, and at what cost."""
+        figures = outcome.figures
+        self.phases = {**self.phases, **{k: v + self.phases.get(k, 0.0) for k, v in figures.phases.items()}}
+        self.verbose(f"maintained by {outcome.algorithm}: {outcome.reason}")
+        self.verbose(
+            f"  {len(figures.rounds):,} rounds, {figures.statements:,} statements, {figures.derived:,} derivations, "
+            f"{figures.doubted:,} facts doubted, {figures.checked:,} checked, {figures.proved:,} proved"
+        )
+        for title, values in (("sets", figures.sets), ("seconds", self.phases)):
+            if values:
+                told = (f"{k} {v:,}" if isinstance(v, int) else f"{k} {v:.4f}" for k, v in values.items())
+                self.verbose(f"  {title}: {', '.join(told)}")
+
     def report(self, figures: RoundFigures) -> None:
         """Say what a round did."""
         self.verbose(
@@ -332,14 +368,17 @@ def _cost(outcome: Outcome) -> dict[str, int]:
     return {"materialise_ms": int(1000 * outcome.figures.seconds), "materialise_derived": outcome.figures.derived}
 
 
-def figures_of(operation: str, seconds: float, outcome: Outcome | None = None) -> dict[str, Any]:
-    """The `last` of `stats --json`."""
+def figures_of(
+    operation: str, seconds: float, outcome: Outcome | None = None, phases: Mapping[str, float] | None = None
+) -> dict[str, Any]:
+    """The `last` of `stats --json`. phases: seconds of each."""
     figures = outcome.figures if outcome else None
     return {
         "operation": operation,
         "algorithm": outcome.algorithm if outcome else "none",
         "seconds": round(seconds, 4),
         "rounds": len(figures.rounds) if figures else 0,
+        "statements": figures.statements if figures else 0,
         "derived": figures.derived if figures else 0,
         "added": outcome.added if outcome else 0,
         "deleted": outcome.deleted if outcome else 0,
@@ -348,7 +387,8 @@ def figures_of(operation: str, seconds: float, outcome: Outcome | None = None) -
         "doubted": figures.doubted if figures else 0,
         "checked": figures.checked if figures else 0,
         "proved": figures.proved if figures else 0,
-        "phases": {name: round(taken, 4) for name, taken in figures.phases.items()} if figures else {},
+        "sets": dict(figures.sets) if figures else {},
+        "phases": {name: round(taken, 4) for name, taken in (phases or {}).items()},
         "reason": outcome.reason if outcome else "",
     }
 

@@ -14,7 +14,7 @@ from triplestore.maintain import Reasoning
 from triplestore.maintain.memory import Memory
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
-from triplestore.tables import ASSERTED, STATED, STORED, Table
+from triplestore.tables import ASSERTED, COUNT, STATED, STORED, Table
 
 
 class Workspace:
@@ -60,7 +60,7 @@ class Workspace:
         """The working tables hold `manifest` now: `changed` were written as working tables, the others kept as they
         are if their files are."""
         fresh = {table.name for table in changed}
-        for table in STORED:
+        for table in (*STORED, COUNT):
             same = manifest.files_of(table.name) == self.manifest.files_of(table.name)
             if table.name in fresh:
                 self._bound[table.name] = "table"

@@ -13,6 +13,7 @@ from triplestore.cli.options import (
     axiomatic_option,
     common,
     counted,
+    counting_option,
     equality_option,
     load_folder_option,
     maintain_option,
@@ -37,12 +38,16 @@ if TYPE_CHECKING:
 @rules_option
 @axiomatic_option
 @equality_option
+@counting_option
 @common
-def init(options: Common, store: str, rules: Sequence[str], axiomatic: bool, equality: str | None) -> None:
+def init(
+    options: Common, store: str, rules: Sequence[str], axiomatic: bool, equality: str | None, counting: bool
+) -> None:
     """Make an empty store."""
     from triplestore.store import Store
 
-    with Store.create(store, _rulesets(rules, axiomatic), equality, engine="duckdb") as made:
+    chosen = _rulesets(rules, axiomatic)
+    with Store.create(store, chosen, equality, engine="duckdb", counting=counting) as made:
         say(options, f"made {store}: rules {', '.join(r.name for r in made.rulesets)}, equality {made.equality}")
 
 
@@ -64,6 +69,7 @@ def init(options: Common, store: str, rules: Sequence[str], axiomatic: bool, equ
 @rules_option
 @axiomatic_option
 @equality_option
+@counting_option
 @common
 def load(
     options: Common,
@@ -76,6 +82,7 @@ def load(
     rules: Sequence[str],
     axiomatic: bool,
     equality: str | None,
+    counting: bool,
 ) -> None:
     """Load RDF files (folders, globs, - for stdin), then materialise. Makes the store if there is none."""
     from triplestore.storage.manifest import Versions
@@ -83,13 +90,14 @@ def load(
 
     made = not Versions(store).exists()
     if made:
-        opened = Store.create(store, _rulesets(rules, axiomatic), equality, **options.engine_options)
+        chosen = _rulesets(rules, axiomatic)
+        opened = Store.create(store, chosen, equality, counting=counting, **options.engine_options)
     else:
         opened = Store.open(store, **options.engine_options)
     try:
         with opened, reporting(options, opened):
             if not made:
-                _check_settings(opened, rules, axiomatic, equality)
+                _check_settings(opened, rules, axiomatic, equality, counting)
             report = opened.load(
                 *files,
                 format=format_,
@@ -116,11 +124,12 @@ def load(
 
 @click.command()
 @click.argument("store")
+@click.option("--counting/--no-counting", default=None, help="From now on keep derivation counts, or do not.")
 @common
-def materialise(options: Common, store: str) -> None:
+def materialise(options: Common, store: str, counting: bool | None) -> None:
     """Compute the closure from scratch."""
     with opening(options, store) as opened:
-        opened.materialise()
+        opened.materialise(counting)
         last = opened.log()[-1]
         warn_of_violations(opened)
     say(options, f"{last['facts']:,} facts in {last['seconds']:.2f} s, {last['rounds']} rounds")
@@ -263,7 +272,7 @@ def _rulesets(rules: Sequence[str], axiomatic: bool) -> tuple[str, ...]:
     return (*chosen, AXIOMATIC) if axiomatic and AXIOMATIC not in chosen else chosen
 
 
-def _check_settings(store: Store, rules: Sequence[str], axiomatic: bool, equality: str | None) -> None:
+def _check_settings(store: Store, rules: Sequence[str], axiomatic: bool, equality: str | None, counting: bool) -> None:
     names = [r.name for r in store.rulesets]
     wanted = _rulesets(rules or [name for name in names if name != AXIOMATIC], axiomatic)
     if (rules and list(wanted) != names) or (axiomatic and AXIOMATIC not in names):
@@ -272,3 +281,7 @@ def _check_settings(store: Store, rules: Sequence[str], axiomatic: bool, equalit
         )
     if equality and equality != store.equality:
         raise UsageError(f"{store.path} was made with equality {store.equality}; that is fixed for a store's life")
+    if counting and not store.stats()["counting"]:
+        raise UsageError(
+            f"{store.path} keeps no derivation counts; let it begin with `triplake materialise {store.path} --counting`"
+        )

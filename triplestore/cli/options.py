@@ -92,6 +92,9 @@ equality_option = click.option(
     type=click.Choice(["rewrite", "axioms", "off"]),
     help="How owl:sameAs is handled; by default rewrite if the rules mention it.",
 )
+counting_option = click.option(
+    "--counting", is_flag=True, help="Keep derivation counts, for the maintenance algorithms that need them."
+)
 maintain_option = click.option(
     "--maintain", default="auto", show_default=True, metavar="ALGORITHM", help="How the closure is maintained."
 )

@@ -294,7 +294,7 @@ def _levels(edges: Mapping[Node, Mapping[Node, Step]], settled: bool = True) -> 
     settled: False within a cycle, when the edges of equality have been left out.
     """
     component: dict[Node, int] = {}
-    order = _components(edges)  # each before those that lead to it
+    order = components(edges)  # each before those that lead to it
     for number, members in enumerate(order):
         component.update(dict.fromkeys(members, number))
     inner: dict[Node, int] = {}
@@ -319,7 +319,7 @@ def _levels(edges: Mapping[Node, Mapping[Node, Step]], settled: bool = True) -> 
     return found, unsettled
 
 
-def _components(edges: Mapping[Node, Mapping[Node, Step]]) -> list[list[Node]]:
+def components(edges: Mapping[Node, Iterable[Node]]) -> list[list[Node]]:
     """Strongly connected components (Tarjan 1972, without recursion), each after those that it leads to."""
     index: dict[Node, int] = {}
     low: dict[Node, int] = {}

@@ -35,12 +35,12 @@ def backward_forward(run: Run) -> str:
     working = run.working
     if len(working.minus) or run.rules_changed:
         with run.phase("doubt"):
-            doubted = _seeds(run)
+            doubted = seeds(run)
         if doubted is None:
             run.program = run.before
             dred(run)
             return f"{NAME}, by DRed since the rules may change with the data"
-        search = _Search(run, *doubted)
+        search = Search(run, *doubted)
         search.delete()
         with run.phase("apply"):
             search.apply()
@@ -49,7 +49,7 @@ def backward_forward(run: Run) -> str:
     return NAME
 
 
-def _seeds(run: Run) -> tuple[Ids, set[Node] | None] | None:
+def seeds(run: Run) -> tuple[Ids, set[Node] | None] | None:
     """(heads that lost a derivation, nodes that the change can reach; None: any). None if proofs could rest on
     themselves; else `run.program` is the program without what went."""
     working = run.working
@@ -62,7 +62,7 @@ def _seeds(run: Run) -> tuple[Ids, set[Node] | None] | None:
             return None
         if after is not run.before:
             with run.round(len(gone)) as figures:
-                gone = union(gone, run.lost_with(after, figures))
+                gone = union(gone, *run.lost_with(after, figures))
             run.program = after
             nodes = run.before.reach({node_of(p, o) for _, p, o in working.facts_of(gone)})
     if not working.classes.none and equality_reached(nodes) and working.equality == "rewrite":
@@ -77,11 +77,12 @@ def _reaches_schema(run: Run, nodes: set[Node] | None) -> bool:
     return nodes is None or any(node_of(p, o) in nodes for _, p, o in run.before.schema)
 
 
-class _Search:
-    """The sets of the paper: D, O, C, P, Y, S, and gamma."""
+class Search:
+    """The sets of the paper: D, O, C, P, Y, S, and gamma. `rules` are those that proofs are searched for by."""
 
     def __init__(self, run: Run, gone: Ids, nodes: set[Node] | None) -> None:
         self.run, self.working, self.gone, self.nodes = run, run.working, gone, nodes
+        self.rules = run.program.rules
         self.intact = run.working.classes.none or not equality_reached(nodes) or run.working.equality != "rewrite"
         self.gamma = Partition()  # unless classes are intact: then pi
         self.doubted, self.processed, self.checked, self.disproved = NONE, NONE, NONE, NONE  # D, O, C, S
@@ -105,7 +106,6 @@ class _Search:
         while len(facts) or len(classes):
             self.doubted = union(self.doubted, facts)
             self.doubted_classes = union(self.doubted_classes, classes)
-            run.figures.doubted = len(self.doubted)
             with run.round(len(facts)) as figures:
                 with run.phase("check"):
                     self._check(facts, classes, figures)
@@ -117,8 +117,17 @@ class _Search:
                     self.broken = union(self.broken, broken)
                     facts, classes = self._doubts(heads)
                     if len(broken):
-                        facts = union(facts, minus(self.working.mentioning(broken), self.doubted))
-        run.figures.checked, run.figures.proved = len(self.checked), len(self.proved)
+                        mentioning = self.working.mentioning(broken)
+                        figures.derivations += len(mentioning)
+                        facts = union(facts, minus(mentioning, self.doubted))
+        self._note()
+
+    def _note(self) -> None:
+        """The figures of the search."""
+        figures = self.run.figures
+        figures.doubted, figures.checked, figures.proved = len(self.doubted), len(self.checked), len(self.proved)
+        for name in ("doubted", "checked", "proved", "delayed", "disproved"):
+            self.run.note(name, getattr(self, name))
 
     def _doubts(self, heads: Ids) -> tuple[Ids, Ids]:
         """The facts of I and the classes that heads cast doubt on, those doubted before left out."""
@@ -175,11 +184,15 @@ class _Search:
         same = np.full(len(classes), self.working.same_as, dtype=np.int64)
         asked = np.concatenate((facts, self.run.layout.keys(classes, same, classes)))
         order = np.argsort(asked)
-        rules = self.run.program.rules
-        bodies, _, cut = self.run.backward(rules, asked[order], self.working.facts, self.disproved, most)
+        bodies, _, cut = self.run.backward(self.rules, asked[order], self.working.facts, self._useless, most)
         unsorted = np.empty_like(cut)
         unsorted[order] = cut
         return bodies, unsorted[: len(facts)], unsorted[len(facts) :]
+
+    @property
+    def _useless(self) -> Ids:
+        """Facts that prove nothing."""
+        return self.disproved
 
     # -- Algorithm 5 -------------------------------------------------------------------------------------------------
 
@@ -187,7 +200,7 @@ class _Search:
         """Add to C, and saturate (lines 36-50)."""
         self.checked = union(self.checked, facts)
         self.checked_classes = union(self.checked_classes, classes)
-        seeds = [facts[member(facts, self.held)], self.working.asserted_in(facts)[1]]
+        seeds = [facts[member(facts, self.held)], self._given(facts)]
         if self.intact and self.nodes is not None and len(facts):
             seeds.append(facts[self._unreachable(facts)])
         waiting = self._accepted(self.delayed)
@@ -199,11 +212,15 @@ class _Search:
             seeds.append(self.run.layout.keys(s, same, o))
         delta = self._prove(union(*seeds))
         while len(delta):
-            heads = self.run.forward(self.run.program.rules, delta, self.proved, NONE, figures, self.map)
+            heads = self.run.forward(self.rules, delta, self.proved, NONE, figures, self.map)
             heads = union(heads)
             accepted = self._accepted(heads)
             self.delayed = union(self.delayed, heads[~accepted])
             delta = self._prove(heads[accepted])
+
+    def _given(self, facts: Ids) -> Ids:
+        """What is known to hold of facts without a search: triples, in their own terms."""
+        return self.working.asserted_in(facts)[1]
 
     def _prove(self, keys: Ids) -> Ids:
         """Add to P, merging what is equal (Algorithm 6); what was new or has changed."""

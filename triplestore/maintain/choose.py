@@ -72,10 +72,15 @@ def plan_rules(algorithm: str, fewer: bool, sizes: Mapping[str, int]) -> Plan:
     return Plan(memory.INSERTION, "no rule is removed", _allowed(sizes))
 
 
-def check(algorithm: str) -> None:
-    """Raise UsageError for an unknown algorithm."""
+def check(algorithm: str, counting: bool = True) -> None:
+    """Raise UsageError for an unknown algorithm, or one that needs derivation counts in a store without."""
     if algorithm not in NAMES:
         raise UsageError(f"no maintenance algorithm '{algorithm}'; give one of {', '.join(NAMES)}")
+    if algorithm in memory.COUNTING and not counting:
+        raise UsageError(
+            f"{algorithm} needs derivation counts, which this store does not keep: "
+            "let it count with `triplake materialise STORE --counting`, or choose another algorithm"
+        )
 
 
 def maintain(task: Task, algorithm: str = "auto", reason: str = "") -> Outcome:

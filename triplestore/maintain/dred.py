@@ -40,7 +40,7 @@ def overdelete(run: Run) -> tuple[Ids, Ids]:
         ungrounded = True
         with run.round(0) as figures:
             run.program = run.grounded()
-            gone = union(gone, run.lost_with(run.program, figures))
+            gone = union(gone, *run.lost_with(run.program, figures))
     frontier, tokens = _lost(run, gone, deleted, dissolved)
     while len(frontier) or len(tokens):
         dissolved = union(dissolved, tokens)
@@ -53,9 +53,10 @@ def overdelete(run: Run) -> tuple[Ids, Ids]:
             if not ungrounded and len(working.schema_of(frontier)):
                 ungrounded = True
                 run.program = run.grounded()
-                lost = _lost(run, run.lost_with(run.program, figures), deleted, dissolved)
+                lost = _lost(run, union(*run.lost_with(run.program, figures)), deleted, dissolved)
                 frontier, tokens = union(frontier, lost[0]), union(tokens, lost[1])
     run.figures.doubted = len(deleted)
+    run.note("overdeleted", deleted)
     return deleted, dissolved
 
 
@@ -77,7 +78,17 @@ def rederive(run: Run, overdeleted: Ids, dissolved: Ids) -> Ids:
     """Take the overdeleted facts out, and say what of them still holds: what `dissolve` says, and what has a derivation
     from what is left."""
     held = dissolve(run, overdeleted, dissolved)
-    return union(held, overdeleted[run.derivable(run.program.rules, overdeleted, run.working.facts)])
+    back = union(held, overdeleted[run.derivable(run.program.rules, overdeleted, run.working.facts)])
+    return rederived(run, overdeleted, back)
+
+
+def rederived(run: Run, checked: Ids, held: Ids) -> Ids:
+    """What holds of facts that were overdeleted (`held`, perhaps with others); the figures have what is not there."""
+    back = run.working.normalised(held)
+    back = back[~run.working.facts.contains(back)]
+    run.figures.checked, run.figures.proved = len(checked), len(back)
+    run.note("rederived", back)
+    return held
 
 
 def dissolve(run: Run, overdeleted: Ids, dissolved: Ids) -> Ids:

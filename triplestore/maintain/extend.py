@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from triplestore.maintain.join import Rules
 from triplestore.maintain.keys import NONE, Ids, union
-from triplestore.maintain.program import Specialised, as_keys, instances_lost
+from triplestore.maintain.program import Specialised, as_keys, instances_lost, shared
 from triplestore.maintain.run import Run
 from triplestore.materialise.figures import RoundFigures
 
@@ -20,7 +19,8 @@ def extend(run: Run, new: Ids) -> None:
     """Add facts (keys, in any terms) and their consequences to the closure; `run.program` follows."""
     working = run.working
     derived, figures = working.normalised(new), RoundFigures(0)
-    issued, before = run.program.unconditional, run.before
+    issued = run.program.unconditional
+    before = shared(run.layout, run.before, run.program)  # what the facts are closed under
     while True:
         delta = _absorbed(run, derived, figures)
         delta = delta[~working.facts.contains(delta)]
@@ -34,11 +34,12 @@ def extend(run: Run, new: Ids) -> None:
         if not (len(delta) or later or fresh):
             break
         with run.round(len(delta)) as figures:
+            run.count_anew(before, run.program)
             working.add(delta)
             run.afford()
-            kept = before if before.program is run.program.program else _common(run, before)
-            found = [as_keys(run.layout, later), run.forward(kept.rules, delta, working.facts, NONE, figures)]
-            found.append(run.heads_of(fresh, working.facts, figures))
+            kept = shared(run.layout, before, run.program)
+            found = [as_keys(run.layout, later), run.forward(kept.rules, delta, working.facts, NONE, figures, times=1)]
+            found.append(run.heads_of(run.rules(fresh), working.facts, figures, times=1))
             derived, before = np.concatenate(found), run.program
     complete_reflexive(run)
 
@@ -91,18 +92,6 @@ def _respecialised(run: Run, delta: Ids) -> Specialised:
     return run.specialised(run.working.facts_of(union(known, run.working.schema_of(delta))))
 
 
-def _common(run: Run, before: Specialised) -> Specialised:
-    """The instances that the old and the new program share: those that fire for the delta alone."""
-    lost = instances_lost(before, run.program)
-    if not lost:
-        return before
-    kept = {
-        shape: {row: rule for row, rule in rows.items() if row not in lost.get(shape, {})}
-        for shape, rows in before.program.instances.items()
-    }
-    return Specialised(before.schema, before.unconditional, before.program, before.constants, Rules(run.layout, kept))
-
-
 def complete_reflexive(run: Run) -> None:
     """Mode `axioms`: `x sameAs x` is a fact where x equals something else, or where it was asserted."""
     working = run.working
@@ -120,5 +109,10 @@ def complete_reflexive(run: Run) -> None:
     equal = np.zeros(len(terms), dtype=np.bool_)
     equal[rows[run.layout.unpack(keys)[2] != terms[rows]]] = True
     wanted = equal | working.asserted.contains(reflexive)
-    working.add(reflexive[wanted])
-    working.remove(reflexive[~wanted])
+    fresh = working.add(reflexive[wanted])
+    gone = reflexive[~wanted]
+    gone = gone[working.facts.contains(gone)]
+    for changed, times in ((fresh, 1), (gone, -1)):
+        if run.counts is not None and len(changed):
+            run.forward(run.program.rules, changed, working.facts, NONE, RoundFigures(len(changed)), times=times)
+    working.remove(gone)

@@ -1,8 +1,9 @@
 """FP-update: facts and axioms go alike (Kotowski, Bry and Brodt 2011, "Reasoning as Axioms Change").
 
 A program is its rules and its base facts. What goes from it, rule instances or facts, makes their consequences unsure
-(the paper's U): the heads over the old fixpoint, which is all there, then whatever used one of those. What is left is
-kept (K); from the kept facts the semi-naive fixpoint of the new program brings back what is otherwise supported (O).
+(the paper's U, `overdeleted` in the figures): the heads over the old fixpoint, which is all there, then whatever used
+one of those. What is left is `kept` (K); from the kept facts the semi-naive fixpoint of the new program brings back
+what is otherwise `supported` (O).
 
 Overdeletion is that of `triplestore.maintain.dred`, which is this one: over the old fixpoint, seeded by the instances
 that went. What differs is the step to O: the paper's is naive, all that the new program derives from K at once; here
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from triplestore.maintain.dred import dissolve, overdelete
+from triplestore.maintain.dred import dissolve, overdelete, rederived
 from triplestore.maintain.extend import extend
 from triplestore.maintain.keys import NONE, Ids, union
 from triplestore.maintain.run import Run
@@ -27,9 +28,11 @@ def fixpoint_update(run: Run) -> None:
         unsure, dissolved = overdelete(run)
     with run.phase("rederive"):
         back = dissolve(run, unsure, dissolved)
-        supported = _consequences(run, unsure)
+        run.note("kept", run.working.facts)
+        back = rederived(run, unsure, union(back, _consequences(run, unsure)))
     with run.phase("insert"):
-        extend(run, union(back, supported, run.working.plus))
+        extend(run, union(back, run.working.plus))
+    run.note("supported", unsure[run.working.facts.contains(unsure)])
 
 
 def _consequences(run: Run, unsure: Ids) -> Ids:
@@ -37,4 +40,4 @@ def _consequences(run: Run, unsure: Ids) -> Ids:
     if not len(unsure):
         return NONE
     with run.round(len(run.working.facts)) as figures:
-        return np.intersect1d(run.heads_of(run.program.program.instances, run.working.facts, figures), unsure)
+        return np.intersect1d(run.heads_of(run.program.rules, run.working.facts, figures), unsure)

@@ -8,7 +8,7 @@ with the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from triplestore.compile.plan import Element, Equal, K, Made, Pattern, Row, Shape, Slot, Unequal, V
 from triplestore.maintain.classes import Map
 from triplestore.maintain.keys import NONE, Ids, Layout, member
+from triplestore.maintain.recursion import Recursion
 from triplestore.maintain.relation import ALL, Relation
 
 TRIPLE = ("s", "p", "o")
@@ -23,10 +24,12 @@ TRIPLE = ("s", "p", "o")
 
 @dataclass(slots=True)
 class Instances:
-    """The instances of a shape: one row of codes each. `shape` may be a rule's, or a rule's read backwards."""
+    """The instances of a shape: one row of codes each. `shape` may be a rule's, or a rule's read backwards. recursive:
+    whether all or none of them are, where that is told."""
 
     shape: Shape
     rows: Ids  # (instances, parameters)
+    recursive: bool = False
     _found: dict[int, tuple[tuple[bool, bool, bool], Ids, Ids]] = field(default_factory=dict)
 
     def matching(self, layout: Layout, focus: int, keys: Ids) -> tuple[Ids, Ids]:
@@ -62,17 +65,33 @@ class Instances:
 
 
 class Rules:
-    """A program's instances over codes, forwards and backwards, but for shapes with `Occurs`."""
+    """A program's instances over codes, forwards and backwards, but for shapes with `Occurs`. recursion: have the
+    recursive instances of a shape apart from the others."""
 
-    def __init__(self, layout: Layout, instances: Mapping[Shape, Mapping[Row, str]]) -> None:
+    def __init__(
+        self, layout: Layout, instances: Mapping[Shape, Iterable[Row]], recursion: Recursion | None = None
+    ) -> None:
         self.layout = layout
         self.forward: list[Instances] = []
         self.backward: list[Instances] = []
         for shape, rows in instances.items():
-            if rows and not shape.uses_occurs:
-                codes = encoded(layout, list(rows), shape)
-                self.forward.append(Instances(shape, codes))
-                self.backward.append(Instances(backward(shape), codes))
+            if shape.uses_occurs:
+                continue
+            kinds: dict[bool, list[Row]] = {}
+            for row in rows:
+                kinds.setdefault(recursion is not None and recursion.recursive(shape, row), []).append(row)
+            for recursive, some in kinds.items():
+                codes = encoded(layout, some, shape)
+                self.forward.append(Instances(shape, codes, recursive))
+                self.backward.append(Instances(backward(shape), codes, recursive))
+
+    @classmethod
+    def recursive(cls, rules: Rules) -> Rules:
+        """The recursive ones of some rules."""
+        found = cls(rules.layout, {})
+        found.forward = [instances for instances in rules.forward if instances.recursive]
+        found.backward = [instances for instances in rules.backward if instances.recursive]
+        return found
 
 
 def backward(shape: Shape) -> Shape:
@@ -120,14 +139,14 @@ def matches(
     return bindings.at, bindings.output(), cut
 
 
-def all_matches(instances: Instances, relation: Relation, classes: Map) -> Ids:
-    """Every match of a shape in a relation, as rows of codes."""
+def all_matches(instances: Instances, relation: Relation, classes: Map, without: Ids = NONE) -> Ids:
+    """Every match of a shape in a relation, but for some keys, as rows of codes."""
     count = len(instances.rows)
     bindings = _Bindings(relation.layout, instances.shape, np.arange(count, dtype=np.int64), instances.rows)
     left = list(instances.shape.body)
     while left and len(bindings.at):
         chosen = left.pop(bindings.best({i: (element, relation) for i, element in enumerate(left)}))
-        bindings.extend(chosen, relation, NONE, ALL)
+        bindings.extend(chosen, relation, without, ALL)
     bindings.filter(classes)
     return bindings.output()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -18,14 +18,18 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import as_numpy
 from triplestore.maintain import Reasoning, datatypes
 from triplestore.maintain import backward_forward as bf
+from triplestore.maintain import backward_forward_counting as bfc
 from triplestore.maintain import dred as dr
+from triplestore.maintain import dred_counting as drc
 from triplestore.maintain import fixpoint_update as fp
 from triplestore.maintain.classes import Classes
+from triplestore.maintain.counts import NONRECURSIVE, Counts
 from triplestore.maintain.datatypes import TypeJudge
 from triplestore.maintain.extend import extend
 from triplestore.maintain.keys import NONE, Ids, Layout, distinct, member, minus, union
 from triplestore.maintain.literals import Literals
-from triplestore.maintain.program import Specialised, nothing
+from triplestore.maintain.program import NotMaintainableError, Specialised, nothing
+from triplestore.maintain.recount import counted, recount
 from triplestore.maintain.relation import Relation
 from triplestore.maintain.run import Run
 from triplestore.maintain.violations import Judge, Violation, maintained
@@ -34,6 +38,11 @@ from triplestore.materialise.datatypes import RULE as DATATYPE_RULE
 from triplestore.materialise.figures import Figures, Report
 
 INSERTION: Final = "semi-naive"
+
+Derivations = Literal["none", "read", "counted"]
+
+Watch = Callable[[str, list[Fact]], None]
+"""Is shown an algorithm's own sets as they come to be: name (docs/maintenance.md tells them), facts."""
 
 
 def _dred(run: Run) -> str:
@@ -48,6 +57,8 @@ def _fixpoint_update(run: Run) -> str:
 
 def _insert(run: Run) -> str:
     with run.phase("insert"):
+        if run.counts is not None:
+            run.counts.add(run.working.plus, NONRECURSIVE, 1)
         extend(run, run.working.plus)
     return INSERTION
 
@@ -57,11 +68,16 @@ ALGORITHMS: Final[dict[str, Callable[[Run], str]]] = {
     dr.NAME: _dred,
     bf.NAME: bf.backward_forward,
     fp.NAME: _fixpoint_update,
+    drc.NAME: drc.dred_counting,
+    bfc.NAME: bfc.backward_forward_counting,
 }
 """Algorithms over the closure in memory; each returns what to call what it did."""
 
 DELETING: Final = tuple(name for name in ALGORITHMS if name != INSERTION)
 """Those that can delete."""
+
+COUNTING: Final = (drc.NAME, bfc.NAME)
+"""Those that need derivation counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +92,9 @@ class Rows:
     equal_removed: Sequence[tuple[int, int]]
     violations_added: frozenset[Violation]
     violations_removed: frozenset[Violation]
+    counts_added: Sequence[Ids] = ()
+    counts_removed: Sequence[Ids] = ()
+    """Rows of derivation counts, where they are kept: s, p, o, nonrecursive, recursive."""
 
     @property
     def merged(self) -> int:
@@ -98,6 +117,7 @@ class Memory:
 
     def __init__(self, working: Working, specialised: Specialised, reasoning: Reasoning, violations: set[Violation]):
         self.working, self.specialised, self.reasoning, self.violations = working, specialised, reasoning, violations
+        self.counts: Counts | None = None  # of derivations, in stores that keep them
         self.said = Relation(working.layout)  # the asserted facts in the forms of their literals that were met
         self.literals = Literals.none()
         self._specialiser = Specialiser(reasoning.rules, reasoning.equality)
@@ -107,10 +127,17 @@ class Memory:
 
     @classmethod
     def read(
-        cls, engine: Engine, reasoning: Reasoning, counts: Sequence[int], twins: bool = False, ill_typed: bool = False
+        cls,
+        engine: Engine,
+        reasoning: Reasoning,
+        counts: Sequence[int],
+        twins: bool = False,
+        ill_typed: bool = False,
+        derivations: Derivations = "none",
     ) -> Memory:
         """The closure in `asserted`, `fact`, `same_as` and `violation`; counts: terms of each kind, built-in first.
         twins: literals stand for others (see `triplestore.tables.STATED`). ill_typed: there are ill-typed ones.
+        derivations: are not counted, or their counts are "read" from `count`, or "counted" now.
 
         Raises NotMaintainableError for rules that cannot be run here, LayoutFullError for more terms than keys have
         room for.
@@ -132,11 +159,16 @@ class Memory:
         working = Working(layout, Relation(layout, stated), Relation(layout, facts), classes, reasoning.equality)
         wrong = engine.query("SELECT rule, facts FROM violation").to_pydict()
         violations = {(r, tuple(f)) for r, f in zip(wrong["rule"], wrong["facts"], strict=True)}
-        run = Run(working, nothing(layout), Specialiser(reasoning.rules, reasoning.equality), reasoning.constants)
+        specialiser = Specialiser(reasoning.rules, reasoning.equality)
+        run = Run(working, nothing(layout), specialiser, reasoning.constants, counting=derivations != "none")
         run.program = specialised = run.specialised(working.facts_of(working.schema_facts()))
         _check(run, reasoning)
         memory = cls(working, specialised, reasoning, violations)
         memory.said, memory.literals = Relation(layout, said), literals
+        if derivations == "counted":
+            memory.counts = counted(run)
+        elif derivations == "read":
+            memory.counts = _counts(engine, layout)
         return memory
 
     def update(
@@ -151,9 +183,11 @@ class Memory:
         report: Report | None = None,
         values: Mapping[int, int] | None = None,
         ill_typed: Iterable[int] = (),
+        watch: Watch | None = None,
     ) -> Rows:
         """Change the closure to that of the asserted facts without `minus` and with `plus` (true changes), under
-        `reasoning`. values, ill_typed: of new literals, see `triplestore.dictionary.Numbered`.
+        `reasoning`. values, ill_typed: of new literals, see `triplestore.dictionary.Numbered`. watch: is shown the
+        algorithm's sets.
 
         Raises NotMaintainableError, TooDearError (see `Run`), LayoutFullError; the closure is then as it was.
         """
@@ -163,7 +197,13 @@ class Memory:
         changed = reasoning.rules != self.reasoning.rules
         if changed:
             specialiser = Specialiser(reasoning.rules, reasoning.equality)
-        run = Run(working, self.specialised, specialiser, reasoning.constants, budget, report)
+        seen = None if watch is None else lambda name, keys: watch(name, working.facts_of(keys))
+        counts = self.counts
+        if counts is None and algorithm in COUNTING:
+            raise NotMaintainableError("derivations are not counted")
+        own = counts if algorithm in (INSERTION, *COUNTING) else None
+        specialised, constants = self.specialised, reasoning.constants
+        run = Run(working, specialised, specialiser, constants, budget, report, seen, counts is not None, own)
         run.rules_changed = changed
         run.constants_changed = not _same(reasoning.constants, self.reasoning.constants)
         try:
@@ -172,13 +212,16 @@ class Memory:
             working.change_asserted(*self._stated(literals, came, went))
             name = ALGORITHMS[algorithm](run)
             _check(run, reasoning)
+            if counts is not None and own is None:
+                with run.phase("count"):
+                    recount(run, counts)
             with run.phase("violations"):
                 others = {v for v in self.violations if v[0] != DATATYPE_RULE}
                 violations = maintained(run, others, judge)
                 if reasoning.datatypes:
                     violations |= datatypes.faults(run, self.violations - others, literals.ill_typed, type_judge)
         except BaseException:
-            working.revert()
+            self._revert()
             raise
         self._after = _After(run.program, reasoning, specialiser, violations, literals, came, went)
         run.figures.seconds = sum(run.figures.phases.values())
@@ -192,6 +235,7 @@ class Memory:
             [self._ids(pair) for pair in parted],
             frozenset(violations - self.violations),
             frozenset(self.violations - violations),
+            *self._counts_changed(),
         )
 
     def commit(self) -> None:
@@ -205,6 +249,21 @@ class Memory:
         self.dead, self.dead_now = {**self.dead, **self.dead_now}, {}
         self._after = None
         self.working.begin()
+        if self.counts is not None:
+            self.counts.begin()
+
+    def count_rows(self) -> Sequence[Ids]:
+        """All derivation counts, where they are kept: s, p, o, nonrecursive, recursive."""
+        assert self.counts is not None
+        keys, counts = self.counts.rows()
+        return *self.working.ids_of(keys), *counts
+
+    def _counts_changed(self) -> tuple[Sequence[Ids], Sequence[Ids]]:
+        """Rows of counts that came, and that went."""
+        if self.counts is None:
+            return (), ()
+        gone, before, come, now = self.counts.change()
+        return (*self.working.ids_of(come), *now), (*self.working.ids_of(gone), *before)
 
     @property
     def violations_now(self) -> set[Violation]:
@@ -234,7 +293,12 @@ class Memory:
         """Undo the last update."""
         self.dead_now = {}
         self._after = None
+        self._revert()
+
+    def _revert(self) -> None:
         self.working.revert()
+        if self.counts is not None:
+            self.counts.revert()
 
     def _ids(self, pair: tuple[int, int]) -> tuple[int, int]:
         term, representative = self.working.layout.decode(np.array(pair, dtype=np.int64)).tolist()
@@ -273,6 +337,14 @@ def _keys(engine: Engine, layout: Layout, table: str) -> Ids:
     keys = layout.keys(s, p, o)
     keys.sort()
     return keys
+
+
+def _counts(engine: Engine, layout: Layout) -> Counts:
+    rows = engine.query("SELECT s, p, o, nonrecursive, recursive FROM count")
+    s, p, o = (layout.encode(as_numpy(rows.column(i))) for i in range(3))
+    keys = layout.keys(s, p, o)
+    order = np.argsort(keys)
+    return Counts(keys[order], np.stack([as_numpy(rows.column(i))[order] for i in (3, 4)]))
 
 
 def _same(left: Constants, right: Constants) -> bool:

@@ -13,6 +13,7 @@ from triplestore.compile.specialise import Program, Specialiser
 from triplestore.errors import TriplakeError
 from triplestore.maintain.join import Rules
 from triplestore.maintain.keys import Ids, Layout, distinct
+from triplestore.maintain.recursion import Recursion, recursion
 from triplestore.terms import SAME_AS, TYPE
 
 Node = tuple[int, int | None]
@@ -34,6 +35,7 @@ class Specialised:
     program: Program
     constants: Constants
     rules: Rules
+    recursion: Recursion | None = None  # where derivations are counted
     _dependents: dict[Node, set[Node]] | None = field(default=None)
 
     @property
@@ -89,8 +91,11 @@ def _node(pattern: Pattern, row: Row) -> Node:
     return p, None
 
 
-def specialise(layout: Layout, specialiser: Specialiser, constants: Constants, schema: Iterable[Fact]) -> Specialised:
-    """Close schema facts and specialise the rules by them. `constants`: ids are normalised.
+def specialise(
+    layout: Layout, specialiser: Specialiser, constants: Constants, schema: Iterable[Fact], counting: bool = False
+) -> Specialised:
+    """Close schema facts and specialise the rules by them. `constants`: ids are normalised. counting: tell recursive
+    instances from others.
 
     Raises NotMaintainableError for rules that are no plain joins."""
     closed = SchemaFacts()
@@ -99,7 +104,9 @@ def specialise(layout: Layout, specialiser: Specialiser, constants: Constants, s
     if not program.monotone:
         raise NotMaintainableError("a rule has a NOT, an aggregate or an expression")
     held = frozenset({*others, *program.facts})
-    return Specialised(frozenset(closed.facts), held, program, constants, Rules(layout, program.instances))
+    strata = recursion(program.instances) if counting else None
+    rules = Rules(layout, program.instances, strata)
+    return Specialised(frozenset(closed.facts), held, program, constants, rules, strata)
 
 
 def without_occurring(program: Program) -> Program:
@@ -149,6 +156,20 @@ def nothing(layout: Layout) -> Specialised:
 def instances_lost(before: Specialised, after: Specialised) -> dict[Shape, dict[Row, str]]:
     """Rule instances of `before` that `after` lacks."""
     return {} if before.program is after.program else before.program.minus(after.program)
+
+
+def shared(layout: Layout, before: Specialised, after: Specialised) -> Specialised:
+    """The instances of `before` that `after` has too, recursive as they are there."""
+    lost = instances_lost(before, after)
+    if not lost and before.recursion is after.recursion:
+        return before
+    kept = {
+        shape: {row: rule for row, rule in rows.items() if row not in lost.get(shape, {})}
+        for shape, rows in before.program.instances.items()
+    }
+    rules = Rules(layout, kept, after.recursion)
+    program = Program(instances=kept)
+    return Specialised(before.schema, before.unconditional, program, before.constants, rules, after.recursion)
 
 
 def equality_reached(nodes: set[Node] | None) -> bool:

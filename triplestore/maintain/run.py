@@ -4,7 +4,7 @@ and a bound on what they may cost."""
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -14,6 +14,7 @@ from triplestore.compile.plan import Pattern, Row, Shape
 from triplestore.compile.schema import Constants, Fact
 from triplestore.compile.specialise import Specialiser
 from triplestore.maintain.classes import Map
+from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE, Counts
 from triplestore.maintain.join import Instances, Rules, all_matches, encoded, matches
 from triplestore.maintain.keys import NONE, Ids, Mask, union
 from triplestore.maintain.program import NotMaintainableError, Specialised, as_keys, instances_lost, specialise
@@ -27,6 +28,10 @@ FEW: Final = (4, 64, ALL)
 all."""
 
 
+Watch = Callable[[str, Ids], None]
+"""Is shown an algorithm's own sets as they come to be: name, keys."""
+
+
 class TooDearError(Exception):
     """An algorithm has touched more facts than it was allowed to."""
 
@@ -34,7 +39,8 @@ class TooDearError(Exception):
 class Run:
     """One run of an algorithm over `working`, whose program was `before` and is `program` once deletions are done.
 
-    budget: seconds that it may take before `TooDearError` is raised (None: any number).
+    budget: seconds that it may take before `TooDearError` is raised (None: any number). watch: is shown the sets of the
+    algorithm. counting: derivations are counted; counts: the algorithm counts them itself.
     """
 
     def __init__(
@@ -45,7 +51,12 @@ class Run:
         constants: Constants,
         budget: float | None = None,
         report: Report | None = None,
+        watch: Watch | None = None,
+        counting: bool = False,
+        counts: Counts | None = None,
     ) -> None:
+        self.counting, self.counts = counting, counts
+        self._watch = watch
         self.working, self.before, self.program = working, before, before
         self.layout = working.layout
         self.specialiser = specialiser
@@ -81,6 +92,12 @@ class Run:
         if self.report:
             self.report(figures)
 
+    def note(self, name: str, found: Ids | Relation) -> None:
+        """Put a set of the algorithm's into the figures, and show it to who watches."""
+        self.figures.sets[name] = self.figures.sets.get(name, 0) + len(found)
+        if self._watch:
+            self._watch(name, found.keys if isinstance(found, Relation) else found)
+
     def afford(self) -> None:
         """Raise TooDearError where the run has taken too long."""
         if self.budget is not None and time.perf_counter() - self._started > self.budget:
@@ -89,10 +106,18 @@ class Run:
     # -- rules -----------------------------------------------------------------------------------------------------
 
     def forward(
-        self, rules: Rules, delta: Ids, relation: Relation, done: Ids, figures: RoundFigures, classes: Map | None = None
+        self,
+        rules: Rules,
+        delta: Ids,
+        relation: Relation,
+        done: Ids,
+        figures: RoundFigures,
+        classes: Map | None = None,
+        times: int = 0,
     ) -> Ids:
         """The heads of all rule instances with a body fact in `delta` (part of `relation`) and the others in
-        `relation` without `done`; each instance once, by the convention of `triplestore.compile.plan.Read`."""
+        `relation` without `done`; each instance once, by the convention of `triplestore.compile.plan.Read`. times: what
+        is added to the count of each head, where derivations are counted."""
         found = []
         older = union(done, delta)
         for instances in rules.forward:  # none with `Occurs`: see `check_occurring`
@@ -100,10 +125,12 @@ class Run:
                 if not isinstance(element, Pattern):
                     continue
                 others = [(relation, older if i < focus else done) for i in range(len(instances.shape.body))]
+                self.figures.joins += 1
                 _, output, _ = matches(instances, focus, delta, others, classes or self.working.classes)
                 if len(output):
                     figures.derivations += len(output)
                     found.append(heads(self.layout, output))
+                    self._count(found[-1], instances.recursive, times)
         return np.concatenate(found) if found else NONE
 
     def backward(self, rules: Rules, facts: Ids, relation: Relation, without: Ids, most: int) -> tuple[Ids, Ids, Mask]:
@@ -114,12 +141,15 @@ class Run:
         cut = np.zeros(len(facts), dtype=np.bool_)
         for instances in rules.backward:
             others = [(relation, without)] * len(instances.shape.body)
+            self.figures.joins += 1
             at, output, some_cut = matches(instances, 0, facts, others, self.working.classes, most)
             if some_cut:
                 cut[instances.matching(self.layout, 0, facts)[0]] = True
             if len(at):
                 derived.append(at)
-                bodies.extend(body_facts(self.layout, output))
+                found = body_facts(self.layout, output)
+                self.figures.looked_at += len(found) * len(at)
+                bodies.extend(found)
         return union(*bodies), union(*derived), cut
 
     def derivable(self, rules: Rules, facts: Ids, relation: Relation, without: Ids = NONE) -> Mask:
@@ -134,19 +164,45 @@ class Run:
             open_ = open_[cut & ~found[open_]]
         return found
 
-    def heads_of(self, instances: Mapping[Shape, Mapping[Row, str]], relation: Relation, figures: RoundFigures) -> Ids:
-        """The heads of rule instances over a relation."""
+    def heads_of(
+        self, rules: Rules, relation: Relation, figures: RoundFigures, without: Ids = NONE, times: int = 0
+    ) -> Ids:
+        """The heads of rule instances over a relation but for some keys. times: as in `forward`."""
         found = []
-        for shape, rows in instances.items():
-            if shape.uses_occurs:
-                continue
-            output = all_matches(
-                Instances(shape, encoded(self.layout, list(rows), shape)), relation, self.working.classes
-            )
+        for instances in rules.forward:
+            self.figures.joins += 1
+            output = all_matches(instances, relation, self.working.classes, without)
             figures.derivations += len(output)
             if len(output):
                 found.append(heads(self.layout, output))
+                self._count(found[-1], instances.recursive, times)
         return np.concatenate(found) if found else NONE
+
+    def rules(self, instances: Mapping[Shape, Iterable[Row]], program: Specialised | None = None) -> Rules:
+        """Instances of a program (default: the present one) for `forward` and `heads_of`."""
+        return Rules(self.layout, instances, (program or self.program).recursion)
+
+    # -- counts ----------------------------------------------------------------------------------------------------
+
+    def _count(self, found: Ids, recursive: bool, times: int) -> None:
+        if self.counts is not None and times:
+            self.counts.add(found, RECURSIVE if recursive else NONRECURSIVE, times)
+
+    def count_anew(self, before: Specialised, after: Specialised, without: Ids = NONE) -> None:
+        """Where derivations are counted: count those by instances of both programs as the second has them, over the
+        facts but for some keys. One that is recursive in one of them only changes its kind."""
+        if self.counts is None or before.recursion is after.recursion:
+            return
+        assert before.recursion is not None
+        assert after.recursion is not None
+        changed: dict[Shape, list[Row]] = {}
+        for shape, rows in before.program.instances.items():
+            known = after.program.instances.get(shape, {})
+            for row in rows:
+                if row in known and before.recursion.recursive(shape, row) != after.recursion.recursive(shape, row):
+                    changed.setdefault(shape, []).append(row)
+        for program, times in ((before, -1), (after, 1)):
+            self.heads_of(self.rules(changed, program), self.working.facts, RoundFigures(0), without, times)
 
     def sorted_heads(self, found: Ids) -> tuple[Ids, Ids, Ids]:
         """Heads as facts, equalities (of two terms that are no literals, in mode `axioms` among the facts), and
@@ -185,7 +241,7 @@ class Run:
 
     def specialised(self, schema: Iterable[Fact]) -> Specialised:
         """The program over these schema facts, closed."""
-        found = specialise(self.layout, self.specialiser, self.normal_constants(), schema)
+        found = specialise(self.layout, self.specialiser, self.normal_constants(), schema, self.counting)
         if found.schema == self.program.schema and not (self.renewed or found.constants != self.program.constants):
             return self.program
         return found
@@ -223,9 +279,12 @@ class Run:
                 return self.specialised(working.facts_of(union(asserted, derived)))
         return closed
 
-    def lost_with(self, after: Specialised, figures: RoundFigures) -> Ids:
-        """The facts that lose support as the program becomes `after`: schema facts, unconditional ones, and the heads
-        over I of the instances that went (Kotowski et al. 2011)."""
+    def lost_with(self, after: Specialised, figures: RoundFigures, without: Ids = NONE) -> tuple[Ids, Ids]:
+        """The facts that lose support as the program becomes `after`: (schema facts and unconditional ones, the heads
+        over I of the instances that went (Kotowski et al. 2011)). Derivations that used a fact of `without` have been
+        counted off already."""
         gone = (self.before.schema - after.schema) | (self.before.unconditional - after.unconditional)
-        found = self.heads_of(instances_lost(self.before, after), self.working.facts, figures)
-        return np.concatenate((as_keys(self.layout, gone), found))
+        lost = self.rules(instances_lost(self.before, after), self.before)
+        found = self.heads_of(lost, self.working.facts, figures, without, times=-1)
+        self.count_anew(self.before, after, without)
+        return as_keys(self.layout, gone), found

@@ -30,9 +30,11 @@ class RoundFigures:
 
 @dataclass(slots=True)
 class Figures:
-    """What a run did. `derived` counts derivations (rule instances fired), once each.
+    """What a run did.
 
-    Of a maintenance run also: facts doubted (overdeleted), checked and proved, and seconds by phase.
+    Of a maintenance run also: facts doubted (overdeleted), those of them that another proof was searched for (checked)
+    and that one was found for (proved); the sizes of the algorithm's own sets, by the names that docs/maintenance.md
+    gives them; and seconds by phase.
     """
 
     rounds: list[RoundFigures] = field(default_factory=list)
@@ -40,11 +42,22 @@ class Figures:
     doubted: int = 0
     checked: int = 0
     proved: int = 0
+    looked_at: int = 0
+    """Facts met while rules were read backwards, each as often as it was met."""
+    joins: int = 0
+    """Joins in memory: one for each shape and focus (or shape read backwards) of a step."""
+    sets: dict[str, int] = field(default_factory=dict)
     phases: dict[str, float] = field(default_factory=dict)
 
     @property
     def derived(self) -> int:
-        return sum(r.derivations for r in self.rounds)
+        """Derivations: rule instances fired forwards, and facts met backwards. D in table 1 of Motik et al. 2015."""
+        return self.looked_at + sum(r.derivations for r in self.rounds)
+
+    @property
+    def statements(self) -> int:
+        """Joins that were run: statements of the engine, or in memory."""
+        return self.joins + sum(len(r.shapes) for r in self.rounds)
 
     @property
     def merged(self) -> int:

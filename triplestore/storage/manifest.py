@@ -83,7 +83,8 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One version of a store. `materialised` says whether `fact` is the closure of `asserted` under `rulesets`."""
+    """One version of a store. `materialised` says whether `fact` is the closure of `asserted` under `rulesets`;
+    `counting` whether the derivations of facts are counted."""
 
     version: int
     rulesets: tuple[RulesetText, ...]
@@ -95,6 +96,7 @@ class Manifest:
     materialised: bool = True
     stats: dict[str, int] = field(default_factory=dict)
     last: dict[str, Any] = field(default_factory=dict)
+    counting: bool = False
 
     def files_of(self, table: str) -> TableFiles:
         return self.tables.get(table, TableFiles())

@@ -18,6 +18,7 @@ from loaders import LoadReport, OnError, Source
 from triplestore.engine.select import make_engine
 from triplestore.errors import UsageError
 from triplestore.profile import Finding
+from triplestore.reasoning import check_countable
 from triplestore.storage.manifest import RulesetText, Versions
 from triplestore.store import changing, figures, keeping, proofs, reading
 from triplestore.store.keeping import EQUALITY_MODES
@@ -58,13 +59,15 @@ class Store:
         spark: SparkSession | None = None,
         master: str | None = None,
         memory_limit: str | None = None,
+        counting: bool = False,
     ) -> Store:
         """Make an empty store at `path` and open it.
 
         rules: names of built-in rulesets or paths of rule files. equality: "rewrite", "axioms" or "off"; by default
-        "rewrite" if the rules mention owl:sameAs, else "off". Raises UsageError, InputError (a faulty rule file).
+        "rewrite" if the rules mention owl:sameAs, else "off". counting: keep derivation counts, for the maintenance
+        algorithms that need them. Raises UsageError, InputError (a faulty rule file).
         """
-        keeping.create(path, rules, equality)
+        keeping.create(path, rules, equality, counting)
         return cls.open(path, engine, spark, master=master, memory_limit=memory_limit)
 
     @classmethod
@@ -168,10 +171,14 @@ class Store:
         """
         return changing.replace_all(self._session, files, format, base)
 
-    def materialise(self) -> None:
-        """Compute the closure from scratch."""
+    def materialise(self, counting: bool | None = None) -> None:
+        """Compute the closure from scratch. counting: from now on keep derivation counts, or do not (None: as before);
+        see `create`."""
         with self._session.writing() as transaction:
-            transaction.materialise()
+            manifest = self._session.manifest
+            if counting:
+                check_countable(manifest.rulesets, manifest.equality)
+            transaction.materialise(manifest.counting if counting is None else counting)
 
     def update(
         self,

@@ -14,7 +14,7 @@ from triplestore.engine.queries import minus
 from triplestore.errors import TriplakeError, UsageError
 from triplestore.incremental import Incremental
 from triplestore.maintain.choose import check as check_algorithm
-from triplestore.reasoning import ruleset_text
+from triplestore.reasoning import check_countable, ruleset_text
 from triplestore.storage.manifest import Counters, RulesetText
 from triplestore.store.reading import graph
 from triplestore.store.session import Session
@@ -125,8 +125,8 @@ def sparql_update(
 
 def change_rules(session: Session, add: Sequence[str], remove: Sequence[str], maintain: str) -> dict[str, Any]:
     """See `Store.change_rules`."""
-    check_algorithm(maintain)
     with session.writing() as transaction:
+        check_algorithm(maintain, session.manifest.counting)
         kept = list(session.manifest.rulesets)
         for name in remove:
             found = [r for r in kept if r.name == name or (r.text is not None and Path(r.name).name == Path(name).name)]
@@ -138,6 +138,8 @@ def change_rules(session: Session, add: Sequence[str], remove: Sequence[str], ma
             if any(r.name == text.name for r in kept):
                 raise UsageError(f"the store has ruleset '{text.name}' already; remove it first to replace it")
             kept.append(text)
+        if session.manifest.counting:
+            check_countable(kept, session.manifest.equality)
         small = Incremental(transaction)
         if (figures := small.change_rules(tuple(kept), maintain)) is not None:
             return figures
@@ -189,13 +191,14 @@ def _carry_out(
     from triplestore.request import RequestRun
 
     with session.writing() as transaction:
+        check_algorithm(algorithm, session.manifest.counting)
         folder = None if load_folder is None else Path(load_folder)
         return RequestRun(transaction, lambda: graph(session), folder, algorithm, dry_run).carry_out(*requests)
 
 
 def _apply(session: Session, change: Change, algorithm: str, dry_run: bool, file: int = 0) -> dict[str, Any]:
-    check_algorithm(algorithm)
     with session.writing() as transaction:
+        check_algorithm(algorithm, session.manifest.counting)
         small = Incremental(transaction)
         if (figures := small.apply(change.add, change.delete, algorithm, dry_run, file)) is not None:
             return figures

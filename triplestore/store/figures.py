@@ -48,6 +48,7 @@ def stats(session: Session) -> dict[str, Any]:
         "violations": manifest.files_of(VIOLATION.name).rows,
         "bytes": manifest.bytes,
         "materialised": manifest.materialised,
+        "counting": manifest.counting,
         "outside_profile": [asdict(finding) for finding in outside_profile(session)],
         "last": dict(manifest.last),
     }

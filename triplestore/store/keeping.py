@@ -10,29 +10,31 @@ from typing import Final
 
 from triplestore.engine.select import make_engine
 from triplestore.errors import ConflictError, UsageError
-from triplestore.reasoning import mentions_same_as, rules_of, ruleset_text
+from triplestore.reasoning import check_countable, mentions_same_as, rules_of, ruleset_text
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
 from triplestore.store.session import Session
-from triplestore.tables import STORED
+from triplestore.tables import COUNT, STORED, Table
 from triplestore.transaction import Transaction
 from triplestore.workspace import Workspace
 
 EQUALITY_MODES: Final = ("rewrite", "axioms", "off")
 
 
-def create(path: str | Path, rules: Sequence[str], equality: str | None) -> None:
+def create(path: str | Path, rules: Sequence[str], equality: str | None, counting: bool) -> None:
     """See `Store.create`."""
     texts = tuple(ruleset_text(name) for name in rules)
     mentioned = any(mentions_same_as(r) for text in texts for r in rules_of(text))
     equality = equality or ("rewrite" if mentioned else "off")
     if equality not in EQUALITY_MODES:
         raise UsageError(f"no equality mode '{equality}'; give one of {', '.join(EQUALITY_MODES)}")
+    if counting:
+        check_countable(texts, equality)
     versions = Versions(path)
     versions.create()
     small = make_engine("duckdb")
     try:
-        workspace = Workspace(small, versions, Manifest(0, texts, equality, small.name))
+        workspace = Workspace(small, versions, Manifest(0, texts, equality, small.name, counting=counting))
         Transaction(workspace, lambda line: None).initialise()
     except ConflictError:  # another process made a store there meanwhile: it is theirs
         raise
@@ -49,8 +51,9 @@ def copy(session: Session, path: str | Path) -> None:
     target.create()
     try:
         copied = Workspace(session.engine, session.versions, session.manifest)
-        copied.views(*STORED)
-        files = {t.name: segments.write_whole(session.engine, target, t, t.name) for t in STORED}
+        tables = _tables(session.manifest)
+        copied.views(*tables)
+        files = {t.name: segments.write_whole(session.engine, target, t, t.name) for t in tables}
         session.workspace.forget()
         target.publish(replace(session.manifest, version=1, tables=files, engine=session.engine.name))
     except ConflictError:  # another process made a store there meanwhile: it is theirs
@@ -63,7 +66,7 @@ def copy(session: Session, path: str | Path) -> None:
 def compact(session: Session) -> None:
     """See `Store.compact`."""
     with session.writing() as transaction:
-        changed = [t for t in STORED if _fragmented(session.manifest.files_of(t.name))]
+        changed = [t for t in _tables(session.manifest) if _fragmented(session.manifest.files_of(t.name))]
         session.workspace.forget()
         session.workspace.views(*changed)
         files = {t.name: transaction.write_whole(t) for t in changed}
@@ -76,6 +79,11 @@ def vacuum(session: Session, keep: int) -> tuple[int, int, int]:
     if keep < 1:
         raise UsageError("vacuum keeps at least one version; give --keep 1 or more")
     return session.versions.vacuum(keep)
+
+
+def _tables(manifest: Manifest) -> list[Table]:
+    """The tables that a version holds."""
+    return [*STORED, *([COUNT] if manifest.files_of(COUNT.name).files else [])]
 
 
 def _fragmented(files: TableFiles) -> bool:

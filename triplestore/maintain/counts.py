@@ -1,0 +1,103 @@
+"""Derivation counts of facts, kept from one update to the next (Hu, Motik and Horrocks 2018, section 4.2).
+
+A fact's *nonrecursive* count is the number of nonrecursive rule instances that derive it from facts of the closure,
+plus one where it is asserted; its *recursive* count that of recursive ones (`triplestore.maintain.recursion`). What
+holds by the schema alone is not counted.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from triplestore.maintain.keys import NONE, Ids, member
+
+NONRECURSIVE: Final = 0
+RECURSIVE: Final = 1
+
+_PATCH: Final = 20_000
+"""Changed facts up to which they are kept beside the large arrays (or an eighth of those)."""
+
+
+class Counts:
+    """Keys of facts, and an array of two rows: nonrecursive and recursive counts.
+
+    The invariant: the counts of a fact are in `_over` if they have changed since the large arrays were made, else in
+    those, and nought if they are in neither; all keys are sorted. `_before` has what they were at `begin`.
+    """
+
+    def __init__(self, keys: Ids = NONE, counts: Ids | None = None) -> None:
+        self._base = _Table(keys, _noughts(len(keys)) if counts is None else counts)
+        self._over = _Table()
+        self._before = _Table()
+
+    def begin(self) -> None:
+        """Begin to note changes."""
+        self._before = _Table()
+        if len(self._over.keys) > max(_PATCH, len(self._base.keys) // 8):
+            self._base, self._over = _Table(*self.rows()), _Table()
+
+    def of(self, keys: Ids) -> Ids:
+        """The counts of facts: two rows."""
+        return self._over.of(keys, self._base.of(keys, _noughts(len(keys))))
+
+    def add(self, found: Ids, kind: int, times: int) -> None:
+        """Count derivations of facts (a fact occurs once for each), `times` being 1 or -1."""
+        if not len(found):
+            return
+        keys, number = np.unique(found, return_counts=True)
+        now = self.of(keys)
+        fresh = ~member(keys, self._before.keys)
+        self._before.put(keys[fresh], now[:, fresh])
+        now[kind] += times * number
+        assert (now[kind] >= 0).all(), "a derivation has been taken off that was not counted"
+        self._over.put(keys, now)
+
+    def change(self) -> tuple[Ids, Ids, Ids, Ids]:
+        """What has changed since `begin`: keys and counts that were, keys and counts that are. Facts without
+        derivations are in neither."""
+        keys, before = self._before.keys, self._before.counts
+        now = self.of(keys)
+        other = (before != now).any(axis=0)
+        was, is_ = other & before.any(axis=0), other & now.any(axis=0)
+        return keys[was], before[:, was], keys[is_], now[:, is_]
+
+    def revert(self) -> None:
+        """Undo what happened since `begin`."""
+        self._over.put(self._before.keys, self._before.counts)
+        self.begin()
+
+    def rows(self) -> tuple[Ids, Ids]:
+        """Every fact with a derivation: keys, counts."""
+        keys = np.union1d(self._base.keys, self._over.keys)
+        counts = self.of(keys)
+        there = counts.any(axis=0)
+        return keys[there], counts[:, there]
+
+
+class _Table:
+    """Sorted keys, and two counts of each."""
+
+    def __init__(self, keys: Ids = NONE, counts: Ids | None = None) -> None:
+        self.keys = keys
+        self.counts = _noughts(len(keys)) if counts is None else counts
+
+    def of(self, keys: Ids, otherwise: Ids) -> Ids:
+        """The counts of keys, those of unknown ones being `otherwise`, which is changed."""
+        if len(self.keys) and len(keys):
+            known = member(keys, self.keys)
+            otherwise[:, known] = self.counts[:, np.searchsorted(self.keys, keys[known])]
+        return otherwise
+
+    def put(self, keys: Ids, counts: Ids) -> None:
+        """Have these counts for these keys (sorted)."""
+        known = member(keys, self.keys)
+        self.counts[:, np.searchsorted(self.keys, keys[known])] = counts[:, known]
+        at = np.searchsorted(self.keys, keys[~known])
+        self.keys = np.insert(self.keys, at, keys[~known])
+        self.counts = np.insert(self.counts, at, counts[:, ~known], axis=1)
+
+
+def _noughts(size: int) -> Ids:
+    return np.zeros((2, size), dtype=np.int64)
