@@ -132,6 +132,26 @@ class TestWorkingTables:
         assert engine.remove("t", "SELECT a, b FROM t") == 1
         assert rows(engine, "SELECT a, b FROM t") == []
 
+    def test_index(self, engine: Engine) -> None:
+        """It changes no answer, whatever becomes of the table."""
+        engine.load("t", pairs(*((n, n % 100) for n in range(5_000))))
+        for _ in range(2):
+            engine.index("t", "b")
+            assert [a for a, _ in rows(engine, "SELECT a, b FROM t WHERE b = 7")] == list(range(7, 5_000, 100))
+        engine.remove("t", "SELECT a, b FROM t WHERE a < 4900")
+        engine.append("t", ["SELECT CAST(1 AS BIGINT) AS a, CAST(7 AS BIGINT) AS b"])
+        with engine.transaction():
+            engine.append("t", ["SELECT CAST(2 AS BIGINT) AS a, CAST(7 AS BIGINT) AS b"])
+        assert rows(engine, "SELECT a, b FROM t WHERE b = 7") == [(1, 7), (2, 7), (4_907, 7)]
+        engine.create("t", "SELECT a, b FROM t WHERE a < 5")
+        assert rows(engine, "SELECT a, b FROM t WHERE b = 7") == [(1, 7), (2, 7)]
+        engine.index("t", "b")
+        engine.view("t", "SELECT CAST(3 AS BIGINT) AS a, CAST(7 AS BIGINT) AS b")
+        assert rows(engine, "SELECT a, b FROM t WHERE b = 7") == [(3, 7)]
+        engine.load("t", pairs((4, 7)))
+        engine.index("t", "b")
+        engine.drop("t")
+
     def test_a_copy_stays_as_it_was(self, engine: Engine) -> None:
         engine.load("t", pairs((1, 2), (3, 4)))
         assert engine.create("before", "SELECT a, b FROM t") == 2

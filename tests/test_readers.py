@@ -19,6 +19,7 @@ from tests.conftest import ENGINES
 from triplestore import Store
 from triplestore.errors import StoppedError
 from triplestore.readers import Readers
+from triplestore.store.reading import VERY_OFTEN
 
 EX = "http://ex/"
 ALL = "SELECT ?s ?p ?o WHERE { ?s ?p ?o }"
@@ -163,6 +164,29 @@ def test_random_updates_arrive(tmp_path: Path) -> None:
                 assert sorted(map(str, seen.check())) == sorted(map(str, opened.check()))
                 assert seen.stats() == opened.stats()
         readers.close()
+
+
+def test_what_is_asked_very_often(tmp_path: Path) -> None:
+    """A store that has indexed its tables goes on giving the answers of its newest version."""
+    with Store.create(tmp_path / "kg", ["owl2rl"]) as store:
+        for number in range(4):
+            name, gone = term(f"n{number}"), term(f"n{number - 1}")
+            store.update(add=[(name, RDF.type, term("A")), (name, OWL.sameAs, term(f"m{number}"))])
+            for _ in range(VERY_OFTEN + 1):
+                assert {str(x) for (x,) in store.query(f"SELECT ?x {{ <{name}> <{OWL.sameAs}> ?x }}")} == {
+                    str(name), f"{EX}m{number}"
+                }  # fmt: skip
+            store.update(delete=[(gone, RDF.type, term("A")), (gone, OWL.sameAs, term(f"m{number - 1}"))])
+            assert len(store.query(f"SELECT ?x {{ ?x a <{EX}A> }}")) == 2
+            assert len(store.query(f"SELECT ?o {{ <{gone}> ?p ?o }}")) == 0
+        store.load(_file(tmp_path))
+        assert len(store.query(f"SELECT ?x {{ ?x a <{EX}A> }}")) == 3
+
+
+def _file(folder: Path) -> Path:
+    path = folder / "more.nt"
+    path.write_text(f"<{EX}new> <{RDF.type}> <{EX}A> .\n")
+    return path
 
 
 def test_a_store_that_is_gone(store: Store, readers: Readers) -> None:

@@ -145,6 +145,7 @@ class Readers:
         with self._engine.transaction():
             Workspace(self._engine, self._versions, manifest).tables(*STORED)
             self._engine.load(_VERSION, pa.table({"number": int64s([manifest.version])}))
+        self._index(manifest)
 
     def _advance(self, before: Manifest, after: Manifest) -> None:
         try:
@@ -154,3 +155,11 @@ class Readers:
                 self._engine.load(_VERSION, pa.table({"number": int64s([after.version])}))
         except EngineError:  # files of the version before may be gone since
             self._fill(after)
+            return
+        self._index(after)
+
+    def _index(self, manifest: Manifest) -> None:
+        """Of the tables that have none yet, or were made anew."""
+        tables = Workspace(self._engine, self._versions, manifest)
+        tables.adopt(manifest, STORED)
+        tables.indexed()

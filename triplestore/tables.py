@@ -96,6 +96,9 @@ STATISTIC: Final = Table(
 )
 """Counts of the closure for planning; see `triplestore.statistics`."""
 
+LOOKED_UP: Final = ((TERM, "lexical"), (FACT, "s"), (FACT, "o"))
+"""Columns by whose single values queries find rows, and by which the tables are not ordered."""
+
 STORED: Final = (TERM, ASSERTED, FACT, SAME_AS, VIOLATION, STATISTIC)
 """Every table that a version of a store holds."""
 

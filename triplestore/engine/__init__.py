@@ -90,6 +90,10 @@ class Engine(Protocol):
         """Make `columns`, which takes that many Arrow columns of text and gives one, a scalar function of SQL. Giving
         the same name again does nothing."""
 
+    def index(self, name: str, column: str) -> None:
+        """Make rows of a working table quick to find by single values of a column, where the engine knows how; until
+        the table is made anew. Again does nothing."""
+
     def transaction(self) -> AbstractContextManager[None]:
         """What is done to working tables inside becomes visible to the readers of this engine all at once, at its end;
         after an exception, not at all."""

@@ -186,6 +186,9 @@ class DuckDBEngine:
             self._connection.create_function(name, of_arity(columns, arity), kinds, "VARCHAR", **how)
             self._functions.add(name)
 
+    def index(self, name: str, column: str) -> None:
+        self._statement(f"CREATE INDEX IF NOT EXISTS {name}_by_{column} ON {name} ({column})")
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         views = set(self._views)

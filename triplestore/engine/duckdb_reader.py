@@ -102,6 +102,9 @@ class DuckDBReader(DuckDBEngine):
         if name not in self._functions:  # made here, it would be gone at the end of the transaction
             raise EngineError(f"the engine that this reader is of does not know the function {name}")
 
+    def index(self, name: str, column: str) -> None:
+        """Nothing: the engine that owns the tables does that."""
+
     def write(self, sql: str, folder: str, stem: str, order: Sequence[str]) -> list[Any]:
         raise EngineError("a reader writes no files", sql)
 

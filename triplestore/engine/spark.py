@@ -415,6 +415,9 @@ class SparkEngine:
             self.spark.udf.register(name, arrow_udf(of_arity(columns, arity), returnType="string"))
             self._functions.add(name)
 
+    def index(self, name: str, column: str) -> None:
+        """Nothing: Spark has no indexes."""
+
     def transaction(self) -> AbstractContextManager[None]:
         return nullcontext()  # no reader shares these tables
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 OFTEN: Final = 2
 """Queries of one version that are answered from its files; from then on its tables are held in memory."""
 
+VERY_OFTEN: Final = 20
+"""The query of one version from which on single terms and resources are looked up by indexes."""
+
 MOST_RESIDENT: Final = 1 << 28
 """Bytes of files up to which they are."""
 
@@ -64,6 +67,8 @@ def graph(session: Session, generalised: bool = False) -> Graph:
     session.asked += 1
     if session.asked > OFTEN and engine.resident and manifest.bytes <= MOST_RESIDENT:
         workspace.tables(TERM, ASSERTED, FACT, SAME_AS)
+    if session.asked == VERY_OFTEN:
+        workspace.indexed()
     known, counts = session.known[1], _counts(session)
     return Graph(engine, manifest.equality, classes, hidden, matched, several, virtual, known, counts)
 
