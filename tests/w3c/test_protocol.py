@@ -162,16 +162,17 @@ def test_put_then_get_what_is_left(client: httpx.Client) -> None:
             assert len(graph(answer.text)) == 0
 
 
+@pytest.fixture(scope="module")
+def description(client: httpx.Client) -> rdflib.Graph:
+    answer = client.get("/sparql", headers={"Accept": "text/turtle, application/rdf+xml;q=0.9"})
+    assert answer.headers["content-type"].split(";")[0] in GRAPHS  # returns-rdf
+    return graph(answer.text)
+
+
 class TestServiceDescription:
     """The three tests of `service-description`, which are for people to read."""
 
     SD = rdflib.Namespace("http://www.w3.org/ns/sparql-service-description#")
-
-    @pytest.fixture(scope="class")
-    def description(self, client: httpx.Client) -> rdflib.Graph:
-        answer = client.get("/sparql", headers={"Accept": "text/turtle, application/rdf+xml;q=0.9"})
-        assert answer.headers["content-type"].split(";")[0] in GRAPHS  # returns-rdf
-        return graph(answer.text)
 
     def test_has_endpoint_triple(self, client: httpx.Client, description: rdflib.Graph) -> None:
         endpoint = rdflib.URIRef(str(client.base_url).rstrip("/") + "/sparql")

@@ -32,6 +32,7 @@ async def sparql(request: Request) -> Response:
     service: Service = request.app.state.service
     most = service.settings.limits.body
     sent = parameters(request.url.query)
+    _check(sent)
     if request.method != "POST":
         if "update" in sent:
             raise HttpError(400, "an update is sent by POST")
@@ -49,6 +50,7 @@ async def sparql(request: Request) -> Response:
         raise HttpError(415, f"{said}: POST {_TYPES}")
     filled = await form(request, most)
     both = {name: [*filled.get(name, ()), *sent.get(name, ())] for name in {**filled, **sent}}
+    _check(both)
     if ("query" in filled) == ("update" in filled):
         raise HttpError(400, "the form holds neither a query nor an update, or both: send one of them")
     if "query" in filled:
@@ -103,6 +105,13 @@ def _accept(request: Request, sent: Parameters) -> str | None:
             if "/" in value:
                 return value
     return request.headers.get("accept")
+
+
+def _check(sent: Parameters) -> None:
+    """Raise HttpError (400) for parameters that make no sense, whether or not the request would use them."""
+    _seconds(sent)
+    if any(value not in ("expand", "canonical") for value in sent.get("same_as", ())):
+        raise HttpError(400, "same_as is expand or canonical")
 
 
 def _seconds(sent: Parameters) -> float | None:
