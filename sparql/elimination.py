@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 def counted(compiler: Compiler, node: Node, needed: Needed) -> Relation:
     """The solutions of a pattern for an aggregate that reads the `needed` variables: as a bag of these, with counts.
 
-    Other patterns than basic ones, and those that constants make small, are left to `Compiler.node`.
+    Other patterns than basic ones, those that constants make small, and those that join values of several forms, which
+    factors have no column for, are left to `Compiler.node`.
     """
     triples = tuple(dict.fromkeys(node.triples)) if isinstance(node, Bgp) else ()
-    if len(triples) < 2 or any(_is_selective(triple) for triple in triples):
+    objects = [o for _, _, o in triples if isinstance(o, Variable)]
+    by_value = compiler.matching.facts != "fact" and len(set(objects)) < len(objects)
+    if len(triples) < 2 or by_value or any(_is_selective(triple) for triple in triples):
         return compiler.node(node, needed)
     mentions = [frozenset(t.name for t in triple if isinstance(t, Variable)) for triple in triples]
     order = sorted(frozenset().union(*mentions) - needed, key=lambda v: (sum(v in m for m in mentions), v))

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final
 
 import pyoxigraph
@@ -68,9 +67,11 @@ def illegal(text: str, base: str | None) -> str | None:
             plain[word.start : word.end] = word.text.lower()
     if (reason := _faulty("".join(plain), base)) is None or _UNBOUND not in reason:
         return reason
-    for variable, renamed in pairwise(found):
-        if variable.kind == "variable" and renamed.text.upper() == "AS":
-            plain[variable.start] = f"+{plain[variable.start]}"
+    last = None  # word but closing brackets
+    for word in found:
+        if word.text.upper() == "AS" and last is not None and last.kind == "variable":
+            plain[last.start] = f"+{plain[last.start]}"
+        last = last if word.text == ")" else word
     return _faulty("".join(plain), base)
 
 

@@ -333,5 +333,5 @@ class GroupWriter(Writer):
         if kind == 1:
             return f"SELECT ?{key} ?{second} {found} {{ {body} }} GROUP BY ?{key} ?{second} {self.having(key, name)}"
         if kind == 2:
-            return f"SELECT ?k {found} {{ {body} }} GROUP BY ({self.value(1)} AS ?k) {self.having('k', name)}"
+            return f"SELECT ?k {found} {{ {body} }} GROUP BY (COALESCE({self.value(1)}) AS ?k) {self.having('k', name)}"
         return f"SELECT ?{key} {found} {{ {body} }} GROUP BY ?{key} {self.having(key, name)}"

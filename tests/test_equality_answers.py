@@ -282,3 +282,23 @@ def test_the_constants_of_rules_and_schema_are_rewritten(engine: Engine) -> None
         f"SELECT ?p (COUNT(*) AS ?n) {{ ?x ?p {e}E> }} GROUP BY ?p",
     ):
         check(asker.graph, got, text, asker.note)
+
+
+def test_what_joins_by_value_is_counted_so_too(tmp_path: Path) -> None:
+    """A value in two forms: the forms shown are those of the pattern that is written first."""
+    integer = "<http://www.w3.org/2001/XMLSchema#integer>"
+    (tmp_path / "facts.nt").write_text(
+        f'<http://e/a> <http://e/p> "1"^^{integer} .\n<http://e/b> <http://e/q> "01"^^{integer} .\n'
+        f'<http://e/c> <http://e/q> "2"^^{integer} .\n'
+    )
+    with Store.create(tmp_path / "kg") as store:
+        store.load(tmp_path / "facts.nt")
+        patterns = ("?x <http://e/p> ?v", "?y <http://e/q> ?v")
+        for one, other in (patterns, patterns[::-1]):
+            body = f"{{ {one} . {other} }}"
+            ((form,),) = store.query(f"SELECT ?v {body}").tokens()
+            assert form == (f'"1"^^{integer}' if one == patterns[0] else f'"01"^^{integer}')
+            ((count,),) = store.query(f"SELECT (COUNT(*) AS ?n) {body}")
+            assert count.toPython() == 1
+            ((value, count),) = store.query(f"SELECT ?v (COUNT(?x) AS ?n) {body} GROUP BY ?v")
+            assert (value.toPython(), count.toPython()) == (1, 1)
