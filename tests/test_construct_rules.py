@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rdflib import Graph
 
 from sparql.to_rules import rules_of_query
+from tests.custom_programs import materialised, numbers
 from tests.random_programs import THINGS, Triple, data
-from tests.test_custom_rules import materialised, numbers
 from triplestore import Store
 from triplestore.compile import check
 from triplestore.engine import Engine
