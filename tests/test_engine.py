@@ -598,11 +598,12 @@ engine.close()
     def test_large_writes_are_sorted_across_files(
         self, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from triplestore.engine import spark as module
+        from triplestore.engine import spark_output
+        from triplestore.engine.spark import SparkEngine
 
-        monkeypatch.setattr(module, "SMALL_WRITE", 1000)
-        monkeypatch.setattr(module, "ROWS_PER_FILE", 2000)
-        engine = module.SparkEngine(spark)
+        monkeypatch.setattr(spark_output, "SMALL_WRITE", 1000)
+        monkeypatch.setattr(spark_output, "ROWS_PER_FILE", 2000)
+        engine = SparkEngine(spark)
         engine.load("t", pairs(*((n * 7919 % 10007, n) for n in range(10_000))))
         array = engine.dialect.array(["a", "b"])
         files = engine.write(f"SELECT a, b, {array} AS f FROM t", str(tmp_path), "t", ["a", "b"])

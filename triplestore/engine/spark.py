@@ -27,26 +27,21 @@ from triplestore.engine import Columns, Reader, WrittenFile, queries
 from triplestore.engine.arrow import of_arity
 from triplestore.engine.components import connected_components
 from triplestore.engine.dialect import Dialect, SparkDialect
-from triplestore.engine.duckdb import ROW_GROUP
 from triplestore.engine.plan import PlanStep
 from triplestore.engine.spark_components import GraphFramesMissing, by_graphframes, by_pointer_jumping
 from triplestore.engine.spark_files import FileSystem
+from triplestore.engine.spark_input import lines
 from triplestore.engine.spark_number import number_by_ranges
+from triplestore.engine.spark_output import write
 from triplestore.engine.spark_plan import plan_of
 from triplestore.engine.spark_session import SESSION_SETTINGS, is_local, java_has_ended, start_session
 from triplestore.engine.spark_tables import Part, Table, Tables, nullable
-from triplestore.errors import EngineError, UnsupportedError, UsageError
+from triplestore.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger(__name__)
-
-SMALL_WRITE = 1_000_000
-"""Up to so many rows `write` sorts in the driver (local files only): a second Spark job would cost more."""
-
-ROWS_PER_FILE = 5_000_000
-"""What `write` puts in one file, about."""
 
 BATCH = 100_000
 """Rows of a batch of `batches`."""
@@ -313,82 +308,19 @@ class SparkEngine:
 
     def lines(self, name: str, files: Sequence[str]) -> None:
         with self._running(f"(lines of {', '.join(files)})"):
-            frames = [
-                self.spark.read.text(self._files.url(self._readable(file))).selectExpr(
-                    f"{index} AS file", "validate_utf8(value) AS line"
-                )
-                for index, file in enumerate(files)
-            ]
-            while len(frames) > 1:  # a balanced tree: a deep plan takes long
-                frames = [
-                    frames[i].unionAll(frames[i + 1]) if i + 1 < len(frames) else frames[i]
-                    for i in range(0, len(frames), 2)
-                ]
-            self._show(name, frames[0] if frames else self._frame("SELECT 0 AS file, '' AS line WHERE FALSE"))
-
-    def _readable(self, file: str) -> str:
-        """The file itself, or a copy that Spark can read. Spark skips hidden names in silence, and knows no zst."""
-        local = self._files.local(file)
-        hidden = Path(file).name.startswith(("_", "."))
-        if not file.endswith(".zst") and not hidden:
-            return file
-        if local is None:
-            reason = "has a name that Spark takes for hidden" if hidden else "is compressed with zstd"
-            raise UnsupportedError(f"{file} {reason}: rename or recompress it (gz, bz2)")
-        folder = Path(self._tables.folder())
-        folder.mkdir()
-        copy = folder / ("lines-" + Path(local).name.removesuffix(".zst"))
-        if not file.endswith(".zst"):
-            copy.symlink_to(Path(local).resolve())
-            return str(copy)
-        import zstandard
-
-        with open(local, "rb") as packed, open(copy, "wb") as plain:
-            zstandard.ZstdDecompressor().copy_stream(packed, plain)
-        return str(copy)
+            self._show(name, lines(self.spark, self._files, files, self._tables.folder()))
 
     def write(self, sql: str, folder: str, stem: str, order: Sequence[str]) -> list[WrittenFile]:
         with self._running(sql):
             frame = self._frame(sql)
             for source in self._evaluated(frame, sql):
                 try:
-                    target, rows = self._files.local(folder), int(source.rows or 0)
-                    if rows <= SMALL_WRITE and target is not None and self._files.local(source.path) is not None:
-                        return [self._write_here(source.path, Path(target), stem, order)]
-                    copy = self._tables.frame(Table(nullable(frame.schema), (source,)))
-                    return self._write_there(copy, rows, folder, stem, order)
+                    table = Table(nullable(frame.schema), (source,))
+                    tasks = int(self.spark.sparkContext.defaultParallelism)
+                    return write(self._tables, self._files, table, folder, stem, order, tasks)
                 finally:
                     self._files.delete(source.path)
         return []
-
-    def _write_here(self, source: str, folder: Path, stem: str, order: Sequence[str]) -> WrittenFile:
-        table = pa.concat_tables(pq.read_table(file) for file in self._files.parquet(source))
-        if order:
-            table = table.take(pc.sort_indices(table, sort_keys=[(column, "ascending") for column in order]))
-        path = folder / f"{stem}.parquet"
-        with open(path, "xb") as file:
-            pq.write_table(table, file, compression="zstd", compression_level=1, row_group_size=ROW_GROUP)
-            file.flush()
-            os.fsync(file.fileno())
-        return WrittenFile(path.name, table.num_rows, path.stat().st_size)
-
-    def _write_there(
-        self, frame: DataFrame, rows: int, folder: str, stem: str, order: Sequence[str]
-    ) -> list[WrittenFile]:
-        number = max(
-            -(-rows // ROWS_PER_FILE), min(int(self.spark.sparkContext.defaultParallelism), rows // SMALL_WRITE)
-        )
-        if order:
-            frame = frame.repartitionByRange(number, *order).sortWithinPartitions(*order)
-        else:
-            frame = frame.coalesce(number)
-        draft = f"{folder.rstrip('/')}/_{stem}.draft"
-        layout = {"compression": "zstd", "parquet.block.row.count.limit": str(ROW_GROUP)}
-        try:
-            frame.write.options(**layout).parquet(self._files.url(draft))
-            return self._files.publish(draft, folder, stem)
-        finally:
-            self._files.delete(draft)
 
     def components(self, sql: str) -> pa.Table:
         edges = "_edges"
