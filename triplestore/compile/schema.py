@@ -207,6 +207,14 @@ def holds(condition: Filter, constants: Constants, binding: Binding) -> bool:
     return (left == right) == (condition.operator == "=")
 
 
+def filled(term: Term, constants: Constants, binding: Binding) -> int:
+    """The value of a term that is no variable, or bound."""
+    if isinstance(term, str):
+        return binding[term] if term in binding else constants[term]
+    assert isinstance(term, Var), term
+    return binding[term.name]
+
+
 def _extend(
     element: Atom | ListOf | MemberOf, facts: SchemaFacts, constants: Constants, binding: Binding
 ) -> Iterator[Binding]:

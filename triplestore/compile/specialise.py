@@ -10,32 +10,25 @@ say) is as well joined by the engine: a rule that has one keeps its schema atoms
 shape like any other (cax-sco is then [?x a ?c1], [?c1 rdfs:subClassOf ?c2], scm-sco the join that prp-trp is). Rules
 over lists, and rules with NOT or AGGREGATE, are always specialised. Which way a rule goes changes what it costs, never
 what it derives.
-
-Equality needs care in bodies only. `[?x, owl:sameAs, ?y]` (written so, or met through a predicate that turns out to be
-owl:sameAs) matches `x sameAs x` for every term x that occurs; that is never stored, so such an atom is replaced by
-unifying its ends. With equality `rewrite` that is all it can match; with `axioms` stored equalities match too.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import product
+from collections.abc import Collection, Iterable, Sequence
 
-from triplestore.compile.inline import bound_by, inline
-from triplestore.compile.lists import FIRST, REST, unroll, unroll_atom
-from triplestore.compile.places import SAME_AS_TOKEN, Places, absences, compared, grouped, holds, made
-from triplestore.compile.plan import At, Condition, K, Made, Pattern, Place, PlacedElement, Row, Shape, canonical
+from triplestore.compile.data_rule import DataRule
+from triplestore.compile.lists import FIRST, REST, unroll
+from triplestore.compile.program import Program
 from triplestore.compile.schema import (
     LENGTH,
     SCHEMA_CONDITION,
-    Binding,
     Constants,
     Fact,
     Key,
     SchemaFacts,
     condition_of,
+    filled,
     focused,
     is_schema,
     is_schema_atom,
@@ -43,84 +36,8 @@ from triplestore.compile.schema import (
     key_of_atom,
     matches,
 )
-from triplestore.compile.symmetry import half
-from triplestore.expression import Variable, variables_of, walk
-from triplestore.rule import (
-    Aggregate,
-    Atom,
-    Filter,
-    Holds,
-    ListOf,
-    MemberOf,
-    Not,
-    Rule,
-    SchemaElement,
-    Term,
-    Var,
-    constants_of,
-    variables,
-)
+from triplestore.rule import Atom, Filter, ListOf, MemberOf, Rule, SchemaElement, constants_of
 from triplestore.terms import BUILTIN_IRIS, SAME_AS, iri_token
-
-
-@dataclass(slots=True)
-class Program:
-    """Rules specialised by a schema.
-
-    instances: shape -> row -> name of a rule that it is an instance of.
-    constraints: (rule, shape) -> rows, for rules whose head is false.
-    facts: what holds without condition. violations: (rule, triples at fault), likewise.
-    """
-
-    facts: set[Fact] = field(default_factory=set)
-    instances: dict[Shape, dict[Row, str]] = field(default_factory=dict)
-    constraints: dict[tuple[str, Shape], dict[Row, str]] = field(default_factory=dict)
-    violations: set[tuple[str, Row]] = field(default_factory=set)
-
-    @property
-    def uses_occurs(self) -> bool:
-        """Whether any body needs the terms that occur (`Occurs`)."""
-        return any(s.uses_occurs for s in self.instances) or any(s.uses_occurs for _, s in self.constraints)
-
-    @property
-    def shapes(self) -> list[Shape]:
-        """All shapes, those of constraints included."""
-        return [*self.instances, *(shape for _, shape in self.constraints)]
-
-    @property
-    def uses_inequality(self) -> bool:
-        """Whether any condition or expression can begin to hold when a class of equal terms grows."""
-        return any(shape.sees_members for shape in self.shapes)
-
-    @property
-    def negative(self) -> bool:
-        """Whether any shape has a NOT or an AGGREGATE."""
-        return any(shape.negative for shape in self.shapes)
-
-    @property
-    def monotone(self) -> bool:
-        """Whether all shapes are plain joins: no NOT, no AGGREGATE, no expression."""
-        return all(shape.monotone for shape in self.shapes)
-
-    def minus(self, other: Program) -> dict[Shape, dict[Row, str]]:
-        """The instances that `other` lacks."""
-        fresh = {}
-        for shape, rows in self.instances.items():
-            known = other.instances.get(shape, {})
-            new = {row: rule for row, rule in rows.items() if row not in known}
-            if new:
-                fresh[shape] = new
-        return fresh
-
-
-@dataclass(frozen=True, slots=True)
-class _Recipe:
-    """How a match of a rule's schema part becomes an instance: the shape, and what fills each parameter."""
-
-    shape: Shape
-    sources: tuple[Term, ...]
-    asked: frozenset[int]  # parameters of the body, where a number stands for all of its value
-    checks: tuple[tuple[Term, Term], ...]
 
 
 class Specialiser:
@@ -135,7 +52,7 @@ class Specialiser:
     ) -> None:
         self.equality, self.large = equality, frozenset(large)
         self.schema_rules: list[Rule] = []
-        self._data_rules: list[_DataRule] = []
+        self._data_rules: list[DataRule] = []
         self._matched: set[Key] = {(FIRST, -1), (REST, -1)}  # keys of schema atoms that are matched here
         self._joined: set[Key] = set()  # and of those that are data
         self.splittable: set[Key] = set()
@@ -153,7 +70,7 @@ class Specialiser:
                 self.schema_rules.append(rule)
             else:
                 heads: Sequence[Atom | None] = rule.heads or (None,)
-                self._data_rules.extend(_DataRule(rule, head, equality, joined, evidence) for head in heads)
+                self._data_rules.extend(DataRule(rule, head, equality, joined, evidence) for head in heads)
         everything = (*self.schema_rules, *(d.rule for d in self._data_rules))
         self.constants = frozenset(token for rule in everything for token in constants_of(rule))
         """Tokens of all constants of the rules."""
@@ -226,7 +143,7 @@ class Specialiser:
         for binding in bindings:
             plain = unroll(rule, binding[LENGTH]) if LENGTH in binding else rule
             for head in plain.heads:
-                s, p, o = (_filled(term, constants, binding) for term in head.terms)
+                s, p, o = (filled(term, constants, binding) for term in head.terms)
                 yield s, p, o
 
     def program(self, schema: SchemaFacts, constants: Constants) -> Program:
@@ -250,251 +167,3 @@ def normal_key(key: Key, constants: Constants) -> Key:
     """The key under pi."""
     p, o = (constants[iri_token(BUILTIN_IRIS[number])] if number >= 0 else -1 for number in key)
     return p, o
-
-
-class _DataRule:
-    """A rule with one head (None: false), split into schema part and data part. joined: it is all data."""
-
-    def __init__(
-        self, rule: Rule, head: Atom | None, equality: str, joined: bool = False, evidence: bool = False
-    ) -> None:
-        inlined = inline(rule)
-        rule = inlined.rule
-        self.rule, self.made, self.head, self.equality = rule, inlined.made, head, equality
-        self._evidence = evidence
-        expressions = [part.expression for part in walk(rule.body) if isinstance(part, Holds)]
-        self._read = {n for e in (*expressions, *inlined.made.values()) for n in variables_of(e)} if evidence else set()
-        self.joined = [e for e in rule.body if isinstance(e, Atom) and is_schema_atom(e)] if joined else []
-        self.schema: list[SchemaElement] = [
-            e
-            for e in rule.body
-            if (isinstance(e, Atom) and is_schema_atom(e) and not joined)
-            or isinstance(e, ListOf | MemberOf)
-            or (isinstance(e, Filter) and e.operator in ("<", ">"))
-        ]
-        self.atoms = [e for e in rule.body if isinstance(e, Atom) and e not in self.schema]
-        self.bound = frozenset(name for e in self.schema for name in variables(e))
-        self._recipes: dict[tuple[int | None, tuple[bool | None, ...]], list[_Recipe]] = {}
-        self._unrolled: dict[int, list[Atom]] = {}
-
-    def instantiate(self, schema: SchemaFacts, present: set[int], constants: Constants, program: Program) -> None:
-        """Add this rule's instances over the schema to the program."""
-        for atom in (e for e in self.schema if isinstance(e, Atom)):
-            if constants[str(atom.p)] not in present:
-                return
-        needed = [t for a in self.atoms for t in a.terms if isinstance(t, str)]
-        if any(not constants.all(t) for t in needed):
-            return  # a constant that no term of the store is: the body cannot match
-        for binding in matches(self.schema, schema, constants, {}):
-            length = binding.get(LENGTH)
-            plain = self._plain(length)
-            same = tuple(self._is_same_as(a.p, schema, constants, binding) for a in plain)
-            key = (length, same)
-            recipes = self._recipes.get(key)
-            if recipes is None:
-                recipes = self._recipes[key] = self._make_recipes(length, plain, same, binding)
-            for recipe in recipes:
-                self._add(recipe, constants, binding, program)
-
-    def _plain(self, length: int | None) -> list[Atom]:
-        """The data atoms, spans unrolled."""
-        if length is None:
-            return self.atoms
-        if length not in self._unrolled:
-            self._unrolled[length] = [a for atom in self.atoms for a in unroll_atom(atom, length)]
-        return self._unrolled[length]
-
-    def _is_same_as(self, predicate: Term, schema: SchemaFacts, constants: Constants, binding: Binding) -> bool | None:
-        """Whether an atom with this predicate is an equality; None: it may match equalities among other things."""
-        if self.equality == "off":
-            return False
-        if isinstance(predicate, Var) and predicate.name not in binding:
-            ends = [(a, a.s == predicate) for a in self.joined if predicate in (a.s, a.o)]
-            found = (
-                schema.match(SAME_AS if first else None, constants[str(a.p)], None if first else SAME_AS)
-                for a, first in ends
-            )
-            return None if all(found) else False
-        return _filled(predicate, constants, binding) == SAME_AS
-
-    def _add(self, recipe: _Recipe, constants: Constants, binding: Binding, program: Program) -> None:
-        for left, right in recipe.checks:
-            if _filled(left, constants, binding) != _filled(right, constants, binding):
-                return
-        choices = [
-            constants.all(source)
-            if isinstance(source, str) and number in recipe.asked
-            else (_filled(source, constants, binding),)
-            for number, source in enumerate(recipe.sources)
-        ]
-        for row in product(*choices):
-            if self.head is None or not _derives_its_body(recipe.shape, row):
-                self._add_row(recipe.shape, row, program)
-
-    def _add_row(self, shape: Shape, row: Row, program: Program) -> None:
-        name = self.rule.name
-        if shape.body or shape.conditions:
-            target = (
-                program.constraints.setdefault((name, shape), {})
-                if self.head is None
-                else (program.instances.setdefault(shape, {}))
-            )
-            target.setdefault(row, name)
-        elif self.head is None:
-            program.violations.add((name, _constants_of(shape, row)))
-        else:
-            s, p, o = _constants_of(shape, row)
-            program.facts.add((s, p, o))
-
-    def _make_recipes(
-        self, length: int | None, atoms: Sequence[Atom], same: Sequence[bool | None], binding: Binding
-    ) -> list[_Recipe]:
-        """One recipe for each way of reading the body's equalities (see the module's text)."""
-        rule = unroll(self.rule, length) if length is not None else self.rule
-        head = None
-        if self.head is not None:
-            head = unroll_atom(self.head, length)[0] if length is not None else self.head
-        readings: list[tuple[bool, ...]] = []  # per atom, the ways: stored (False) or reflexive (True)
-        for is_same in same:
-            if is_same:
-                readings.append((True,) if self.equality == "rewrite" else (False, True))
-            else:
-                readings.append((False,) if is_same is False else (False, True))
-        evidence = [] if head is None else [head]
-        if head is None or self._evidence:
-            evidence += [e for e in rule.body if isinstance(e, Atom)]
-        recipes = []
-        for reflexive in product(*readings):
-            recipe = self._reading(rule, atoms, reflexive, evidence, binding)
-            if recipe is not None and recipe not in recipes:
-                recipes.append(recipe)
-        return recipes
-
-    def _reading(
-        self, rule: Rule, atoms: Sequence[Atom], reflexive: Sequence[bool], output: Sequence[Atom], binding: Binding
-    ) -> _Recipe | None:
-        replaced: dict[str, Term] = {}  # data variable -> what it was unified with
-
-        def now(term: Term) -> Term:
-            while isinstance(term, Var) and term.name in replaced:
-                term = replaced[term.name]
-            return term
-
-        def is_free(term: Term) -> bool:
-            return isinstance(term, Var) and term.name not in binding
-
-        checks: list[tuple[Term, Term]] = []
-        for atom, is_reflexive in zip(atoms, reflexive, strict=True):
-            if not is_reflexive:
-                continue
-            predicate, s, o = now(atom.p), now(atom.s), now(atom.o)
-            if is_free(predicate):
-                assert isinstance(predicate, Var)
-                replaced[predicate.name] = SAME_AS_TOKEN
-                s, o = now(s), now(o)
-            if s == o:
-                continue
-            if is_free(s):
-                assert isinstance(s, Var)
-                replaced[s.name] = o
-            elif is_free(o):
-                assert isinstance(o, Var)
-                replaced[o.name] = s
-            else:
-                checks.append((s, o))
-        stored = [
-            tuple(now(t) for t in a.terms) for a, is_reflexive in zip(atoms, reflexive, strict=True) if not is_reflexive
-        ]
-        stored = list(dict.fromkeys(stored))
-        mentioned = {t for terms in stored for t in terms}
-        mentioned |= {now(t) for e in rule.body if isinstance(e, Aggregate) for t in bound_by(e)}
-        occurring = dict.fromkeys(
-            now(a.s)
-            for a, is_reflexive in zip(atoms, reflexive, strict=True)
-            if is_reflexive and now(a.s) not in mentioned and (is_free(now(a.s)) or isinstance(now(a.s), str))
-        )
-        out = [
-            tuple(t if place and isinstance(t, Var) and t.name in self._read else now(t) for t in atom.terms)
-            for place, atom in enumerate(output)
-        ]
-        if self.head is not None:
-            s, p, o = out[0]
-            if out[0] in stored or (self.equality != "off" and p == SAME_AS_TOKEN and s == o):
-                return None  # derives what its body says, or x sameAs x
-        bound = frozenset(binding)
-        if self.head is not None and self.equality != "off" and out[0][1] == SAME_AS_TOKEN and rule.monotone:
-            recipe = self._recipe(rule, stored, tuple(occurring), now, out, bound, checks, share=True)
-            if recipe is not None and half(recipe.shape) is not None:
-                return recipe
-        return self._recipe(rule, stored, tuple(occurring), now, out, bound, checks)
-
-    def _recipe(
-        self,
-        rule: Rule,
-        stored: Sequence[tuple[Term, ...]],
-        occurring: Sequence[Term],
-        now: Callable[[Term], Term],
-        output: Sequence[tuple[Term, ...]],
-        bound: frozenset[str],
-        checks: Sequence[tuple[Term, Term]],
-        share: bool = False,
-    ) -> _Recipe | None:
-        """The recipe of a body; None where it never matches. share: see `Places`."""
-        places = Places(lambda term: isinstance(term, Var) and term.name not in bound, share)
-        body: list[PlacedElement] = [
-            *(tuple(places.at(t) for t in terms) for terms in stored),
-            *((places.at(t),) for t in occurring),
-        ]
-        asked = len(places.sources)
-        conditions: list[Callable[[At], Condition]] = []
-        outer = {*bound, *(t.name for e in rule.body for t in bound_by(e) if isinstance(t, Var))}
-        for number, element in enumerate(rule.body):
-            match element:
-                case Filter("=" | "!=") if element not in self.schema:
-                    conditions.append(compared(element, now, places))
-                case Holds(expression):
-                    conditions.append(holds(expression, now, places))
-                case Not():
-                    absent = absences(element, number, outer, self.equality, now, places)
-                    if absent is None:
-                        return None
-                    conditions += absent
-                case Aggregate():
-                    table = grouped(element, self.equality, now, places)
-                    if table is None:
-                        return None
-                    body.append(table)
-        columns: list[Place | Callable[[At], Made]] = [
-            made(self.made[t.name], now, places)
-            if isinstance(t, Var) and t.name in self.made
-            else made(Variable(t.name), now, places)
-            if place and isinstance(t, Var) and t.name in self._read
-            else places.at(t)
-            for place, terms in enumerate(output)
-            for t in terms
-        ]
-        shape, holes = canonical(body, conditions, columns)
-        numbers = frozenset(number for number, hole in enumerate(holes) if hole < asked)
-        return _Recipe(shape, tuple(places.sources[hole] for hole in holes), numbers, tuple(checks))
-
-
-def _constants_of(shape: Shape, row: Row) -> Row:
-    """The output of a shape that has neither body nor conditions."""
-    return tuple(row[slot.number] for slot in shape.output if isinstance(slot, K))
-
-
-def _derives_its_body(shape: Shape, row: Row) -> bool:
-    """Whether an instance derives what an atom of its body says: `?x a :C` of `?x a :C` and `:C rdfs:subClassOf :C`."""
-
-    def filled(slots: Sequence[object]) -> list[object]:
-        return [row[slot.number] if isinstance(slot, K) else slot for slot in slots]
-
-    head = filled(shape.output)
-    return any(filled(element.slots) == head for element in shape.body if isinstance(element, Pattern))
-
-
-def _filled(term: Term, constants: Constants, binding: Binding) -> int:
-    if isinstance(term, str):
-        return binding[term] if term in binding else constants[term]
-    assert isinstance(term, Var), term
-    return binding[term.name]

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from triplestore.compile.plan import Absent, Grouped, K, Occurs, Pattern, Row, Shape, Slot, V
+from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants
-from triplestore.compile.specialise import Program
 from triplestore.rule import Atom, Rule
 from triplestore.terms import SAME_AS, TYPE
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from triplestore.compile.plan import Element, Equal, K, Made, Occurs, Pattern, Row, Shape, Unequal, V
+from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants, Fact, SchemaFacts
-from triplestore.compile.specialise import Program, Specialiser
+from triplestore.compile.specialise import Specialiser
 from triplestore.errors import TriplakeError
 from triplestore.maintain.join import Rules
 from triplestore.maintain.keys import Ids, Layout, distinct

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Final
 
 from triplestore.compile.plan import Absent, Grouped, K, Pattern, Row, Shape, V
-from triplestore.compile.specialise import Program
+from triplestore.compile.program import Program
 from triplestore.datatypes import BOUNDS, DATATYPES, KNOWN, TEXTS
 from triplestore.engine import Engine
 from triplestore.engine.dialect import Dialect

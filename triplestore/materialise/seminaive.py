@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from triplestore.compile.plan import Element, Grouped, K, Occurs, Pattern, Read, Row, Shape, V
 from triplestore.compile.schema import SCHEMA_PREDICATES, Constants, Fact, SchemaFacts
-from triplestore.compile.specialise import Program
+from triplestore.compile.program import Program
 from triplestore.compile.sql import Instances as Source
 from triplestore.compile.sql import Terms, select, select_links
 from triplestore.compile.symmetry import half
