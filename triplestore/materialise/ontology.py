@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from triplestore.compile.schema import SCHEMA_CONDITION, Constants, Fact, Key, SchemaFacts
 from triplestore.compile.program import Program
+from triplestore.compile.schema import SCHEMA_CONDITION, Constants, Fact, Key, SchemaFacts
 from triplestore.compile.specialise import SchemaGrowth, Specialiser, normal_key
 from triplestore.engine import Engine
 from triplestore.rule import Rule

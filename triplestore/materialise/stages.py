@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from triplestore import dictionary
 from triplestore.compile import strata
 from triplestore.compile.plan import Row, Shape
-from triplestore.compile.schema import Constants, Fact, is_schema
 from triplestore.compile.program import Program
+from triplestore.compile.schema import Constants, Fact, is_schema
 from triplestore.compile.specialise import Specialiser
 from triplestore.compile.strata import ALL, EQUALITY, Node, Step, Strata, UnstratifiableError
 from triplestore.engine import Engine

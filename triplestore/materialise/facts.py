@@ -1,0 +1,185 @@
+"""The facts of a run under way, as a round of semi-naive evaluation sees them.
+
+Working tables: `fact` (old: all that earlier rounds read), `delta` (new: what this round reads first), `derived` (what
+it finds), and, if a rule asks for the terms that occur, `occurs` and `occurs_delta`. With `track` also `added` and
+`removed`, the net change of `fact`.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from triplestore.compile.plan import Element, Grouped, K, Pattern, Read, Row, V
+from triplestore.compile.schema import Fact
+from triplestore.engine import Engine
+from triplestore.engine.arrow import int64s
+from triplestore.engine.queries import count
+from triplestore.materialise.statements import absent, triples_table
+from triplestore.terms import SAME_AS, TYPE
+
+
+class Facts:
+    """The working tables, and what is known of their rows.
+
+    old, new: rows of `fact` and of `delta`. new_terms: rows of `occurs_delta`. predicates: those of `fact`. sizes: rows
+    of `delta` by predicate and class (-1 where the predicate is not rdf:type). classes: those that had instances in a
+    delta so far.
+    """
+
+    def __init__(self, engine: Engine, equality: str, track: bool) -> None:
+        self.engine, self.equality, self.track = engine, equality, track
+        self.old = self.new = self.new_terms = 0
+        self.predicates: set[int] = set()
+        self.sizes: dict[tuple[int, int], int] = {}
+        self.classes: set[int] = set()
+        self._touched_predicates: set[int] = set()  # those of `delta`
+        self._occurs = False  # whether `occurs` is kept
+
+    # -- the tables ------------------------------------------------------------------------------------------------
+
+    def empty(self, *names: str) -> None:
+        """Make working tables of facts that hold nothing."""
+        for name in names:
+            self.engine.load(name, pa.table({c: int64s() for c in "spo"}))
+
+    def resume(self) -> None:
+        """Go on from a closure that is in `fact`."""
+        self.old = count(self.engine, "fact")
+        self.predicates = set(self.column("SELECT DISTINCT p FROM fact"))
+        self.empty("delta", *(("added", "removed") if self.track else ()))
+
+    def column(self, sql: str) -> list[int]:
+        """The first column of a query."""
+        found: list[int] = self.engine.query(sql).column(0).to_pylist()
+        return found
+
+    # -- the delta -------------------------------------------------------------------------------------------------
+
+    def begin(self, sql: str) -> None:
+        """Let `delta` be the facts of a SELECT, none of which is in `fact`."""
+        self.new = self.engine.create("delta", sql)
+
+    def extend(self, facts: list[Fact]) -> None:
+        """Add facts that are new to the delta."""
+        self.engine.load("closed", triples_table(facts))
+        self.new += self.engine.append("delta", ["SELECT s, p, o FROM closed"])[0]
+
+    def extend_by(self, sql: str) -> int:
+        """Add to the delta what is new of a SELECT; how much that was."""
+        new = f"SELECT s, p, o FROM ({sql}) t WHERE {absent('t', 'fact')} AND {absent('t', 'delta')}"
+        added = self.engine.create("typed", new)
+        if added:
+            self.engine.append("delta", ["SELECT s, p, o FROM typed"])
+        self.new += added
+        return added
+
+    def summarise(self) -> None:
+        """Take stock of the delta."""
+        self.sizes = {}
+        if self.new:
+            found = self.engine.query(
+                f"SELECT p, CASE WHEN p = {TYPE} THEN o ELSE -1 END AS c, count(*) AS n FROM delta GROUP BY 1, 2"
+            ).to_pydict()
+            self.sizes = {(p, c): n for p, c, n in zip(found["p"], found["c"], found["n"], strict=True)}
+        self._touched_predicates = {p for p, _ in self.sizes}
+
+    def touched(self, pattern: Pattern | Grouped, row: Row) -> bool:
+        """Whether the delta can hold a match of the pattern of an instance."""
+        if isinstance(pattern, Grouped):
+            return False
+        if isinstance(pattern.p, V):
+            return bool(self.sizes)
+        p = row[pattern.p.number]
+        if p == TYPE and isinstance(pattern.o, K):
+            return (p, row[pattern.o.number]) in self.sizes
+        return p in self._touched_predicates
+
+    def scan(self, element: Element, read: Read) -> str:
+        """What a body element reads."""
+        old, delta, columns = (
+            ("fact", "delta", "s, p, o") if isinstance(element, Pattern) else ("occurs", "occurs_delta", "term")
+        )
+        if read is Read.DELTA:
+            return delta
+        fresh = self.new if isinstance(element, Pattern) else self.new_terms
+        if read is Read.OLD or not fresh:
+            return old
+        if isinstance(element, Pattern) and not self.old:
+            return delta
+        return f"(SELECT {columns} FROM {old} UNION ALL SELECT {columns} FROM {delta})"
+
+    def promote(self) -> None:
+        """The delta becomes part of `fact`."""
+        if self.new:
+            self.engine.append("fact", ["SELECT s, p, o FROM delta"])
+            self.old += self.new
+            self.predicates |= {p for p, _ in self.sizes}
+            self.classes |= {c for p, c in self.sizes if p == TYPE}
+            if self.track:
+                self.engine.append("added", ["SELECT s, p, o FROM delta"])
+        if self.new_terms:
+            self.engine.append("occurs", ["SELECT term FROM occurs_delta"])
+
+    # -- facts that leave ------------------------------------------------------------------------------------------
+
+    def take_out(self, sql: str) -> int:
+        """Move the facts of a SELECT from `fact` to `derived`; how many they are."""
+        rows = self.engine.create("outdated", sql) if self.old else 0
+        if rows:
+            self.engine.remove("fact", "SELECT s, p, o FROM outdated")
+            self.old -= rows
+            self.engine.append("derived", ["SELECT s, p, o FROM outdated"])
+            if self.track:
+                self.engine.append("removed", [f"SELECT s, p, o FROM outdated t WHERE {absent('t', 'added')}"])
+                self.engine.remove("added", "SELECT s, p, o FROM outdated")
+        return rows
+
+    def net(self) -> None:
+        """Take out of `added` and `removed` what is in both (a fact rewritten to itself)."""
+        if count(self.engine, "removed"):
+            both = f"SELECT s, p, o FROM added a WHERE NOT {absent('a', 'removed')}"
+            if self.engine.create("unchanged", both):
+                self.engine.remove("added", "SELECT s, p, o FROM unchanged")
+                self.engine.remove("removed", "SELECT s, p, o FROM unchanged")
+            self.engine.drop("unchanged")
+
+    # -- terms that occur ------------------------------------------------------------------------------------------
+
+    def occur(self) -> None:
+        """Make `occurs` of the closure in `fact`."""
+        self._occurs = True
+        self.engine.create("occurs", f"SELECT DISTINCT term FROM ({self._terms_of('fact')}) t")
+
+    def occurring(self, wanted: bool) -> None:
+        """Keep `occurs` and `occurs_delta`, if they are wanted."""
+        self.new_terms = 0
+        if not wanted:
+            return
+        if not self._occurs:
+            self._occurs = True
+            terms = f"SELECT DISTINCT term FROM ({self._terms_of('fact')}) t"
+            self.engine.create("occurs", terms if self.old else "SELECT s AS term FROM fact")
+        self.new_terms = self.engine.create(
+            "occurs_delta",
+            f"SELECT DISTINCT term FROM ({self._terms_of('delta')}) t "
+            "WHERE NOT EXISTS (SELECT 1 FROM occurs k WHERE k.term = t.term)",
+        )
+
+    def forget_terms(self, terms: str) -> None:
+        """Take the terms of a SELECT, which are represented by others now, out of `occurs`."""
+        if self._occurs:
+            self.engine.remove("occurs", terms)
+
+    def _terms_of(self, facts: str) -> str:
+        terms = " UNION ALL ".join(f"SELECT {c} AS term FROM {facts}" for c in "spo")
+        if self.equality == "rewrite":
+            terms += (
+                f" UNION ALL SELECT representative FROM same_as UNION ALL SELECT CAST({SAME_AS} AS BIGINT) FROM same_as"
+            )
+            terms += f" UNION ALL SELECT s FROM stated WHERE p = {SAME_AS} AND s = o"
+            terms += f" UNION ALL SELECT p FROM stated WHERE p = {SAME_AS} AND s = o"
+            terms = (
+                "SELECT coalesce(m.representative, x.term) AS term "
+                f"FROM ({terms}) x LEFT JOIN same_as m ON m.term = x.term"
+            )
+        return terms

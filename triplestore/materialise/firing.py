@@ -1,0 +1,106 @@
+"""Which statements a round runs: every shape, with every atom in turn as focus on the delta (`plan.Read`).
+
+Instances that came this round look at everything, those that stayed at what reads the delta; equalities of groups
+(`triplestore.compile.symmetry`) are found by group. What nothing of the delta can match costs no statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from triplestore.compile.plan import K, Occurs, Read, Row, Shape
+from triplestore.compile.sql import Instances as Source
+from triplestore.compile.sql import Terms, select, select_links
+from triplestore.compile.symmetry import half
+from triplestore.materialise.aggregates import Aggregates
+from triplestore.materialise.facts import Facts
+from triplestore.materialise.stability import Stability
+from triplestore.materialise.stages import Stages
+from triplestore.materialise.statements import instances, possible, reads
+from triplestore.terms import SAME_AS
+
+Statement = tuple[Shape, str, str]
+"""(shape, which of its matches, SQL): what a round runs."""
+
+
+class Firing:
+    """The statements of a run's rounds."""
+
+    def __init__(
+        self, facts: Facts, stages: Stages, aggregates: Aggregates, stability: Stability, terms: Terms
+    ) -> None:
+        self.engine, self.facts = facts.engine, facts
+        self.stages, self.aggregates, self.stability, self.terms = stages, aggregates, stability, terms
+
+    def statements(
+        self, program: Mapping[Shape, Mapping[Row, str]], fresh: Mapping[Shape, Mapping[Row, str]]
+    ) -> list[Statement]:
+        """Every statement that can find something this round. fresh: the instances that came."""
+        found: list[Statement] = []
+        known = self.facts.predicates | {p for p, _ in self.facts.sizes}
+        for number, (shape, rows) in enumerate(program.items()):
+            new = fresh.get(shape, {})
+            usable = [row for row in rows if self.stages.runs(shape, row) and possible(shape, row, known)]
+            equal = {row for row in usable if self._is_equality(shape, row)}
+            for by_group in (False, True):
+                part = [row for row in usable if (row in equal) == by_group]
+                come, stayed = [row for row in part if row in new], [row for row in part if row not in new]
+                if part:
+                    found += (self._links if by_group else self._matches)(shape, f"{number}", come, stayed)
+        return found
+
+    def _is_equality(self, shape: Shape, row: Row) -> bool:
+        """Whether an instance says that all of a group are one."""
+        head = shape.output[1]
+        return (
+            self.facts.equality != "off"
+            and isinstance(head, K)
+            and row[head.number] == SAME_AS
+            and half(shape) is not None
+        )
+
+    def _matches(self, shape: Shape, name: str, come: Sequence[Row], stayed: Sequence[Row]) -> Iterator[Statement]:
+        """All matches of instances that came, and of those that stayed the ones that read the delta."""
+        for tables, rows in self.aggregates.by_tables(shape, come):
+            scans = [tables.get(i) or self.facts.scan(e, Read.ALL) for i, e in enumerate(shape.body)]
+            source = instances(self.engine, shape, rows, "fresh")
+            self._note(shape, rows, scans, source)
+            yield shape, "instances", select(shape, scans, source, terms=self.terms)
+        for focus, usable in self._focused(shape, stayed):
+            for part, (tables, rows) in enumerate(self.aggregates.by_tables(shape, usable)):
+                scans = [tables.get(i) or self.facts.scan(e, reads(i, focus)) for i, e in enumerate(shape.body)]
+                source = instances(self.engine, shape, rows, f"{name}_{focus}_{part}")
+                self._note(shape, rows, scans, source)
+                yield shape, f"atom {focus}", select(shape, scans, source, terms=self.terms)
+
+    def _note(self, shape: Shape, rows: Sequence[Row], scans: Sequence[str], source: Source) -> None:
+        """Note down what a statement with NOT or AGGREGATE finds, if it has to be verified."""
+        if shape.negative and self.stages.unsettled:
+            self.stability.note(shape, len(rows[0]), scans, source)
+
+    def _links(self, shape: Shape, name: str, come: Sequence[Row], stayed: Sequence[Row]) -> Iterator[Statement]:
+        """The same for instances whose matches are pairs of a group: a member, and links to it from the others."""
+        member = half(shape)
+        assert member is not None
+        scans = [self.facts.scan(e, Read.ALL) for e in member.body]
+        if come:
+            source = instances(self.engine, shape, come, "fresh_links")
+            yield shape, "groups", select_links(member, scans, (), source, SAME_AS)
+        focused = self._focused(member, stayed)
+        if focused:
+            touched = set[Row]().union(*(usable for _, usable in focused))
+            source = instances(self.engine, shape, sorted(touched), f"{name}_links")
+            anew = [[self.facts.scan(e, reads(i, n)) for i, e in enumerate(member.body)] for n, _ in focused]
+            yield shape, "groups", select_links(member, scans, anew if self.facts.old else (), source, SAME_AS)
+
+    def _focused(self, shape: Shape, rows: Sequence[Row]) -> list[tuple[int, list[Row]]]:
+        """For every body element that the delta may match, its number, and the instances to look at."""
+        found = []
+        for focus, element in enumerate(shape.body) if rows else ():
+            if isinstance(element, Occurs):
+                usable = list(rows) if self.facts.new_terms else []
+            else:
+                usable = [row for row in rows if self.facts.touched(element, row)]
+            if usable and (self.facts.old > 0 or focus == 0):
+                found.append((focus, usable))
+        return found

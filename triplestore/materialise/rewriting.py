@@ -1,0 +1,83 @@
+"""Rewriting: what a round derived becomes the next delta, and equalities in it merge classes of terms.
+
+Source: Motik, Nenov, Piro, Horrocks 2015, "Handling owl:sameAs via Rewriting". With equality `rewrite`, the classes
+are in `same_as` (`triplestore.materialise.same_as`), and a fact that mentions a term that is no representative any more
+is taken out and comes back rewritten. With `axioms`, equalities are facts like others, but for those with a literal.
+"""
+
+from __future__ import annotations
+
+from triplestore.materialise.facts import Facts
+from triplestore.materialise.figures import RoundFigures
+from triplestore.materialise.same_as import clashes, mentions, merge, mergeable, normalised
+from triplestore.materialise.specialisation import Specialisation
+from triplestore.materialise.statements import absent
+from triplestore.terms import FIRST_LITERAL, SAME_AS
+
+
+class Rewriting:
+    """Steps 4 and 5 of a round."""
+
+    def __init__(self, facts: Facts, specialisation: Specialisation) -> None:
+        self.engine, self.facts, self.specialisation = facts.engine, facts, specialisation
+
+    def absorb(self, figures: RoundFigures) -> None:
+        """From `derived` make the next `delta`, merging what it says is equal."""
+        if self.facts.equality == "rewrite":
+            self._merge(figures)
+        elif self.facts.equality == "axioms":
+            self._part_literals()
+        self.facts.begin(f"SELECT DISTINCT s, p, o FROM derived d WHERE {absent('d', 'fact')}")
+
+    def complete_reflexive(self) -> None:
+        """Equality `axioms`, at the fixpoint: x sameAs x for the members of classes of two or more."""
+        if self.facts.equality != "axioms" or SAME_AS not in self.facts.predicates:
+            return
+        members = f"SELECT DISTINCT s, CAST({SAME_AS} AS BIGINT) AS p, s AS o FROM fact WHERE p = {SAME_AS} AND s <> o"
+        self.facts.begin(f"SELECT s, p, o FROM ({members}) m WHERE {absent('m', 'fact')}")
+        self.facts.sizes, self.facts.new_terms = {}, 0
+        self.facts.promote()
+
+    def _merge(self, figures: RoundFigures) -> None:
+        while self._equalities():
+            lost = merge(self.engine, mergeable("derived"))
+            if not lost:
+                self.engine.create("derived", f"SELECT s, p, o FROM derived WHERE p <> {SAME_AS}")
+                return
+            figures.merged += lost
+            self.specialisation.merged()
+            figures.rewritten += self._take_outdated()
+            others = f"(SELECT s, p, o FROM derived WHERE p <> {SAME_AS})"  # its equalities are merged, or reported
+            self.engine.create(
+                "derived", f"SELECT s, p, o FROM ({normalised(others, 'merged')}) n WHERE p <> {SAME_AS} OR s <> o"
+            )
+
+    def _equalities(self) -> int:
+        """How many equalities there are in `derived`; those that clash with a literal are put in `violation`."""
+        literal = f"CASE WHEN s <> o AND (s >= {FIRST_LITERAL} OR o >= {FIRST_LITERAL}) THEN 1 END"
+        found = self.engine.query(
+            f"SELECT count(*) AS n, count({literal}) AS literals FROM derived WHERE p = {SAME_AS}"
+        ).to_pylist()[0]
+        if found["literals"]:
+            self.engine.append("violation", clashes(self.engine, "derived"))
+        return int(found["n"])
+
+    def _take_outdated(self) -> int:
+        """Move the facts that mention a lost representative from `fact` to `derived`."""
+        terms = "SELECT term FROM merged"
+        if self.specialisation.program.uses_inequality:  # `?x != ?y` may begin to hold for the class that grew
+            terms += " UNION SELECT representative FROM merged"
+        rows = self.facts.take_out(mentions("fact", terms))
+        self.facts.forget_terms("SELECT term FROM merged")
+        return rows
+
+    def _part_literals(self) -> None:
+        """Equality `axioms`: equalities with literals are reported and left out, as is x sameAs x."""
+        if self._equalities():
+            self.engine.create(
+                "derived",
+                "SELECT s, p, o FROM derived WHERE p <> {p} UNION ALL SELECT a, {p}, b FROM ({pairs}) e "
+                "UNION ALL SELECT d.s, d.p, d.o FROM derived d "
+                "JOIN stated a ON a.s = d.s AND a.p = d.p AND a.o = d.o "
+                "WHERE d.p = {p} AND d.s = d.o".format(p=SAME_AS, pairs=mergeable("derived")),
+            )

@@ -1,0 +1,177 @@
+"""The program of a run under way: rules specialised by the schema of the closure, brought up to date each round.
+
+What is made of a schema is in `triplestore.compile.specialise`, which part of the schema is in memory in
+`triplestore.materialise.ontology`, which of the negative instances run when in `triplestore.materialise.stages`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from triplestore.compile.plan import Grouped, K
+from triplestore.compile.program import Program
+from triplestore.compile.schema import SCHEMA_PREDICATES, Constants, Fact, SchemaFacts
+from triplestore.engine.queries import count
+from triplestore.materialise.aggregates import Aggregates
+from triplestore.materialise.datatypes import Datatypes, Names, asked, joined, representatives, types_sql
+from triplestore.materialise.facts import Facts
+from triplestore.materialise.ontology import Ontology
+from triplestore.materialise.stages import Instances, Stages, both
+from triplestore.rule import Rule
+from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, TYPE
+
+FEW_MERGES: Final = 20_000
+"""Merged terms up to which a round looks whether they touch the rules; more are taken to."""
+
+
+class Specialisation:
+    """The program, and what it is made of.
+
+    constants: of the rules, under pi. later: what holds without condition, for this round to derive. datatypes: those
+    of which the literals that are instances are in `fact` are kept in `typed`.
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        constants: Constants,
+        facts: Facts,
+        stages: Stages,
+        aggregates: Aggregates,
+        datatypes: Datatypes | None,
+        many: int,
+    ) -> None:
+        self.engine, self.equality, self.facts = facts.engine, facts.equality, facts
+        self.stages, self.aggregates, self.datatypes = stages, aggregates, datatypes
+        self.constants = Constants({**BUILTIN_IDS, **constants}, constants.equal)
+        most = sys.maxsize if any(rule.negative for rule in rules) else many
+        self.ontology = Ontology(self.engine, rules, self.equality, most)
+        self.program = Program()
+        self.later: list[Fact] = []
+        self.typed: set[int] = set()
+        self.stale = True  # whether schema and program must be made anew
+        self._starting: Instances = {}  # instances whose stage begins with the next round
+        self._grown = False  # whether classes have grown since the last round
+        self._issued: set[Fact] = set()  # what was in `later` before
+        self._datatypes: Names = {}  # the datatypes by the ids that `fact` has for them
+
+    def refresh(self) -> Instances:
+        """Bring schema and program up to date with the delta; the instances that are new. What now holds without
+        condition is left in `later`."""
+        facts = self.facts
+        facts.summarise()
+        self.later = []
+        self.stale = self.ontology.note(facts.sizes, self.constants) or self.stale
+        touched = any(p == TYPE or p in SCHEMA_PREDICATES for p, _ in facts.sizes)
+        starting, self._starting = both(self._starting, self._reading_grown()), {}
+        if self.stale:
+            self.ontology.facts = SchemaFacts()
+            self._normalise_constants()
+        new_schema = self.ontology.read("delta", self.constants) if touched else []
+        if not (self.stale or new_schema):
+            if self.ontology.specialiser.large and self._add_types(("delta",)):
+                facts.summarise()
+            self._new_groups(starting)
+            return starting
+        if self.stale and facts.old:
+            new_schema += self.ontology.read("fact", self.constants)
+        self.stale = False
+        derived, others = self.ontology.close(new_schema, ("delta", "fact"), self.constants)
+        before, self.program = self.program, self.ontology.program(self.constants)
+        if derived:
+            facts.extend(derived)
+        types = self._add_types(("delta", "fact"))
+        if derived or types:
+            facts.summarise()
+        self.later = sorted({*others, *self.program.facts} - self._issued)
+        self._issued.update(self.later)
+        fresh = self.program.minus(before)
+        self.stages.check(self.program, self.constants, fresh, {*self.later, *derived}, new_schema)
+        fresh = self.stages.running(fresh)
+        self._new_groups(starting)
+        return both(fresh, starting)
+
+    def begin_stage(self) -> bool:
+        """At a fixpoint: let the next negative instances run; whether there are any."""
+        self._starting = self.stages.advance(self.program, self.constants)
+        return bool(self._starting)
+
+    def restore(self) -> None:
+        """Make the program of the closure that is in `fact`."""
+        self._normalise_constants()
+        self.ontology.note_stored(self.constants)
+        self.ontology.facts = SchemaFacts(self.ontology.read("fact", self.constants))
+        self.program = self.ontology.program(self.constants)
+        self._issued = set(self.program.facts)
+        if self.datatypes is not None:
+            self.typed = self._asked(("fact",))
+        self.stale = False
+        if self.program.negative:
+            self.stages.enter_all(self.program, self.constants)
+        if self.program.uses_occurs:
+            self.facts.occur()
+
+    def merged(self) -> None:
+        """Take note of the terms in working table `merged`, which others represent from now on."""
+        self._grown = True
+        self.stale = self.stale or self._touches_rules()
+
+    def types_of(self, literals: str) -> str:
+        """The types asked for of literals in `literals` (like TERM), as SQL."""
+        return types_sql(self.engine.dialect, self.typed, self._datatypes, literals)
+
+    def types_made(self, before: int) -> str:
+        """The same of the literals that rules made: those after the first `before` of all."""
+        return self.types_of(f"(SELECT * FROM new_term WHERE id >= {FIRST_LITERAL + before}) n")
+
+    def _touches_rules(self) -> bool:
+        """Whether a lost representative is one of the schema's terms or the rules' constants."""
+        if count(self.engine, "merged") > FEW_MERGES:
+            return True
+        lost = set(self.facts.column("SELECT term FROM merged"))
+        used = {*self.constants.values(), *(x for fact in self.ontology.facts.facts for x in fact)}
+        return not lost.isdisjoint(used)
+
+    def _add_types(self, tables: Sequence[str]) -> int:
+        """Add to the delta the literals of the datatypes that the program has come to ask for, by itself or by facts of
+        the tables that it joins; facts added."""
+        if self.datatypes is None:
+            return 0
+        fresh = self._asked(tables) - self.typed
+        self.typed |= fresh
+        return self.facts.extend_by(types_sql(self.engine.dialect, fresh, self._datatypes)) if fresh else 0
+
+    def _asked(self, tables: Sequence[str]) -> set[int]:
+        self._datatypes = representatives(self.engine, self.equality)
+        found = asked(self.program, self._datatypes)
+        if self.ontology.specialiser.large and (sql := joined(self.program, tables, self._datatypes)):
+            found |= set(self.facts.column(sql))
+        return found
+
+    def _reading_grown(self) -> Instances:
+        """After a merge: the instances with expressions that read their parameters, whose classes may have grown."""
+        if not self._grown:
+            return {}
+        self._grown = False
+        seeing = {s: r for s, r in self.program.instances.items() if any(isinstance(m.slot, K) for m in s.members)}
+        return self.stages.running(seeing)
+
+    def _new_groups(self, instances: Instances) -> None:
+        """Have the aggregates that these instances read made anew."""
+        for shape, rows in instances.items():
+            for element in shape.body:
+                if isinstance(element, Grouped):
+                    for row in rows:
+                        self.aggregates.forget(element, row)
+
+    def _normalise_constants(self) -> None:
+        """Put the rules' constants under pi."""
+        if self.equality != "rewrite":
+            return
+        listed = ", ".join(map(str, sorted(set(self.constants.values()))))
+        pi = self.engine.query(f"SELECT term, representative FROM same_as WHERE term IN ({listed})").to_pydict()
+        now = dict(zip(pi["term"], pi["representative"], strict=True))
+        if now:
+            self.constants = Constants({t: now.get(i, i) for t, i in self.constants.items()}, self.constants.equal)

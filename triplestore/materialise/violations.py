@@ -1,0 +1,118 @@
+"""What a closure holds that cannot be: the table `violation` is filled at the fixpoint.
+
+Rules whose head is false (constraints), equalities with a literal, and literals that are not of their datatype. The
+second kind is noted down while classes merge, too (`triplestore.materialise.rewriting`): here it is settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pyarrow as pa
+
+from triplestore.compile.plan import K, Pattern, Row, Shape
+from triplestore.compile.sql import Terms, select_array
+from triplestore.engine.arrow import id_lists, strings
+from triplestore.engine.queries import count
+from triplestore.materialise.aggregates import Aggregates
+from triplestore.materialise.datatypes import Datatypes, representatives, violations_sql
+from triplestore.materialise.mint import Mint
+from triplestore.materialise.same_as import clashes, is_clash, normalise_violations, normalised
+from triplestore.materialise.specialisation import Specialisation
+from triplestore.materialise.stages import Instances
+from triplestore.materialise.statements import instances, possible, triples_table
+from triplestore.terms import SAME_AS
+
+Constraints = Mapping[tuple[str, Shape], Mapping[Row, str]]
+
+
+class Violations:
+    """Finds the violations of a closure. terms, aggregates: for rules with expressions and AGGREGATE.
+
+    before: the constraints that hold of the closure that is extended.
+    """
+
+    def __init__(self, specialisation: Specialisation, aggregates: Aggregates, terms: Terms, mint: Mint) -> None:
+        self.engine, self.facts, self.specialisation = specialisation.engine, specialisation.facts, specialisation
+        self.aggregates, self.terms, self.mint = aggregates, terms, mint
+        self.before: Constraints = {}
+
+    def empty(self) -> None:
+        """Make a table that holds none."""
+        self.engine.load("violation", pa.table({"rule": strings(), "facts": id_lists()}))
+
+    def find(self, stated: str, since: str | None, derive: Callable[[Instances], None]) -> None:
+        """Fill `violation`. stated: the stated facts that are new. since: a working table of the facts of the closure
+        that are new, where it has been extended. derive: add to `derived` all that instances derive."""
+        if self.facts.equality != "off":
+            self._settle_clashes(derive)
+        self.aggregates.forget_all()
+        self._find_constraints(since)
+        if self.specialisation.datatypes is not None:
+            self._find_ill_typed(self.specialisation.datatypes, stated, since or "fact")
+        if count(self.engine, "violation"):
+            normalise_violations(self.engine, self.facts.equality)
+
+    def _settle_clashes(self, derive: Callable[[Instances], None]) -> None:
+        """Have in `violation` the equalities with a literal that the closure has: which members of a group of equals
+        stood for it depended on the order in which they came."""
+        found = self.engine.query("SELECT rule, facts FROM violation").to_pydict()
+        rows = list(zip(found["rule"], found["facts"], strict=True))
+        kept = [(rule, facts) for rule, facts in rows if not is_clash(rule, facts)]
+        if len(kept) == len(rows):
+            return
+        others = {"rule": strings(rule for rule, _ in kept), "facts": id_lists([facts for _, facts in kept])}
+        self.engine.load("violation", pa.table(others))
+        program = self.specialisation.program
+        equal = {
+            shape: {row: name for row, name in rows.items() if row[shape.output[1].number] == SAME_AS}
+            if isinstance(shape.output[1], K)
+            else rows
+            for shape, rows in program.instances.items()
+        }
+        self.engine.load("derived", triples_table([fact for fact in program.facts if fact[1] == SAME_AS]))
+        self.engine.append(
+            "derived", [f"SELECT s, p, o FROM ({normalised('stated', 'same_as')}) n WHERE p = {SAME_AS}"]
+        )
+        derive(equal)
+        self.engine.append("violation", clashes(self.engine, "derived"))
+
+    def _find_constraints(self, since: str | None) -> None:
+        """What constraints find in `fact`; with `since`, only matches that involve one of its facts, or a new instance,
+        are looked for."""
+        selects = []
+
+        def find(rule: str, shape: Shape, rows: Sequence[Row], name: str, focus: int | None) -> None:
+            for part, (tables, some) in enumerate(self.aggregates.by_tables(shape, rows)):
+                scans = [
+                    tables.get(i)
+                    or (str(since) if i == focus else "fact" if isinstance(element, Pattern) else "occurs")
+                    for i, element in enumerate(shape.body)
+                ]
+                source = instances(self.engine, shape, some, f"{name}_{part}")
+                selects.append(select_array(shape, scans, source, rule, self.engine.dialect, self.terms))
+
+        program = self.specialisation.program
+        for number, ((rule, shape), rows) in enumerate(program.constraints.items()):
+            usable = [row for row in rows if possible(shape, row, self.facts.predicates)]
+            known = self.before.get((rule, shape), {}) if since and shape.monotone and not shape.uses_occurs else {}
+            fresh = [row for row in usable if row not in known]
+            find(rule, shape, fresh, f"c{number}", None)
+            old = [row for row in usable if row in known]
+            for focus in range(len(shape.body)) if old else ():
+                find(rule, shape, old, f"c{number}_{focus}", focus)
+        direct = sorted(program.violations)
+        if direct:
+            rules, facts = zip(*direct, strict=True)
+            self.engine.load("at_fault", pa.table({"rule": strings(rules), "facts": id_lists(facts)}))
+            selects.append("SELECT rule, facts FROM at_fault")
+        if selects:
+            self.engine.append("violation", selects)
+
+    def _find_ill_typed(self, datatypes: Datatypes, stated: str, since: str) -> None:
+        names = representatives(self.engine, self.facts.equality)
+        kinds = {c for c in names if c in self.facts.classes}
+        has = Datatypes(datatypes.ill_typed or bool(self.mint.counters and self.mint.counters.ill_typed))
+        found = violations_sql(self.engine, has, stated, since, kinds, names)
+        if found:
+            self.engine.append("violation", found)
