@@ -7,9 +7,10 @@
 
 That is for schemas that are small next to the data. An atom whose facts are many (`large`: the classes of a taxonomy,
 say) is as well joined by the engine: a rule that has one keeps its schema atoms as data atoms, and is one instance of a
-shape like any other (cax-sco is then [?x a ?c1], [?c1 rdfs:subClassOf ?c2], scm-sco the join that prp-trp is). Rules
-over lists, and rules with NOT or AGGREGATE, are always specialised. Which way a rule goes changes what it costs, never
-what it derives.
+shape like any other (cax-sco is then [?x a ?c1], [?c1 rdfs:subClassOf ?c2], scm-sco the join that prp-trp is). So is a
+rule that derives such facts (scm-hv); one that others make superfluous (`triplestore.compile.redundancy`) is left out:
+it would derive the same many times. Rules over lists, and rules with NOT or AGGREGATE, are always specialised. Which
+way a rule goes changes what it costs, never what it derives.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Collection, Iterable, Sequence
 from triplestore.compile.data_rule import DataRule
 from triplestore.compile.lists import FIRST, REST, unroll
 from triplestore.compile.program import Program
+from triplestore.compile.redundancy import without_redundant
 from triplestore.compile.schema import (
     LENGTH,
     SCHEMA_CONDITION,
@@ -57,13 +59,14 @@ class Specialiser:
         self._joined: set[Key] = set()  # and of those that are data
         self.splittable: set[Key] = set()
         """Keys of schema atoms that may be made `large` with effect: those of rules without lists."""
+        if self.large:
+            rules = without_redundant(tuple(rules), lambda rule: not _bound_to_schema(rule) and self._is_large(rule))
         for rule in rules:
             compared = any(isinstance(e, Filter) and e.operator in ("=", "!=") for e in rule.body)
             atoms = [e for e in rule.body if isinstance(e, Atom)]
             keys = {key_of_atom(a) for a in atoms if is_schema_atom(a)}
-            bound_to_schema = not rule.monotone or any(isinstance(e, ListOf | MemberOf) for e in rule.body)
-            joined = not bound_to_schema and not keys.isdisjoint(self.large)
-            self.splittable |= set() if bound_to_schema else keys
+            joined = not _bound_to_schema(rule) and self._is_large(rule)
+            self.splittable |= set() if _bound_to_schema(rule) else keys
             (self._joined if joined else self._matched).update(keys)
             schema_only = rule.monotone and not compared and all(is_schema_atom(a) for a in atoms)
             if rule.heads and schema_only and not joined:
@@ -74,6 +77,11 @@ class Specialiser:
         everything = (*self.schema_rules, *(d.rule for d in self._data_rules))
         self.constants = frozenset(token for rule in everything for token in constants_of(rule))
         """Tokens of all constants of the rules."""
+
+    def _is_large(self, rule: Rule) -> bool:
+        """Whether a rule reads, or derives, schema facts of which there are many."""
+        atoms = (*(e for e in rule.body if isinstance(e, Atom)), *rule.heads)
+        return any(is_schema_atom(atom) and key_of_atom(atom) in self.large for atom in atoms)
 
     def unread(self, constants: Constants) -> frozenset[Key]:
         """Keys (ids normalised) of the schema facts that rules read as data only: `schema` needs none of them, but
@@ -129,7 +137,7 @@ class Specialiser:
     ) -> Iterable[Fact]:
         """Heads of the rule's matches that use a fresh fact; every match of a rule over lists, or without body."""
         body = [e for e in rule.body if isinstance(e, SchemaElement)]
-        if any(isinstance(e, ListOf | MemberOf) for e in body) or not body:
+        if any(isinstance(e, ListOf | MemberOf) for e in body) or not body or len(fresh) == len(schema.facts):
             bindings = matches(body, schema, constants, {}) if body or first else iter(())
         else:
             bindings = (
@@ -153,6 +161,11 @@ class Specialiser:
         for rule in self._data_rules:
             rule.instantiate(schema, present, constants, program)
         return program
+
+
+def _bound_to_schema(rule: Rule) -> bool:
+    """Whether a rule's schema part is matched here whatever its size."""
+    return not rule.monotone or any(isinstance(e, ListOf | MemberOf) for e in rule.body)
 
 
 class SchemaGrowth(Exception):  # noqa: N818 - not an error: the engine takes over
