@@ -111,6 +111,28 @@ def select_links(
     )
 
 
+def select_reached(scan: str, instances: Instances) -> str:
+    """The facts T(x, z) of T(x, y), S(y, z), S being transitive and known by its components, as (s, p, o), distinct.
+
+    scan: the facts T, among others. instances: T and S as parameters 0 and 1. Tables: component (relation, node,
+    component), reached (relation, low, high), see `triplestore.materialise.transitive`.
+    """
+    source = f"{instances.source} i, " if instances.source else ""
+    t, s = ("i.k0", "i.k1") if instances.source else map(str, instances.constants[:2])
+    has = (
+        f"SELECT DISTINCT f.s, {t} AS p, {s} AS relation, c.component FROM {source}{scan} f, component c "
+        f"WHERE f.p = {t} AND c.relation = {s} AND c.node = f.o"
+    )
+    comes = (
+        "SELECT DISTINCT h.s, h.p, h.relation, r.high FROM has h "
+        "JOIN reached r ON r.relation = h.relation AND r.low = h.component"
+    )
+    return (
+        f"WITH has AS ({has}), comes AS ({comes}) SELECT n.s, CAST(n.p AS BIGINT) AS p, c.node AS o "
+        "FROM comes n JOIN component c ON c.relation = n.relation AND c.component = n.high"
+    )
+
+
 def select_array(
     shape: Shape, scans: Sequence[str], instances: Instances, rule: str, dialect: Dialect, terms: Terms | None = None
 ) -> str:

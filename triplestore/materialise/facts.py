@@ -7,6 +7,8 @@ it finds), and, if a rule asks for the terms that occur, `occurs` and `occurs_de
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pyarrow as pa
 
 from triplestore.compile.plan import Element, Grouped, K, Pattern, Read, Row, V
@@ -23,7 +25,8 @@ class Facts:
 
     old, new: rows of `fact` and of `delta`. new_terms: rows of `occurs_delta`. predicates: those of `fact`. sizes: rows
     of `delta` by predicate and class (-1 where the predicate is not rdf:type). classes: those that had instances in a
-    delta so far.
+    delta so far. held: facts by predicate, of a run from scratch (not `resumed`). rewrites: how often facts were taken
+    out to be rewritten.
     """
 
     def __init__(self, engine: Engine, equality: str, track: bool) -> None:
@@ -32,6 +35,8 @@ class Facts:
         self.predicates: set[int] = set()
         self.sizes: dict[tuple[int, int], int] = {}
         self.classes: set[int] = set()
+        self.held: Counter[int] = Counter()
+        self.resumed, self.rewrites = False, 0
         self._touched_predicates: set[int] = set()  # those of `delta`
         self._occurs = False  # whether `occurs` is kept
 
@@ -44,6 +49,7 @@ class Facts:
 
     def resume(self) -> None:
         """Go on from a closure that is in `fact`."""
+        self.resumed = True
         self.old = count(self.engine, "fact")
         self.predicates = set(self.column("SELECT DISTINCT p FROM fact"))
         self.empty("delta", *(("added", "removed") if self.track else ()))
@@ -114,6 +120,8 @@ class Facts:
             self.engine.append("fact", ["SELECT s, p, o FROM delta"])
             self.old += self.new
             self.predicates |= {p for p, _ in self.sizes}
+            for (p, _), rows in self.sizes.items():
+                self.held[p] += rows
             self.classes |= {c for p, c in self.sizes if p == TYPE}
             if self.track:
                 self.engine.append("added", ["SELECT s, p, o FROM delta"])
@@ -124,6 +132,7 @@ class Facts:
 
     def take_out(self, sql: str) -> int:
         """Move the facts of a SELECT from `fact` to `derived`; how many they are."""
+        self.rewrites += 1
         rows = self.engine.create("outdated", sql) if self.old else 0
         if rows:
             self.engine.remove("fact", "SELECT s, p, o FROM outdated")

@@ -1,7 +1,8 @@
 """Which statements a round runs: every shape, with every atom in turn as focus on the delta (`plan.Read`).
 
 Instances that came this round look at everything, those that stayed at what reads the delta; equalities of groups
-(`triplestore.compile.symmetry`) are found by group. What nothing of the delta can match costs no statement.
+(`triplestore.compile.symmetry`) are found by group, joins with large transitive relations by their components
+(`triplestore.materialise.transitive`). What nothing of the delta can match costs no statement.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from triplestore.materialise.facts import Facts
 from triplestore.materialise.stability import Stability
 from triplestore.materialise.stages import Stages
 from triplestore.materialise.statements import instances, possible, reads
+from triplestore.materialise.transitive import CHAIN, Transitive
 from triplestore.terms import SAME_AS
 
 Statement = tuple[Shape, str, str]
@@ -27,9 +29,15 @@ class Firing:
     """The statements of a run's rounds."""
 
     def __init__(
-        self, facts: Facts, stages: Stages, aggregates: Aggregates, stability: Stability, terms: Terms
+        self,
+        facts: Facts,
+        stages: Stages,
+        aggregates: Aggregates,
+        stability: Stability,
+        terms: Terms,
+        transitive: Transitive,
     ) -> None:
-        self.engine, self.facts = facts.engine, facts
+        self.engine, self.facts, self.transitive = facts.engine, facts, transitive
         self.stages, self.aggregates, self.stability, self.terms = stages, aggregates, stability, terms
 
     def statements(
@@ -41,6 +49,10 @@ class Firing:
         for number, (shape, rows) in enumerate(program.items()):
             new = fresh.get(shape, {})
             usable = [row for row in rows if self.stages.runs(shape, row) and possible(shape, row, known)]
+            if shape == CHAIN:
+                here, selects = self.transitive.statements(usable, set(new))
+                found += ((shape, what, sql) for what, sql in selects)
+                usable = [row for row in usable if row not in here]
             equal = {row for row in usable if self._is_equality(shape, row)}
             for by_group in (False, True):
                 part = [row for row in usable if (row in equal) == by_group]

@@ -46,6 +46,7 @@ from triplestore.materialise.specialisation import Specialisation
 from triplestore.materialise.stability import Stability
 from triplestore.materialise.stages import Instances, ReorderError, Stages
 from triplestore.materialise.statements import triples_table
+from triplestore.materialise.transitive import Transitive
 from triplestore.materialise.violations import Violations
 from triplestore.rule import Rule
 from triplestore.terms import BUILTIN_IDS, SAME_AS
@@ -92,7 +93,8 @@ class SemiNaive:
             *(self.rules, self._constants, self._facts, self.stages, self._aggregates),
             *(self._datatypes, self._many),
         )
-        self._firing = Firing(self._facts, self.stages, self._aggregates, self._stability, self._terms)
+        transitive = Transitive(self._facts, self._many)
+        self._firing = Firing(self._facts, self.stages, self._aggregates, self._stability, self._terms, transitive)
         self._rewriting = Rewriting(self._facts, self._specialisation)
         self._violations = Violations(self._specialisation, self._aggregates, self._terms, self.mint)
 
