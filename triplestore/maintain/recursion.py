@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from triplestore.compile.components import components
 from triplestore.compile.plan import K, Made, Pattern, Row, Shape, Slot
 from triplestore.compile.strata import (
     ALL,
@@ -20,7 +21,6 @@ from triplestore.compile.strata import (
     WRITE_ANY,
     WRITE_TYPE,
     Node,
-    components,
     read_node,
     written_node,
 )

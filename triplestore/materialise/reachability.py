@@ -8,13 +8,14 @@ that way. The pairs of the closure itself are never listed here: k nodes of one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from triplestore.compile.components import components
 from triplestore.engine.arrow import as_numpy, int64s
 from triplestore.engine.components import connected_components
 
@@ -93,7 +94,7 @@ def _closed(nodes: Ids, a: Ids, b: Ids) -> tuple[dict[int, int], dict[int, Ids]]
     reached: dict[int, Ids] = {}
     place: dict[int, int] = {}  # component -> when it was complete
     pairs = 0
-    for members in _components(successors):
+    for members in components(successors):
         component = min(members)
         into.update((node, component) for node in members if node != component)
         place[component] = len(place)
@@ -112,39 +113,3 @@ def _closed(nodes: Ids, a: Ids, b: Ids) -> tuple[dict[int, int], dict[int, Ids]]
         if found:
             reached[component] = np.fromiter(found, np.int64, len(found))
     return into, reached
-
-
-def _components(successors: Mapping[int, list[int]]) -> Iterator[list[int]]:
-    """Strongly connected components (Tarjan 1972), each after all that it reaches."""
-    index: dict[int, int] = {}
-    lowest: dict[int, int] = {}
-    stack: list[int] = []
-    on_stack: set[int] = set()
-    for root in successors:
-        if root in index:
-            continue
-        path = [(root, iter(successors[root]))]
-        index[root] = lowest[root] = len(index)
-        stack.append(root)
-        on_stack.add(root)
-        while path:
-            node, ends = path[-1]
-            for end in ends:
-                if end not in index:
-                    index[end] = lowest[end] = len(index)
-                    stack.append(end)
-                    on_stack.add(end)
-                    path.append((end, iter(successors.get(end, ()))))
-                    break
-                if end in on_stack:
-                    lowest[node] = min(lowest[node], index[end])
-            else:
-                path.pop()
-                if path:
-                    lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[node])
-                if lowest[node] == index[node]:
-                    members: list[int] = []
-                    while not members or members[-1] != node:
-                        members.append(stack.pop())
-                        on_stack.discard(members[-1])
-                    yield members
