@@ -1,4 +1,5 @@
-"""Killing a command at a moment, or at each step that it takes in the store's folder: for the tests of durability."""
+"""Killing a command at a moment, at each step that it takes in the store's folder, or in each phase of an update: for
+the tests of durability."""
 
 from __future__ import annotations
 
@@ -8,9 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from triplestore.storage.manifest import Manifest
 
 from tests.cli_support import command
 
@@ -54,6 +60,60 @@ def kill_at_step(step: int, arguments: Sequence[str | Path], folder: Path, scrat
     process.join()
     assert process.exitcode in (0, -signal.SIGKILL), f"exit code {process.exitcode}"
     return process.exitcode != 0
+
+
+def kill_in_phase(phase: str, calls: int, arguments: Sequence[str | Path], scratch: Path) -> bool:
+    """Run `triplake ARGUMENTS` and kill -9 it in a phase of its transaction (as the figures name them, or "publish"),
+    after so many calls of Python functions in it, or at its end where it makes fewer.
+
+    Returns whether it was killed; else it has no such phase, and has succeeded.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["triplestore.store", "triplestore.engine.duckdb", "tests.crash"])
+    process = context.Process(target=_run_into, args=(phase, calls, [str(a) for a in arguments], str(scratch)))
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL), f"exit code {process.exitcode}"
+    return process.exitcode != 0
+
+
+def _run_into(phase: str, calls: int, arguments: list[str], scratch: str) -> None:
+    from triplestore.cli import main
+    from triplestore.maintain.run import Run
+    from triplestore.storage.manifest import Versions
+    from triplestore.transaction import Transaction
+
+    os.environ["TMPDIR"] = scratch
+    left = calls
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal left
+        left -= event == "call"
+        if left <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    @contextmanager
+    def deadly() -> Iterator[None]:
+        sys.setprofile(profile)
+        try:
+            yield
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def timed(original: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda self, name: deadly() if name == phase else original(self, name)
+
+    publish = Versions.publish
+
+    def published(versions: Versions, manifest: Manifest) -> Manifest:
+        with deadly():
+            return publish(versions, manifest)
+
+    for kind in (Run, Transaction):
+        kind.phase = timed(kind.phase)  # type: ignore[method-assign]
+    if phase == "publish":
+        Versions.publish = published  # type: ignore[method-assign]
+    main([*arguments, "--quiet"])
 
 
 def _run(step: int, arguments: list[str], folder: str, scratch: str) -> None:
