@@ -95,7 +95,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(history=histories(), program=programs)
 def test_maintenance_equals_materialisation(
     embedded: Engine,
@@ -110,7 +110,7 @@ def test_maintenance_equals_materialisation(
 
 @pytest.mark.long
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=histories(odd=True), program=programs)
 def test_maintenance_equals_materialisation_often(
     embedded: Engine,
