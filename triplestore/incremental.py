@@ -7,6 +7,7 @@ read once. Where that cannot be, or another way is cheaper, the change goes thro
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -20,14 +21,14 @@ from triplestore.derivations import memory_of
 from triplestore.engine import queries
 from triplestore.engine.arrow import as_numpy, id_lists, int64s, strings
 from triplestore.maintain import Outcome, Reasoning, rematerialise
-from triplestore.maintain.choose import Plan, plan, plan_rules
-from triplestore.maintain.datatypes import judge_types_in
+from triplestore.maintain.choose import Plan, Probe, plan, plan_rules
+from triplestore.maintain.datatypes import TypeJudge, judge_types_in
 from triplestore.maintain.keys import NONE, Ids, LayoutFullError, member, merged, minus, union
 from triplestore.maintain.memory import Derivations, Memory, Rows
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.regrouping import remember
 from triplestore.maintain.run import TooDearError
-from triplestore.maintain.violations import Violation, judge_in
+from triplestore.maintain.violations import Judge, Violation, judge_in
 from triplestore.reasoning import all_rules, by_value, head_constants, reasoning, touched, twins
 from triplestore.storage import patches, segments
 from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles
@@ -96,7 +97,12 @@ class Incremental:
                 self.transaction.verbose(f"nothing to change: the store stays at version {version}")
             figures = self.transaction.figures("update")
             return {**figures, "not_asserted": change.unasserted}
-        chosen = plan(algorithm, len(change.plus), len(change.minus), self._sizes(memory))
+        try:
+            probe = self._probe(memory, change.minus)
+            chosen = plan(algorithm, len(change.plus), len(change.minus), self._sizes(memory), probe)
+        except NotMaintainableError as error:
+            self.reason = str(error)
+            return None
         found = self._carried_out("update", memory, change, chosen, memory.reasoning, dry_run, draft)
         return None if found is None else {**found, "not_asserted": change.unasserted}
 
@@ -155,7 +161,7 @@ class Incremental:
             memory.revert()
             return {**self.transaction.figures(operation, outcome), **self._regrouped(rows)}
         try:
-            return self._publish(operation, memory, change, rows, outcome, draft)
+            return self._publish(operation, memory, change, rows, outcome, chosen, draft)
         except BaseException:
             self.workspace.memory = None
             raise
@@ -172,13 +178,36 @@ class Incremental:
             change.plus,
             change.minus,
             chosen.name or "",
-            lambda pairs: judge_in(self.engine, pairs),
-            lambda facts, names: judge_types_in(self.engine, facts, names),
+            *self._judges,
             chosen.seconds,
             self.transaction.report,
             terms.values if twins(manifest) else {},
             terms.ill_typed,
         )
+
+    @property
+    def _judges(self) -> tuple[Judge, TypeJudge]:
+        """What looks literals up in the engine."""
+        return (
+            lambda pairs: judge_in(self.engine, pairs),
+            lambda facts, names: judge_types_in(self.engine, facts, names),
+        )
+
+    def _probe(self, memory: Memory, going: Sequence[Fact]) -> Probe:
+        """Deletes a sample of facts, spread over all of them, and undoes it."""
+
+        def probe(name: str, size: int, seconds: float) -> float | None:
+            sample = [going[i * len(going) // size] for i in range(size)]
+            started = time.perf_counter()
+            try:
+                memory.update(memory.reasoning, (), sample, name, *self._judges, seconds)
+            except TooDearError:
+                return None
+            taken = time.perf_counter() - started
+            memory.revert()
+            return taken
+
+        return probe
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -257,12 +286,21 @@ class Incremental:
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def _publish(
-        self, operation: str, memory: Memory, change: _Netted, rows: Rows, outcome: Outcome, draft: bool
+        self,
+        operation: str,
+        memory: Memory,
+        change: _Netted,
+        rows: Rows,
+        outcome: Outcome,
+        chosen: Plan,
+        draft: bool,
     ) -> dict[str, Any]:
         before, transaction = self.workspace.manifest, self.transaction
         with transaction.phase("write"):
             files = self._written(memory, change, rows)
         stats = _stats(before.stats, rows, memory)
+        if chosen.faster is not None:
+            stats["faster"] = chosen.faster
         last = transaction.publish(operation, outcome, files, change.counters, (), draft=draft, stats=stats)
         memory.commit()
         self.workspace.memory = _content(self.workspace.manifest), memory

@@ -224,7 +224,9 @@ class Transaction:
         """
         before = self.workspace.manifest
         if stats is None:
-            stats = dict(before.stats) if outcome is None else {**before.stats, **self._stats(), **_cost(outcome)}
+            stats = dict(before.stats)
+            if outcome is not None:
+                stats |= self._stats() | self._cost(operation, outcome)
         if outcome is not None:
             files, changed = dict(files), tuple(changed)
             stats = {**stats, "uncounted": self._counted(outcome, files, changed)}
@@ -322,6 +324,19 @@ class Transaction:
         odd = self.workspace.count(f"fact WHERE s >= {FIRST_LITERAL} OR p >= {FIRST_BLANK}")
         return {"classes": int(classes["n"]), "largest_class": int(classes["largest"]), "generalised": odd}
 
+    def _cost(self, operation: str, outcome: Outcome) -> dict[str, int]:
+        """What computing the closure from scratch took, for choosing what maintains it next: milliseconds of the
+        reasoning (`materialise_ms`), and with all that an update does besides (`anew_ms`; 0 where that is not
+        known)."""
+        if outcome.algorithm != rematerialise.NAME:
+            return {}
+        total = 0 if operation == "load" else time.perf_counter() - self.started  # a load reads files, too
+        return {
+            "materialise_ms": int(1000 * outcome.figures.seconds),
+            "materialise_derived": outcome.figures.derived,
+            "anew_ms": int(1000 * total),
+        }
+
     def _run(self, counters: Counters) -> tuple[Figures, Counters]:
         """Materialise; the figures, and the dictionary's counters after it."""
         manifest = self.workspace.manifest
@@ -359,13 +374,6 @@ class Transaction:
         for shape in sorted(figures.shapes, key=lambda s: -s.rows):
             if shape.rows:
                 self.verbose(f"  {shape.rows:>12,} {shape.seconds:>8.3f} s  {shape.focus:<9} {shape.shape}")
-
-
-def _cost(outcome: Outcome) -> dict[str, int]:
-    """What computing the closure from scratch took, for choosing what maintains it next."""
-    if outcome.algorithm != rematerialise.NAME:
-        return {}
-    return {"materialise_ms": int(1000 * outcome.figures.seconds), "materialise_derived": outcome.figures.derived}
 
 
 def figures_of(

@@ -1,18 +1,20 @@
 """Which algorithm maintains the closure: by name, or `auto`.
 
-`auto` bounds its regret. A change that is small against the store is maintained in memory, by B/F if it deletes; where
-that has taken a share of what the last materialisation took, it is given up, and the closure is computed anew: never
-much slower than computing it anew at once. The store keeps the figures of its last materialisation for this.
+`auto` bounds its regret by three things that it knows of the store itself: how long computing the closure anew took the
+last time; how long each algorithm takes for a sample of the facts to delete, tried out and undone; and which of them
+was the faster one the last time. DRed is faster where what is doubted is mostly lost, or is cheaply found again; B/F
+where much is doubted and little lost. What is taken for cheaper than computing anew is begun, and given up where it
+turns out not to be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from triplestore.errors import UsageError
-from triplestore.maintain import Outcome, Task, backward_forward, insertion, memory, rematerialise
+from triplestore.maintain import Outcome, Task, backward_forward, dred, insertion, memory, rematerialise
 
 LARGE_SHARE: Final = 0.5
 """New facts as a share of the closure beyond which computing it anew is cheaper than extending it."""
@@ -21,26 +23,38 @@ MANY_DELETED: Final = 0.3
 """Deleted facts as a share of the asserted ones beyond which nothing else than computing anew is tried."""
 
 SHARE: Final = 0.2
-"""Of the time of a materialisation, what maintenance may take before it is given up."""
+"""Of the time that computing anew takes, what maintenance may take before it is given up, where nothing is known of
+it."""
 
-LEAST: Final = 0.25
-"""Seconds that maintenance may take in any case: a materialisation that is as fast has other costs."""
+LEAST: Final = 0.05
+"""Seconds that maintenance may take in any case."""
+
+SAMPLED: Final = 24
+"""Deleted facts from which on a sample is tried out: one in so many."""
 
 NAMES: Final = ("auto", rematerialise.NAME, *memory.DELETING)
 """What `--maintain` takes."""
 
+TRIED: Final = (backward_forward.NAME, dred.NAME)
+"""The algorithms that `auto` chooses from, the first one first where nothing is known."""
+
+Probe = Callable[[str, int, float], float | None]
+"""Try an algorithm out on so many of the facts to delete, for so many seconds at most, and undo it: the seconds that it
+took, None if it took more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do: an algorithm of `memory.ALGORITHMS` (None: compute the closure anew), why, and for how long at
-    most."""
+    """What to do: an algorithm of `memory.ALGORITHMS` (None: compute the closure anew), why, and for how long at most.
+    faster: which of `TRIED` (by number) was faster on a sample, to be remembered."""
 
     name: str | None
     reason: str
     seconds: float | None = None
+    faster: int | None = None
 
 
-def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int]) -> Plan:
+def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe: Probe) -> Plan:
     """What maintains the closure when so many asserted facts come and go. sizes: a version's statistics, with
     `asserted` and `facts`. Raises UsageError for an unknown algorithm."""
     check(algorithm)
@@ -50,14 +64,44 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int]) -> Pla
         return Plan(algorithm if minus else memory.INSERTION, "asked for" if minus else "nothing is deleted")
     if minus > MANY_DELETED * sizes["asserted"] or plus > LARGE_SHARE * sizes["facts"]:
         return Plan(None, f"{minus:,} of {sizes['asserted']:,} asserted facts are deleted, {plus:,} added")
-    if minus:
-        return Plan(backward_forward.NAME, "few facts are deleted", _allowed(sizes))
-    return Plan(memory.INSERTION, "nothing is deleted", _allowed(sizes))
+    anew = _anew(sizes)
+    allowed = None if anew is None else max(LEAST, SHARE * anew)
+    if not minus:
+        return Plan(memory.INSERTION, "nothing is deleted", allowed)
+    if minus < SAMPLED or anew is None:
+        return Plan(TRIED[sizes.get("faster", 0)], "few facts are deleted", allowed)
+    return _sampled(minus, anew, probe)
 
 
-def _allowed(sizes: Mapping[str, int]) -> float | None:
-    """Seconds that maintenance may take; None: any, since nothing is known."""
-    return max(LEAST, SHARE * sizes["materialise_ms"] / 1000) if "materialise_ms" in sizes else None
+def _sampled(minus: int, anew: float, probe: Probe) -> Plan:
+    """The plan by a sample: of the algorithms the one that is fastest on it, unless computing anew is."""
+    size = minus // SAMPLED
+    best, faster = None, 0
+    for number, name in enumerate(TRIED):
+        seconds = probe(name, size, SHARE * anew / 2 if best is None else best)
+        if seconds is not None and (best is None or seconds < best):
+            best, faster = seconds, number
+    if best is None:
+        return Plan(
+            None, f"the deletion of {size:,} facts, as a sample, took a tenth of the time that the closure takes"
+        )
+    wanted = best * minus / size
+    if wanted > anew:
+        return Plan(None, f"by a sample of {size:,}, maintaining takes {wanted:.2f} s, computing anew {anew:.2f} s")
+    reason = f"by a sample of {size:,}, it takes {wanted:.2f} s, computing anew {anew:.2f} s"
+    return Plan(TRIED[faster], reason, max(LEAST, SHARE * anew, min(2 * wanted, anew)), faster)
+
+
+def _anew(sizes: Mapping[str, int]) -> float | None:
+    """Seconds that computing the closure anew takes, with its commit; None: nothing is known."""
+    if sizes.get("anew_ms"):
+        return sizes["anew_ms"] / 1000
+    return OVERHEAD + COMMITTED * sizes["materialise_ms"] / 1000 if "materialise_ms" in sizes else None
+
+
+OVERHEAD, COMMITTED = 0.1, 1.3
+"""What an update that computes the closure anew takes where none has been seen: seconds, and times the seconds of the
+last materialisation, for reading what is asserted, comparing, and writing."""
 
 
 def plan_rules(algorithm: str, fewer: bool, sizes: Mapping[str, int]) -> Plan:
@@ -67,9 +111,11 @@ def plan_rules(algorithm: str, fewer: bool, sizes: Mapping[str, int]) -> Plan:
         return Plan(None, "asked for")
     if algorithm != "auto":
         return Plan(algorithm if fewer else memory.INSERTION, "asked for" if fewer else "no rule is removed")
+    anew = _anew(sizes)
+    allowed = None if anew is None else max(LEAST, anew / 2)
     if fewer:
-        return Plan(backward_forward.NAME, "rules are removed", _allowed(sizes))
-    return Plan(memory.INSERTION, "no rule is removed", _allowed(sizes))
+        return Plan(TRIED[sizes.get("faster", 0)], "rules are removed", allowed)
+    return Plan(memory.INSERTION, "no rule is removed", allowed)
 
 
 def check(algorithm: str, counting: bool = True) -> None:

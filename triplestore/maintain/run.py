@@ -124,6 +124,7 @@ class Run:
             for focus, element in enumerate(instances.shape.body):
                 if not isinstance(element, Pattern):
                     continue
+                self.afford()
                 others = [(relation, older if i < focus else done) for i in range(len(instances.shape.body))]
                 self.figures.joins += 1
                 _, output, _ = matches(instances, focus, delta, others, classes or self.working.classes)
@@ -141,6 +142,7 @@ class Run:
         cut = np.zeros(len(facts), dtype=np.bool_)
         for instances in rules.backward:
             others = [(relation, without)] * len(instances.shape.body)
+            self.afford()
             self.figures.joins += 1
             at, output, some_cut = matches(instances, 0, facts, others, self.working.classes, most)
             if some_cut:
