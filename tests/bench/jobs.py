@@ -138,6 +138,18 @@ def maintain(job: Job) -> Job:
     return measure(job["name"], Path(job["folder"]), job["seconds"])
 
 
+def maintain_embedded(job: Job) -> Job:
+    from tests.bench.maintain.scales import embedded
+
+    return embedded(job)
+
+
+def maintain_spark(job: Job) -> Job:
+    from tests.bench.maintain.scales import on_spark
+
+    return on_spark(job)
+
+
 JOBS: dict[str, Callable[[Job], Job]] = {
     "store_load": store_load,
     "store_materialise": store_materialise,
@@ -145,6 +157,8 @@ JOBS: dict[str, Callable[[Job], Job]] = {
     "store_update": store_update,
     "store_export": store_export,
     "maintain": maintain,
+    "maintain_embedded": maintain_embedded,
+    "maintain_spark": maintain_spark,
     "reasonable": reasonable,
     "owlrl": owlrl,
     "pyoxigraph_load": pyoxigraph_load,

@@ -65,11 +65,16 @@ class Subject:
         files = folder / "files"
         files.mkdir()
         data.make(files)
-        with Store.create(self.base, data.rulesets(files), engine="duckdb") as store:
+        with Store.create(self.base, data.rulesets(files), data.equality, engine="duckdb") as store:
             store.load(*data.files(files), materialise=False)
             store.materialise()
             store.materialise()
             self.stats = store.stats()
+        self.counting = folder / "counting" if data.equality == "off" else None
+        if self.counting:
+            shutil.copytree(self.base, self.counting, copy_function=os.link)
+            with Store.open(self.counting, engine="duckdb") as store:
+                store.materialise(counting=True)
         lines = list(dict.fromkeys(data.data(files).read_text(encoding="utf-8").splitlines()))
         order = Dice(0, 20).sample(len(lines), len(lines) // 2 + WARM).tolist()
         self.warm = self._file("warm", [lines[i] for i in order[:WARM]])
@@ -81,10 +86,11 @@ class Subject:
         return file
 
     @contextmanager
-    def store(self) -> Iterator[Store]:
-        """A copy of the store that has been changed and changed back."""
+    def store(self, algorithm: str) -> Iterator[Store]:
+        """A copy of the store that has been changed and changed back; for algorithms that count, of one with counts."""
         where = self.folder / "copy"
-        shutil.copytree(self.base, where, copy_function=os.link)
+        base = self.counting if algorithm in COUNTING and self.counting else self.base
+        shutil.copytree(base, where, copy_function=os.link)
         try:
             with Store.open(where, engine="duckdb") as store:
                 store.update_files(delete=[self.warm])
@@ -97,7 +103,7 @@ class Subject:
         """Measure one: small deletions several times after each other, large ones in a copy each."""
         found: list[dict[str, Any]] = []
         if size <= SMALL:
-            with self.store() as store:
+            with self.store(algorithm) as store:
                 for number in range(repeat):
                     draw = self._file("draw", self.lines[number * size : (number + 1) * size])
                     found += store.update_files(delete=[draw], maintain=algorithm)
@@ -105,7 +111,7 @@ class Subject:
         else:
             draw = self._file("draw", self.lines[:size])
             for _ in range(repeat):
-                with self.store() as store:
+                with self.store(algorithm) as store:
                     found += store.update_files(delete=[draw], maintain=algorithm)
         middle = {k: int(statistics.median(f[k] for f in found)) for k in ("derived", "doubted", "checked")}
         seconds = statistics.median(f["seconds"] for f in found)
@@ -127,7 +133,7 @@ def measure(name: str, folder: Path, seconds: float, algorithms: Sequence[str] =
         cells.extend(found)
         return found
 
-    able = list(algorithms)
+    able = [a for a in algorithms if a not in COUNTING or subject.counting]
     for size in FIXED:
         if size < len(subject.lines):
             able = [c.algorithm for c in row(size, able) if not c.declined]

@@ -39,7 +39,7 @@ def regret(row: Mapping[str, Mapping[str, Any]]) -> float | None:
     return float(row[AUTO]["seconds"]) / min(others) if others and AUTO in row else None
 
 
-def markdown(results: Mapping[str, Result], where: Mapping[str, Any], acceptance: Sequence[Sequence[str]]) -> str:
+def markdown(results: Mapping[str, Result], scaled: Mapping[str, Result], where: Mapping[str, Any]) -> str:
     """The tables."""
     used = {cell["algorithm"] for result in results.values() for cell in result.get("cells", ())}
     names = [name for name in HEAD if name in used]
@@ -75,9 +75,57 @@ def markdown(results: Mapping[str, Result], where: Mapping[str, Any], acceptance
         "",
         f"{where['when']}, {where['cores']} cores, {where['memory_gb']} GB, Python {where['python']}, {versions}.",
     ]
-    if acceptance:
-        lines += ["", _line(["what", "figure"]), _line(["---", "---"]), *(_line(pair) for pair in acceptance)]
+    worst = [
+        w for r in results.values() if "cells" in r for row in rows_of(r).values() if (w := regret(row)) is not None
+    ]
+    if worst:
+        lines += ["", f"The worst regret of `auto` in {len(worst)} rows: {max(worst):.2f}."]
+    if scaled:
+        pairs = [pair for name, found in scaled.items() for pair in _scale(name, found)]
+        lines += [
+            "",
+            _line(["university data with merging axioms", "figure"]),
+            _line(["---", "---"]),
+            *map(_line, pairs),
+        ]
     return "\n".join(lines) + "\n"
+
+
+def _scale(name: str, found: Result) -> list[list[str]]:
+    """What was measured at one size, a line each."""
+    if "message" in found:
+        return [[name, str(found["message"])]]
+
+    def pair(times: Mapping[str, float]) -> str:
+        return " / ".join(f"{1000 * times[side]:.0f} ms" for side in ("delete", "add"))
+
+    if "asserted" not in found:
+        seconds = ", ".join(f"{found[step]:.1f} s" for step in ("first", "again", "third"))
+        return [
+            [
+                "ten universities, Spark `local[2]`: 100 facts deleted first, added, deleted again; algorithm; "
+                "equal to computing anew on DuckDB",
+                f"{seconds}; {found['by']}; {found['equal']}",
+            ],
+            ["the same store by `--engine auto` afterwards, delete / add 100", pair(found["auto"])],
+        ]
+    size = (
+        f"{name} universities ({found['asserted']:,} asserted, {found['facts']:,} facts, {found['classes']:,} classes)"
+    )
+    lines = [
+        [f"{size}: delete / add 1 fact, warm", pair(found["1"])],
+        [f"{name} universities: delete / add 100 random facts, warm", pair(found["100"])],
+    ]
+    if "axiom" in found:
+        lines += [
+            ["subclass axiom near the leaves, delete / add", f"{pair(found['axiom'])} ({found['axiom_by']})"],
+            [
+                "computing anew: `materialise`; the update of 100 facts",
+                f"{found['materialise']:.2f} s; {found['anew']:.2f} s",
+            ],
+            ["cold `triplake update` of 100 facts", f"{found['cold']:.2f} s"],
+        ]
+    return lines
 
 
 _PACKAGES = ("triplake", "duckdb", "numpy", "pyspark")
@@ -116,7 +164,9 @@ def into_page(text: str, page: Path = PAGE) -> None:
     """Put the tables into their section of the page."""
     before, rest = page.read_text(encoding="utf-8").split(BEGIN)
     after = rest.split(END)[1]
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
+    page.write_text(
+        f"{before}{BEGIN}\n\n{text}\n![Seconds by facts deleted]({PLOT.name})\n\n{END}{after}", encoding="utf-8"
+    )
 
 
 def plot(results: Mapping[str, Result], target: Path = PLOT) -> None:

@@ -47,9 +47,9 @@ def _file(folder: Path, lines: Sequence[str]) -> Path:
     return file
 
 
-def _timed(work: Callable[[], Any]) -> float:
+def _timed(work: Callable[..., Any], *arguments: Any, **named: Any) -> float:
     start = time.perf_counter()
-    work()
+    work(*arguments, **named)
     return time.perf_counter() - start
 
 
@@ -58,8 +58,8 @@ def warm(store: Store, folder: Path, lines: Sequence[str], size: int, runs: int 
     found: dict[str, list[float]] = {"delete": [], "add": []}
     for run in range(runs + 1):
         file = _file(folder, [lines[(run * size + i) % len(lines)] for i in range(size)])
-        found["delete"].append(_timed(lambda file=file: store.update_files(delete=[file])))  # type: ignore[misc]
-        found["add"].append(_timed(lambda file=file: store.update_files(add=[file])))  # type: ignore[misc]
+        found["delete"].append(_timed(store.update_files, delete=[file]))
+        found["add"].append(_timed(store.update_files, add=[file]))
     return {name: statistics.median(times[1:]) for name, times in found.items()}
 
 
@@ -78,25 +78,24 @@ def embedded(job: dict[str, Any]) -> dict[str, Any]:
         file = _file(folder, [AXIOM])
         axiom: dict[str, list[float]] = {"delete": [], "add": []}
         for _ in range(3):
-            axiom["delete"].append(_timed(lambda: store.update_files(delete=[file])))
+            axiom["delete"].append(_timed(store.update_files, delete=[file]))
             found["axiom_by"] = store.stats()["last"]["algorithm"]
-            axiom["add"].append(_timed(lambda: store.update_files(add=[file])))
+            axiom["add"].append(_timed(store.update_files, add=[file]))
         found["axiom"] = {name: statistics.median(times) for name, times in axiom.items()}
         found["materialise"] = min(_timed(store.materialise) for _ in range(3))
         draw = _file(folder, lines[:100])
         found["anew"] = min(
-            _timed(lambda side=side: store.update_files(**{side: [draw]}, maintain="rematerialise"))  # type: ignore[misc]
-            for side in ("delete", "add")
+            _timed(store.update_files, **{side: [draw]}, maintain="rematerialise") for side in ("delete", "add")
         )
     cold = []
     for _ in range(3):
         for side in ("--delete", "--add"):
             command = [sys.executable, "-m", "triplestore.cli", "update", str(path), side, str(draw), "--quiet"]
-            cold.append(_timed(lambda command=command: subprocess.run(command, cwd=ROOT, check=True)))  # type: ignore[misc]
+            cold.append(_timed(subprocess.run, command, cwd=ROOT, check=True))
     return {**found, "cold": statistics.median(cold)}
 
 
-def spark(job: dict[str, Any]) -> dict[str, Any]:
+def on_spark(job: dict[str, Any]) -> dict[str, Any]:
     """100 deletions on Spark, then the same on DuckDB: seconds, the plan of what was read, whether all is equal."""
     folder = Path(job["folder"])
     path, lines = prepared(job["universities"], folder)
@@ -106,9 +105,9 @@ def spark(job: dict[str, Any]) -> dict[str, Any]:
     draw = _file(folder, lines[:100])
     found: dict[str, Any] = {}
     with Store.open(path, engine="spark", master="local[2]", memory_limit="3GB") as store:
-        found["first"] = _timed(lambda: store.update_files(delete=[draw]))
-        found["again"] = _timed(lambda: store.update_files(add=[draw]))
-        found["third"] = _timed(lambda: store.update_files(delete=[draw]))
+        found["first"] = _timed(store.update_files, delete=[draw])
+        found["again"] = _timed(store.update_files, add=[draw])
+        found["third"] = _timed(store.update_files, delete=[draw])
         found["by"] = store.stats()["last"]["algorithm"]
         store._session.workspace.forget()
         found["plan"] = store.facts_df()._jdf.queryExecution().executedPlan().toString()
