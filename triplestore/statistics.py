@@ -3,6 +3,7 @@
 
 They are written with the closure, by one grouping of it, as the table `statistic`. An update leaves them as they are
 until a fifth of the facts have come or gone since: they are roughly right. No answer depends on them, only its speed.
+A closure of a few thousand facts has no such table: it is counted when it is asked.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from functools import cached_property
 from typing import Final
 
 from triplestore.engine import Engine
-from triplestore.tables import STATISTIC
+from triplestore.tables import FACT, STATISTIC
 from triplestore.terms import TYPE
 
 STALE: Final = 0.2
 """Share of the facts that have come or gone, beyond which counts are taken anew."""
+
+FEW: Final = 2_000
+"""Facts up to which no counts are stored."""
 
 MOST: Final = 100_000
 """Predicates and classes whose counts are read, the most frequent ones."""
@@ -81,7 +85,16 @@ def counted_sql(facts: str) -> str:
 
 def read(engine: Engine) -> Statistics:
     """What the table `statistic` says."""
-    found = engine.query(f"SELECT {STATISTIC.select} FROM statistic ORDER BY facts DESC LIMIT {MOST}").to_pydict()
+    return _read(engine, STATISTIC.name)
+
+
+def counted(engine: Engine) -> Statistics:
+    """What the table `fact` has, counted now."""
+    return _read(engine, f"({counted_sql(FACT.name)}) c")
+
+
+def _read(engine: Engine, source: str) -> Statistics:
+    found = engine.query(f"SELECT {STATISTIC.select} FROM {source} ORDER BY facts DESC LIMIT {MOST}").to_pydict()
     predicates: dict[int, Counts] = {}
     classes: dict[int, float] = {}
     for predicate, kind, *counts in zip(*(found[name] for name in STATISTIC.names), strict=True):

@@ -246,13 +246,16 @@ class Transaction:
         return last
 
     def _counted(self, outcome: Outcome, files: dict[str, TableFiles], changed: Sequence[Table]) -> int:
-        """Add the table `statistic` of the closure to the files, where it is out of date; how many facts have come or
-        gone since it was taken. `files` and `changed` as `publish` has them."""
+        """Add the table `statistic` of the closure to the files, where it is out of date (none for few facts); how many
+        facts have come or gone since it was taken. `files` and `changed` as `publish` has them."""
         before = self.workspace.manifest
         since = before.stats.get("uncounted", 0) + outcome.added + outcome.deleted
         stored = files.get(FACT.name, before.files_of(FACT.name))
         if not outcome.whole and since <= statistics.STALE * stored.rows:
             return since
+        if stored.rows <= statistics.FEW:
+            files[STATISTIC.name] = TableFiles()
+            return 0
         facts = FACT.name
         if FACT not in changed:
             facts = "counted_fact"

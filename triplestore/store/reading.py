@@ -75,10 +75,17 @@ def graph(session: Session, generalised: bool = False) -> Graph:
 
 def _counts(session: Session) -> Statistics:
     """What is known of the closure for the order of joins."""
-    files = session.manifest.files_of(STATISTIC.name)
-    if session.statistics is None or session.statistics[0] != files:
-        session.workspace.views(STATISTIC)
-        session.statistics = files, statistics.read(session.engine)
+    stored, facts = (session.manifest.files_of(table.name) for table in (STATISTIC, FACT))
+    key = stored if stored.files else facts
+    if session.statistics is None or session.statistics[0] != key:
+        if stored.files:
+            session.workspace.views(STATISTIC)
+            found = statistics.read(session.engine)
+        elif facts.rows <= statistics.FEW and session.engine.resident:
+            found = statistics.counted(session.engine)
+        else:
+            found = Statistics()
+        session.statistics = key, found
     return session.statistics[1]
 
 

@@ -1,0 +1,22 @@
+"""The numbers of the README are those that the runner prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.w3c.__main__ import table
+from tests.w3c.manifest import MISSING
+from tests.w3c.sparql import SPARQL
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not SPARQL.exists(), reason=MISSING)
+def test_the_readme_has_the_runner_s_numbers() -> None:
+    lines, failed = table()
+    assert not failed
+    text = README.read_text(encoding="utf-8")
+    assert [line for line in lines if line not in text] == []
