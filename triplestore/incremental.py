@@ -99,7 +99,8 @@ class Incremental:
             return {**figures, "not_asserted": change.unasserted}
         try:
             probe = self._probe(memory, change.minus)
-            chosen = plan(algorithm, len(change.plus), len(change.minus), self._sizes(memory), probe)
+            size, counting = (len(change.plus), len(change.minus)), memory.counts is not None
+            chosen = plan(algorithm, *size, self._sizes(memory), probe, counting)
         except NotMaintainableError as error:
             self.reason = str(error)
             return None
@@ -126,7 +127,7 @@ class Incremental:
         terms = dictionary.numbered(self.engine, (), head_constants(after), before.counters)
         change = _Netted([], [], terms, terms.counters, 0)
         fewer = {*all_rules(before)} - {*all_rules(after)}
-        chosen = plan_rules(algorithm, bool(fewer), self._sizes(memory))
+        chosen = plan_rules(algorithm, bool(fewer), self._sizes(memory), memory.counts is not None)
         self.workspace.manifest = after
         return self._carried_out("rules", memory, change, chosen, None, False, False)
 

@@ -9,12 +9,22 @@ turns out not to be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from triplestore.errors import UsageError
-from triplestore.maintain import Outcome, Task, backward_forward, dred, insertion, memory, rematerialise
+from triplestore.maintain import (
+    Outcome,
+    Task,
+    backward_forward,
+    backward_forward_counting,
+    dred,
+    dred_counting,
+    insertion,
+    memory,
+    rematerialise,
+)
 
 LARGE_SHARE: Final = 0.5
 """New facts as a share of the closure beyond which computing it anew is cheaper than extending it."""
@@ -38,6 +48,9 @@ NAMES: Final = ("auto", rematerialise.NAME, *memory.DELETING)
 TRIED: Final = (backward_forward.NAME, dred.NAME)
 """The algorithms that `auto` chooses from, the first one first where nothing is known."""
 
+COUNTED: Final = (backward_forward_counting.NAME, dred_counting.NAME)
+"""The same for stores that keep derivation counts."""
+
 Probe = Callable[[str, int, float], float | None]
 """Try an algorithm out on so many of the facts to delete, for so many seconds at most, and undo it: the seconds that it
 took, None if it took more."""
@@ -54,9 +67,9 @@ class Plan:
     faster: int | None = None
 
 
-def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe: Probe) -> Plan:
+def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe: Probe, counting: bool = False) -> Plan:
     """What maintains the closure when so many asserted facts come and go. sizes: a version's statistics, with
-    `asserted` and `facts`. Raises UsageError for an unknown algorithm."""
+    `asserted` and `facts`. counting: derivations are counted. Raises UsageError for an unknown algorithm."""
     check(algorithm)
     if algorithm == rematerialise.NAME:
         return Plan(None, "asked for")
@@ -64,20 +77,20 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe:
         return Plan(algorithm if minus else memory.INSERTION, "asked for" if minus else "nothing is deleted")
     if minus > MANY_DELETED * sizes["asserted"] or plus > LARGE_SHARE * sizes["facts"]:
         return Plan(None, f"{minus:,} of {sizes['asserted']:,} asserted facts are deleted, {plus:,} added")
-    anew = _anew(sizes)
+    anew, tried = _anew(sizes), COUNTED if counting else TRIED
     allowed = None if anew is None else max(LEAST, SHARE * anew)
     if not minus:
         return Plan(memory.INSERTION, "nothing is deleted", allowed)
     if minus < SAMPLED or anew is None:
-        return Plan(TRIED[sizes.get("faster", 0)], "few facts are deleted", allowed)
-    return _sampled(minus, anew, probe)
+        return Plan(tried[sizes.get("faster", 0)], "few facts are deleted", allowed)
+    return _sampled(minus, anew, probe, tried)
 
 
-def _sampled(minus: int, anew: float, probe: Probe) -> Plan:
+def _sampled(minus: int, anew: float, probe: Probe, tried: Sequence[str]) -> Plan:
     """The plan by a sample: of the algorithms the one that is fastest on it, unless computing anew is."""
     size = minus // SAMPLED
     best, faster = None, 0
-    for number, name in enumerate(TRIED):
+    for number, name in enumerate(tried):
         seconds = probe(name, size, SHARE * anew / 2 if best is None else best)
         if seconds is not None and (best is None or seconds < best):
             best, faster = seconds, number
@@ -89,7 +102,7 @@ def _sampled(minus: int, anew: float, probe: Probe) -> Plan:
     if wanted > anew:
         return Plan(None, f"by a sample of {size:,}, maintaining takes {wanted:.2f} s, computing anew {anew:.2f} s")
     reason = f"by a sample of {size:,}, it takes {wanted:.2f} s, computing anew {anew:.2f} s"
-    return Plan(TRIED[faster], reason, max(LEAST, SHARE * anew, min(2 * wanted, anew)), faster)
+    return Plan(tried[faster], reason, max(LEAST, SHARE * anew, min(2 * wanted, anew)), faster)
 
 
 def _anew(sizes: Mapping[str, int]) -> float | None:
@@ -104,7 +117,7 @@ OVERHEAD, COMMITTED = 0.1, 1.3
 last materialisation, for reading what is asserted, comparing, and writing."""
 
 
-def plan_rules(algorithm: str, fewer: bool, sizes: Mapping[str, int]) -> Plan:
+def plan_rules(algorithm: str, fewer: bool, sizes: Mapping[str, int], counting: bool = False) -> Plan:
     """What maintains the closure when rules come, or also go (`fewer`); see `plan`."""
     check(algorithm)
     if algorithm == rematerialise.NAME:
@@ -114,7 +127,8 @@ def plan_rules(algorithm: str, fewer: bool, sizes: Mapping[str, int]) -> Plan:
     anew = _anew(sizes)
     allowed = None if anew is None else max(LEAST, anew / 2)
     if fewer:
-        return Plan(TRIED[sizes.get("faster", 0)], "rules are removed", allowed)
+        tried = COUNTED if counting else TRIED
+        return Plan(tried[sizes.get("faster", 0)], "rules are removed", allowed)
     return Plan(memory.INSERTION, "no rule is removed", allowed)
 
 
