@@ -60,6 +60,11 @@ class Nodes:
         """The tokens of ids that have been learned; None for `UNBOUND`."""
         return list(map(self._tokens.__getitem__, ids))
 
+    def column(self, ids: pa.Array) -> pa.Array:
+        """A column of ids that have been learned, as one of tokens."""
+        encoded = ids.dictionary_encode()
+        return pa.array(self.tokens(encoded.dictionary.to_pylist()), pa.string()).take(encoded.indices)
+
     def terms(self, ids: Collection[int]) -> list[Node | None]:
         """The rdflib terms of ids that have been learned; None for `UNBOUND`."""
         try:

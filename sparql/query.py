@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
+from typing import Final
 
 import pyarrow as pa
 
@@ -31,6 +33,9 @@ Triple = tuple[str, str, str]
 
 TRIPLE = ("subject", "predicate", "object")
 """The columns of an answer that is a graph."""
+
+AT_ONCE: Final = 10_000
+"""Rows of a stream that are found before the first is read: an answer that has no more is looked up as a whole."""
 
 _DESCRIBED_AT_ONCE = 50
 """Resources per statement of a DESCRIBE."""
@@ -186,9 +191,17 @@ class _Run:
             return Result("ask", (), pa.table({}), truth=self.solutions(parsed, None).num_rows > 0)
         variables = TRIPLE if parsed.kind == "construct" else parsed.variables
         compiler = self.compiler(parsed)
-        if self.stream:
-            return Result(parsed.kind, variables, self._streamed(_statement(compiler, parsed), compiler))
         engine = self.graph.engine
+        if self.stream:
+            if not engine.resident:
+                return Result(parsed.kind, variables, self._streamed(_statement(compiler, parsed), compiler))
+            ids = self._streamed(_statement(compiler, parsed, decoded=False), compiler)
+            first, ended = _first(ids)
+            if not ended:
+                return Result(parsed.kind, variables, self._in_tokens(first, ids, compiler.steps.constants))
+            none = {f"c{place}": pa.array([], pa.string()) for place in range(len(variables))}
+            whole = pa.Table.from_batches(first) if first else pa.table(none)
+            return Result(parsed.kind, variables, whole, nodes=self._nodes(engine, whole, compiler.steps.constants))
         try:
             sql = _statement(compiler, parsed, decoded=not engine.resident)
             register(engine, sql)
@@ -197,9 +210,9 @@ class _Run:
             compiler.paths.drop()
         if not engine.resident:
             return Result(parsed.kind, variables, rows)
-        return Result(parsed.kind, variables, rows, nodes=self._nodes(rows, compiler.steps.constants))
+        return Result(parsed.kind, variables, rows, nodes=self._nodes(engine, rows, compiler.steps.constants))
 
-    def _nodes(self, rows: pa.Table, constants: Constants) -> Nodes:
+    def _nodes(self, engine: Engine, rows: pa.Table | pa.RecordBatch, constants: Constants) -> Nodes:
         """What the ids in an answer stand for: read once for all answers, unless they are too many to keep."""
         known = self.graph.known
         columns = [column for column in rows.columns if pa.types.is_int64(column.type)]
@@ -211,7 +224,7 @@ class _Run:
             fresh, nodes = list(ids), Nodes()
             if len(ids) <= MOST:
                 known.nodes = nodes
-        nodes.learn(self.graph.engine, fresh)
+        nodes.learn(engine, fresh)
         if own:
             nodes = nodes.some(ids)
             nodes.add(own)
@@ -223,6 +236,22 @@ class _Run:
             yield from self.graph.engine.batches(sql)
         finally:
             compiler.paths.drop()
+
+    def _in_tokens(
+        self, first: Sequence[pa.RecordBatch], more: Iterator[pa.RecordBatch], constants: Constants
+    ) -> Iterator[pa.RecordBatch]:
+        """Batches of ids as batches of tokens, looked up beside the statement that goes on giving them."""
+        beside = self.graph.engine.reader()
+        try:
+            beside.begin()
+            for batch in chain(first, more):
+                nodes = self._nodes(beside, batch, constants)
+                columns = [nodes.column(c) if pa.types.is_int64(c.type) else c for c in batch.columns]
+                yield pa.record_batch(columns, names=batch.schema.names)
+        finally:
+            more.close()  # type: ignore[attr-defined]
+            beside.end()
+            beside.close()
 
     def solutions(self, parsed: Query, variables: Sequence[str] | None) -> pa.Table:
         """The tokens of variables, one column each (c0, c1 ...), NULL unbound; None: a row if there is a solution."""
@@ -254,6 +283,17 @@ class _Run:
                     yield triple
                     if triple[2].startswith("_:"):
                         todo.append(triple[2])
+
+
+def _first(batches: Iterator[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], bool]:
+    """The first batches of a stream, `AT_ONCE` rows or more unless it ends before, and whether it did."""
+    found: list[pa.RecordBatch] = []
+    while sum(batch.num_rows for batch in found) < AT_ONCE:
+        batch = next(batches, None)
+        if batch is None:
+            return found, True
+        found.append(batch)
+    return found, False
 
 
 def _statement(compiler: Compiler, parsed: Query, decoded: bool = True) -> str:

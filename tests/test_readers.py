@@ -7,14 +7,16 @@ import random
 import shutil
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rdflib import RDF, RDFS, Literal, URIRef
+from rdflib import RDF, RDFS, BNode, Literal, URIRef
 from rdflib.namespace import OWL
 
+from sparql.query import AT_ONCE
 from tests.conftest import ENGINES
 from triplestore import Store
 from triplestore.errors import StoppedError
@@ -138,6 +140,31 @@ def test_a_stream_can_be_stopped_and_left(tmp_path: Path) -> None:
     with readers.reading() as (opened, _):
         assert len(opened.query(ALL)) == 2_000
     readers.close()
+
+
+def test_long_answers_in_a_stream(tmp_path: Path) -> None:
+    """They are those that are found as a whole, in their order; also when the stream is left before its end."""
+    with Store.create(tmp_path / "kg", ["none"]) as store:
+        terms = [term("a"), BNode("b"), Literal("c", lang="en"), Literal(4), Literal('"d\\"\n')]
+        store.update(add=[(term(f"s{n}"), term("p"), terms[n % 5]) for n in range(150)])
+        readers = Readers(store.path, 1)
+        pairs = "?a ?p ?x . ?b ?p ?y OPTIONAL { ?x ?p ?z } BIND(STR(?x) AS ?t)"
+        for text in (
+            f"SELECT ?a ?x ?y ?z ?t {{ {pairs} }} ORDER BY ?a ?b",
+            f"CONSTRUCT {{ ?a <{EX}q> ?b ; <{EX}r> ?x }} WHERE {{ {pairs} }}",
+        ):
+            whole = list(store.query(text).tokens())
+            assert len(whole) > 2 * AT_ONCE
+            with readers.reading() as (opened, _):
+                for asked in (store, opened):
+                    found = list(asked.query(text, stream=True).tokens())
+                    assert found == whole if "ORDER" in text else Counter(found) == Counter(whole)
+                    left = asked.query(text, stream=True).tokens()
+                    next(left)
+                    left.close()
+                    assert len(asked.query(f"SELECT * {{ <{EX}s1> ?p ?o }}", stream=True)) == 1
+                    assert len(asked.query(f"SELECT * {{ <{EX}none> ?p ?o }}", stream=True)) == 0
+        readers.close()
 
 
 def test_random_updates_arrive(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ does it. A small set of tokens is looked up by its own lexical forms only, whate
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
@@ -22,7 +22,19 @@ from triplestore.engine.queries import count
 from triplestore.literals import candidates, settle
 from triplestore.storage.manifest import Counters
 from triplestore.tables import TERM, token_sql
-from triplestore.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, RDF, XSD, split_literal
+from triplestore.terms import (
+    BUILTIN_IDS,
+    FIRST_BLANK,
+    FIRST_IRI,
+    FIRST_LITERAL,
+    KIND_BITS,
+    RDF,
+    XSD,
+    Kind,
+    iri_token,
+    literal_token,
+    split_literal,
+)
 
 SMALL: Final = 500
 """Tokens up to which a lookup names its lexical forms in the statement."""
@@ -242,8 +254,11 @@ def lookup(engine: Engine, tokens: Iterable[str]) -> dict[str, int]:
     for start in range(0, len(ordered), SMALL):
         part = ordered[start : start + SMALL]
         lexicals = _list(engine.dialect, sorted({lexical_of(t) for t in part}))
-        sql = f"SELECT {token_sql()} AS token, t.id FROM term t WHERE t.lexical IN {lexicals}"
-        found.update((token, number) for token, number in _pairs(engine, sql) if token in wanted)
+        found.update(
+            (token, number)
+            for number, token in _terms(engine, f"term t WHERE t.lexical IN {lexicals}")
+            if token in wanted
+        )
     return found
 
 
@@ -254,7 +269,7 @@ def decode(engine: Engine, ids: Iterable[int]) -> dict[int, str]:
     for start in range(0, len(ordered), SMALL):
         listed = ", ".join(f"({i})" for i in ordered[start : start + SMALL])
         asked = f"(VALUES {listed}) a(id)"  # a join passes its keys down to the scan, a long IN does not
-        found.update(_pairs(engine, f"SELECT t.id, {token_sql()} AS token FROM {asked} JOIN term t ON t.id = a.id"))
+        found.update(_terms(engine, f"{asked} JOIN term t ON t.id = a.id"))
     return found
 
 
@@ -284,6 +299,20 @@ def lexical_of(token: str) -> str:
 
 def _list(dialect: Dialect, texts: Sequence[str]) -> str:
     return f"({', '.join(dialect.string(text) for text in texts)})"
+
+
+def _terms(engine: Engine, source: str) -> Iterator[tuple[int, str]]:
+    """The ids and tokens of a few terms `t`. The tokens are put together here: an engine takes longer to plan that than
+    to find the terms."""
+    table = engine.query(f"SELECT t.id, t.lexical, t.datatype, t.lang FROM {source}")
+    for number, lexical, datatype, language in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        match Kind(number >> KIND_BITS):
+            case Kind.LITERAL:
+                yield number, literal_token(lexical, datatype, language)
+            case Kind.BLANK:
+                yield number, f"_:{lexical}"
+            case _:
+                yield number, iri_token(lexical)
 
 
 def _pairs(engine: Engine, sql: str) -> Iterable[tuple[Any, Any]]:

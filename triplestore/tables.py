@@ -96,7 +96,7 @@ STATISTIC: Final = Table(
 )
 """Counts of the closure for planning; see `triplestore.statistics`."""
 
-LOOKED_UP: Final = ((TERM, "lexical"), (FACT, "s"), (FACT, "o"))
+LOOKED_UP: Final = ((TERM, "id"), (TERM, "lexical"), (FACT, "s"), (FACT, "o"))
 """Columns by whose single values queries find rows, and by which the tables are not ordered."""
 
 STORED: Final = (TERM, ASSERTED, FACT, SAME_AS, VIOLATION, STATISTIC)
