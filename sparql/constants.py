@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from sparql.algebra import Query, Values
+from sparql.algebra import Extend, PathPattern, Query, Values
 from sparql.nodes import Nodes
 from triplestore.dictionary import lookup
 from triplestore.engine import Engine
@@ -24,7 +24,8 @@ _MOST_KNOWN: Final = 100_000
 @dataclass(frozen=True, slots=True)
 class Constants:
     """ids: token -> id; representatives: id -> its class's representative, where that is another or a class at all;
-    own: the tokens with an id of this query's own; values: literal -> the id that `fact` has for its value."""
+    own: of the tokens with an id of this query's own those that a solution can have; values: literal -> the id that
+    `fact` has for its value."""
 
     ids: dict[str, int]
     representatives: dict[int, int]
@@ -64,10 +65,15 @@ def look_up(
         known.ids.clear()
         known.representatives.clear()
         known.values.clear()
-    tokens = {part.token for part in walk(query) if isinstance(part, Constant)}
+    carried = {term.token for triple in query.template for term in triple if isinstance(term, Constant)}
     for part in walk(query):
         if isinstance(part, Values):
-            tokens.update(token for row in part.rows for token in row if token is not None)
+            carried.update(token for row in part.rows for token in row if token is not None)
+        elif isinstance(part, Extend) and isinstance(part.expression, Constant):
+            carried.add(part.expression.token)
+        elif isinstance(part, PathPattern):
+            carried.update(end.token for end in (part.subject, part.object) if isinstance(end, Constant))
+    tokens = carried | {part.token for part in walk(query) if isinstance(part, Constant)}
     ids = {token: BUILTIN_IDS[token] for token in tokens if token in BUILTIN_IDS}
     if missing := tokens - ids.keys() - known.ids.keys():
         known.ids.update(lookup(engine, missing))
@@ -91,4 +97,5 @@ def look_up(
             equal = equal_to(engine, fresh)
             known.values.update((token, equal.get(token)) for token in fresh)
         values = {token: number for token in literals if (number := known.values[token]) is not None}
-    return Constants({**ids, **own}, representatives, own, values)
+    shown = {token: number for token, number in own.items() if token in carried}
+    return Constants({**ids, **own}, representatives, shown, values)
