@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "triplestore.profile",
         "triplestore.imports",
     ),
+    ("triplestore.rows", "triplestore.figures"),
     ("triplestore.derivations",),
     ("triplestore.proof", "triplestore.transaction", "triplestore.differences"),
     ("triplestore.incremental",),

@@ -1,22 +1,19 @@
-"""The closure of a workspace in memory, and the derivation counts of a closure that was computed in the engine's
-tables."""
+"""From tables to memory and back: the closure of a workspace read, derivations counted, statistics kept up to date."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-import pyarrow as pa
-
-from triplestore.engine.arrow import int64s
-from triplestore.maintain.keys import LayoutFullError
-from triplestore.maintain.memory import Derivations, Memory
+from triplestore.maintain.keys import Ids, LayoutFullError
+from triplestore.maintain.memory import Derivations, Memory, Rows
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.reasoning import reasoning, twins
+from triplestore.rows import table_of
 from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, TableFiles
 from triplestore.tables import COUNT
-from triplestore.terms import BUILTIN_IDS
+from triplestore.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_LITERAL
 from triplestore.workspace import Workspace
 
 
@@ -39,8 +36,24 @@ def counts_written(workspace: Workspace, counters: Counters, verbose: Callable[[
     except (NotMaintainableError, LayoutFullError) as error:
         verbose(f"derivations are not counted: {str(error) or 'the store has too many terms'}")
         return {COUNT.name: TableFiles()}
-    engine, columns = workspace.engine, zip(COUNT.names, counts, strict=True)
-    engine.load("count_now", pa.table({name: int64s(column) for name, column in columns}))
+    engine = workspace.engine
+    engine.load("count_now", table_of(COUNT, counts))
     files = segments.write_whole(engine, workspace.versions, COUNT, "count_now")
     engine.drop("count_now")
     return {COUNT.name: files}
+
+
+def stats_after(before: Mapping[str, int], rows: Rows, memory: Memory) -> dict[str, int]:
+    """A version's statistics, from those before it and what an update in memory changed."""
+    stats = dict(before)
+    classes = sum(t == r for t, r in rows.equal_added) - sum(t == r for t, r in rows.equal_removed)
+    stats["classes"] = before.get("classes", 0) + classes
+    if rows.equal_added or rows.equal_removed:
+        stats["largest_class"] = memory.working.classes.largest()
+    stats["generalised"] = before.get("generalised", 0) + _odd(rows.added) - _odd(rows.removed)
+    return stats
+
+
+def _odd(facts: tuple[Ids, Ids, Ids]) -> int:
+    """Triples that RDF has no place for."""
+    return int(((facts[0] >= FIRST_LITERAL) | (facts[1] >= FIRST_BLANK)).sum())

@@ -8,18 +8,15 @@ read once. Where that cannot be, or another way is cheaper, the change goes thro
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import numpy as np
-import pyarrow as pa
-
 from triplestore import dictionary
 from triplestore.compile.schema import Fact
-from triplestore.derivations import memory_of
+from triplestore.derivations import memory_of, stats_after
 from triplestore.engine import queries
-from triplestore.engine.arrow import as_numpy, id_lists, int64s, strings
+from triplestore.engine.arrow import as_numpy
 from triplestore.maintain import Outcome, Reasoning, rematerialise
 from triplestore.maintain.choose import Plan, Probe, plan, plan_rules
 from triplestore.maintain.datatypes import TypeJudge, judge_types_in
@@ -28,12 +25,12 @@ from triplestore.maintain.memory import Derivations, Memory, Rows
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.regrouping import remember
 from triplestore.maintain.run import TooDearError
-from triplestore.maintain.violations import Judge, Violation, judge_in
+from triplestore.maintain.violations import Judge, judge_in
 from triplestore.reasoning import all_rules, by_value, head_constants, reasoning, touched, twins
+from triplestore.rows import columns_of, same_as_rows, table_of, violation_rows
 from triplestore.storage import patches, segments
 from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles
 from triplestore.tables import ASSERTED, COUNT, FACT, SAME_AS, TERM, VIOLATION, Table
-from triplestore.terms import FIRST_BLANK, FIRST_LITERAL
 from triplestore.transaction import Transaction
 
 SMALL: Final = 50_000
@@ -299,7 +296,7 @@ class Incremental:
         before, transaction = self.workspace.manifest, self.transaction
         with transaction.phase("write"):
             files = self._written(memory, change, rows)
-        stats = _stats(before.stats, rows, memory)
+        stats = stats_after(before.stats, rows, memory)
         if chosen.faster is not None:
             stats["faster"] = chosen.faster
         last = transaction.publish(operation, outcome, files, change.counters, (), draft=draft, stats=stats)
@@ -309,7 +306,7 @@ class Incremental:
 
     def _written(self, memory: Memory, change: _Netted, rows: Rows) -> dict[str, TableFiles]:
         """Write the change: the files of each table that it changes."""
-        asserted = (_columns(change.plus), _columns(change.minus))
+        asserted = (columns_of(change.plus), columns_of(change.minus))
         files = {
             ASSERTED.name: self._patched(memory, ASSERTED, *asserted),
             FACT.name: self._patched(memory, FACT, rows.added, rows.removed),
@@ -319,7 +316,7 @@ class Incremental:
         if rows.equal_added or rows.equal_removed:
             files[SAME_AS.name] = self._same_as_patched(rows)
         if rows.violations_added or rows.violations_removed:
-            self.engine.load("violation_now", _violation_table(memory.violations_now))
+            self.engine.load("violation_now", violation_rows(memory.violations_now))
             files[VIOLATION.name] = segments.write_whole(self.engine, self.versions, VIOLATION, "violation_now")
             self.engine.drop("violation_now")
         if memory.counts is not None:
@@ -338,15 +335,15 @@ class Incremental:
         if len(left) + len(went) > segments.DEAD_SHARE * rows:
             memory.dead_now[table.name] = union()
             now = memory.working.facts.keys if table is FACT else merged(minus(memory.said.keys, went), came)
-            return TableFiles(patches.write_rows(self.versions, table.name, _table(memory.working.ids_of(now))))
+            return TableFiles(patches.write_rows(self.versions, table.name, table_of(FACT, memory.working.ids_of(now))))
         ids_of = memory.working.ids_of
         return patches.patched(
             self.versions,
             table,
             before,
-            added=_table(ids_of(came[~revived])),
-            removed=_table(ids_of(went)),
-            dead=_table(ids_of(left)) if revived.any() else None,
+            added=table_of(FACT, ids_of(came[~revived])),
+            removed=table_of(FACT, ids_of(went)),
+            dead=table_of(FACT, ids_of(left)) if revived.any() else None,
         )
 
     def _same_as_patched(self, rows: Rows) -> TableFiles:
@@ -360,8 +357,7 @@ class Incremental:
         if not self.workspace.manifest.files_of(COUNT.name).files:
             added, removed = memory.count_rows(), [NONE] * len(COUNT.names)
         for name, counts in (("count_added", added), ("count_removed", removed)):
-            columns = zip(COUNT.names, counts, strict=True)
-            self.engine.load(name, pa.table({column: int64s(values) for column, values in columns}))
+            self.engine.load(name, table_of(COUNT, counts))
         files = self._changed(COUNT, "count_added", "count_removed")
         self.engine.drop("count_added", "count_removed")
         return files
@@ -375,7 +371,7 @@ class Incremental:
 
     def _load_equal(self, rows: Rows) -> None:
         for name, pairs in (("equal_added", rows.equal_added), ("equal_removed", rows.equal_removed)):
-            self.engine.load(name, _pairs(pairs))
+            self.engine.load(name, same_as_rows(pairs))
 
     def _now(self, table: Table, added: str, removed: str) -> str:
         """A view of a table after the change, read only if it is better rewritten whole."""
@@ -394,38 +390,3 @@ def _content(manifest: Manifest) -> object:
 def _outcome(rows: Rows, chosen: Plan) -> Outcome:
     added, removed = len(rows.added[0]), len(rows.removed[0])
     return Outcome(rows.algorithm, chosen.reason, rows.figures, False, added, removed, rows.merged, rows.split)
-
-
-def _stats(before: Mapping[str, int], rows: Rows, memory: Memory) -> dict[str, int]:
-    """The version's statistics, from those before and the change."""
-    stats = dict(before)
-    classes = sum(t == r for t, r in rows.equal_added) - sum(t == r for t, r in rows.equal_removed)
-    stats["classes"] = before.get("classes", 0) + classes
-    if rows.equal_added or rows.equal_removed:
-        stats["largest_class"] = memory.working.classes.largest()
-    stats["generalised"] = before.get("generalised", 0) + _odd(rows.added) - _odd(rows.removed)
-    return stats
-
-
-def _odd(facts: tuple[Ids, Ids, Ids]) -> int:
-    """Triples that RDF has no place for."""
-    return int(((facts[0] >= FIRST_LITERAL) | (facts[1] >= FIRST_BLANK)).sum())
-
-
-def _columns(facts: Iterable[Fact]) -> Sequence[Ids]:
-    rows = np.array(list(facts), dtype=np.int64).reshape(-1, 3)
-    return [np.ascontiguousarray(rows[:, i]) for i in range(3)]
-
-
-def _table(columns: Sequence[Ids]) -> pa.Table:
-    return pa.table({name: int64s(column) for name, column in zip("spo", columns, strict=True)})
-
-
-def _pairs(pairs: Sequence[tuple[int, int]]) -> pa.Table:
-    columns = zip(*pairs, strict=True) if pairs else ((), ())
-    return pa.table({name: int64s(column) for name, column in zip(SAME_AS.names, columns, strict=True)})
-
-
-def _violation_table(violations: Iterable[Violation]) -> pa.Table:
-    ordered = sorted(violations)
-    return pa.table({"rule": strings(r for r, _ in ordered), "facts": id_lists([f for _, f in ordered])})

@@ -18,8 +18,9 @@ from loaders import sources, triples_of
 from sparql import Graph, changes
 from sparql.update import Clear, Data, Load, Modify
 from triplestore.errors import InputError, TriplakeError, UsageError
+from triplestore.figures import figures_of
 from triplestore.incremental import Incremental
-from triplestore.transaction import Transaction, figures_of
+from triplestore.transaction import Transaction
 from triplestore.updates import Request
 
 Tokens = tuple[str, str, str]

@@ -17,6 +17,7 @@ from triplestore import dictionary, literals, statistics
 from triplestore.derivations import counts_written
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import common, minus
+from triplestore.figures import figures_of, lines_of
 from triplestore.maintain import Change, Outcome, Task, rematerialise
 from triplestore.maintain.choose import maintain
 from triplestore.maintain.regrouping import Part, regrouping, remember
@@ -356,17 +357,10 @@ class Transaction:
 
     def maintained(self, outcome: Outcome) -> None:
         """Put an algorithm's phases among the transaction's, and say what it did, why, and at what cost."""
-        figures = outcome.figures
-        self.phases = {**self.phases, **{k: v + self.phases.get(k, 0.0) for k, v in figures.phases.items()}}
-        self.verbose(f"maintained by {outcome.algorithm}: {outcome.reason}")
-        self.verbose(
-            f"  {len(figures.rounds):,} rounds, {figures.statements:,} statements, {figures.derived:,} derivations, "
-            f"{figures.doubted:,} facts doubted, {figures.checked:,} checked, {figures.proved:,} proved"
-        )
-        for title, values in (("sets", figures.sets), ("seconds", self.phases)):
-            if values:
-                told = (f"{k} {v:,}" if isinstance(v, int) else f"{k} {v:.4f}" for k, v in values.items())
-                self.verbose(f"  {title}: {', '.join(told)}")
+        for name, seconds in outcome.figures.phases.items():
+            self.phases[name] = self.phases.get(name, 0.0) + seconds
+        for line in lines_of(outcome, self.phases):
+            self.verbose(line)
 
     def report(self, figures: RoundFigures) -> None:
         """Say what a round did."""
@@ -377,31 +371,6 @@ class Transaction:
         for shape in sorted(figures.shapes, key=lambda s: -s.rows):
             if shape.rows:
                 self.verbose(f"  {shape.rows:>12,} {shape.seconds:>8.3f} s  {shape.focus:<9} {shape.shape}")
-
-
-def figures_of(
-    operation: str, seconds: float, outcome: Outcome | None = None, phases: Mapping[str, float] | None = None
-) -> dict[str, Any]:
-    """The `last` of `stats --json`. phases: seconds of each."""
-    figures = outcome.figures if outcome else None
-    return {
-        "operation": operation,
-        "algorithm": outcome.algorithm if outcome else "none",
-        "seconds": round(seconds, 4),
-        "rounds": len(figures.rounds) if figures else 0,
-        "statements": figures.statements if figures else 0,
-        "derived": figures.derived if figures else 0,
-        "added": outcome.added if outcome else 0,
-        "deleted": outcome.deleted if outcome else 0,
-        "merged": outcome.merged if outcome else 0,
-        "split": outcome.split if outcome else 0,
-        "doubted": figures.doubted if figures else 0,
-        "checked": figures.checked if figures else 0,
-        "proved": figures.proved if figures else 0,
-        "sets": dict(figures.sets) if figures else {},
-        "phases": {name: round(taken, 4) for name, taken in (phases or {}).items()},
-        "reason": outcome.reason if outcome else "",
-    }
 
 
 def token_table(triples: Sequence[tuple[str, str, str]]) -> pa.Table:

@@ -12,6 +12,7 @@ from loaders import LoadReport, OnError, Progress, read_into, sources
 from loaders.patch import Change
 from triplestore.engine.queries import minus
 from triplestore.errors import TriplakeError, UsageError
+from triplestore.figures import figures_of
 from triplestore.incremental import Incremental
 from triplestore.maintain.choose import check as check_algorithm
 from triplestore.reasoning import check_countable, ruleset_text
@@ -20,7 +21,7 @@ from triplestore.store.reading import graph
 from triplestore.store.session import Session
 from triplestore.tables import ASSERTED
 from triplestore.terms import from_rdflib
-from triplestore.transaction import Transaction, figures_of, no_facts, token_table
+from triplestore.transaction import Transaction, no_facts, token_table
 from triplestore.updates import Request, grouped, plain_change, read_changes, sparql_request, update_files
 
 TokenTriple = tuple[str, str, str]
