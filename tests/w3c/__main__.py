@@ -15,7 +15,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
+
+from tests.server_support import serving
 from tests.w3c import manifest, test_sparql, test_syntax, test_update
+from tests.w3c import test_protocol as http
+from tests.w3c.http import cases as exchanges
 from tests.w3c.sparql import Case, cases
 from triplestore import Store
 from triplestore.engine.duckdb import DuckDBEngine
@@ -69,12 +74,28 @@ def _syntaxes(engine: DuckDBEngine) -> Iterator[Test]:
             yield Test(f"RDF 1.1 {suite[4:]}", case.name, lambda c=case: test_syntax.check(engine, c), excluded)
 
 
+def _protocols(client: httpx.Client) -> Iterator[Test]:
+    for manifest_, named, title, run in (
+        (http.PROTOCOL, http.NAMED, "protocol", http.run_protocol),
+        (http.INDIRECT, http.NEW_GRAPHS, "graph store protocol", http.run_graph_store),
+        (http.DIRECT, http.NEW_GRAPHS, "graph store protocol", http.run_graph_store),
+    ):
+        for case in exchanges(manifest_):
+            excluded = "named graphs" if case.name in named else ""
+            yield Test(f"SPARQL 1.1 {title}", case.name, lambda r=run, c=case: r(client, c), excluded)
+
+
 def table() -> tuple[list[str], int]:
     """The lines of the table, and how many tests fail; what fails is said on standard error."""
     counts: dict[str, Counter[str]] = {}
     engine = DuckDBEngine()
-    with tempfile.TemporaryDirectory(prefix="w3c-") as folder, Store.create(Path(folder, "kg"), ["none"]) as store:
-        for test in (*_queries(engine), *_updates(store), *_syntaxes(engine)):
+    with (
+        tempfile.TemporaryDirectory(prefix="w3c-") as folder,
+        Store.create(Path(folder, "kg"), ["none"]) as store,
+        Store.create(Path(folder, "served"), ["none"]) as served,
+        serving(served.path) as client,
+    ):
+        for test in (*_queries(engine), *_updates(store), *_protocols(client), *_syntaxes(engine)):
             count = counts.setdefault(test.part, Counter())
             count["all"] += 1
             outcome = test.excluded or "passed"

@@ -55,11 +55,6 @@ NEW_GRAPHS = {
 }
 
 
-def parameters(manifest: str, names: set[str], inside: bool) -> list[object]:
-    found = [case for case in cases(manifest) if (case.name in names) == inside]
-    return [pytest.param(case, id=case.name) for case in found]
-
-
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     path = tmp_path_factory.mktemp("protocol") / "kg"
@@ -96,17 +91,48 @@ def graph(turtle: str) -> rdflib.Graph:
     return rdflib.Graph().parse(data=turtle, format="turtle")
 
 
-@pytest.mark.parametrize("case", parameters(PROTOCOL, NAMED, inside=False))
-def test_protocol(client: httpx.Client, case: Case) -> None:
+def run_protocol(client: httpx.Client, case: Case) -> None:
+    """Do what a test of the protocol says; what names graphs must be refused."""
+    if case.name in NAMED:
+        answer = sent(client, case.exchanges[0], case.exchanges[0].path)
+        assert answer.status_code == 400
+        assert "named graphs" in answer.text
+        return
     for exchange in case.exchanges:
         check(exchange, sent(client, exchange, without_unused(exchange.path)))
 
 
-@pytest.mark.parametrize("case", parameters(PROTOCOL, NAMED, inside=True))
-def test_protocol_with_names_is_refused(client: httpx.Client, case: Case) -> None:
-    answer = sent(client, case.exchanges[0], case.exchanges[0].path)
-    assert answer.status_code == 400
-    assert "named graphs" in answer.text
+def run_graph_store(client: httpx.Client, case: Case) -> None:
+    """Do what a test of the Graph Store Protocol says, on the default graph where the graph's name does not matter."""
+    if case.name in NEW_GRAPHS:
+        for exchange in case.exchanges:
+            if "$" not in exchange.path:
+                answer = sent(client, exchange, exchange.path.replace("/gsp", "/data"))
+                assert answer.status_code in (400, 404), exchange
+                assert "graph" in answer.text
+        return
+    client.delete("/data?default").raise_for_status()
+    for exchange in case.exchanges:
+        moved = case.name in ON_DEFAULT
+        answer = sent(client, exchange, "/data?default" if moved else exchange.path.replace("/gsp", "/data"))
+        if moved and exchange.statuses == (201,):  # the default graph is never a new one
+            assert answer.status_code == 200, answer.text
+        else:
+            check(exchange, answer)
+
+
+def parameters(manifest: str) -> list[object]:
+    return [pytest.param(case, id=case.name) for case in cases(manifest)]
+
+
+@pytest.mark.parametrize("case", parameters(PROTOCOL))
+def test_protocol(client: httpx.Client, case: Case) -> None:
+    run_protocol(client, case)
+
+
+@pytest.mark.parametrize("case", [*parameters(INDIRECT), *parameters(DIRECT)])
+def test_graph_store(client: httpx.Client, case: Case) -> None:
+    run_graph_store(client, case)
 
 
 def test_an_unused_name_is_refused_too(client: httpx.Client) -> None:
@@ -123,33 +149,6 @@ def test_update_base_uri(client: httpx.Client) -> None:
         text = re.sub(r"\{\s*\{(.*)\}\s*\}", r"{\1}", text, flags=re.DOTALL)
         answer = client.post(exchange.path, headers=list(exchange.headers), content=text.encode())
         check(exchange, answer)
-
-
-@pytest.mark.parametrize("manifest", [INDIRECT, DIRECT])
-def test_graph_store(client: httpx.Client, manifest: str) -> None:
-    """On the default graph: what is said of it, and what is said of any graph."""
-    for case in cases(manifest):
-        if case.name in NEW_GRAPHS:
-            continue
-        client.delete("/data?default").raise_for_status()
-        for exchange in case.exchanges:
-            moved = case.name in ON_DEFAULT
-            answer = sent(client, exchange, "/data?default" if moved else exchange.path.replace("/gsp", "/data"))
-            if moved and exchange.statuses == (201,):  # the default graph is never a new one
-                assert answer.status_code == 200, answer.text
-            else:
-                check(exchange, answer)
-
-
-@pytest.mark.parametrize("manifest", [INDIRECT, DIRECT])
-def test_graph_store_with_names_is_refused(client: httpx.Client, manifest: str) -> None:
-    for case in cases(manifest):
-        for exchange in case.exchanges:
-            if "default" not in exchange.path and "$" not in exchange.path:
-                answer = sent(client, exchange, exchange.path.replace("/gsp", "/data"))
-                assert answer.status_code in (400, 404), exchange
-                if exchange.method != "HEAD":
-                    assert "graph" in answer.text
 
 
 def test_put_then_get_what_is_left(client: httpx.Client) -> None:
