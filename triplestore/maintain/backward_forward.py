@@ -66,7 +66,7 @@ def seeds(run: Run) -> tuple[Ids, set[Node] | None] | None:
             run.program = after
             nodes = run.before.reach({node_of(p, o) for _, p, o in working.facts_of(gone)})
     if not working.classes.none and equality_reached(nodes) and working.equality == "rewrite":
-        terms = run.layout.encode(np.array(sorted(run.before.terms), dtype=np.int64))
+        terms = run.layout.encode(run.before.terms)
         if working.classes.large(working.classes.normalise(terms)).any():
             return None
     return gone, nodes
@@ -74,7 +74,7 @@ def seeds(run: Run) -> tuple[Ids, set[Node] | None] | None:
 
 def _reaches_schema(run: Run, nodes: set[Node] | None) -> bool:
     """Whether the change can reach a schema fact."""
-    return nodes is None or any(node_of(p, o) in nodes for _, p, o in run.before.schema)
+    return nodes is None or not nodes.isdisjoint(run.before.nodes)
 
 
 class Search:
@@ -90,7 +90,7 @@ class Search:
         self.proved = Relation(run.layout)  # P
         self.delayed = NONE  # Y
         self.expanded, self.expanded_classes = NONE, NONE  # what has had all that derives it added to C
-        self.held = as_keys(run.layout, run.program.schema | run.program.unconditional)
+        self.held = run.program.held
 
     @property
     def map(self) -> Map:

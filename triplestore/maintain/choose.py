@@ -91,18 +91,25 @@ def _sampled(minus: int, anew: float, probe: Probe, tried: Sequence[str]) -> Pla
     size = minus // SAMPLED
     best, faster = None, 0
     for number, name in enumerate(tried):
-        seconds = probe(name, size, SHARE * anew / 2 if best is None else best)
+        seconds = probe(name, size, TRY * anew if best is None else min(best, TRY * anew))
         if seconds is not None and (best is None or seconds < best):
             best, faster = seconds, number
     if best is None:
-        return Plan(
-            None, f"the deletion of {size:,} facts, as a sample, took a tenth of the time that the closure takes"
-        )
+        return Plan(None, f"a sample of {size:,} of the facts to delete took too long")
     wanted = best * minus / size
+    if wanted > CLEARLY * anew and size > 1 and (one := probe(tried[faster], 1, best)) is not None:
+        wanted = best + (best - one) / (size - 1) * (minus - size)  # without what any change costs
+    told = f"by a sample of {size:,}, maintaining takes {wanted:.2f} s, computing anew {anew:.2f} s"
     if wanted > anew:
-        return Plan(None, f"by a sample of {size:,}, maintaining takes {wanted:.2f} s, computing anew {anew:.2f} s")
-    reason = f"by a sample of {size:,}, it takes {wanted:.2f} s, computing anew {anew:.2f} s"
-    return Plan(tried[faster], reason, max(LEAST, SHARE * anew, min(2 * wanted, anew)), faster)
+        return Plan(None, told)
+    return Plan(tried[faster], told, max(LEAST, SHARE * anew, min(2 * wanted, anew)), faster)
+
+
+TRY: Final = 0.08
+"""Of the time that computing anew takes, what trying an algorithm on a sample may take."""
+
+CLEARLY: Final = 0.3
+"""Of that time, what maintenance is foretold to take where it is clearly cheaper."""
 
 
 def _anew(sizes: Mapping[str, int]) -> float | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from triplestore.maintain.extend import extend
 from triplestore.maintain.keys import NONE, Ids, member, minus, union
-from triplestore.maintain.program import NotMaintainableError, as_keys
+from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.run import Run
 
 NAME = "dred"
@@ -65,7 +65,7 @@ def _lost(run: Run, found: Ids, deleted: Ids, dissolved: Ids) -> tuple[Ids, Ids]
     working = run.working
     tokens = minus(run.tokens(found), dissolved)
     if len(tokens):
-        pinned = member(working.layout.decode(tokens), np.array(sorted(run.before.terms), dtype=np.int64))
+        pinned = member(working.layout.decode(tokens), run.before.terms)
         if pinned.any():
             raise NotMaintainableError("a class of equals that the rules mention may come apart")
     facts, _, clashes = run.sorted_heads(found)
@@ -98,7 +98,7 @@ def dissolve(run: Run, overdeleted: Ids, dissolved: Ids) -> Ids:
     _, asserted = working.asserted_in(overdeleted)
     equal_s, equal_o = working.asserted_equalities(dissolved) if len(dissolved) else (NONE, NONE)
     same = np.full(len(equal_s), working.same_as, dtype=np.int64)
-    held = as_keys(run.layout, run.program.schema | run.program.unconditional)
+    held = run.program.held
     working.remove(overdeleted)
     rows, members = working.classes.expand(dissolved)
     for number, representative in enumerate(dissolved.tolist()):

@@ -14,7 +14,6 @@ from __future__ import annotations
 from triplestore.maintain.counts import NONRECURSIVE, Counts
 from triplestore.maintain.extend import extend
 from triplestore.maintain.keys import NONE, Ids, member, minus, union
-from triplestore.maintain.program import as_keys
 from triplestore.maintain.run import Run
 
 NAME = "dred-counting"
@@ -96,4 +95,4 @@ def _doubted(run: Run, found: Ids) -> Ids:
 
 def _held(run: Run) -> Ids:
     """What holds by the schema alone."""
-    return as_keys(run.layout, run.program.schema | run.program.unconditional)
+    return run.program.held

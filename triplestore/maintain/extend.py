@@ -83,7 +83,7 @@ def _stale(run: Run) -> bool:
         return True
     if not run.dirty:
         return False
-    terms = run.layout.encode(np.array(sorted(run.program.terms), dtype=np.int64))
+    terms = run.layout.encode(run.program.terms)
     return bool((run.working.classes.normalise(terms) != terms).any())
 
 

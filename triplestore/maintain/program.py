@@ -38,12 +38,33 @@ class Specialised:
     rules: Rules
     recursion: Recursion | None = None  # where derivations are counted
     _dependents: dict[Node, set[Node]] | None = field(default=None)
+    _terms: Ids | None = field(default=None)
+    _nodes: frozenset[Node] | None = field(default=None)
+    _held: Ids | None = field(default=None)
+
+    # What follows costs what the schema holds, so it is worked out once for all updates under the program.
 
     @property
-    def terms(self) -> set[int]:
-        """Ids that the schema, or a constant of a rule, mentions."""
-        found = {term for fact in self.schema for term in fact} | set(self.constants.values())
-        return found | {term for fact in self.unconditional for term in fact}
+    def terms(self) -> Ids:
+        """Ids that the schema, or a constant of a rule, mentions, sorted."""
+        if self._terms is None:
+            found = {term for facts in (self.schema, self.unconditional) for fact in facts for term in fact}
+            self._terms = np.array(sorted(found | set(self.constants.values())), dtype=np.int64)
+        return self._terms
+
+    @property
+    def nodes(self) -> frozenset[Node]:
+        """The nodes of the schema facts."""
+        if self._nodes is None:
+            self._nodes = frozenset(node_of(p, o) for _, p, o in self.schema)
+        return self._nodes
+
+    @property
+    def held(self) -> Ids:
+        """The keys of what holds whatever the data: schema facts and unconditional ones."""
+        if self._held is None:
+            self._held = as_keys(self.rules.layout, self.schema | self.unconditional)
+        return self._held
 
     def reach(self, facts: Iterable[Node]) -> set[Node] | None:
         """The nodes of facts that could change where facts of these nodes do, these included; None: any node."""
