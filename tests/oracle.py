@@ -194,11 +194,8 @@ def rdf_only(triples: Iterable[Triple]) -> set[Triple]:
 
 def congruent(triples: set[Triple]) -> tuple[set[Triple], set[Violation]]:
     """The triples with equals put for equals everywhere, and the equalities that are not: those with a literal."""
-    violations: set[Violation] = set()
+    triples, violations = unliteral(triples, {SAME_AS})
     while True:
-        unequal = {t for t in triples if t[1] == SAME_AS and t[0] != t[2] and is_literal(t[0], t[2])}
-        violations |= {("eq-literal", frozenset([triple])) for triple in unequal}
-        triples = triples - unequal
         equals: dict[str, set[str]] = defaultdict(set)
         for s, p, o in triples:
             if p == SAME_AS and s != o:
@@ -206,9 +203,17 @@ def congruent(triples: set[Triple]) -> tuple[set[Triple], set[Violation]]:
                 equals.update(dict.fromkeys(together, together))
         replaced = {new for triple in triples for new in product(*(equals.get(term) or {term} for term in triple))}
         replaced |= {(a, SAME_AS, b) for together in equals.values() for a in together for b in together}
+        replaced, more = unliteral(replaced, equals.get(SAME_AS) or {SAME_AS})
+        violations |= more
         if replaced == triples:
             return triples, violations
         triples = replaced
+
+
+def unliteral(triples: set[Triple], names: set[str]) -> tuple[set[Triple], set[Violation]]:
+    """The triples without the equalities that are not: those with a literal. names: what owl:sameAs is called."""
+    unequal = {t for t in triples if t[1] in names and t[0] != t[2] and is_literal(t[0], t[2])}
+    return triples - unequal, {("eq-literal", frozenset([triple])) for triple in unequal}
 
 
 class World:

@@ -66,7 +66,8 @@ def expected(
     found = (oracle.closure_by_value if datatypes else oracle.closure)(set(triples), rules, equality)
     triples_ = oracle.rdf_only(found.triples)
     if equality != "off":
-        triples_ |= {t for t in triples if t[1] == SAME and t[2].startswith('"')}
+        names = {SAME} | {s for s, p, o in triples_ if p == SAME and o == SAME}
+        triples_ |= {(s, name, o) for s, p, o in triples if p in names and o.startswith('"') for name in names}
     return triples_, found.violated
 
 

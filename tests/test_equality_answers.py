@@ -56,7 +56,13 @@ def closed(engine: Engine, rng: Random) -> tuple[Graph, set[Triple]]:
     assert got == wanted
     classes = engine.query("SELECT count(DISTINCT representative) AS n FROM same_as").column(0)[0].as_py()
     odd = engine.query(f"SELECT 1 FROM fact WHERE s >= {FIRST_LITERAL} OR p >= {FIRST_BLANK} LIMIT 1").num_rows > 0
-    return Graph(engine, "rewrite", classes, odd, by_value, by_value), wanted
+    return Graph(engine, "rewrite", classes, odd, by_value, by_value), without_clashes(wanted)
+
+
+def without_clashes(triples: set[Triple]) -> set[Triple]:
+    """The triples that queries match: an asserted equality with a literal is exported, and an inconsistency."""
+    names = {SAME} | {s for s, p, o in triples if p == SAME and o == SAME}
+    return {(s, p, o) for s, p, o in triples if p not in names or not o.startswith('"')}
 
 
 class Asker(Writer):
@@ -173,7 +179,7 @@ def test_answers(embedded: Engine, seed: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(1000, 1600))
+@pytest.mark.parametrize("seed", range(1000, 1300))
 def test_answers_often(embedded: Engine, seed: int) -> None:
     run(embedded, seed, 10)
 
