@@ -118,6 +118,11 @@ class TestQueries:
         sent(client, f"INSERT DATA {{ <{EX}a> <http://www.w3.org/2002/07/owl#sameAs> <{EX}b> }}")
         assert people(client) == ["a", "b"]
         assert len(rows(client.get("/sparql", params={"query": PEOPLE, "same_as": "canonical"}))) == 1
+        for name in "ab":
+            given = {"query": PEOPLE, "same_as": "canonical", "prefer": ["http://other/", f"{EX}{name}"]}
+            assert client.get("/sparql", params=given | {"format": "csv"}).text == f"x\r\n{EX}{name}\r\n"
+        alone = client.get("/sparql", params={"query": PEOPLE, "prefer": EX})
+        assert (alone.status_code, "ask for canonical answers too" in alone.text) == (400, True)
 
     def test_head(self, steady: httpx.Client) -> None:
         answer = steady.head("/sparql", params={"query": PEOPLE})

@@ -159,6 +159,11 @@ _SAME_AS: Final = _parameter(
     "Answers over every member of a class of equals, or one for each class.",
     schema={"type": "string", "enum": ["expand", "canonical"]},
 )
+_PREFER: Final = _parameter(
+    "prefer",
+    "With same_as=canonical: a class appears as its member that starts with this IRI, or with the first of several.",
+    schema={"type": "array", "items": {"type": "string"}},
+)
 _TIMEOUT: Final = _parameter(
     "timeout", "Seconds, less than the server's limit.", schema={"type": "number", "exclusiveMinimum": 0}
 )
@@ -187,7 +192,7 @@ def _sparql_get() -> dict[str, Any]:
     return {
         "operationId": "query",
         "summary": "Answer a query; without one, the service's description.",
-        "parameters": [_parameter("query", "SPARQL 1.1."), _SAME_AS, _TIMEOUT],
+        "parameters": [_parameter("query", "SPARQL 1.1."), _SAME_AS, _PREFER, _TIMEOUT],
         "responses": {
             "200": {"description": "The answer.", "content": _answers()},
             "303": {"description": "A browser without a query is sent to the page."},
@@ -204,7 +209,7 @@ def _sparql_post() -> dict[str, Any]:
     return {
         "operationId": "queryOrUpdate",
         "summary": "Answer a query, or carry out an update as one transaction.",
-        "parameters": [_SAME_AS, _TIMEOUT],
+        "parameters": [_SAME_AS, _PREFER, _TIMEOUT],
         "requestBody": {"required": True, "content": {FORM: form, QUERY: _TEXT, UPDATE: _TEXT}},
         "responses": {
             "200": {"description": "The answer to the query, or what the update did.", "content": content},

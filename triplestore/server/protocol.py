@@ -79,6 +79,7 @@ async def _query(request: Request, service: Service, query: str, sent: Parameter
         if any(sent.get(name, ())):
             raise HttpError(400, _NAMED.format(name=name))
     same_as = sent.get("same_as", [service.settings.same_as])[-1]
+    prefer = sent.get("prefer", [])
     accept = _accept(request, sent)
     most, base = service.settings.limits.rows, endpoint_of(request)
     request.scope["triplake.log"]["query"] = query
@@ -86,7 +87,7 @@ async def _query(request: Request, service: Service, query: str, sent: Parameter
     def work(store: Store) -> Answer:
         from sparql.formats import pieces
 
-        result = store.query(query, same_as, stream=True, base=base)
+        result = store.query(query, same_as, stream=True, base=base, prefer=prefer)
         offers = GRAPHS if result.kind in ("construct", "describe") else ROWS
         media = choose(accept, list(offers))
         if media is None:
