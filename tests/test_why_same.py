@@ -117,7 +117,7 @@ def test_stats(store: Path) -> None:
         {"rule": "prp-ifp", "on": [f"<{EX.mbox}>"], "links": 1},
     ]
     lines = done("stats", store, "--same-as").splitlines()
-    assert lines[:2] == ["7 terms in 1 classes of equal terms", "             1 of 4 to 7 terms"]
+    assert lines[:2] == ["7 terms in 1 class of equal terms", "             1 of 4 to 7 terms"]
     assert lines[-1] == "             1 merges more, by rules from derived facts"
 
 
@@ -146,6 +146,8 @@ def test_what_is_not_one(store: Path, tmp_path: Path) -> None:
         outcome = run("why-same", store, *terms, PREFIX)
         assert (outcome.code, outcome.out) == (1, "")
         assert "not one" in outcome.err or "equals nothing else" in outcome.err
+        assert ("no triple of the store has ex:nobody" in outcome.err) == ("ex:nobody" in terms)
+        assert ("a literal is never merged" in outcome.err) == ('"36"' in terms)
     assert run("why-same", store, "ex:a", "ex:b", "ex:c", PREFIX).code == 2
     done("init", tmp_path / "off", "--equality", "off")
     outcome = run("why-same", tmp_path / "off", "ex:a", "ex:b", PREFIX)

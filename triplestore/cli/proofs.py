@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from triplestore.cli.options import NO, Common, at_option, common, opening, say
 from triplestore.cli.terms import prefixes_of, token_of
 from triplestore.errors import UsageError
+
+if TYPE_CHECKING:
+    from rdflib.term import Node
+
+    from triplestore.store import Store
 
 format_option = click.option(
     "--format",
@@ -97,6 +102,8 @@ def why_same(
 ) -> None:
     """Show what makes A and B one: the shortest chain of equalities. Of A alone: its class, and the links that hold it
     together. Exit code 1 if they are not one."""
+    from rdflib.term import Literal
+
     from triplestore.proof import why_text
     from triplestore.proof.text import writer
     from triplestore.terms import to_rdflib
@@ -109,6 +116,7 @@ def why_same(
     with opening(options, store, at) as opened:
         chain = opened.why_same(*nodes) if len(nodes) == 2 else None
         found = opened.equality_class(nodes[0], most) if len(nodes) == 1 else None
+        missing = [] if chain or found else [t for t, n in zip(terms, nodes, strict=True) if not _occurs(opened, n)]
     if chain is not None:
         as_json, lines = why_text.chain_json(chain), why_text.chain_text(chain, write)
         as_dot = why_text.chain_dot(chain, write)
@@ -116,13 +124,24 @@ def why_same(
         as_json, lines = why_text.class_json(found), why_text.class_text(found, write, limit or len(found.tokens))
         as_dot = why_text.class_dot(found, write)
     else:
-        say(options, f"{terms[0]} equals nothing else" if len(terms) == 1 else f"{' and '.join(terms)} are not one")
+        said = f"{terms[0]} equals nothing else" if len(terms) == 1 else f"{' and '.join(terms)} are not one"
+        if any(isinstance(node, Literal) for node in nodes):
+            said += f": a literal is never merged; `triplake check {store}` lists what says it should be"
+        elif missing:
+            said += f": no triple of the store has {' or '.join(missing)}"
+        say(options, said)
         raise SystemExit(NO)
     if format_ == "json":
         click.echo(json.dumps(as_json, indent=2))
     else:
         for line in lines if format_ == "text" else as_dot:
             click.echo(line)
+
+
+def _occurs(store: Store, node: Node) -> bool:
+    """Whether any triple of the closure has a term."""
+    found = (store.match(subject=node), store.match(predicate=node), store.match(object=node))
+    return any(next(triples, None) for triples in found)
 
 
 def _numbered(violation: str) -> tuple[str, int]:

@@ -224,7 +224,8 @@ def stats(options: Common, store: str, as_json: bool, same_as: bool, at: int | N
 
 def _equality_lines(found: dict[str, Any]) -> Iterator[str]:
     """`stats --same-as` as text."""
-    yield f"{found['members']:,} terms in {found['classes']:,} classes of equal terms"
+    classes = "1 class" if found["classes"] == 1 else f"{found['classes']:,} classes"
+    yield f"{found['members']:,} terms in {classes} of equal terms"
     for bucket in found["sizes"]:
         least, most = bucket["from"], bucket["to"]
         yield f"  {bucket['classes']:>12,} of {least:,}" + (f" to {most:,}" if most > 3 else " or 3") + " terms"
