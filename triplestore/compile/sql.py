@@ -111,6 +111,20 @@ def select_links(
     )
 
 
+def select_star(members: str, scan: str, delta: str | None) -> str:
+    """The facts of instances of a star, `x a :C` of all of several `x a :Ci`, as (s, p, o), distinct.
+
+    members: a table of what instances ask of x (number: of the instance, p, o), with how much it is (needed) and what
+    follows (head_p, head_o). scan: the facts, distinct. delta: only x with one of these are looked at; None: every x.
+    """
+    touched = f"SELECT DISTINCT d.s, m.number FROM {delta} d JOIN {members} m ON m.p = d.p AND m.o = d.o"
+    only = f" JOIN ({touched}) t ON t.s = f.s AND t.number = m.number" if delta else ""
+    return (
+        f"SELECT f.s, m.head_p AS p, m.head_o AS o FROM {members} m JOIN {scan} f ON f.p = m.p AND f.o = m.o{only} "
+        "GROUP BY f.s, m.number, m.head_p, m.head_o, m.needed HAVING count(*) = m.needed"
+    )
+
+
 def select_reached(scan: str, instances: Instances) -> str:
     """The facts T(x, z) of T(x, y), S(y, z), S being transitive and known by its components, as (s, p, o), distinct.
 

@@ -2,17 +2,21 @@
 
 Instances that came this round look at everything, those that stayed at what reads the delta; equalities of groups
 (`triplestore.compile.symmetry`) are found by group, joins with large transitive relations by their components
-(`triplestore.materialise.transitive`). What nothing of the delta can match costs no statement.
+(`triplestore.materialise.transitive`), intersections by counting. What nothing of the delta can match costs no
+statement.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from triplestore.compile.plan import K, Occurs, Read, Row, Shape
+import pyarrow as pa
+
+from triplestore.compile.plan import K, Occurs, Pattern, Read, Row, Shape, V
 from triplestore.compile.sql import Instances as Source
-from triplestore.compile.sql import Terms, select, select_links
+from triplestore.compile.sql import Terms, select, select_links, select_star
 from triplestore.compile.symmetry import half
+from triplestore.engine.arrow import int64s
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.facts import Facts
 from triplestore.materialise.stability import Stability
@@ -53,6 +57,9 @@ class Firing:
                 here, selects = self.transitive.statements(usable, set(new))
                 found += ((shape, what, sql) for what, sql in selects)
                 usable = [row for row in usable if row not in here]
+            if _is_star(shape):
+                found += self._stars(shape, f"{number}", [row for row in usable if row in new], usable)
+                continue
             equal = {row for row in usable if self._is_equality(shape, row)}
             for by_group in (False, True):
                 part = [row for row in usable if (row in equal) == by_group]
@@ -105,6 +112,30 @@ class Firing:
             anew = [[self.facts.scan(e, reads(i, n)) for i, e in enumerate(member.body)] for n, _ in focused]
             yield shape, "groups", select_links(member, scans, anew if self.facts.old else (), source, SAME_AS)
 
+    def _stars(self, shape: Shape, name: str, come: Sequence[Row], rows: Sequence[Row]) -> Iterator[Statement]:
+        """The same for instances that ask several things of one term: joined two by two, these would meet in terms that
+        have most of them and lack one."""
+        kept = set(come)
+        stayed = [row for row in rows if row not in kept]
+        touched = sorted(set[Row]().union(*(usable for _, usable in self._focused(shape, stayed))))
+        scan = self.facts.scan(shape.body[0], Read.ALL)
+        for what, some, delta in (("instances", come, None), ("any atom", touched, "delta")):
+            if some:
+                yield shape, what, select_star(self._members(shape, f"{name}_{delta}", some), scan, delta)
+
+    def _members(self, shape: Shape, name: str, rows: Sequence[Row]) -> str:
+        """A table of what instances of a star ask for (`select_star`)."""
+        asked = []
+        for number, row in enumerate(rows):
+            pairs = _asked(shape, row)
+            head = [row[slot.number] for slot in shape.output if isinstance(slot, K)]
+            asked += [(number, p, o, len(pairs), *head) for p, o in pairs]
+        table = f"star_{name}"
+        columns = ("number", "p", "o", "needed", "head_p", "head_o")
+        arrays = (int64s(column) for column in zip(*asked, strict=True))
+        self.engine.load(table, pa.table(dict(zip(columns, arrays, strict=True))))
+        return table
+
     def _focused(self, shape: Shape, rows: Sequence[Row]) -> list[tuple[int, list[Row]]]:
         """For every body element that the delta may match, its number, and the instances to look at."""
         found = []
@@ -116,3 +147,23 @@ class Firing:
             if usable and (self.facts.old > 0 or focus == 0):
                 found.append((focus, usable))
         return found
+
+
+def _is_star(shape: Shape) -> bool:
+    """Whether a shape asks three things or more, all constant, of the one term that it derives something constant of:
+    cls-int1."""
+    x, p, o = shape.output[0], *shape.output[1:3]
+    return (
+        len(shape.body) >= 3
+        and not shape.conditions
+        and isinstance(x, V)
+        and isinstance(p, K)
+        and isinstance(o, K)
+        and all(isinstance(e, Pattern) and e.s == x and isinstance(e.p, K) and isinstance(e.o, K) for e in shape.body)
+    )
+
+
+def _asked(shape: Shape, row: Row) -> set[tuple[int, int]]:
+    """What an instance of a star asks for: predicates and objects."""
+    patterns = (e for e in shape.body if isinstance(e, Pattern))
+    return {(row[e.p.number], row[e.o.number]) for e in patterns if isinstance(e.p, K) and isinstance(e.o, K)}
