@@ -107,7 +107,7 @@ def test_every_algorithm_keeps_them(kg: Path, tmp_path: Path, algorithm: str) ->
                 assert figures["algorithm"].startswith(algorithm)
             if algorithm == "auto" and "delete" in update and figures["algorithm"] != "rematerialise":
                 assert figures["algorithm"].startswith(COUNTING)
-        assert counts(kg) == anew(kg, tmp_path / "copy")
+    assert counts(kg) == anew(kg, tmp_path / "copy")
 
 
 def test_a_second_load_keeps_them(kg: Path, tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from tests.test_counting import stored
 from tests.test_maintain import WAYS
 from tests.test_updates import as_terms, tokens
 from triplestore import Store
-from triplestore.maintain.memory import COUNTING
 from triplestore.rule import Rule
 from triplestore.terms import OWL, RDFS, XSD
 
@@ -162,9 +161,12 @@ def in_a_store(
         return follow(store, seed, steps, Run(store, ruleset, equality, algorithm, folder))
 
 
-TWO: Final = [*zip(("axioms", "off"), COUNTING, strict=True)]
-FEW: Final = [way for way in WAYS if way.values[0] == "rewrite" or way.values[:2] in TWO]
-"""Ways for every run of the tests: each algorithm once, those that can with rewriting."""
+FEW: Final = (
+    ("rewrite", "backward-forward", False),
+    ("axioms", "dred-counting", True),
+    ("off", "backward-forward-counting", True),
+)
+"""Ways for every run of the tests."""
 
 
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), FEW)
