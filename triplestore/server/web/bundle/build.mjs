@@ -12,7 +12,7 @@ const result = await build({
   target: "es2020",
   legalComments: "none",
   metafile: true,
-  banner: { js: "/* Third-party code; licences in vendor.LICENSES.txt; made by web/bundle/build.mjs */" },
+  banner: { js: "/* Third-party code; licences in vendor.LICENSES.txt; made by build.mjs */" },
 });
 
 const packages = new Map();

@@ -1,6 +1,9 @@
 // The query editor: CodeMirror with SPARQL's colours, completion from the store's own words, errors where they are.
-import * as cm from "./vendor.js";
+// Where it was not built in, a field for text.
+import { h } from "./dom.js";
 import { cut, words } from "./terms.js";
+
+const cm = await import("./vendor.js").catch(() => null);
 
 const KEYWORDS = ("SELECT DISTINCT REDUCED CONSTRUCT DESCRIBE ASK WHERE FILTER OPTIONAL UNION MINUS GRAPH BIND AS VALUES "
   + "ORDER BY GROUP HAVING LIMIT OFFSET ASC DESC COUNT SUM AVG MIN MAX SAMPLE GROUP_CONCAT EXISTS NOT IN PREFIX BASE "
@@ -9,7 +12,7 @@ const KEYWORDS = ("SELECT DISTINCT REDUCED CONSTRUCT DESCRIBE ASK WHERE FILTER O
   + "TIMEZONE TZ NOW UUID STRUUID MD5 SHA1 SHA256 COALESCE IF STRLANG STRDT sameTerm isIRI isBLANK isLITERAL isNUMERIC "
   + "REGEX SUBSTR REPLACE UNDEF").split(" ");
 
-const style = cm.HighlightStyle.define([
+const style = cm?.HighlightStyle.define([
   { tag: cm.tags.keyword, color: "var(--code-keyword)", fontWeight: "600" },
   { tag: [cm.tags.variableName, cm.tags.special(cm.tags.variableName)], color: "var(--code-variable)" },
   { tag: cm.tags.atom, color: "var(--code-name)" },
@@ -83,7 +86,31 @@ function complete(context) {
 }
 
 /** An editor in an element. run: what Ctrl-Enter does; changed: told the text. */
-export function editor(parent, text, run, changed) {
+export const editor = (...given) => (cm ? rich(...given) : plain(...given));
+
+function plain(parent, text, run, changed) {
+  const field = h("textarea", { "aria-label": "SPARQL query", spellcheck: "false", rows: 10 });
+  field.value = text;
+  field.addEventListener("input", () => changed(field.value));
+  field.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && run());
+  parent.append(field);
+  return {
+    focus: () => field.focus(),
+    text: () => field.value,
+    set(value) {
+      field.value = value;
+      changed(value);
+    },
+    mark(error) {
+      field.setAttribute("aria-invalid", String(Boolean(error)));
+      if (!error?.line) return;
+      const at = field.value.split("\n").slice(0, error.line - 1).join("\n").length + (error.line > 1) + error.column - 1;
+      field.setSelectionRange(at, at + 1);
+    },
+  };
+}
+
+function rich(parent, text, run, changed) {
   const view = new cm.EditorView({
     parent,
     doc: text,

@@ -1,13 +1,16 @@
 // Triples as a drawing: forces find the places; nodes can be dragged, and reached and opened by the keyboard.
-import * as d3 from "./vendor.js";
 import { h, plural } from "./dom.js";
 import { key, link, meet, plain, short } from "./terms.js";
+
+const d3 = await import("./vendor.js").catch(() => null);
 
 const MOST = 250;
 const NAMES = [["subject", "predicate", "object"], ["s", "p", "o"]];
 
-/** The triples of an answer: of a graph, or of rows whose columns are called so; null where it is none. */
+/** The triples of an answer: of a graph, or of rows whose columns are called so; null where it is none, or where what
+    draws them was not built in. */
 export function edgesOf({ kind, variables, rows }) {
+  if (!d3) return null;
   if (kind === "graph") return rows;
   const names = NAMES.find((wanted) => wanted.every((name) => variables.includes(name)));
   if (!names) return null;

@@ -136,7 +136,7 @@ function answered(text, sameAs, found, milliseconds) {
     h("span", { class: "downloads" }, Object.entries(DOWNLOADS[found.kind]).map(([name, media]) =>
       h("button", { type: "button", class: "link", onclick: () => download(text, sameAs, media, `result.${SUFFIXES[name]}`) }, name))),
   );
-  choose(found.kind === "graph" && edges.length <= 150 && views.Graph ? "Graph" : "Table");
+  choose(found.kind === "graph" && views.Graph && edges.length <= 150 ? "Graph" : "Table");
   return [bar, body];
 }
 
