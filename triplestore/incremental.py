@@ -194,16 +194,16 @@ class Incremental:
     def _probe(self, memory: Memory, going: Sequence[Fact]) -> Probe:
         """Deletes a sample of facts, spread over all of them, and undoes it."""
 
-        def probe(name: str, size: int, seconds: float) -> float | None:
+        def probe(name: str, size: int, seconds: float) -> tuple[float, int] | None:
             sample = [going[i * len(going) // size] for i in range(size)]
             started = time.perf_counter()
             try:
-                memory.update(memory.reasoning, (), sample, name, *self._judges, seconds)
+                rows = memory.update(memory.reasoning, (), sample, name, *self._judges, seconds)
             except TooDearError:
                 return None
             taken = time.perf_counter() - started
             memory.revert()
-            return taken
+            return taken, rows.figures.derived
 
         return probe
 

@@ -1,10 +1,10 @@
 """Which algorithm maintains the closure: by name, or `auto`.
 
-`auto` bounds its regret by three things that it knows of the store itself: how long computing the closure anew took the
-last time; how long each algorithm takes for a sample of the facts to delete, tried out and undone; and which of them
-was the faster one the last time. DRed is faster where what is doubted is mostly lost, or is cheaply found again; B/F
-where much is doubted and little lost. What is taken for cheaper than computing anew is begun, and given up where it
-turns out not to be.
+`auto` goes by three things that it knows of the store itself: how long computing the closure anew took the last time;
+which algorithm does less work for a few of its facts, tried out once and undone; and how long that one takes for a
+sample of the facts to delete, where they are many. DRed is faster where what is doubted is mostly lost, or is cheaply
+found again; B/F where much is doubted and little lost. What is taken for cheaper than computing anew is begun, and
+given up where it turns out not to be.
 """
 
 from __future__ import annotations
@@ -42,6 +42,22 @@ LEAST: Final = 0.05
 SAMPLED: Final = 24
 """Deleted facts from which on a sample is tried out: one in so many."""
 
+FEW: Final = 3
+"""Facts on which the algorithms are compared."""
+
+DEARER: Final = 6
+"""What a derivation of B/F costs, which is mostly looked up backwards and checked in small sets, against one of
+DRed's."""
+
+SLIGHT: Final = 1_000
+"""Derivations of DRed that make no difference."""
+
+CONCAVE: Final = 0.75
+"""The power of its size with which the cost of a deletion grows: sets share what they touch, and the cost of a step."""
+
+TRY: Final = 0.08
+"""Of the time that computing anew takes, what trying an algorithm out may take."""
+
 NAMES: Final = ("auto", rematerialise.NAME, *memory.DELETING)
 """What `--maintain` takes."""
 
@@ -51,15 +67,15 @@ TRIED: Final = (backward_forward.NAME, dred.NAME)
 COUNTED: Final = (backward_forward_counting.NAME, dred_counting.NAME)
 """The same for stores that keep derivation counts."""
 
-Probe = Callable[[str, int, float], float | None]
+Probe = Callable[[str, int, float], tuple[float, int] | None]
 """Try an algorithm out on so many of the facts to delete, for so many seconds at most, and undo it: the seconds that it
-took, None if it took more."""
+took, and its derivations; None if it took longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to do: an algorithm of `memory.ALGORITHMS` (None: compute the closure anew), why, and for how long at most.
-    faster: which of `TRIED` (by number) was faster on a sample, to be remembered."""
+    faster: which of `TRIED` (by number) was found to do less work, to be remembered."""
 
     name: str | None
     reason: str
@@ -81,35 +97,29 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe:
     allowed = None if anew is None else max(LEAST, SHARE * anew)
     if not minus:
         return Plan(memory.INSERTION, "nothing is deleted", allowed)
-    if minus < SAMPLED or anew is None:
-        return Plan(tried[sizes.get("faster", 0)], "few facts are deleted", allowed)
-    return _sampled(minus, anew, probe, tried)
-
-
-def _sampled(minus: int, anew: float, probe: Probe, tried: Sequence[str]) -> Plan:
-    """The plan by a sample: of the algorithms the one that is fastest on it, unless computing anew is."""
+    if anew is None or (minus < FEW and "faster" not in sizes):
+        return Plan(tried[0], "few facts are deleted", allowed)
+    faster = sizes["faster"] if "faster" in sizes else _compared(anew, probe, tried)
+    if minus < SAMPLED:
+        return Plan(tried[faster], "few facts are deleted", allowed, faster)
     size = minus // SAMPLED
-    best, faster = None, 0
-    for number, name in enumerate(tried):
-        seconds = probe(name, size, TRY * anew if best is None else min(best, TRY * anew))
-        if seconds is not None and (best is None or seconds < best):
-            best, faster = seconds, number
-    if best is None:
+    found = probe(tried[faster], size, TRY * anew)
+    if found is None:
         return Plan(None, f"a sample of {size:,} of the facts to delete took too long")
-    wanted = best * minus / size
-    if wanted > CLEARLY * anew and size > 1 and (one := probe(tried[faster], 1, best)) is not None:
-        wanted = best + (best - one) / (size - 1) * (minus - size)  # without what any change costs
+    wanted = found[0] * (minus / size) ** CONCAVE
     told = f"by a sample of {size:,}, maintaining takes {wanted:.2f} s, computing anew {anew:.2f} s"
     if wanted > anew:
         return Plan(None, told)
     return Plan(tried[faster], told, max(LEAST, SHARE * anew, min(2 * wanted, anew)), faster)
 
 
-TRY: Final = 0.08
-"""Of the time that computing anew takes, what trying an algorithm on a sample may take."""
-
-CLEARLY: Final = 0.3
-"""Of that time, what maintenance is foretold to take where it is clearly cheaper."""
+def _compared(anew: float, probe: Probe, tried: Sequence[str]) -> int:
+    """Which of the two algorithms does less work for a few facts: B/F where DRed does much more. Derivations tell, not
+    seconds: so it is the same on every run."""
+    checking, overdeleting = (probe(name, FEW, max(LEAST, TRY * anew)) for name in tried)
+    if checking is None or overdeleting is None:
+        return int(checking is None)
+    return int(overdeleting[1] <= DEARER * checking[1] + SLIGHT)
 
 
 def _anew(sizes: Mapping[str, int]) -> float | None:
