@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 GRAPHFRAMES := 0.12.3
 TESTS ?=
-# Two processes: one runs the tests on Spark, the other those on DuckDB.
+# Two processes: one runs the tests on Spark, the other those on DuckDB. (Under pytest 9.2, pytest-xdist 3.8 mixes them.)
 PROCESSES ?= -n 2 --dist loadgroup
 
 .PHONY: demo test test-all lint bench clean

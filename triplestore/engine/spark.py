@@ -117,13 +117,14 @@ class SparkEngine:
     @contextmanager
     def _running(self, sql: str) -> Iterator[None]:
         """Turns whatever Spark raises into an EngineError with the SQL."""
-        from py4j.protocol import Py4JError
+        from py4j.protocol import Py4JError, Py4JJavaError
         from pyspark.errors import PySparkException
 
         try:
             yield
         except (PySparkException, Py4JError, pa.ArrowException, OSError) as error:
-            if java_has_ended():
+            told = isinstance(error, PySparkException | Py4JJavaError)  # by Java, which is there then
+            if not told and java_has_ended():
                 said = "Spark's Java process has ended, most likely out of memory: give it more with --memory-limit"
                 raise EngineError(said, sql) from error
             raise EngineError(_short(error), sql) from error
