@@ -46,7 +46,9 @@ def constructed(compiler: Compiler, node: Node, template: Sequence[Triple]) -> R
         if isinstance(term, Variable):
             null = f"CAST(NULL AS {'STRING' if as_text[place] else 'BIGINT'})"
             return f"x.{steps.column(term.name)}" if term.name in relation.columns else null
-        return steps.dialect.string(term.token) if as_text[place] else str(steps.constants.ids[term.token])
+        return (
+            steps.dialect.string(term.token) if as_text[place] else f"CAST({steps.constants.ids[term.token]} AS BIGINT)"
+        )
 
     cases = [
         " ".join(f"WHEN {number} THEN {value(place, triple[place])}" for number, triple in enumerate(template))

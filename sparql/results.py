@@ -110,7 +110,7 @@ class Result:
                 yield batch.slice(start, size)
 
     def _tokens(self, column: pa.Array) -> list[str | None]:
-        return self._nodes.tokens(_ids(column)) if pa.types.is_int64(column.type) else column.to_pylist()
+        return self._nodes.tokens(_ids(column)) if pa.types.is_integer(column.type) else column.to_pylist()
 
     def __iter__(self) -> Iterator[tuple[Node | None, ...]]:
         known: dict[str | None, Node | None] = {}
@@ -122,7 +122,7 @@ class Result:
 
     def _terms(self, column: pa.Array, known: dict[str | None, Node | None]) -> list[Node | None]:
         """The rdflib terms of a column; `known` has those of tokens that were met before."""
-        if pa.types.is_int64(column.type):
+        if pa.types.is_integer(column.type):
             return self._nodes.terms(_ids(column))
         tokens = column.to_pylist()
         known[None] = None

@@ -243,6 +243,8 @@ def test_construct(graph: Graph) -> None:
     assert not any(p == e("no") for _, p, _ in triples)  # a literal is no subject
     assert len({s for s, p, _ in triples if p == e("of")}) == len(by)
     assert result.variables == ("subject", "predicate", "object")
+    typed = query(graph, PREFIX + "CONSTRUCT { ?x a ?y } { ?x :knows ?y }")  # a constant that is a small number
+    assert {p for _, p, _ in typed.tokens()} == {f"<{RDF}type>"}
     short = query(graph, PREFIX + "CONSTRUCT WHERE { ?x :name ?y }")
     assert sorted(short.tokens()) == sorted(fact for fact in FACTS if fact[1] == e("name"))
 
