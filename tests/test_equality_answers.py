@@ -102,6 +102,8 @@ class Asker(Writer):
         body = self.rng.choice(["{}", "{}", "{} FILTER(?x != ?y)", "{} OPTIONAL {{ ?y ?s ?x }}"]).format(body)
         body = self.rng.choice(["{}", "{}", "{{ SELECT DISTINCT ?x ?y {{ {} }} }}"]).format(body)
         what = self.rng.choice(["*", "?x", "DISTINCT ?x", "DISTINCT *", "?z", "isIRI(?y)", "DISTINCT ?y"])
+        if "[]" in body and what == "DISTINCT *":  # which Oxigraph takes for a variable, though no solution has it
+            what = "DISTINCT ?y"
         key = self.rng.choice(["", "", "?x", "?y"])
         also = self.rng.choice(
             [
@@ -119,8 +121,8 @@ class Asker(Writer):
         check(self.graph, self.triples, text, self.note)
 
     def paths(self) -> None:
-        p, q = self.rng.sample([*VOCABULARY.predicates, SAME], 2)
-        path = self.rng.choice([f"{p}+", f"{p}*", f"{p}?", f"({p}/{q})+", f"^{p}/{q}?", f"!({p}|^{q})", f"({p}/^{p})*"])
+        p, q = self.rng.sample([*VOCABULARY.predicates, SAME], 2)  # no !(p|^q): neither reference has all its solutions
+        path = self.rng.choice([f"{p}+", f"{p}*", f"{p}?", f"({p}/{q})+", f"^{p}/{q}?", f"!({p}|{q})", f"({p}/^{p})*"])
         s, o = self.rng.choice([("?x", "?y"), (self.rng.choice(VOCABULARY.iris), "?y"), ("?x", "?x")])
         check(self.graph, self.triples, f"SELECT * {{ {s} {path} {o} . {self.bgp()} }}", self.note)
 

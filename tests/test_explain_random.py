@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import rulesets
-from tests import oracle, test_custom_rules
+from tests import custom_programs, oracle
 from tests.random_programs import SAME, Triple, facts, programs, rules_for, rules_of
 from tests.test_closure import materialised
 from triplestore import dictionary
@@ -127,7 +127,7 @@ def explained_in_full(
 ) -> None:
     """Rules with NOT, AGGREGATE and expressions: every step is an instance of its rule; no depth is claimed."""
     try:
-        complete, _, _ = test_custom_rules.materialised(engine, triples, rules_for(rules, equality), equality)
+        complete, _, _ = custom_programs.materialised(engine, triples, rules_for(rules, equality), equality)
     except InputError:  # no strata
         return
     tokens = {t for r in rules for t in constants_of(r)}
@@ -156,20 +156,20 @@ def test_proofs(embedded: Engine, triples: list[Triple], program: tuple[str, ...
 
 @pytest.mark.parametrize("name", ["not-other", "count-twice", "either", "two-texts", "no-next"])
 def test_proofs_by_a_rule_that_is_no_plain_join(embedded: Engine, name: str) -> None:
-    explained_in_full(embedded, test_custom_rules.EXAMPLE, tuple(test_custom_rules.BY_NAME[name]), "rewrite", 8)
+    explained_in_full(embedded, custom_programs.EXAMPLE, tuple(custom_programs.BY_NAME[name]), "rewrite", 8)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", sorted(test_custom_rules.BY_NAME))
+@pytest.mark.parametrize("name", sorted(custom_programs.BY_NAME))
 @pytest.mark.parametrize("equality", MODES)
 def test_proofs_by_each_rule_that_is_no_plain_join(embedded: Engine, name: str, equality: str) -> None:
-    explained_in_full(embedded, test_custom_rules.EXAMPLE, tuple(test_custom_rules.BY_NAME[name]), equality)
+    explained_in_full(embedded, custom_programs.EXAMPLE, tuple(custom_programs.BY_NAME[name]), equality)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("equality", MODES)
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
-@given(**test_custom_rules.GIVEN)
+@given(**custom_programs.GIVEN)
 def test_proofs_by_rules_that_are_no_plain_joins(
     embedded: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str
 ) -> None:
