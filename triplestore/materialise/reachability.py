@@ -68,6 +68,16 @@ def _pairs(nodes: Ids, a: Ids, b: Ids) -> Ids:
     return np.searchsorted(nodes, a) * len(nodes) + np.searchsorted(nodes, b)
 
 
+def mutual_share(a: Ids, b: Ids) -> float:
+    """The share of the edges from a to b, no loops, that have one back: in a graph without cycles none has."""
+    apart = a != b
+    if not apart.any():
+        return 0.0
+    a, b = a[apart], b[apart]
+    nodes = np.union1d(a, b)
+    return float(np.isin(_pairs(nodes, a, b), _pairs(nodes, b, a), kind="sort").mean())
+
+
 def _mutual(nodes: Ids, a: Ids, b: Ids) -> Mapping[int, int]:
     """For nodes with edges to each other, directly or through more such nodes: the smallest of them."""
     both = np.isin(_pairs(nodes, a, b), _pairs(nodes, b, a)) & (a != b)

@@ -20,7 +20,7 @@ from triplestore.compile.plan import K, Pattern, Read, Row, Shape, V
 from triplestore.compile.sql import select_reached
 from triplestore.engine.arrow import as_numpy, int64s
 from triplestore.materialise.facts import Facts
-from triplestore.materialise.reachability import Reachability, TooLargeError
+from triplestore.materialise.reachability import Reachability, TooLargeError, mutual_share
 from triplestore.materialise.statements import instances
 from triplestore.terms import SAME_AS, TYPE
 
@@ -35,12 +35,18 @@ LARGEST: Final = 10_000_000
 """Facts of a relation up to which its components are looked for: they are held in memory."""
 
 
+MUTUAL: Final = 0.01
+"""The share of a relation's facts that must hold the other way round, too: without cycles joins derive little twice."""
+
+
 class Transitive:
     """The transitive relations of a run that are known by their components, in working tables `component` (relation,
-    node, component) and `reached` (relation, low, high). large: facts of a relation from which that is done."""
+    node, component) and `reached` (relation, low, high). large: facts of a relation from which that is done, if there
+    are that many (`mutual`) of them in cycles; a long cycle is seen once a round or two have been joined."""
 
-    def __init__(self, facts: Facts, large: int) -> None:
+    def __init__(self, facts: Facts, large: int, mutual: float = MUTUAL) -> None:
         self.engine, self.facts, self.large = facts.engine, facts, max(large, 1)
+        self.mutual = mutual if large > 1 else 0.0  # 0: every transitive relation, however small
         self._known: dict[int, Reachability] = {}
         self._given_up: set[int] = set()
         self._rewrites = 0
@@ -100,7 +106,10 @@ class Transitive:
         tables = ("delta",) if known else ("fact", "delta") if self.facts.old else ("delta",)
         selects = (f"SELECT s, o FROM {table} WHERE p = {relation}" for table in tables)
         edges = self.engine.query(" UNION ALL ".join(selects))
-        more = graph.add(as_numpy(edges.column(0)), as_numpy(edges.column(1)))
+        a, b = as_numpy(edges.column(0)), as_numpy(edges.column(1))
+        if known is None and mutual_share(a, b) < self.mutual:
+            return False
+        more = graph.add(a, b)
         self._known[relation] = graph
         return more
 
