@@ -351,6 +351,7 @@ def test_a_number_of_a_rule_matches_however_it_is_written(make_store: Callable[.
     )
 
 
+@pytest.mark.long_on_spark
 @pytest.mark.parametrize("mode", ["rewrite", "axioms"])
 def test_the_store_finds_each_equality_with_a_literal(
     mode: str, make_store: Callable[..., Store], tmp_path: Path

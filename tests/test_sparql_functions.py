@@ -280,6 +280,7 @@ def _binary(name: str) -> tuple[str, str, str] | None:
     return None
 
 
+@pytest.mark.long_on_spark
 def test_expressions_over_stored_terms(engine: Engine) -> None:
     """The binary operators again, with operands from the dictionary instead of constants."""
     wanted: dict[str, str | None] = {}
