@@ -12,13 +12,18 @@ from typing import Any
 
 import httpx
 import uvicorn
+from rdflib import RDF, RDFS, URIRef
 
+from triplestore import Store
 from triplestore.server.app import make_app
 from triplestore.server.settings import LOOPBACK_NAMES, Access, Limits, Settings
 from triplestore.server.work import Service
 
 OPEN = Access(hosts=LOOPBACK_NAMES)
 
+EX = "http://ex/"
+PEOPLE = f"SELECT ?x WHERE {{ ?x a <{EX}Person> }} ORDER BY ?x"
+"""The people of the store of `students`: `a`."""
 
 PATIENCE = 120
 """Seconds after which what is waited for is taken not to come, however busy the machine."""
@@ -81,3 +86,11 @@ def rows(answer: httpx.Response) -> list[dict[str, str]]:
     """The values of the bindings of JSON results."""
     assert answer.status_code == 200, answer.text
     return [{name: term["value"] for name, term in row.items()} for row in answer.json()["results"]["bindings"]]
+
+
+def students(path: Path) -> Path:
+    """Make a store in which every student is a person, and `a` is a student."""
+    with Store.create(path, ["owl2rl"]) as made:
+        student, person = URIRef(EX + "Student"), URIRef(EX + "Person")
+        made.update(add=[(student, RDFS.subClassOf, person), (URIRef(EX + "a"), RDF.type, student)])
+    return path

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import httpx
 import pytest
 import rdflib
-from rdflib import RDF, RDFS, URIRef
+from rdflib import RDF, URIRef
 from rdflib.compare import isomorphic
 
 from tests.cli_support import command, run
-from tests.server_support import OPEN, PATIENCE, eventually, rows, serving, serving_with
+from tests.server_support import EX, OPEN, PATIENCE, PEOPLE, eventually, rows, serving, serving_with, students
 from triplestore import Store
 from triplestore.server.negotiation import GRAPHS, ROWS, choose
 from triplestore.server.settings import Access, Limits
@@ -32,8 +32,6 @@ from triplestore.server.settings import Access, Limits
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-EX = "http://ex/"
-PEOPLE = f"SELECT ?x WHERE {{ ?x a <{EX}Person> }} ORDER BY ?x"
 QUERY, UPDATE = "application/sparql-query", "application/sparql-update"
 
 
@@ -43,11 +41,7 @@ def add(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("template") / "kg"
-    with Store.create(path, ["owl2rl"]) as made:
-        student, person = URIRef(EX + "Student"), URIRef(EX + "Person")
-        made.update(add=[(student, RDFS.subClassOf, person), (URIRef(EX + "a"), RDF.type, student)])
-    return path
+    return students(tmp_path_factory.mktemp("template") / "kg")
 
 
 @pytest.fixture

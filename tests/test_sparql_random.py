@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 import pytest
@@ -46,30 +47,44 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL, "rdflib.term")  # ill-typed literals are meant here
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_answers_are_those_over_the_expanded_graph(seed: int) -> None:
+def check_seed(
+    engine: Engine,
+    seed: int,
+    ask: Callable[[Random], str] = random_query,
+    queries: int = QUERIES,
+    more: Sequence[Triple] = (),
+) -> None:
+    """So many queries over the random graph of a seed, with more facts in it."""
     rng = Random(seed)
     facts, classes, asserted = random_graph(rng)
+    facts += more
+    graph, triples = make_graph(engine, facts, classes, asserted), expanded(facts, classes, asserted)
+    for number in range(queries):
+        check(graph, triples, ask(rng), f"seed {seed}, query {number}")
+
+
+@pytest.fixture
+def fresh() -> Iterator[Engine]:
+    """An embedded engine with nothing in it."""
     engine = DuckDBEngine(threads=1)
-    graph = make_graph(engine, facts, classes, asserted)
-    for number in range(QUERIES):
-        check(graph, expanded(facts, classes, asserted), random_query(rng), f"seed {seed}, query {number}")
+    yield engine
     engine.close()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_answers_are_those_over_the_expanded_graph(fresh: Engine, seed: int) -> None:
+    check_seed(fresh, seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1000, 1400))
-def test_many_answers_are_those_over_the_expanded_graph(seed: int) -> None:
-    test_answers_are_those_over_the_expanded_graph(seed)
+def test_many_answers_are_those_over_the_expanded_graph(fresh: Engine, seed: int) -> None:
+    check_seed(fresh, seed)
 
 
 @pytest.mark.parametrize("seed", range(500, 506))
 def test_both_engines_agree_with_the_expanded_graph(engine: Engine, seed: int) -> None:
-    rng = Random(seed)
-    facts, classes, asserted = random_graph(rng)
-    graph = make_graph(engine, facts, classes, asserted)
-    for number in range(2):
-        check(graph, expanded(facts, classes, asserted), random_query(rng), f"seed {seed}, query {number}")
+    check_seed(engine, seed, queries=2)
 
 
 @pytest.mark.parametrize("seed", range(600, 612))
@@ -86,35 +101,22 @@ def test_axioms_mode_reads_the_facts_as_they_are(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2000, 2015))
-def test_paths_are_those_of_the_expanded_graph(seed: int) -> None:
-    rng = Random(seed)
-    facts, classes, asserted = random_graph(rng)
-    facts += everywhere()
-    engine = DuckDBEngine(threads=1)
-    graph = make_graph(engine, facts, classes, asserted)
-    for number in range(3):
-        check(graph, expanded(facts, classes, asserted), random_path_query(rng), f"seed {seed}, query {number}")
-    engine.close()
+def test_paths_are_those_of_the_expanded_graph(fresh: Engine, seed: int) -> None:
+    check_seed(fresh, seed, random_path_query, 3, everywhere())
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(3000, 3200))
-def test_many_paths_are_those_of_the_expanded_graph(seed: int) -> None:
-    test_paths_are_those_of_the_expanded_graph(seed)
+def test_many_paths_are_those_of_the_expanded_graph(fresh: Engine, seed: int) -> None:
+    check_seed(fresh, seed, random_path_query, 3, everywhere())
 
 
 @pytest.mark.parametrize("seed", range(4000, 4015))
-def test_groups_are_those_of_the_expanded_graph(seed: int) -> None:
-    rng = Random(seed)
-    facts, classes, asserted = random_graph(rng)
-    engine = DuckDBEngine(threads=1)
-    graph = make_graph(engine, facts, classes, asserted)
-    for number in range(4):
-        check(graph, expanded(facts, classes, asserted), random_grouped_query(rng), f"seed {seed}, query {number}")
-    engine.close()
+def test_groups_are_those_of_the_expanded_graph(fresh: Engine, seed: int) -> None:
+    check_seed(fresh, seed, random_grouped_query, 4)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(5000, 5300))
-def test_many_groups_are_those_of_the_expanded_graph(seed: int) -> None:
-    test_groups_are_those_of_the_expanded_graph(seed)
+def test_many_groups_are_those_of_the_expanded_graph(fresh: Engine, seed: int) -> None:
+    check_seed(fresh, seed, random_grouped_query, 4)

@@ -9,25 +9,17 @@ from typing import Any
 
 import httpx
 import pytest
-from rdflib import RDF, RDFS, Graph, URIRef
+from rdflib import RDF, Graph, URIRef
 
-from tests.server_support import OPEN, serving
-from triplestore import Store
+from tests.server_support import EX, OPEN, PEOPLE, serving, students
 from triplestore.server.settings import Access
 
 SPARQLWrapper = pytest.importorskip("SPARQLWrapper", reason="sparqlwrapper is not installed")
 
-EX = "http://ex/"
-PEOPLE = f"SELECT ?x WHERE {{ ?x a <{EX}Person> }} ORDER BY ?x"
-
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("wrapped") / "kg"
-    with Store.create(path, ["owl2rl"]) as made:
-        student, person = URIRef(EX + "Student"), URIRef(EX + "Person")
-        made.update(add=[(student, RDFS.subClassOf, person), (URIRef(EX + "a"), RDF.type, student)])
-    return path
+    return students(tmp_path_factory.mktemp("template") / "kg")
 
 
 @pytest.fixture

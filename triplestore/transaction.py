@@ -6,8 +6,7 @@ Nothing is visible before `publish` creates the manifest, and that is the last t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -21,7 +20,7 @@ from triplestore.figures import figures_of, lines_of
 from triplestore.maintain import Change, Outcome, Task, rematerialise
 from triplestore.maintain.choose import maintain
 from triplestore.maintain.regrouping import Part, regrouping, remember
-from triplestore.materialise.figures import Figures, RoundFigures
+from triplestore.materialise.figures import Figures, Phases, RoundFigures
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import absent, triples_table
 from triplestore.reasoning import by_value, head_constants, reasoning, twins
@@ -44,17 +43,9 @@ class Transaction:
         self.workspace, self.verbose = workspace, verbose
         self.engine, self.versions = workspace.engine, workspace.versions
         self.started = time.perf_counter()
-        self.phases: dict[str, float] = {}  # seconds, of what is done around the maintenance itself
+        self.phases = Phases()  # of what is done around the maintenance itself
+        self.phase = self.phases.timed
         self._remembered = False  # the classes of before, for a dry run
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Time a phase, for the figures."""
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.phases[name] = self.phases.get(name, 0.0) + time.perf_counter() - started
 
     def initialise(self) -> dict[str, Any]:
         """Publish version 1: the built-in vocabulary, and the closure of nothing."""
@@ -357,8 +348,7 @@ class Transaction:
 
     def maintained(self, outcome: Outcome) -> None:
         """Put an algorithm's phases among the transaction's, and say what it did, why, and at what cost."""
-        for name, seconds in outcome.figures.phases.items():
-            self.phases[name] = self.phases.get(name, 0.0) + seconds
+        self.phases.more(outcome.figures.phases)
         for line in lines_of(outcome, self.phases):
             self.verbose(line)
 

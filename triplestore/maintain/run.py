@@ -62,6 +62,7 @@ class Run:
         self.specialiser = specialiser
         self.constants = Constants({**BUILTIN_IDS, **constants}, constants.equal)
         self.figures, self.report, self.budget = Figures(), report, budget
+        self.phase = self.figures.phases.timed
         self._started = time.perf_counter()
         self.rules_changed = self.constants_changed = False  # since the program was made
         self.specialised_anew = False  # whether it has been made anew since, over all that holds
@@ -70,16 +71,6 @@ class Run:
         self.new_clashes: Ids = NONE  # those that were derived
 
     # -- figures ---------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Time a phase."""
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            phases = self.figures.phases
-            phases[name] = phases.get(name, 0.0) + time.perf_counter() - started
 
     @contextmanager
     def round(self, delta: int) -> Iterator[RoundFigures]:

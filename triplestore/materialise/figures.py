@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+
+class Phases(dict[str, float]):
+    """The seconds of each phase of an operation."""
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Time a phase, or some more of it."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.more({name: time.perf_counter() - started})
+
+    def more(self, seconds: Mapping[str, float]) -> None:
+        """Put the phases of a part among these."""
+        for name, taken in seconds.items():
+            self[name] = self.get(name, 0.0) + taken
 
 
 @dataclass(slots=True)
@@ -47,7 +67,7 @@ class Figures:
     joins: int = 0
     """Joins in memory: one for each shape and focus (or shape read backwards) of a step."""
     sets: dict[str, int] = field(default_factory=dict)
-    phases: dict[str, float] = field(default_factory=dict)
+    phases: Phases = field(default_factory=Phases)
 
     @property
     def derived(self) -> int:

@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from triplestore.compile.plan import K, Pattern, Read, Row, Shape, V
 from triplestore.compile.sql import select_reached
 from triplestore.engine.arrow import as_numpy, int64s
 from triplestore.materialise.facts import Facts
-from triplestore.materialise.reachability import Reachability, TooLargeError, mutual_share
+from triplestore.materialise.reachability import Ids, Reachability, TooLargeError, mutual_share
 from triplestore.materialise.statements import instances
 from triplestore.terms import SAME_AS, TYPE
 
@@ -41,12 +42,12 @@ MUTUAL: Final = 0.01
 
 class Transitive:
     """The transitive relations of a run that are known by their components, in working tables `component` (relation,
-    node, component) and `reached` (relation, low, high). large: facts of a relation from which that is done, if there
-    are that many (`mutual`) of them in cycles; a long cycle is seen once a round or two have been joined."""
+    node, component) and `reached` (relation, low, high). large: facts of a relation from which that is done, if
+    there are enough of them in cycles; a long cycle is seen once a round or two have been joined."""
 
-    def __init__(self, facts: Facts, large: int, mutual: float = MUTUAL) -> None:
+    def __init__(self, facts: Facts, large: int) -> None:
         self.engine, self.facts, self.large = facts.engine, facts, max(large, 1)
-        self.mutual = mutual if large > 1 else 0.0  # 0: every transitive relation, however small
+        self._mutual = MUTUAL if large > 1 else 0.0  # where every relation is large, each is looked at
         self._known: dict[int, Reachability] = {}
         self._given_up: set[int] = set()
         self._rewrites = 0
@@ -107,31 +108,24 @@ class Transitive:
         selects = (f"SELECT s, o FROM {table} WHERE p = {relation}" for table in tables)
         edges = self.engine.query(" UNION ALL ".join(selects))
         a, b = as_numpy(edges.column(0)), as_numpy(edges.column(1))
-        if known is None and mutual_share(a, b) < self.mutual:
+        if known is None and mutual_share(a, b) < self._mutual:
             return False
         more = graph.add(a, b)
         self._known[relation] = graph
         return more
 
     def _tabulate(self) -> None:
-        graphs = self._known.items()
-        self.engine.load(
+        graphs = self._known.values()
+        self._load(
             "component",
-            pa.table(
-                {
-                    "relation": int64s(r for r, graph in graphs for _ in range(len(graph.nodes))),
-                    "node": pa.concat_arrays([int64s(graph.nodes) for _, graph in graphs]),
-                    "component": pa.concat_arrays([int64s(graph.component) for _, graph in graphs]),
-                }
-            ),
+            [g.nodes for g in graphs],
+            node=[g.nodes for g in graphs],
+            component=[g.component for g in graphs],
         )
-        self.engine.load(
-            "reached",
-            pa.table(
-                {
-                    "relation": int64s(r for r, graph in graphs for _ in range(len(graph.low))),
-                    "low": pa.concat_arrays([int64s(graph.low) for _, graph in graphs]),
-                    "high": pa.concat_arrays([int64s(graph.high) for _, graph in graphs]),
-                }
-            ),
-        )
+        self._load("reached", [g.low for g in graphs], low=[g.low for g in graphs], high=[g.high for g in graphs])
+
+    def _load(self, table: str, sized: Sequence[Ids], **columns: Sequence[Ids]) -> None:
+        """Make a table of what is known of each relation; `sized` has as many rows."""
+        relations = np.repeat(np.fromiter(self._known, np.int64), [len(part) for part in sized])
+        made = {"relation": relations, **{name: np.concatenate(parts) for name, parts in columns.items()}}
+        self.engine.load(table, pa.table({name: int64s(column) for name, column in made.items()}))
