@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -79,9 +79,8 @@ def kill_in_phase(phase: str, calls: int, arguments: Sequence[str | Path], scrat
 
 def _run_into(phase: str, calls: int, arguments: list[str], scratch: str) -> None:
     from triplestore.cli import main
-    from triplestore.maintain.run import Run
+    from triplestore.materialise.figures import Phases
     from triplestore.storage.manifest import Versions
-    from triplestore.transaction import Transaction
 
     os.environ["TMPDIR"] = scratch
     left = calls
@@ -100,8 +99,8 @@ def _run_into(phase: str, calls: int, arguments: list[str], scratch: str) -> Non
         finally:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def timed(original: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda self, name: deadly() if name == phase else original(self, name)
+    timed = Phases.timed
+    Phases.timed = lambda self, name: deadly() if name == phase else timed(self, name)  # type: ignore[method-assign]
 
     publish = Versions.publish
 
@@ -109,8 +108,6 @@ def _run_into(phase: str, calls: int, arguments: list[str], scratch: str) -> Non
         with deadly():
             return publish(versions, manifest)
 
-    for kind in (Run, Transaction):
-        kind.phase = timed(kind.phase)  # type: ignore[method-assign]
     if phase == "publish":
         Versions.publish = published  # type: ignore[method-assign]
     main([*arguments, "--quiet"])
