@@ -2,8 +2,8 @@
 
 Semantics (Motik et al. 2015, "Handling owl:sameAs via rewriting"): the answers are those over the expanded graph, as a
 bag. Equalities themselves are not stored: they are the triples `r owl:sameAs r` over representatives r of classes of
-two or more (and over what was asserted equal to itself), expanded like any other. `sparql.classes` says what becomes of
-a row.
+two or more (and over what was asserted equal to itself; over all terms where owl:sameAs itself is in a class), expanded
+like any other. `sparql.classes` says what becomes of a row.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from sparql.planner import Planned, planned
 from triplestore.expression import Constant, Variable
 from triplestore.statistics import Statistics
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS, TYPE
-from triplestore.virtual import RESOURCE, resources_sql
+from triplestore.virtual import RESOURCE, alone_sql, resources_sql
 
-_LINKS: Final = (
+_CLASSES: Final = (
     f"SELECT representative AS s, CAST({SAME_AS} AS BIGINT) AS p, representative AS o FROM same_as "
-    f"WHERE term = representative AND representative < {FIRST_LITERAL} UNION ALL SELECT a.s, a.p, a.o FROM asserted a "
-    f"WHERE a.p = {SAME_AS} AND a.s = a.o AND NOT EXISTS (SELECT 1 FROM same_as e WHERE e.term = a.s)"
+    f"WHERE term = representative AND representative < {FIRST_LITERAL}"
 )
-"""owl:sameAs over representatives, each standing for its whole class."""
+_ASSERTED: Final = (
+    f"SELECT a.s, a.p, a.o FROM asserted a WHERE a.p = {SAME_AS} AND a.s = a.o "
+    "AND NOT EXISTS (SELECT 1 FROM same_as e WHERE e.term = a.s)"
+)
 
 _PLACES: Final = "spo"
 
@@ -35,7 +37,7 @@ class Matching:
     range over classes; reflexive: `c owl:sameAs c` holds for every c; generalised: some facts are no RDF; facts: what
     stands after FROM for the facts with literals in their asserted forms: variables range over these, a literal in a
     pattern matches by its value, in `fact`; preferred: the members (term, representative) that stand for their classes,
-    where these are not the representatives; resources, statistics: see `sparql.query.Graph`."""
+    where these are not the representatives; resources, named, statistics: see `sparql.query.Graph`."""
 
     rewriting: bool
     expanding: bool
@@ -44,7 +46,13 @@ class Matching:
     facts: str = "fact"
     preferred: str | None = None
     resources: str = ""
+    named: bool = False
     statistics: Statistics = field(default_factory=Statistics)
+
+    @property
+    def links(self) -> str:
+        """owl:sameAs over representatives, each standing for its whole class, as SQL."""
+        return f"{_CLASSES} UNION ALL {alone_sql() if self.named else _ASSERTED}"
 
 
 def match(
@@ -115,7 +123,9 @@ def _joined(
 def source(predicate: int | None, how: Matching, end: int | None = None) -> str:
     """The triples over representatives that a pattern with this predicate and object (None: any) may match, as a
     table; with a column v, the object by value, if `how.facts` has it."""
-    links, value = (_LINKS, "") if how.facts == "fact" else (f"SELECT s, p, o, o AS v FROM ({_LINKS}) l", ", v")
+    links, value = how.links, ""
+    if how.facts != "fact":
+        links, value = f"SELECT s, p, o, o AS v FROM ({links}) l", ", v"
     if how.resources and (predicate, end) == (TYPE, RESOURCE):
         return f"({resources_sql(source(None, replace(how, facts='fact')), how.resources == 'all')})"
     if not how.rewriting:

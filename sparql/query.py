@@ -50,7 +50,8 @@ class Graph:
     by_value: a literal of a pattern matches every literal of its value. twins: `fact` holds one literal for each value,
     and some values have several (see `triplestore.closure.closure_sql`). resources: every term is an rdfs:Resource by
     the rules (see `triplestore.virtual`): "terms" without literals, "all" with them, "" if there is no such rule.
-    known: constants that were looked up in these very tables before. statistics: counts, for the order of joins.
+    named: owl:sameAs itself is in a class, so that x owl:sameAs x is listed for every term (there, too). known:
+    constants that were looked up in these very tables before. statistics: counts, for the order of joins.
     """
 
     engine: Engine
@@ -60,6 +61,7 @@ class Graph:
     by_value: bool = False
     twins: bool = False
     resources: str = ""
+    named: bool = False
     known: Known = field(default_factory=Known, compare=False)
     statistics: Statistics = field(default_factory=Statistics, compare=False)
 
@@ -178,6 +180,7 @@ class _Run:
             preferred=f"({preferred})" if preferred else None,
             facts=f"({closure_sql(graph.equality, True)})" if graph.twins else "fact",
             resources=graph.resources,
+            named=graph.named,
             statistics=graph.statistics,
         )
         paths = PathTables(graph.engine, matching, constants)

@@ -72,11 +72,12 @@ def closure(
     """The expanded closure of the facts. `equality`: "rewrite" or "axioms" (the same answer) or "off".
 
     Unless off, owl:sameAs is a congruence over the terms that are not literals, and reflexive for every term that
-    occurs: rules may match `x sameAs x`, but it is returned only where x equals something else or where it was
-    asserted. An equality of two terms one of which is a literal is neither applied nor returned but a violation (unless
-    both are literals and the value of one is not known), named after the rule that derived it, or "eq-literal". A
-    number in an atom of a body matches every exact number of its value. Generalised triples (literal subjects, odd
-    predicates) are returned: see `rdf_only`.
+    occurs: rules may match `x sameAs x`, but it is returned only where x equals something else, where it was asserted,
+    and where owl:sameAs itself equals another term: that relates every term to itself then, too. An equality of two
+    terms one of which is a literal is neither applied nor returned but a violation (unless both are literals and the
+    value of one is not known), named after the rule that derived it, or "eq-literal". A number in an atom of a body
+    matches every exact number of its value. Generalised triples (literal subjects, odd predicates) are returned: see
+    `rdf_only`.
 
     complete: what NOT and AGGREGATE read. They see equal terms once: a variable that stands for several names is one
     match, and results are for all of them.
@@ -158,6 +159,7 @@ def _closure(
     facts: set[Triple], rules: list[Rule], equality: str, typed: frozenset[Triple], settled: World | None = None
 ) -> Closure:
     known, violations = congruent(facts) if equality != "off" else (facts, set())
+    known |= identities(known, equality)
     while True:
         world, derived = World(known | reflexive(known, equality), settled, typed=typed), set(known)
         for rule in rules:
@@ -173,6 +175,7 @@ def _closure(
         if equality != "off":
             derived, unequal = congruent(derived)
             violations |= unequal
+            derived |= identities(derived, equality)
         if derived == known:
             return Closure(frozenset(known), frozenset(violations))
         known = derived
@@ -181,6 +184,12 @@ def _closure(
 def reflexive(triples: Iterable[Triple], equality: str) -> set[Triple]:
     """That every term that occurs is the same as itself."""
     return {(term, SAME_AS, term) for triple in triples for term in triple} if equality != "off" else set()
+
+
+def identities(triples: Iterable[Triple], equality: str) -> set[Triple]:
+    """Where owl:sameAs equals another term (eq-rep-p): that both of them relate every term to itself."""
+    names = {o for s, p, o in triples if s == p == SAME_AS} if equality != "off" else set()
+    return {(term, name, term) for triple in triples for term in triple for name in names} if len(names) > 1 else set()
 
 
 def is_literal(*terms: str) -> bool:
@@ -332,11 +341,12 @@ class World:
                 yield from self.solve(rest, binding, used, n)
 
     def absent(self, body: Iterable[BodyElement], binding: Binding, n: int) -> Iterator[Binding]:
-        """The matches of a NOT or AGGREGATE: a variable predicate is any but an owl:sameAs that makes terms one."""
+        """The matches of a NOT or AGGREGATE: a variable predicate is any but an owl:sameAs that makes terms one, by
+        whatever name."""
         ordered = sorted(body, key=lambda element: not isinstance(element, Atom))
         variables = {e.p.name for e in ordered if isinstance(e, Atom) and isinstance(e.p, Var)}
         for found, _ in self.solve([p for e in ordered for p in spread(e, n)], dict(binding), frozenset(), n):
-            if not (self.alike and SAME_AS in {found[name] for name in variables}):
+            if not (self.alike and self.names(SAME_AS) & {str(found[name]) for name in variables}):
                 yield found
 
     def groups(self, element: Aggregate, n: int) -> Iterator[tuple[str, ...]]:

@@ -17,7 +17,7 @@ from triplestore.materialise.ontology import MANY
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.rule import Rule
 from triplestore.storage.manifest import Counters
-from triplestore.terms import BUILTIN_IDS
+from triplestore.terms import BUILTIN_IDS, SAME_AS
 
 
 def materialised(
@@ -50,10 +50,11 @@ def materialised(
 
 def expanded(engine: Engine, equality: str, twins: bool = False) -> tuple[set[Triple], set[str]]:
     """The closure in the engine's tables, and the names of the violated rules."""
-    table = engine.query(closure.tokens_sql(closure.expanded_sql(equality, twins)))
+    named = engine.query(f"SELECT 1 FROM same_as WHERE representative = {SAME_AS}").num_rows > 0
+    table = engine.query(closure.tokens_sql(closure.expanded_sql(equality, twins, named)))
     found = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
     assert len(found) == len(set(found)), "expanded triples are distinct"
-    count = engine.query(closure.expanded_count_sql(equality, twins)).column(0)[0].as_py()
+    count = engine.query(closure.expanded_count_sql(equality, twins, named)).column(0)[0].as_py()
     assert count == len(found), "the count is that of the expansion"
     violated = set(engine.query("SELECT DISTINCT rule FROM violation").column(0).to_pylist())
     return set(found), violated

@@ -26,7 +26,7 @@ from triplestore.engine import Engine
 from triplestore.errors import UsageError
 from triplestore.rule import Rule
 from triplestore.store import Store
-from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, OWL, RDFS
+from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, OWL, RDFS, SAME_AS
 
 VOCABULARY = Vocabulary(
     iris=[thing for thing in THINGS if thing[0] == "<"] + CLASSES[:2] + PROPERTIES[:2],
@@ -56,7 +56,8 @@ def closed(engine: Engine, rng: Random) -> tuple[Graph, set[Triple]]:
     assert got == wanted
     classes = engine.query("SELECT count(DISTINCT representative) AS n FROM same_as").column(0)[0].as_py()
     odd = engine.query(f"SELECT 1 FROM fact WHERE s >= {FIRST_LITERAL} OR p >= {FIRST_BLANK} LIMIT 1").num_rows > 0
-    return Graph(engine, "rewrite", classes, odd, by_value, by_value), without_clashes(wanted)
+    named = engine.query(f"SELECT 1 FROM same_as WHERE representative = {SAME_AS}").num_rows > 0
+    return Graph(engine, "rewrite", classes, odd, by_value, by_value, named=named), without_clashes(wanted)
 
 
 def without_clashes(triples: set[Triple]) -> set[Triple]:

@@ -11,7 +11,7 @@ from triplestore.errors import UsageError
 from triplestore.literals import by_value
 from triplestore.tables import TWIN, token_sql
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS
-from triplestore.virtual import with_virtual_sql
+from triplestore.virtual import alone_sql, with_virtual_sql
 
 WHAT: Final = ("asserted", "inferred", "all")
 SAME_AS_MODES: Final = ("expand", "canonical")
@@ -35,6 +35,13 @@ _ASSERTED_EQUALITIES = (
     f"OR (a.s <> a.o AND (a.s >= {FIRST_LITERAL} OR a.o >= {FIRST_LITERAL})))"
 )
 """Asserted equalities that no class stands for: x sameAs x of a term alone, and those with a literal."""
+
+
+def _equalities(named: bool) -> str:
+    """The equalities that are listed and that no class stands for, distinct, as SQL. named: see `expanded_sql`."""
+    if not named:
+        return _ASSERTED_EQUALITIES
+    return f"SELECT a.s, e.term AS p, a.o FROM ({alone_sql()}) a, {_EQUALITY} e UNION {_ASSERTED_EQUALITIES}"
 
 
 def preferred_sql(prefixes: Sequence[str], dialect: Dialect) -> str:
@@ -79,13 +86,15 @@ def closure_sql(equality: str, twins: bool) -> str:
     )
 
 
-def triples_sql(what: str, same_as: str, equality: str, twins: bool = False, resources: bool | None = None) -> str:
+def triples_sql(
+    what: str, same_as: str, equality: str, twins: bool = False, resources: bool | None = None, named: bool = False
+) -> str:
     """The triples (s, p, o: ids) of a store, distinct, as SQL over asserted, fact, same_as and term.
 
     what: "asserted"; "all", the closure; "inferred", the closure without the asserted triples.
     same_as: "expand" gives every triple of every member of a class, "canonical" one per class, by representatives.
     twins: see `closure_sql`. resources: also what holds of every term (see `triplestore.virtual`), rdfs4a and rdfs4b
-    if it is true; None: only what is stored. Raises UsageError for other words.
+    if it is true; None: only what is stored. named: see `expanded_sql`. Raises UsageError for other words.
     """
     if what not in WHAT:
         raise UsageError(f"no part '{what}' of a store; give one of {', '.join(WHAT)}")
@@ -99,7 +108,7 @@ def triples_sql(what: str, same_as: str, equality: str, twins: bool = False, res
     if same_as == "canonical":
         closure, stated = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {RDF_ONLY}", normalised_sql(equality)
     else:
-        closure, stated = expanded_sql(equality, twins), asserted
+        closure, stated = expanded_sql(equality, twins, named), asserted
     if resources is not None:
         closure = with_virtual_sql(closure, equality != "off", resources)
     if what == "all":
@@ -107,8 +116,9 @@ def triples_sql(what: str, same_as: str, equality: str, twins: bool = False, res
     return minus(f"({closure})", f"({stated})", "spo")
 
 
-def expanded_sql(equality: str, twins: bool = False) -> str:
-    """The closure with all equalities expanded, distinct, as SQL. twins: see `closure_sql`."""
+def expanded_sql(equality: str, twins: bool = False, named: bool = False) -> str:
+    """The closure with all equalities expanded, distinct, as SQL. twins: see `closure_sql`. named: owl:sameAs itself is
+    in a class of `same_as`, so that x sameAs x is listed for every term (`triplestore.virtual`)."""
     facts = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {RDF_ONLY}"
     if equality != "rewrite":
         return facts + ("" if equality == "off" else " UNION " + _ASSERTED_EQUALITIES)
@@ -119,11 +129,11 @@ def expanded_sql(equality: str, twins: bool = False) -> str:
         f"UNION ALL SELECT a.term, coalesce(q.term, {SAME_AS}), b.term FROM same_as a "
         "JOIN same_as b ON b.representative = a.representative "
         f"LEFT JOIN {_MEMBERS['p']} q ON q.representative = {SAME_AS} "
-        f"UNION ALL {_ASSERTED_EQUALITIES}"
+        f"UNION ALL {_equalities(named)}"
     )
 
 
-def expanded_count_sql(equality: str, twins: bool = False) -> str:
+def expanded_count_sql(equality: str, twins: bool = False, named: bool = False) -> str:
     """The number of triples of `expanded_sql` as a one-row SELECT, counted without enumerating them."""
     if equality != "rewrite":
         return f"SELECT count(*) AS n FROM ({expanded_sql(equality, twins)}) e"
@@ -136,7 +146,7 @@ def expanded_count_sql(equality: str, twins: bool = False) -> str:
         f"WHERE {RDF_ONLY}) f {joins} "
         f"UNION ALL SELECT sum(c.n * c.n * coalesce(q.n, 1)) FROM ({sizes['s']}) c "
         f"LEFT JOIN ({sizes['p']}) q ON q.representative = {SAME_AS} "
-        f"UNION ALL SELECT count(*) FROM ({_ASSERTED_EQUALITIES}) a) counts"
+        f"UNION ALL SELECT count(*) FROM ({_equalities(named)}) a) counts"
     )
 
 

@@ -46,10 +46,12 @@ def counts_written(workspace: Workspace, counters: Counters, verbose: Callable[[
 def stats_after(before: Mapping[str, int], rows: Rows, memory: Memory) -> dict[str, int]:
     """A version's statistics, from those before it and what an update in memory changed."""
     stats = dict(before)
-    classes = sum(t == r for t, r in rows.equal_added) - sum(t == r for t, r in rows.equal_removed)
-    stats["classes"] = before.get("classes", 0) + classes
+    more = sum(t == r for t, r in rows.equal_added) - sum(t == r for t, r in rows.equal_removed)
+    stats["classes"] = before.get("classes", 0) + more
     if rows.equal_added or rows.equal_removed:
-        stats["largest_class"] = memory.working.classes.largest()
+        classes = memory.working.classes
+        stats["largest_class"], own = classes.largest(), len(classes.of(memory.working.same_as))
+        stats["named"] = own if own > 1 else 0
     stats["generalised"] = before.get("generalised", 0) + _odd(rows.added) - _odd(rows.removed)
     return stats
 

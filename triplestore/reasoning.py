@@ -126,6 +126,12 @@ def twins(manifest: Manifest) -> bool:
     return manifest.counters.twins > 0 and by_value(manifest)
 
 
+def named(manifest: Manifest) -> bool:
+    """Whether owl:sameAs itself is in a class of equal terms, so that x owl:sameAs x is listed for every term
+    (`triplestore.virtual`)."""
+    return manifest.stats.get("named", 0) > 0
+
+
 def reasoning(engine: Engine, manifest: Manifest) -> Reasoning:
     """The rules of a store with their constants as ids of the dictionary in `term`."""
     rules = all_rules(manifest)

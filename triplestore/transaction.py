@@ -28,6 +28,7 @@ from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, TableFiles
 from triplestore.tables import ASSERTED, FACT, SAME_AS, STATED, STATISTIC, STORED, TERM, TWIN, VIOLATION, Table
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, to_ntriples
+from triplestore.terms import SAME_AS as EQUALS
 from triplestore.workspace import Workspace
 
 SHOWN: Final = 50
@@ -311,13 +312,20 @@ class Transaction:
         self.workspace.unbind(TERM)
 
     def _stats(self) -> dict[str, int]:
-        """What queries must know of the closure: equality classes, and triples that RDF has no place for."""
+        """What queries must know of the closure: equality classes, the size of the one that owl:sameAs is in, and
+        triples that RDF has no place for."""
         classes = self.engine.query(
-            "SELECT count(*) AS n, coalesce(max(size), 0) AS largest FROM "
-            "(SELECT count(*) AS size FROM same_as GROUP BY representative) c"
+            f"SELECT count(*) AS n, coalesce(max(size), 0) AS largest, coalesce(max(own), 0) AS own FROM (SELECT "
+            f"count(*) AS size, CASE WHEN representative = {EQUALS} THEN count(*) END AS own "
+            "FROM same_as GROUP BY representative) c"
         ).to_pylist()[0]
         odd = self.workspace.count(f"fact WHERE s >= {FIRST_LITERAL} OR p >= {FIRST_BLANK}")
-        return {"classes": int(classes["n"]), "largest_class": int(classes["largest"]), "generalised": odd}
+        return {
+            "classes": int(classes["n"]),
+            "largest_class": int(classes["largest"]),
+            "named": int(classes["own"]),
+            "generalised": odd,
+        }
 
     def _cost(self, operation: str, outcome: Outcome) -> dict[str, int]:
         """What computing the closure from scratch took, for choosing what maintains it next: milliseconds of the

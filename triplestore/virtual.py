@@ -3,6 +3,10 @@
 These would be as many facts as there are terms, and say nothing. Queries that ask for them by name have them (whether
 :x owl:sameAs :x, what ?x is a rdfs:Resource), and exports that ask. What other rules make of them is derived as if they
 were there: of eq-ref by the compiler (`triplestore.compile.specialise`), of rdfs4a and rdfs4b by rdfs.dlog.
+
+There is one case in which eq-ref is no longer virtual. Where owl:sameAs itself is equal to another term, `:p` say, then
+`:x :p :x` follows for every term :x (eq-rep-p), a fact like any other of a property of the user's; and so `:x
+owl:sameAs :x` is one too. They are still not stored (with equality `rewrite`), but listed wherever facts are.
 """
 
 from __future__ import annotations
@@ -31,6 +35,17 @@ def reflexive_sql(facts: str) -> str:
     same = f"CAST({SAME_AS} AS BIGINT)"
     own = f"SELECT {same} AS x WHERE EXISTS (SELECT 1 FROM {facts} e)"
     return f"SELECT x AS s, {same} AS p, x AS o FROM ({places} UNION {own}) t WHERE x < {FIRST_LITERAL}"
+
+
+def alone_sql() -> str:
+    """`x owl:sameAs x` of every term x of the closure (but literals) that is in no class of `same_as`, distinct, as
+    SQL: what is listed where owl:sameAs itself is in a class, under each name of it."""
+    names = f"SELECT term FROM same_as WHERE representative = {SAME_AS}"
+    triples = f"SELECT s, p, o FROM fact UNION ALL SELECT s, p, o FROM asserted WHERE s = o AND p IN ({names})"
+    return (
+        f"SELECT r.s, r.p, r.o FROM ({reflexive_sql(f'({triples})')}) r "
+        "WHERE NOT EXISTS (SELECT 1 FROM same_as m WHERE m.term = r.s)"
+    )
 
 
 def with_virtual_sql(triples: str, reflexive: bool, resources: bool) -> str:

@@ -195,7 +195,7 @@ class Backward:
 
     def _schema_part(self, number: int, which: int, rule: Rule, start: Binding) -> list[Binding]:
         """The matches of the schema part, from what the head binds of it."""
-        elements = [e for e in rule.body if isinstance(e, SchemaElement) and _is_schema_element(e)]
+        elements = [e for e in rule.body if isinstance(e, SchemaElement) and self._is_schema_element(e)]
         if not elements:
             return [{}]
         names = sorted({name for e in elements for name in variables(e)} & start.keys())
@@ -319,6 +319,14 @@ class Backward:
         names = tuple(name for _, name in sorted(zip(order, free, strict=True)))
         return BodyMatch(body, known, shape, tuple(values[hole] for hole in holes), names, same)
 
+    def _is_schema_element(self, element: BodyElement) -> bool:
+        if isinstance(element, Atom):  # by a predicate that equals owl:sameAs it is a matter of classes
+            equality = self._congruent and self._constants.get(str(element.p)) == SAME_AS
+            return is_schema_atom(element) and not equality
+        return isinstance(element, ListOf | MemberOf) or (
+            isinstance(element, Filter) and element.operator in ("<", ">")
+        )
+
     def _in_schema(self, terms: tuple[Known, ...]) -> bool:
         """Whether a pattern is a schema fact at hand."""
         return terms in self._schema.facts
@@ -362,9 +370,3 @@ class Backward:
                 if rest not in seen:
                     ways.extend((rest, (*cells, (item, rest)), seen | {rest}) for item in objects(node, FIRST))
         return None
-
-
-def _is_schema_element(element: BodyElement) -> bool:
-    if isinstance(element, Atom):
-        return is_schema_atom(element)
-    return isinstance(element, ListOf | MemberOf) or (isinstance(element, Filter) and element.operator in ("<", ">"))

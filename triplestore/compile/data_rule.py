@@ -122,8 +122,13 @@ class DataRule:
             for number, source in enumerate(recipe.sources)
         ]
         for row in product(*choices):
-            if self.head is None or not _derives_its_body(recipe.shape, row):
+            if self.head is None or not (_derives_its_body(recipe.shape, row) or self._is_reflexive(recipe.shape, row)):
                 self._add_row(recipe.shape, row, program)
+
+    def _is_reflexive(self, shape: Shape, row: Row) -> bool:
+        """Whether an instance derives `x owl:sameAs x` (by a name of owl:sameAs, perhaps), which holds anyway."""
+        s, p, o = (row[slot.number] if isinstance(slot, K) else slot for slot in shape.output[:3])
+        return self.equality != "off" and p == SAME_AS and s == o
 
     def _add_row(self, shape: Shape, row: Row, program: Program) -> None:
         name = self.rule.name

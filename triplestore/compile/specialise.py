@@ -11,15 +11,20 @@ shape like any other (cax-sco is then [?x a ?c1], [?c1 rdfs:subClassOf ?c2], scm
 rule that derives such facts (scm-hv); one that others make superfluous (`triplestore.compile.redundancy`) is left out:
 it would derive the same many times. Rules over lists, and rules with NOT or AGGREGATE, are always specialised. Which
 way a rule goes changes what it costs, never what it derives.
+
+A constant of a rule that equals owl:sameAs is owl:sameAs: its facts are classes, not facts (`Specialiser.under`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
 
 from triplestore.compile.data_rule import DataRule
-from triplestore.compile.lists import FIRST, REST, unroll
+from triplestore.compile.lists import FIRST, NIL, REST, unroll
+from triplestore.compile.places import SAME_AS_TOKEN
 from triplestore.compile.program import Program
 from triplestore.compile.redundancy import without_redundant
 from triplestore.compile.schema import (
@@ -38,7 +43,9 @@ from triplestore.compile.schema import (
     key_of_atom,
     matches,
 )
-from triplestore.rule import Atom, Filter, ListOf, MemberOf, Rule, SchemaElement, constants_of
+from triplestore.errors import InputError
+from triplestore.expression import Call, Constant, Exists, Variable, walk
+from triplestore.rule import Aggregate, Atom, Filter, ListOf, MemberOf, Rule, SchemaElement, Term, constants_of
 from triplestore.terms import BUILTIN_IRIS, SAME_AS, iri_token
 
 
@@ -53,14 +60,18 @@ class Specialiser:
         self, rules: Iterable[Rule], equality: str, large: Collection[Key] = frozenset(), evidence: bool = False
     ) -> None:
         self.equality, self.large = equality, frozenset(large)
+        self._rules, self._evidence = tuple(rules), evidence
+        self._names: frozenset[str] = frozenset()  # constants that owl:sameAs stands for in these rules
+        self._renamed: dict[frozenset[str], Specialiser] = {}
         self.schema_rules: list[Rule] = []
         self._data_rules: list[DataRule] = []
         self._matched: set[Key] = {(FIRST, -1), (REST, -1)}  # keys of schema atoms that are matched here
         self._joined: set[Key] = set()  # and of those that are data
         self.splittable: set[Key] = set()
         """Keys of schema atoms that may be made `large` with effect: those of rules without lists."""
+        rules = self._rules
         if self.large:
-            rules = without_redundant(tuple(rules), lambda rule: not _bound_to_schema(rule) and self._is_large(rule))
+            rules = without_redundant(rules, lambda rule: not _bound_to_schema(rule) and self._is_large(rule))
         for rule in rules:
             compared = any(isinstance(e, Filter) and e.operator in ("=", "!=") for e in rule.body)
             atoms = [e for e in rule.body if isinstance(e, Atom)]
@@ -78,6 +89,35 @@ class Specialiser:
         self.constants = frozenset(token for rule in everything for token in constants_of(rule))
         """Tokens of all constants of the rules."""
 
+    def under(self, constants: Constants) -> Specialiser:
+        """The specialiser of the rules as they read under pi. constants: ids are normalised.
+
+        Raises InputError where the rules make no sense so: they read lists, and pi leaves none; they count equalities.
+        """
+        names = frozenset(t for t in self.constants if t != SAME_AS_TOKEN and constants.get(t) == SAME_AS)
+        lost = [token for token, number in _LISTS.items() if constants.get(token, number) != number]
+        rule = next((r for r in self._rules if any(isinstance(e, ListOf | MemberOf) for e in r.body)), None)
+        if lost and rule is not None:
+            raise InputError(
+                f"{lost[0]} equals another term of the vocabulary, so that rule {rule.name} can read no list\n"
+                "take out that equality, or the rules over lists"
+            )
+        if names <= self._names:
+            return self
+        if names not in self._renamed:
+            rules = [_renamed(rule, names) for rule in self._rules]
+            for rule in rules:
+                if any(isinstance(e, Aggregate) and SAME_AS_TOKEN in _predicates(e) for e in rule.body):
+                    raise InputError(
+                        f"rule {rule.name} aggregates over a property that equals owl:sameAs, which has no place in an "
+                        "AGGREGATE: equal terms count once\ntake out that equality, or the rule",
+                        rule.source,
+                        rule.line,
+                    )
+            renamed = self._renamed[names] = Specialiser(rules, self.equality, self.large, self._evidence)
+            renamed._names = names
+        return self._renamed[names]
+
     def _is_large(self, rule: Rule) -> bool:
         """Whether a rule reads, or derives, schema facts of which there are many."""
         atoms = (*(e for e in rule.body if isinstance(e, Atom)), *rule.heads)
@@ -86,7 +126,8 @@ class Specialiser:
     def unread(self, constants: Constants) -> frozenset[Key]:
         """Keys (ids normalised) of the schema facts that rules read as data only: `schema` needs none of them, but
         those that speak of owl:sameAs itself."""
-        joined, matched = ({normal_key(k, constants) for k in keys} for keys in (self._joined, self._matched))
+        here = self.under(constants)
+        joined, matched = ({normal_key(k, constants) for k in keys} for keys in (here._joined, here._matched))
         return frozenset(joined - matched)
 
     def condition(self, constants: Constants) -> str:
@@ -113,7 +154,7 @@ class Specialiser:
         first = True
         while fresh or first:
             derived: set[Fact] = set()
-            for rule in self.schema_rules:
+            for rule in self.under(constants).schema_rules:
                 for fact in self._derive(rule, schema, fresh, constants, first):
                     if fact in derived or fact in schema.facts:
                         continue
@@ -158,9 +199,28 @@ class Specialiser:
         """The program of the data rules over a closed schema. `constants`: ids are normalised."""
         present = set(schema.predicates)
         program = Program()
-        for rule in self._data_rules:
+        for rule in self.under(constants)._data_rules:
             rule.instantiate(schema, present, constants, program)
         return program
+
+
+_LISTS = {iri_token(BUILTIN_IRIS[number]): number for number in (FIRST, REST, NIL)}
+
+
+def _renamed(part: Any, names: Collection[str]) -> Any:
+    """A part of a rule with owl:sameAs in place of the constants `names`; expressions, which tell equal terms apart,
+    as they are."""
+    if isinstance(part, str):
+        return SAME_AS_TOKEN if part in names else part
+    if isinstance(part, tuple):
+        return tuple(_renamed(each, names) for each in part)
+    if is_dataclass(part) and not isinstance(part, type | Variable | Constant | Call | Exists):
+        return type(part)(**{field.name: _renamed(getattr(part, field.name), names) for field in fields(part)})
+    return part
+
+
+def _predicates(group: Aggregate) -> set[Term]:
+    return {atom.p for atom in walk(group.body) if isinstance(atom, Atom)}
 
 
 def _bound_to_schema(rule: Rule) -> bool:

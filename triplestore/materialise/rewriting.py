@@ -30,10 +30,15 @@ class Rewriting:
         self.facts.begin(f"SELECT DISTINCT s, p, o FROM derived d WHERE {absent('d', 'fact')}")
 
     def complete_reflexive(self) -> None:
-        """Equality `axioms`, at the fixpoint: x sameAs x for the members of classes of two or more."""
+        """Equality `axioms`, at the fixpoint: x sameAs x for the members of classes of two or more, and for every term
+        where owl:sameAs itself is one of these (`triplestore.virtual`): another name of it has x p x by eq-rep-p."""
         if self.facts.equality != "axioms" or SAME_AS not in self.facts.predicates:
             return
-        members = f"SELECT DISTINCT s, CAST({SAME_AS} AS BIGINT) AS p, s AS o FROM fact WHERE p = {SAME_AS} AND s <> o"
+        names = f"SELECT o FROM fact WHERE s = {SAME_AS} AND p = {SAME_AS} AND o <> {SAME_AS}"
+        members = (
+            f"SELECT DISTINCT s, CAST({SAME_AS} AS BIGINT) AS p, s AS o FROM fact "
+            f"WHERE (p = {SAME_AS} AND s <> o) OR (s = o AND s < {FIRST_LITERAL} AND p IN ({names}))"
+        )
         self.facts.begin(f"SELECT s, p, o FROM ({members}) m WHERE {absent('m', 'fact')}")
         self.facts.sizes, self.facts.new_terms = {}, 0
         self.facts.promote()

@@ -130,7 +130,7 @@ class Stages:
             raise ReorderError
 
     def _strata(self, program: Program, constants: Constants, equal: Mapping[int, int]) -> Strata:
-        schema_rules = Specialiser(self.rules, self.equality).schema_rules
+        schema_rules = Specialiser(self.rules, self.equality).under(constants).schema_rules
         known = sorted(self.known, key=repr)
         try:
             found = strata.stratify(program, schema_rules, constants, self.equality, equal, known)

@@ -11,7 +11,7 @@ from triplestore import closure, dictionary
 from triplestore.differences import Difference, difference
 from triplestore.imports import missing_imports as find_missing
 from triplestore.profile import Finding, findings
-from triplestore.reasoning import all_rules, twins
+from triplestore.reasoning import all_rules, named, twins
 from triplestore.store.proofs import equality_source
 from triplestore.store.session import Session
 from triplestore.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION
@@ -29,7 +29,7 @@ def stats(session: Session) -> dict[str, Any]:
     number = {
         name: int(session.engine.query(sql).column(0)[0].as_py())
         for name, sql in (
-            ("expanded", closure.expanded_count_sql(manifest.equality, several)),
+            ("expanded", closure.expanded_count_sql(manifest.equality, several, named(manifest))),
             ("inferred", closure.inferred_count_sql(manifest.equality, several)),
         )
     }

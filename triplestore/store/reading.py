@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from triplestore import closure, dictionary, statistics
 from triplestore.errors import UsageError
-from triplestore.reasoning import by_value, resources, twins
+from triplestore.reasoning import by_value, named, resources, twins
 from triplestore.statistics import Statistics
 from triplestore.store.session import Session
 from triplestore.tables import ASSERTED, FACT, SAME_AS, STATISTIC, TERM
@@ -70,7 +70,8 @@ def graph(session: Session, generalised: bool = False) -> Graph:
     if session.asked == VERY_OFTEN:
         workspace.indexed()
     known, counts = session.known[1], _counts(session)
-    return Graph(engine, manifest.equality, classes, hidden, matched, several, virtual, known, counts)
+    own = named(manifest)
+    return Graph(engine, manifest.equality, classes, hidden, matched, several, virtual, own, known, counts)
 
 
 def _counts(session: Session) -> Statistics:
@@ -143,4 +144,4 @@ def _triples_sql(session: Session, what: str, same_as: str, virtual: bool = Fals
         session.readable()
     session.workspace.views(ASSERTED, FACT, SAME_AS, TERM)
     typed = resources(manifest) if virtual else None
-    return closure.triples_sql(what, same_as, manifest.equality, twins(manifest), typed)
+    return closure.triples_sql(what, same_as, manifest.equality, twins(manifest), typed, named(manifest))
