@@ -21,6 +21,9 @@ MEMBERS = "same_as"
 IRI_MEMBERS = f"(SELECT term, representative FROM same_as WHERE term < {FIRST_BLANK})"
 """The same for a variable in predicate position."""
 
+CHOSEN = "chosen"
+"""That each class has one member, the one that stands for it in canonical answers."""
+
 
 def folded(relation: Relation, names: Collection[str] | None = None) -> list[str]:
     """The folded columns among `names` (default: all)."""
@@ -35,8 +38,11 @@ def expanded(steps: Steps, relation: Relation, names: Collection[str] | None = N
     changed, joins = {}, []
     for name in found:
         column = steps.column(name)
+        members = relation.columns[name].members
+        if members == CHOSEN:
+            members = f"({steps.chosen(f'SELECT {column} FROM {relation.name}')})"
         changed[name] = f"coalesce(e_{column}.term, x.{column})"
-        joins.append(f"LEFT JOIN {relation.columns[name].members} e_{column} ON e_{column}.representative = x.{column}")
+        joins.append(f"LEFT JOIN {members} e_{column} ON e_{column}.representative = x.{column}")
     columns = {name: replace(relation.columns[name], members=None) for name in found}
     return steps.changed("expanded", relation, columns, changed, " ".join(joins))
 
@@ -44,7 +50,8 @@ def expanded(steps: Steps, relation: Relation, names: Collection[str] | None = N
 def only(steps: Steps, relation: Relation, kept: Collection[str]) -> Relation:
     """The relation without the columns that are not `kept`; a folded one of them counts as often as its class has
     members."""
-    dropped = [name for name in folded(relation) if name not in kept]
+    several = [name for name in folded(relation) if relation.columns[name].members != CHOSEN]
+    dropped = [name for name in several if name not in kept]
     if dropped:
         relation = sized(steps, relation, dropped)
     return replace(relation, columns={n: c for n, c in relation.columns.items() if n in kept})
@@ -57,11 +64,12 @@ def sized(steps: Steps, relation: Relation, names: Collection[str]) -> Relation:
     sizes = []
     for name in names:
         column, members = steps.column(name), relation.columns[name].members
-        joins.append(
-            f"LEFT JOIN (SELECT representative, count(*) AS size FROM {members} c GROUP BY representative) z_{column} "
-            f"ON z_{column}.representative = x.{column}"
-        )
-        sizes.append(f"coalesce(z_{column}.size, 1)")
+        if members == CHOSEN:
+            sizes.append("1")
+        else:
+            counts = f"SELECT representative, count(*) AS size FROM {members} c GROUP BY representative"
+            joins.append(f"LEFT JOIN ({counts}) z_{column} ON z_{column}.representative = x.{column}")
+            sizes.append(f"coalesce(z_{column}.size, 1)")
         more.append(f"{sizes[-1]} AS {steps.column(size_of(name))}")
         columns[name] = replace(columns[name], members=None)
         columns[size_of(name)] = Column()

@@ -36,15 +36,15 @@ class Matching:
     """How patterns read the tables. rewriting: `fact` holds representatives and no owl:sameAs; expanding: variables
     range over classes; reflexive: `c owl:sameAs c` holds for every c; generalised: some facts are no RDF; facts: what
     stands after FROM for the facts with literals in their asserted forms: variables range over these, a literal in a
-    pattern matches by its value, in `fact`; preferred: the members (term, representative) that stand for their classes,
-    where these are not the representatives; resources, named, statistics: see `sparql.query.Graph`."""
+    pattern matches by its value, in `fact`; choosing: variables show the member of each class that stands for it, which
+    need not be the representative; resources, named, statistics: see `sparql.query.Graph`."""
 
     rewriting: bool
     expanding: bool
     reflexive: bool
     generalised: bool
     facts: str = "fact"
-    preferred: str | None = None
+    choosing: bool = False
     resources: str = ""
     named: bool = False
     statistics: Statistics = field(default_factory=Statistics)

@@ -78,8 +78,8 @@ def query(
 
     same_as: "expand" answers over the closure with all equalities expanded, with SPARQL's multiplicities; "canonical"
     answers over representatives, one row per class (constants stand for their class, too).
-    prefer: starts of IRIs; in canonical answers a class appears as its member with the first of them
-    (`triplestore.closure.preferred_sql`), without any as its representative.
+    prefer: starts of IRIs; in canonical answers a class appears as its member with the first of them, or as the one
+    that comes first anyhow (`triplestore.closure.preferred_sql`).
     stream: the rows of a SELECT come as they are found, to be read once. base: what relative IRIs are resolved against.
     Raises UsageError (with line and column) for text that is not SPARQL, UnsupportedError for what is not supported.
     """
@@ -167,17 +167,17 @@ class _Run:
         classes = graph.classes if rewriting else 0
         constants = look_up(graph.engine, parsed, classes, graph.by_value, graph.known)
         ids = constants.ids
-        preferred = preferred_sql(self.prefer, graph.engine.dialect) if self.prefer and classes else None
+        choosing = classes > 0 and not self.expand
         if not self.expand:
             ids = {token: constants.representative(token) for token in ids}
-        if preferred and ids:
-            ids = _preferred(graph.engine, ids, preferred)
+        if choosing and ids:
+            ids = _preferred(graph.engine, ids, self.prefer)
         matching = Matching(
             rewriting=rewriting,
             expanding=self.expand and classes > 0,
             reflexive=graph.equality != "off",
             generalised=graph.generalised,
-            preferred=f"({preferred})" if preferred else None,
+            choosing=choosing,
             facts=f"({closure_sql(graph.equality, True)})" if graph.twins else "fact",
             resources=graph.resources,
             named=graph.named,
@@ -185,7 +185,7 @@ class _Run:
         )
         paths = PathTables(graph.engine, matching, constants)
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        return Compiler(Steps(graph.engine.dialect, constants), matching, ids, paths, parsed.base, now)
+        return Compiler(Steps(graph.engine.dialect, constants, self.prefer), matching, ids, paths, parsed.base, now)
 
     def answer(self, parsed: Query) -> Result:
         if parsed.kind == "describe":
@@ -317,10 +317,11 @@ def _about(subjects: Sequence[str]) -> Node | None:
     return found
 
 
-def _preferred(engine: Engine, ids: Mapping[str, int], preferred: str) -> dict[str, int]:
+def _preferred(engine: Engine, ids: Mapping[str, int], prefer: Sequence[str]) -> dict[str, int]:
     """The ids of constants with preferred members in place of representatives."""
     listed = ", ".join(str(number) for number in sorted(set(ids.values())))
-    found = engine.query(f"SELECT representative, term FROM ({preferred}) p WHERE representative IN ({listed})")
+    preferred = preferred_sql(prefer, engine.dialect, listed)
+    found = engine.query(f"SELECT representative, term FROM ({preferred}) p")
     members = dict(zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True))
     return {token: members.get(number, number) for token, number in ids.items()}
 

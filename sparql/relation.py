@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sparql.constants import Constants
+from triplestore.closure import preferred_sql
 from triplestore.dictionary import term_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.values import ERROR, Value, stored
@@ -56,12 +57,18 @@ TERM_COLUMNS = ("lexical", "datatype", "lang", "double", "decimal", "micros")
 
 @dataclass(slots=True)
 class Steps:
-    """The named steps of one statement in the making, and the names in it."""
+    """The named steps of one statement in the making, and the names in it. prefer: what the members that stand for
+    their classes start with, see `triplestore.closure.preferred_sql`."""
 
     dialect: Dialect
     constants: Constants
+    prefer: tuple[str, ...] = ()
     done: list[tuple[str, str]] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
+
+    def chosen(self, among: str) -> str:
+        """The members (term, representative) that stand for the classes of some representatives, as SQL."""
+        return preferred_sql(self.prefer, self.dialect, among)
 
     def column(self, variable: str) -> str:
         """The column name of a variable."""

@@ -34,7 +34,7 @@ from sparql.algebra import (
     Values,
     in_scope,
 )
-from sparql.classes import IRI_MEMBERS, MEMBERS, expanded, first, folded, only, repeated
+from sparql.classes import CHOSEN, IRI_MEMBERS, MEMBERS, expanded, first, folded, only, repeated
 from sparql.construct import PLACES, constructed
 from sparql.path_closure import PathTables
 from sparql.patterns import Matching, match
@@ -166,7 +166,7 @@ class Compiler:
         names = sorted({t.name for triple in triples for t in triple if isinstance(t, Variable)})
         columns = {name: self.steps.column(name) for name in names}
         representatives = {t: self.steps.constants.matched(t) for t in self.ids}
-        members = dict.fromkeys(names, self.matching.preferred)
+        members = dict.fromkeys(names, CHOSEN if self.matching.choosing else None)
         if self.matching.expanding:
             members = {name: IRI_MEMBERS if name in iris else MEMBERS for name in names}
         sql, order = match(triples, columns, representatives, self.matching)
@@ -176,10 +176,10 @@ class Compiler:
 
     def _path(self, node: PathPattern, needed: Needed) -> Relation:
         columns = {t.name: self.steps.column(t.name) for t in (node.subject, node.object) if isinstance(t, Variable)}
-        preferred = self.matching.preferred
-        ids = {t: self.steps.constants.representative(t) for t in self.ids} if preferred else self.ids
+        chosen = CHOSEN if self.matching.choosing else None
+        ids = {t: self.steps.constants.representative(t) for t in self.ids} if chosen else self.ids
         step = self.steps.add("path", self.paths.solutions(node, columns, ids))
-        return Relation(step, {name: Column(members=preferred) for name in columns if name in needed})
+        return Relation(step, {name: Column(members=chosen) for name in columns if name in needed})
 
     def filtered(self, relation: Relation, condition: Expression) -> Relation:
         """The solutions for which a condition holds."""

@@ -13,7 +13,6 @@ from rdflib.term import Node
 from tests.cli_support import done, run
 from tests.conftest import MakeStore
 from triplestore import Store
-from triplestore.closure import WHAT
 from triplestore.differences import KINDS, SIGNS
 from triplestore.errors import UsageError
 from triplestore.terms import from_rdflib
@@ -30,8 +29,12 @@ def lines(triples: set[Triple]) -> set[str]:
 def exported(store: Store, version: int) -> dict[str, set[Triple]]:
     """A version's asserted triples; its closure, and what is inferred of it, by representatives; its equalities."""
     with Store.open(store.path, engine="duckdb", at=version) as then:
-        found = {what: {tuple(map(from_rdflib, t)) for t in then.triples(what, "canonical")} for what in WHAT}
         classes = [[from_rdflib(m) for m in members] for _, members in then.equality_classes(100, 1000)]
+        pi = {member: first for first, *rest in classes for member in (first, *rest)}
+        found = {"asserted": {tuple(map(from_rdflib, t)) for t in then.triples("asserted")}}
+        for what in ("inferred", "all"):
+            triples = (map(from_rdflib, t) for t in then.triples(what, "canonical"))
+            found[what] = {tuple(pi.get(term, term) for term in t) for t in triples}
     found["equal"] = {(member, f"<{OWL.sameAs}>", first) for first, *rest in classes for member in rest}
     return found
 

@@ -10,7 +10,7 @@ from triplestore.engine.queries import minus
 from triplestore.errors import UsageError
 from triplestore.literals import by_value
 from triplestore.tables import TWIN, token_sql
-from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS
+from triplestore.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, SAME_AS
 from triplestore.virtual import alone_sql, with_virtual_sql
 
 WHAT: Final = ("asserted", "inferred", "all")
@@ -44,30 +44,33 @@ def _equalities(named: bool) -> str:
     return f"SELECT a.s, e.term AS p, a.o FROM ({alone_sql()}) a, {_EQUALITY} e UNION {_ASSERTED_EQUALITIES}"
 
 
-def preferred_sql(prefixes: Sequence[str], dialect: Dialect) -> str:
+def preferred_sql(prefixes: Sequence[str], dialect: Dialect, among: str | None = None) -> str:
     """(term, representative): of each class the member that is to stand for it in canonical answers, as SQL.
 
-    An IRI that starts with the first of the prefixes that any member starts with; of several, or without one, IRIs come
-    before blank nodes, then the shortest, then the first by its characters. The same on either engine, and from one
-    load of the same data to another, since no ids are compared.
+    An IRI that starts with the first of the prefixes that any member starts with; of several, or without one, the
+    built-in vocabulary comes before other IRIs and these before blank nodes, then the shortest, then the first by its
+    characters. The same on either engine, and from one load of the same data to another, since no ids are compared.
+    among: a SELECT of representatives (or a list of them); of no other class the member is looked for.
     """
     ranks = " ".join(
         f"WHEN m.term < {FIRST_BLANK} AND substr(t.lexical, 1, {len(prefix)}) = {dialect.string(prefix)} THEN {place}"
         for place, prefix in enumerate(prefixes)
     )
-    rank = f"CASE {ranks} ELSE {len(prefixes)} END"
-    order = f"{rank}, CASE WHEN m.term < {FIRST_BLANK} THEN 0 ELSE 1 END, length(t.lexical), t.lexical"
+    rank = f"CASE {ranks} ELSE {len(prefixes)} END, " if prefixes else ""
+    kind = f"CASE WHEN m.term < {FIRST_IRI} THEN 0 WHEN m.term < {FIRST_BLANK} THEN 1 ELSE 2 END"
+    only = "" if among is None else f" WHERE m.representative IN ({among})"
     return (
         "SELECT term, representative FROM (SELECT m.term, m.representative, row_number() OVER (PARTITION BY "
-        f"m.representative ORDER BY {order}) AS place FROM same_as m JOIN term t ON t.id = m.term) r WHERE place = 1"
+        f"m.representative ORDER BY {rank}{kind}, length(t.lexical), t.lexical) AS place "
+        f"FROM same_as m JOIN term t ON t.id = m.term{only}) r WHERE place = 1"
     )
 
 
 def shown_sql(triples: str, preferred: str) -> str:
     """The triples of a SELECT over representatives, with the `preferred` members (`preferred_sql`) in their places."""
     columns = ", ".join(f"coalesce({c}p.term, t.{c}) AS {c}" for c in "spo")
-    joins = " ".join(f"LEFT JOIN ({preferred}) {c}p ON {c}p.representative = t.{c}" for c in "spo")
-    return f"SELECT {columns} FROM ({triples}) t {joins}"
+    joins = " ".join(f"LEFT JOIN chosen {c}p ON {c}p.representative = t.{c}" for c in "spo")
+    return f"WITH chosen AS ({preferred}) SELECT {columns} FROM ({triples}) t {joins}"
 
 
 def closure_sql(equality: str, twins: bool) -> str:

@@ -70,7 +70,7 @@ same_as_option = click.option(
     type=click.Choice(["expand", "canonical"]),
     default="expand",
     show_default=True,
-    help="Every member of an equality class, or its representative only.",
+    help="Every member of an equality class, or one that stands for all.",
 )
 prefer_option = click.option(
     "--prefer",

@@ -274,7 +274,8 @@ class Store:
         same_as: "expand" answers over every member of a class, "canonical" one row per class. stream: the rows come as
         they are found, to be read once, before anything else is asked of this store; memory does not grow with them.
         generalised: match also the derived triples that RDF has no place for (a literal as subject, a blank node as
-        predicate). prefer: in canonical answers a class appears as its member that starts with the first of these.
+        predicate). prefer: in canonical answers a class appears as its member that starts with the first of these, or
+        as the one that comes first anyhow: built-in vocabulary, IRIs, blank nodes, of these the shortest.
         base: what relative IRIs are resolved against, unless the text has a BASE.
         """
         return reading.query(self._session, text, same_as, stream, generalised, prefer, base)

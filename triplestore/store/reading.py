@@ -92,7 +92,8 @@ def _counts(session: Session) -> Statistics:
 
 def token_batches(session: Session, what: str, same_as: str, virtual: bool) -> Iterator[list[TokenTriple]]:
     """See `Store.token_batches`."""
-    for batch in session.engine.batches(closure.tokens_sql(_triples_sql(session, what, same_as, virtual))):
+    triples = _shown_sql(session, what, same_as, virtual)
+    for batch in session.engine.batches(closure.tokens_sql(triples)):
         yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
@@ -100,11 +101,7 @@ def lines(
     session: Session, what: str, same_as: str, ordered: bool, virtual: bool, prefer: Sequence[str]
 ) -> Iterator[list[str]]:
     """See `Store.lines`."""
-    engine, triples = session.engine, _triples_sql(session, what, same_as, virtual)
-    if prefer:
-        if same_as == "expand" or what == "asserted":
-            raise UsageError("a preferred prefix chooses one member of each class: ask for canonical triples too")
-        triples = closure.shown_sql(triples, closure.preferred_sql(prefer, engine.dialect))
+    engine, triples = session.engine, _shown_sql(session, what, same_as, virtual, prefer)
     sql = closure.ntriples_sql(triples, engine.dialect)
     for batch in engine.batches(f"SELECT line FROM ({sql}) l" + (" ORDER BY line" if ordered else "")):
         yield batch.column(0).to_pylist()
@@ -136,6 +133,17 @@ def _among(session: Session, pattern: Sequence[str | None], what: str) -> Iterat
     triples = f"SELECT s, p, o FROM ({_triples_sql(session, what, 'expand')}) t{where}"
     for batch in session.engine.batches(closure.tokens_sql(triples)):
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _shown_sql(session: Session, what: str, same_as: str, virtual: bool, prefer: Sequence[str] = ()) -> str:
+    """The triples of `_triples_sql`, canonical ones with the members that stand for their classes."""
+    triples = _triples_sql(session, what, same_as, virtual)
+    canonical = same_as == "canonical" and what != "asserted"
+    if prefer and not canonical:
+        raise UsageError("a preferred prefix chooses one member of each class: ask for canonical triples too")
+    if not canonical or not session.manifest.stats.get("classes", 0):
+        return triples
+    return closure.shown_sql(triples, closure.preferred_sql(prefer, session.engine.dialect))
 
 
 def _triples_sql(session: Session, what: str, same_as: str, virtual: bool = False) -> str:
