@@ -8,6 +8,7 @@ alternative paths, which both of them deduplicate against SPARQL 1.1, section 18
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
@@ -39,7 +40,21 @@ def check(graph: Graph, triples: set[Triple], text: str, note: str) -> None:
     ours = bag(result.tokens())
     theirs = bag(reference(ox_store(triples), text, result.variables))
     if ours != theirs:
-        assert ours == rdflib_answer(triples, text, result.variables), f"{note}: {text}"
+        try:
+            theirs = rdflib_answer(triples, text, result.variables)
+        except AttributeError:  # which RDFLib's SUM and AVG end with where they meet an IRI
+            ours, theirs = as_integers(ours), as_integers(theirs)
+        assert ours == theirs, f"{note}: {text}"
+
+
+def as_integers(rows: Counter[tuple[object, ...]]) -> Counter[tuple[object, ...]]:
+    """Rows as Oxigraph has them, which takes every integer for one of xsd:integer."""
+    types = "nonNegativeInteger|positiveInteger|long|int|short|byte|unsignedLong|unsignedInt|unsignedShort|unsignedByte"
+    found: Counter[tuple[object, ...]] = Counter()
+    for row, count in rows.items():
+        plain = (re.sub(f"#({types})>$", "#integer>", t) if isinstance(t, str) and t[0] == '"' else t for t in row)
+        found[tuple(plain)] += count
+    return found
 
 
 @pytest.fixture(autouse=True)
