@@ -18,7 +18,7 @@ from triplestore.derivations import memory_of, stats_after
 from triplestore.engine import queries
 from triplestore.engine.arrow import as_numpy
 from triplestore.maintain import Outcome, Reasoning, rematerialise
-from triplestore.maintain.choose import Plan, Probe, plan, plan_rules
+from triplestore.maintain.choose import Plan, Probe, learnt, plan, plan_rules
 from triplestore.maintain.datatypes import TypeJudge, judge_types_in
 from triplestore.maintain.keys import NONE, Ids, LayoutFullError, member, merged, minus, union
 from triplestore.maintain.memory import Derivations, Memory, Rows
@@ -64,6 +64,7 @@ class Incremental:
         self.engine, self.versions = transaction.engine, transaction.versions
         self.reason = ""
         """Why `apply` left it to others to maintain the closure, where it could say."""
+        self._change: _Netted | None = None
 
     def apply(
         self,
@@ -87,7 +88,7 @@ class Incremental:
         if memory is None:
             return None
         with self.transaction.phase("net"):
-            change = self._netted(memory, add, delete, file)
+            change = self._change = self._netted(memory, add, delete, file)
         if not change.plus and not change.minus:
             if not draft:
                 version = self.workspace.manifest.version
@@ -103,6 +104,15 @@ class Incremental:
             return None
         found = self._carried_out("update", memory, change, chosen, memory.reasoning, dry_run, draft)
         return None if found is None else {**found, "not_asserted": change.unasserted}
+
+    def handed_over(self) -> tuple[int, int, int, Counters] | None:
+        """What `Transaction.net` makes and returns, of a change that `apply` has netted and then left to others; None
+        where it has not come so far."""
+        if (change := self._change) is None:
+            return None
+        with self.transaction.phase("net"):
+            self.transaction.netted(change.plus, change.minus, bool(change.terms.new))
+        return len(change.plus), len(change.minus), change.unasserted, change.counters
 
     def change_rules(self, rulesets: tuple[RulesetText, ...], algorithm: str) -> dict[str, Any] | None:
         """Give the store other rulesets, and maintain the closure by what the programs differ in; the figures. None
@@ -297,8 +307,7 @@ class Incremental:
         with transaction.phase("write"):
             files = self._written(memory, change, rows)
         stats = stats_after(before.stats, rows, memory)
-        if chosen.faster is not None:
-            stats["faster"] = chosen.faster
+        stats |= learnt(chosen, len(change.minus), rows.figures.seconds)
         last = transaction.publish(operation, outcome, files, change.counters, (), draft=draft, stats=stats)
         memory.commit()
         self.workspace.memory = _content(self.workspace.manifest), memory

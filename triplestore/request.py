@@ -68,7 +68,7 @@ class RequestRun:
     dry_run: bool
     pending: _Pending = field(default_factory=_Pending)
     done: list[Mapping[str, Any]] = field(default_factory=list)  # figures of the drafts
-    reason: str = ""  # why the last draft was none for memory
+    left: Incremental | None = None  # the last change that was none for memory, with the reason
 
     def carry_out(self, *requests: Request) -> dict[str, Any]:
         """Carry out all operations of requests, in order, and publish, unless nothing changes; the figures."""
@@ -90,9 +90,10 @@ class RequestRun:
                         deleted, inserted = changes(self.graph(), operation)
                         self.pending.say(False, deleted)
                         self.pending.say(True, inserted)
-        if not self.done and self.pending and (whole := self._in_memory(number, draft=False)) is not None:
+        tried = not self.done and bool(self.pending)
+        if tried and (whole := self._in_memory(number, draft=False)) is not None:
             return whole
-        self._draft(number, last=True)
+        self._draft(number, last=True, tried=tried)
         drafted = workspace.manifest is not before
         figures = self._figures()
         if self.dry_run:
@@ -112,27 +113,33 @@ class RequestRun:
     def _in_memory(self, number: int, draft: bool) -> dict[str, Any] | None:
         """Maintain the closure in memory by what is pending, as a draft or as the whole transaction; the figures. None
         where that cannot be, and nothing has been done."""
+        self.left = None
         if self.pending.clear:
             return None
         small = Incremental(self.transaction)
         figures = small.apply(*self.pending.sides, self.algorithm, self.dry_run, number, draft)
-        self.reason = small.reason
+        self.left = small if figures is None else None
         return figures
 
-    def _draft(self, number: int, last: bool = False) -> None:
-        """Make what is pending part of the draft. number: of the last file of the requests."""
+    def _draft(self, number: int, last: bool = False, tried: bool = False) -> None:
+        """Make what is pending part of the draft. number: of the last file of the requests. tried: to do so in memory,
+        in vain."""
         manifest = self.transaction.workspace.manifest
         if not self.pending and (manifest.materialised or not last):
             return
-        figures = None if self.dry_run else self._in_memory(number, draft=True)
+        figures = None if self.dry_run or tried else self._in_memory(number, draft=True)
         pending, self.pending = self.pending, _Pending()
         if figures is None:
-            new, gone, unasserted, counters = self.transaction.net(*pending.sides, manifest.counters, pending.clear)
+            left, self.left = self.left, None
+            netted = left and left.handed_over()
+            new, gone, unasserted, counters = netted or self.transaction.net(
+                *pending.sides, manifest.counters, pending.clear
+            )
             figures = {"not_asserted": unasserted}
             if new or gone or not manifest.materialised:
                 draft = not (self.dry_run and last)
                 figures |= self.transaction.commit(
-                    "update", new, gone, counters, self.algorithm, self.dry_run, draft, self.reason
+                    "update", new, gone, counters, self.algorithm, self.dry_run, draft, left.reason if left else ""
                 )
         self.done.append(figures)
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from triplestore import dictionary, literals, statistics
+from triplestore.compile.schema import Fact
 from triplestore.derivations import counts_written
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import common, minus
@@ -116,6 +117,14 @@ class Transaction:
         new = engine.create("plus", minus("encoded", "asserted", "spo"))
         engine.drop("raw", "encoded", "unwanted")
         return new, gone, unasserted, counters
+
+    def netted(self, plus: Sequence[Fact], minus: Sequence[Fact], new_terms: bool) -> None:
+        """Make the tables that `net` makes, of facts that truly come and go. new_terms: `new_term` is there already."""
+        self.engine.load("plus", triples_table(plus))
+        self.engine.load("minus", triples_table(minus))
+        if not new_terms:
+            self.workspace.views(TERM)
+            self.engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
 
     def commit(
         self,

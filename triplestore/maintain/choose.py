@@ -55,6 +55,9 @@ SLIGHT: Final = 1_000
 CONCAVE: Final = 0.75
 """The power of its size with which the cost of a deletion grows: sets share what they touch, and the cost of a step."""
 
+CLEAR: Final = 0.25
+"""Of the time that computing anew takes, what maintenance may be expected to take to be begun without a sample."""
+
 TRY: Final = 0.08
 """Of the time that computing anew takes, what trying an algorithm out may take."""
 
@@ -102,11 +105,14 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe:
     faster = sizes["faster"] if "faster" in sizes else _compared(anew, probe, tried)
     if minus < SAMPLED:
         return Plan(tried[faster], "few facts are deleted", allowed, faster)
+    if (lately := _lately(sizes, minus)) is not None and lately < CLEAR * anew:
+        told = f"by the last deletions, maintaining takes {lately:.2f} s, computing anew {anew:.2f} s"
+        return Plan(tried[faster], told, max(LEAST, SHARE * anew, 2 * lately), faster)
     size = minus // SAMPLED
     found = probe(tried[faster], size, TRY * anew)
     if found is None:
         return Plan(None, f"a sample of {size:,} of the facts to delete took too long")
-    wanted = found[0] * (minus / size) ** CONCAVE
+    wanted = _foretold(found[0], size, minus)
     told = f"by a sample of {size:,}, maintaining takes {wanted:.2f} s, computing anew {anew:.2f} s"
     if wanted > anew:
         return Plan(None, told)
@@ -120,6 +126,27 @@ def _compared(anew: float, probe: Probe, tried: Sequence[str]) -> int:
     if checking is None or overdeleting is None:
         return int(checking is None)
     return int(overdeleting[1] <= DEARER * checking[1] + SLIGHT)
+
+
+def _lately(sizes: Mapping[str, int], minus: int) -> float | None:
+    """Seconds that so many deletions take by the last ones that were maintained; None: there are none."""
+    if not sizes.get("deleted_facts"):
+        return None
+    return _foretold(sizes["deleted_us"] / 1_000_000, sizes["deleted_facts"], minus)
+
+
+def _foretold(seconds: float, size: int, minus: int) -> float:
+    """Seconds that so many deletions take, where `size` of them take `seconds`."""
+    return seconds * (minus / size) ** CONCAVE
+
+
+def learnt(chosen: Plan, minus: int, seconds: float) -> dict[str, int]:
+    """What the statistics of the next version are to have of an update that was carried out as `auto` had chosen:
+    which algorithm does less work, and what so many deletions took."""
+    found = {} if chosen.faster is None else {"faster": chosen.faster}
+    if minus and chosen.seconds is not None:
+        found |= {"deleted_facts": minus, "deleted_us": int(1_000_000 * seconds)}
+    return found
 
 
 def _anew(sizes: Mapping[str, int]) -> float | None:

@@ -206,7 +206,7 @@ def _apply(session: Session, change: Change, algorithm: str, dry_run: bool, file
         if not session.manifest.materialised and not dry_run:
             session.verbose("the closure was not up to date: it is computed from scratch with this update")
         counters = session.manifest.counters
-        new, gone, unasserted, counters = transaction.net(
+        new, gone, unasserted, counters = small.handed_over() or transaction.net(
             change.add, change.delete, replace(counters, files=max(counters.files, file))
         )
         if not new and not gone and session.manifest.materialised:

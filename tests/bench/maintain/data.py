@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
@@ -36,7 +37,8 @@ class DataSet:
     about: str
     make: Callable[[Path], None]  # writes data.nt, and axioms.ttl or rules.dlog beside it
     rules: tuple[str, ...] = ("owl2rl",)
-    equality: str | None = None  # "off": nothing is merged, and derivations can be counted
+    equality: str | None = None  # the mode; None: that of the ruleset
+    counted: bool = False  # measured in a store with derivation counts, too
 
     def data(self, folder: Path) -> Path:
         return folder / "data.nt"
@@ -205,13 +207,20 @@ def paths(nodes: int, edges: int, layers: int) -> Callable[[Path], None]:
     return make
 
 
+_OFF: Final[dict[str, Any]] = {"equality": "off", "counted": True}
+_AXIOMS: Final[dict[str, Any]] = {"equality": "axioms", "counted": True}
+
 DATA_SETS = (
     DataSet("university-L", "UOBM-L", "two universities, people merged by mail and office", universities(2, 0.2)),
     DataSet("university-U", "UOBM-U", "one university, all advisors merged into one", universities(1, 0.1, upper=True)),
     DataSet("links", "DBpedia", "equalities between described resources", linked(30_000, 12_000, 40, 120_000)),
     DataSet("records", "Claros-L, OpenCyc", "records of four catalogues, merged by keys", records(20_000, 4)),
-    DataSet("cliques", "Claros-LE", "a symmetric and transitive property", cliques(150, 50), equality="off"),
-    DataSet("taxonomy", "OpenCyc", "four thousand classes", rule_heavy(4_000, 40_000), equality="off"),
+    DataSet("cliques", "Claros-LE", "a symmetric and transitive property", cliques(150, 50), **_OFF),
+    DataSet("taxonomy", "OpenCyc", "four thousand classes", rule_heavy(4_000, 40_000), **_OFF),
     DataSet("paths", "SSPE", "lengths of paths, by arithmetic", paths(10_000, 60_000, 12), ("none",)),
+    DataSet("university-off", "LUBM", "one university, nothing merged", universities(1, 0.1), **_OFF),
+    DataSet("university-axioms", "UOBM-L", "one university, equality as axioms", universities(1, 0.05), **_AXIOMS),
+    DataSet("links-axioms", "DBpedia", "a tenth, equality as axioms", linked(3_000, 1_200, 10, 12_000), **_AXIOMS),
+    DataSet("records-axioms", "Claros-L", "a tenth, equality as axioms", records(2_000, 4), **_AXIOMS),
 )
 """The bench, in the order of its table."""

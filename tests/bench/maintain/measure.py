@@ -1,7 +1,8 @@
 """One data set: every algorithm on deletions of every size, each from the same state of the same store.
 
 A cell of the table is one update of a copy of the store, in this process, which has just made two small updates by
-`auto`: the closure is in memory, as it is in a server. Seconds are those of the transaction, its commit included.
+`auto`: the closure is in memory, as it is in a server. Seconds are those of the transaction, its commit included. The
+ways to maintain are measured in turn, each as often as the others, on the same deletions.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ import os
 import shutil
 import statistics
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from datasets.university.dice import Dice
 from tests.bench.maintain.data import DATA_SETS, DataSet
@@ -24,23 +25,28 @@ from triplestore.maintain import rematerialise
 from triplestore.maintain.memory import COUNTING, DELETING
 
 AUTO, REMATERIALISE = "auto", rematerialise.NAME
-ALGORITHMS = (REMATERIALISE, *(name for name in DELETING if name not in COUNTING), AUTO)
+PLAIN: Final = (REMATERIALISE, *(name for name in DELETING if name not in COUNTING), AUTO)
+COUNTED: Final = (f"{REMATERIALISE}, counted", *COUNTING, f"{AUTO}, counted")
+"""Ways to maintain a store without and with derivation counts: what can be chosen, and last what chooses."""
 FIXED = (1, 100, 5_000)
 """Deletions of these sizes are measured on every data set, as in the paper."""
 SHARES = (0.25, 0.5, 0.75, 1.0)
 """Of the break-even point: the size at which rematerialising is as fast as the best algorithm."""
 SMALL = 100
 """Sizes up to which the runs of a cell are made one after the other in one store."""
+RUNS: Final = 5, 3
+"""Of a cell: of a small size, of a large one."""
 WARM = 3
 """Facts of each of the two updates before a cell."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """An algorithm at a size: medians of the runs. ran: what did it in the end; reason: why."""
+    """A way to maintain (one of `PLAIN` or `COUNTED`) at a size: medians of the runs. ran: what did it in the end;
+    reason: why."""
 
     size: int
-    algorithm: str
+    way: str
     seconds: float
     runs: int
     derived: int
@@ -50,18 +56,23 @@ class Cell:
     added: int
     ran: str
     reason: str
+    phases: Mapping[str, float]
 
     @property
     def declined(self) -> bool:
         """Whether the algorithm could not do it, so that the closure was computed anew."""
-        return self.algorithm not in (AUTO, REMATERIALISE) and self.ran == REMATERIALISE
+        return self.ran == REMATERIALISE and _algorithm(self.way) not in (AUTO, REMATERIALISE)
+
+
+def _algorithm(way: str) -> str:
+    return way.partition(",")[0]
 
 
 class Subject:
     """A data set in a store, and facts to delete from it."""
 
     def __init__(self, data: DataSet, folder: Path) -> None:
-        self.folder, self.base = folder, folder / "base"
+        self.folder, self.base, self._copies = folder, folder / "base", count()
         files = folder / "files"
         files.mkdir()
         data.make(files)
@@ -70,7 +81,7 @@ class Subject:
             store.materialise()
             store.materialise()
             self.stats = store.stats()
-        self.counting = folder / "counting" if data.equality == "off" else None
+        self.counting = folder / "counting" if data.counted else None
         if self.counting:
             shutil.copytree(self.base, self.counting, copy_function=os.link)
             with Store.open(self.counting, engine="duckdb") as store:
@@ -79,6 +90,7 @@ class Subject:
         order = Dice(0, 20).sample(len(lines), len(lines) // 2 + WARM).tolist()
         self.warm = self._file("warm", [lines[i] for i in order[:WARM]])
         self.lines = [lines[i] for i in order[WARM:]]
+        self.ways = (*PLAIN, *(COUNTED if self.counting else ()))
 
     def _file(self, name: str, lines: Sequence[str]) -> Path:
         file = self.folder / f"{name}.nt"
@@ -86,10 +98,10 @@ class Subject:
         return file
 
     @contextmanager
-    def store(self, algorithm: str) -> Iterator[Store]:
-        """A copy of the store that has been changed and changed back; for algorithms that count, of one with counts."""
-        where = self.folder / "copy"
-        base = self.counting if algorithm in COUNTING and self.counting else self.base
+    def store(self, way: str) -> Iterator[Store]:
+        """A copy of the store that has been changed and changed back; of the one with counts, if the way needs it."""
+        where = self.folder / f"copy-{next(self._copies)}"
+        base = self.counting if way in COUNTED and self.counting else self.base
         shutil.copytree(base, where, copy_function=os.link)
         try:
             with Store.open(where, engine="duckdb") as store:
@@ -99,55 +111,61 @@ class Subject:
         finally:
             shutil.rmtree(where)
 
-    def cell(self, size: int, algorithm: str, repeat: int) -> Cell:
-        """Measure one: small deletions several times after each other, large ones in a copy each."""
-        found: list[dict[str, Any]] = []
+    def row(self, size: int, ways: Sequence[str], runs: int, end: float = float("inf")) -> list[Cell]:
+        """Measure deletions of a size: small ones after each other, in a store for each way; large ones in a copy each.
+        end: when to stop, by `time.perf_counter`."""
+        found: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
         if size <= SMALL:
-            with self.store(algorithm) as store:
-                for number in range(repeat):
+            with ExitStack() as stack:
+                stores = {way: stack.enter_context(self.store(way)) for way in ways}
+                for number in range(runs):
                     draw = self._file("draw", self.lines[number * size : (number + 1) * size])
-                    found += store.update_files(delete=[draw], maintain=algorithm)
-                    store.update_files(add=[draw])
+                    for way, store in stores.items():
+                        found[way] += store.update_files(delete=[draw], maintain=_algorithm(way))
+                        store.update_files(add=[draw])
         else:
             draw = self._file("draw", self.lines[:size])
-            for _ in range(repeat):
-                with self.store(algorithm) as store:
-                    found += store.update_files(delete=[draw], maintain=algorithm)
+            for _ in range(runs):
+                for way in ways:
+                    if time.perf_counter() > end:
+                        break
+                    with self.store(way) as store:
+                        found[way] += store.update_files(delete=[draw], maintain=_algorithm(way))
+        least = min(map(len, found.values()))
+        return [self._cell(size, way, runs_[:least]) for way, runs_ in found.items()] if least else []
+
+    def _cell(self, size: int, way: str, found: Sequence[Mapping[str, Any]]) -> Cell:
         middle = {k: int(statistics.median(f[k] for f in found)) for k in ("derived", "doubted", "checked")}
         seconds = statistics.median(f["seconds"] for f in found)
-        last = {k: found[-1][k] for k in ("deleted", "added", "reason")}
-        return Cell(size, algorithm, seconds, repeat, **middle, **last, ran=found[-1]["algorithm"])
+        last = {k: found[-1][k] for k in ("deleted", "added", "reason", "phases")}
+        return Cell(size, way, seconds, len(found), **middle, **last, ran=found[-1]["algorithm"])
 
 
-def measure(name: str, folder: Path, seconds: float, algorithms: Sequence[str] = ALGORITHMS) -> dict[str, Any]:
+def measure(name: str, folder: Path, seconds: float) -> dict[str, Any]:
     """The cells of a data set, as many as fit into so many seconds."""
     end = time.perf_counter() + seconds
-    subject = Subject(next(d for d in DATA_SETS if d.name == name), folder)
+    data = next(d for d in DATA_SETS if d.name == name)
+    subject = Subject(data, folder)
     cells: list[Cell] = []
+    able: list[str] = list(subject.ways)
 
-    def row(size: int, left: Sequence[str]) -> list[Cell]:
-        found = []
-        for algorithm in left:
-            if time.perf_counter() < end:
-                found.append(subject.cell(size, algorithm, 5 if size <= SMALL else 2))
+    def row(size: int) -> list[Cell]:
+        found = subject.row(size, able, RUNS[size > SMALL], end) if time.perf_counter() < end else []
         cells.extend(found)
         return found
 
-    able = [a for a in algorithms if a not in COUNTING or subject.counting]
     for size in FIXED:
-        if size < len(subject.lines):
-            able = [c.algorithm for c in row(size, able) if not c.declined]
-    point = break_even(subject, [a for a in able if a not in (AUTO, REMATERIALISE)], cells)
+        if size < len(subject.lines) and (found := row(size)):
+            able = [cell.way for cell in found if not cell.declined]
+    choices = [way for way in able if way in PLAIN and way not in (AUTO, REMATERIALISE)]
+    point = break_even(subject, choices, cells)
     for share in SHARES if point else ():
         size = round(share * point) or 1
         if all(size != cell.size for cell in cells):
-            row(size, able)
+            row(size)
     stats = subject.stats
     return {
-        "asserted": stats["asserted"],
-        "facts": stats["facts"],
-        "expanded": stats["expanded"],
-        "largest_class": stats["largest_class"],
+        **{key: stats[key] for key in ("asserted", "facts", "expanded", "largest_class", "equality")},
         "seconds": stats["last"]["seconds"],
         "derived": stats["last"]["derived"],
         "break_even": point,
@@ -155,22 +173,25 @@ def measure(name: str, folder: Path, seconds: float, algorithms: Sequence[str] =
     }
 
 
-def break_even(subject: Subject, algorithms: Sequence[str], cells: Sequence[Cell]) -> int:
-    """The size at which the best of the algorithms takes as long as rematerialising, by lines between measured sizes;
-    half of the data if it is never so slow. 0 without an algorithm."""
+def break_even(subject: Subject, ways: Sequence[str], cells: Sequence[Cell]) -> int:
+    """The size at which the best of the ways takes as long as rematerialising, by lines between measured sizes; half of
+    the data if it is never so slow. 0 without a way."""
     times: dict[int, tuple[float, float]] = {}
-    for size in sorted({cell.size for cell in cells}):
-        row = {cell.algorithm: cell for cell in cells if cell.size == size}
-        able = [row[a].seconds for a in algorithms if a in row]
+
+    def note(size: int, found: Sequence[Cell]) -> None:
+        row = {cell.way: cell.seconds for cell in found if cell.size == size}
+        able = [row[way] for way in ways if way in row]
         if able and REMATERIALISE in row:
-            times[size] = min(able), row[REMATERIALISE].seconds
+            times[size] = min(able), row[REMATERIALISE]
+
+    for size in sorted({cell.size for cell in cells}):
+        note(size, cells)
     if not times:
         return 0
     size = max(times)
     while times[size][0] < times[size][1] and size < len(subject.lines):
         size = min(4 * size, len(subject.lines))
-        best = min(subject.cell(size, a, 1).seconds for a in algorithms)
-        times[size] = best, subject.cell(size, REMATERIALISE, 1).seconds
+        note(size, subject.row(size, (*ways, REMATERIALISE), 1))
     known = sorted(times)
     for low, high in pairwise(known):
         before, after = (times[n][0] - times[n][1] for n in (low, high))

@@ -4,82 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tests.bench.maintain.data import DATA_SETS, ROOT
-from tests.bench.maintain.measure import AUTO, REMATERIALISE
+from tests.bench.maintain.measure import COUNTED, PLAIN
 
 PAGE, PLOT = ROOT / "docs/benchmarks.md", ROOT / "docs/maintenance.svg"
 BEGIN, END = "<!-- python -m tests.bench maintain: from here -->", "<!-- to here -->"
 HEAD = {
-    REMATERIALISE: "rematerialise",
+    "rematerialise": "rematerialise",
     "backward-forward": "B/F",
     "dred": "DRed",
     "fixpoint-update": "FP-update",
+    "auto": "auto",
+    "rematerialise, counted": "rematerialise",
     "dred-counting": "DRedᶜ",
     "backward-forward-counting": "B/Fᶜ",
-    AUTO: "auto",
+    "auto, counted": "auto",
 }
+FAMILIES = {"": PLAIN, "Stores that keep derivation counts:": COUNTED}
+"""Ways to maintain the same kind of store, a table each; the last one chooses among the others."""
+SLACK: Final = 0.01
+"""Seconds that a choice may cost in any case: below it the regret says little."""
+BOUND: Final = 1.25
+"""What the regret should not exceed."""
+
 Result = Mapping[str, Any]
-Rows = dict[int, dict[str, Mapping[str, Any]]]
+Row = Mapping[str, Mapping[str, Any]]
 
 
-def rows_of(result: Result) -> Rows:
-    """Cells by size and algorithm, those left out in which an algorithm declined."""
-    found: Rows = {}
+def rows_of(result: Result) -> dict[int, Row]:
+    """Cells by size and way, those left out in which an algorithm declined."""
+    found: dict[int, dict[str, Mapping[str, Any]]] = {}
     for cell in sorted(result["cells"], key=lambda c: int(c["size"])):
-        if cell["algorithm"] in (AUTO, REMATERIALISE) or cell["ran"] != REMATERIALISE:
-            found.setdefault(cell["size"], {})[cell["algorithm"]] = cell
-    return found
+        if cell["way"].startswith(("auto", "rematerialise")) or cell["ran"] != "rematerialise":
+            found.setdefault(cell["size"], {})[cell["way"]] = cell
+    return dict(found)
 
 
-def regret(row: Mapping[str, Mapping[str, Any]]) -> float | None:
-    """Seconds of `auto` as a multiple of those of the best of all the others."""
-    others = [float(cell["seconds"]) for name, cell in row.items() if name != AUTO]
-    return float(row[AUTO]["seconds"]) / min(others) if others and AUTO in row else None
+def regret(row: Row, family: Sequence[str]) -> tuple[float, float] | None:
+    """Seconds of what chooses as a multiple of those of the best choice, and how many more."""
+    best = _best(row, family)
+    if best is None or family[-1] not in row:
+        return None
+    chosen = float(row[family[-1]]["seconds"])
+    return chosen / best, chosen - best
+
+
+def _best(row: Row, family: Sequence[str]) -> float | None:
+    return min((float(row[way]["seconds"]) for way in family[:-1] if way in row), default=None)
 
 
 def markdown(results: Mapping[str, Result], scaled: Mapping[str, Result], where: Mapping[str, Any]) -> str:
     """The tables."""
-    used = {cell["algorithm"] for result in results.values() for cell in result.get("cells", ())}
-    names = [name for name in HEAD if name in used]
-    lines = [
-        _line(
-            [
-                "data set",
-                "\\|E\\|",
-                "\\|I\\|",
-                "T",
-                "D",
-                "\\|E⁻\\|",
-                "Δ\\|I\\|",
-                *(HEAD[n] for n in names),
-                "ran",
-                "regret",
-            ]
-        ),
-        _line(["---"] * (9 + len(names))),
-    ]
-    for data in DATA_SETS:
-        if not (result := results.get(data.name)):
-            continue
-        if "cells" not in result:
-            lines.append(_line([data.name, str(result["message"])]))
-            continue
-        head = [data.name, *(f"{result[k]:,}" for k in ("asserted", "facts"))]
-        head += [f"{result['seconds']:.2f}", _short(result["derived"])]
-        for number, (size, row) in enumerate(rows_of(result).items()):
-            lines.append(_line([*(head if number == 0 else [""] * 5), *_row(size, row, names)]))
+    lines: list[str] = []
+    for title, family in FAMILIES.items():
+        lines += [*([title, ""] if title else []), *_table(results, family), ""]
     versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items() if name in _PACKAGES)
+    times = sorted(found["when"] for found in (*results.values(), *scaled.values()))
+    between = times[0] if times[:1] == times[-1:] else " to ".join((times[0], times[-1]))
     lines += [
-        "",
-        f"{where['when']}, {where['cores']} cores, {where['memory_gb']} GB, Python {where['python']}, {versions}.",
+        f"{between}, {where['cores']} cores, {where['memory_gb']} GB, Python {where['python']}, {versions}.",
+        *_summary(results),
     ]
-    worst = [
-        w for r in results.values() if "cells" in r for row in rows_of(r).values() if (w := regret(row)) is not None
-    ]
-    if worst:
-        lines += ["", f"The worst regret of `auto` in {len(worst)} rows: {max(worst):.2f}."]
     if scaled:
         pairs = [pair for name, found in scaled.items() for pair in _scale(name, found)]
         lines += [
@@ -89,6 +76,43 @@ def markdown(results: Mapping[str, Result], scaled: Mapping[str, Result], where:
             *map(_line, pairs),
         ]
     return "\n".join(lines) + "\n"
+
+
+def _summary(results: Mapping[str, Result]) -> list[str]:
+    """How `auto` did over all rows."""
+    rows = [row for result in results.values() if "cells" in result for row in rows_of(result).values()]
+    found = [pair for row in rows for family in FAMILIES.values() if (pair := regret(row, family)) is not None]
+    if not found:
+        return []
+    over = [pair for pair in found if pair[0] > BOUND]
+    slow = [pair for pair in over if pair[1] > SLACK]
+    return [
+        "",
+        f"Of {len(found)} choices by `auto`, {len(found) - len(over)} took at most {BOUND} times what the best choice "
+        f"takes; of the others {len(over) - len(slow)} took no more than {1000 * SLACK:.0f} ms longer, and "
+        f"{len(slow)} did. The worst regret is {max(found)[0]:.2f}"
+        + (f", of the latter {max(slow)[0]:.2f}." if slow else "."),
+    ]
+
+
+def _table(results: Mapping[str, Result], family: Sequence[str]) -> list[str]:
+    sizes = ["\\|E\\|", "\\|I\\|", "T", "D", "\\|E⁻\\|", "Δ\\|I\\|"]
+    lines = [
+        _line(["data set", "equality", *sizes, *(HEAD[way] for way in family), "ran", "regret"]),
+        _line(["---"] * (10 + len(family))),
+    ]
+    for data in DATA_SETS:
+        if not (result := results.get(data.name)) or (family is COUNTED and not data.counted):
+            continue
+        if "cells" not in result:
+            lines.append(_line([data.name, str(result["message"])]))
+            continue
+        head = [data.name, result["equality"], *(f"{result[k]:,}" for k in ("asserted", "facts"))]
+        head += [f"{result['seconds']:.2f}", _short(result["derived"])]
+        shown = {size: row for size, row in rows_of(result).items() if family[-1] in row}
+        for number, (size, row) in enumerate(shown.items()):
+            lines.append(_line([*(head if number == 0 else [""] * 6), *_row(size, row, family)]))
+    return lines
 
 
 def _scale(name: str, found: Result) -> list[list[str]]:
@@ -107,6 +131,10 @@ def _scale(name: str, found: Result) -> list[list[str]]:
                 "equal to computing anew on DuckDB",
                 f"{seconds}; {found['by']}; {found['equal']}",
             ],
+            [
+                "the queries of these three on Spark; those that read `fact`; those of them that shuffle",
+                "; ".join("{} / {} / {}".format(*found[f"{step}_queries"]) for step in ("first", "again", "third")),
+            ],
             ["the same store by `--engine auto` afterwards, delete / add 100", pair(found["auto"])],
         ]
     size = (
@@ -123,6 +151,10 @@ def _scale(name: str, found: Result) -> list[list[str]]:
                 "computing anew: `materialise`; the update of 100 facts",
                 f"{found['materialise']:.2f} s; {found['anew']:.2f} s",
             ],
+            [
+                "that update as a multiple of deleting / adding 100 facts by `auto`",
+                " / ".join(f"{found['anew'] / found['100'][side]:.0f} x" for side in ("delete", "add")),
+            ],
             ["cold `triplake update` of 100 facts", f"{found['cold']:.2f} s"],
         ]
     return lines
@@ -131,25 +163,21 @@ def _scale(name: str, found: Result) -> list[list[str]]:
 _PACKAGES = ("triplake", "duckdb", "numpy", "pyspark")
 
 
-def _row(size: int, row: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> list[str]:
-    best = min(float(cell["seconds"]) for name, cell in row.items() if name != AUTO) if len(row) > 1 else 0
-    found = [f"{size:,}", ""]
-    for name in names:
-        cell = row.get(name)
+def _row(size: int, row: Row, family: Sequence[str]) -> list[str]:
+    best, chosen = _best(row, family), row[family[-1]]
+    found = [f"{size:,}", f"{chosen['deleted'] - chosen['added']:,}"]
+    for way in family[:-1]:
+        cell = row.get(way)
         if cell is None:
             found.append("–")
             continue
-        found[1] = f"{cell['deleted'] - cell['added']:,}"
         text = f"{cell['seconds']:.3f}"
-        shown = f"**{text}**" if name != AUTO and cell["seconds"] == best else text
-        details = [_short(cell["derived"])]
-        if name not in (AUTO, REMATERIALISE):
-            details.append("/".join(_short(cell[k]) for k in ("doubted", "checked") if cell[k]))
-        found.append(f"{shown} ({'; '.join(d for d in details if d)})" if name != AUTO else shown)
-    found.append(HEAD.get(row[AUTO]["ran"], row[AUTO]["ran"]) if AUTO in row else "")
-    worse = regret(row)
-    found.append("" if worse is None else f"{worse:.2f}")
-    return found
+        shown = f"**{text}**" if cell["seconds"] == best else text
+        sets = "/".join(_short(cell[k]) for k in ("doubted", "checked") if cell[k])
+        found.append(f"{shown} ({'; '.join(d for d in (_short(cell['derived']), sets) if d)})")
+    worse = regret(row, family)
+    ran = HEAD.get(chosen["ran"], chosen["ran"])
+    return [*found, f"{chosen['seconds']:.3f}", ran, "" if worse is None else f"{worse[0]:.2f}"]
 
 
 def _short(number: int) -> str:
@@ -184,11 +212,11 @@ def plot(results: Mapping[str, Result], target: Path = PLOT) -> None:
     handles = {}
     for panel, data in zip(axes.flat, shown, strict=False):
         rows = rows_of(results[data.name])
-        for number, (name, label) in enumerate(HEAD.items()):
+        for number, name in enumerate((*PLAIN, *COUNTED[1:-1])):
             points = [(size, row[name]["seconds"]) for size, row in rows.items() if name in row]
             if points:
-                style = {"color": "black", "linestyle": "--"} if name == AUTO else {"color": f"C{number}"}
-                (handles[label],) = panel.loglog(*zip(*points, strict=True), marker=".", linewidth=1, **style)
+                style = {"color": "black", "linestyle": "--"} if name == PLAIN[-1] else {"color": f"C{number}"}
+                (handles[HEAD[name]],) = panel.loglog(*zip(*points, strict=True), marker=".", linewidth=1, **style)
         panel.set_title(data.name)
         panel.set_xlabel("facts deleted")
         panel.set_ylabel("seconds")

@@ -33,9 +33,14 @@ def main(arguments: list[str]) -> int:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--data", default=",".join(names), help="data sets, by name, or none")
-    parser.add_argument("--minutes", type=float, default=6.5, help="for all data sets together")
+    parser.add_argument("--minutes", type=float, default=13.0, help="for all data sets together")
     parser.add_argument("--scales", default="ten,spark", help=f"of {','.join(SCALES)}, or none")
-    parser.add_argument("--out", type=Path, default=Path("bench-maintain.json"), help="the figures")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("bench-maintain.json"),
+        help="the figures; what is there and not measured anew stays",
+    )
     parser.add_argument("--write", action="store_true", help="put the tables and the plot into docs/")
     given = parser.parse_args(arguments)
     chosen, scales = (
@@ -45,8 +50,9 @@ def main(arguments: list[str]) -> int:
         parser.error(f"no data set '{unknown[0]}'; give some of {', '.join(names)}")
     if unknown := [name for name in scales if name not in SCALES]:
         parser.error(f"no scale '{unknown[0]}'; give some of {', '.join(SCALES)}")
-    results: dict[str, Any] = {}
-    scaled: dict[str, Any] = {}
+    known = json.loads(given.out.read_text()) if given.out.exists() else {}
+    results: dict[str, Any] = known.get("results", {})
+    scaled: dict[str, Any] = known.get("scales", {})
     end = time.monotonic() + 60 * given.minutes
 
     def save() -> str:
@@ -59,10 +65,10 @@ def main(arguments: list[str]) -> int:
 
     for number, name in enumerate(chosen):
         share = max(15.0, (end - time.monotonic()) / (len(chosen) - number))
-        results[name] = _run({"job": "maintain", "name": name, "seconds": share}, 2 * share + 60)
+        results[name] = {**_run({"job": "maintain", "name": name, "seconds": share}, 2 * share + 60), "when": _now()}
         save()
     for name in scales:
-        scaled[name] = _run({**SCALES[name]}, LIMITS[name])
+        scaled[name] = {**_run({**SCALES[name]}, LIMITS[name]), "when": _now()}
         save()
     text = save()
     if given.write:
@@ -78,3 +84,7 @@ def _run(job: dict[str, Any], limit: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="bench-maintain-") as folder:
         outcome = processes.run({**job, "folder": folder}, limit)
     return outcome.result if outcome.status == "ok" else {"message": f"{outcome.status}: {outcome.message}"}
+
+
+def _now() -> str:
+    return str(machine()["when"])

@@ -11,12 +11,15 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from datasets.university.dice import Dice
 from datasets.university.generate import UB
 from tests.bench.maintain.data import ROOT, universities
 from triplestore import Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ALIASES: Final = 0.05
 AXIOM: Final = f"<{UB}AssistantProfessor> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <{UB}Professor> ."
@@ -95,8 +98,24 @@ def embedded(job: dict[str, Any]) -> dict[str, Any]:
     return {**found, "cold": statistics.median(cold)}
 
 
+def _plans(spark: SparkSession) -> list[str]:
+    """The physical plan of each query that the session has run."""
+    status = spark._jsparkSession.sharedState().statusStore()
+    found = status.executionsList()
+    return [found.apply(number).physicalPlanDescription() for number in range(found.size())]
+
+
+def _reads_facts(plan: str) -> bool:
+    return "/fact-" in plan
+
+
+def _shuffles(plan: str) -> bool:
+    return _reads_facts(plan) and "hashpartitioning" in plan
+
+
 def on_spark(job: dict[str, Any]) -> dict[str, Any]:
-    """100 deletions on Spark, then the same on DuckDB: seconds, the plan of what was read, whether all is equal."""
+    """100 deletions on Spark, then the same on DuckDB: seconds; queries that Spark ran, how many of them read files of
+    `fact`, and how many of those shuffle; whether all is equal."""
     folder = Path(job["folder"])
     path, lines = prepared(job["universities"], folder)
     other = folder / "other"
@@ -105,12 +124,13 @@ def on_spark(job: dict[str, Any]) -> dict[str, Any]:
     draw = _file(folder, lines[:100])
     found: dict[str, Any] = {}
     with Store.open(path, engine="spark", master="local[2]", memory_limit="3GB") as store:
-        found["first"] = _timed(store.update_files, delete=[draw])
-        found["again"] = _timed(store.update_files, add=[draw])
-        found["third"] = _timed(store.update_files, delete=[draw])
+        spark = store.facts_df().sparkSession
+        for step, side in (("first", "delete"), ("again", "add"), ("third", "delete")):
+            before = len(_plans(spark))
+            found[step] = _timed(store.update_files, **{side: [draw]})
+            plans = _plans(spark)[before:]
+            found[f"{step}_queries"] = [len(plans), *(sum(map(test, plans)) for test in (_reads_facts, _shuffles))]
         found["by"] = store.stats()["last"]["algorithm"]
-        store._session.workspace.forget()
-        found["plan"] = store.facts_df()._jdf.queryExecution().executedPlan().toString()
     with Store.open(other, engine="duckdb") as reference:
         reference.update_files(delete=[draw], maintain="rematerialise")
         wanted = sorted(line for batch in reference.lines(same_as="canonical") for line in batch)
