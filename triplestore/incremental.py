@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
+
 from triplestore import dictionary
 from triplestore.compile.schema import Fact
 from triplestore.derivations import memory_of, stats_after
@@ -24,7 +26,7 @@ from triplestore.maintain.keys import NONE, Ids, LayoutFullError, member, merged
 from triplestore.maintain.memory import Derivations, Memory, Rows
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.regrouping import remember
-from triplestore.maintain.run import TooDearError
+from triplestore.maintain.run import Budget, TooDearError
 from triplestore.maintain.violations import Judge, judge_in
 from triplestore.reasoning import all_rules, by_value, head_constants, reasoning, touched, twins
 from triplestore.rows import columns_of, same_as_rows, table_of, violation_rows
@@ -187,7 +189,7 @@ class Incremental:
             change.minus,
             chosen.name or "",
             *self._judges,
-            chosen.seconds,
+            Budget(chosen.seconds, chosen.doubted),
             self.transaction.report,
             terms.values if twins(manifest) else {},
             terms.ill_typed,
@@ -202,18 +204,23 @@ class Incremental:
         )
 
     def _probe(self, memory: Memory, going: Sequence[Fact]) -> Probe:
-        """Deletes a sample of facts, spread over all of them, and undoes it."""
+        """Deletes a sample of facts, spread over all of them or over the asserted facts that are no axioms."""
 
-        def probe(name: str, size: int, seconds: float) -> tuple[float, int] | None:
-            sample = [going[i * len(going) // size] for i in range(size)]
+        def probe(name: str, size: int, seconds: float, drawn: bool = False) -> float | None:
+            if drawn:
+                keys = memory.said.keys
+                spread = keys[np.arange(1, size + 1) * len(keys) // (size + 1)]
+                sample = memory.working.facts_of(minus(spread, memory.working.schema_of(spread)))
+            else:
+                sample = [going[i * len(going) // size] for i in range(size)]
             started = time.perf_counter()
             try:
-                rows = memory.update(memory.reasoning, (), sample, name, *self._judges, seconds)
+                memory.update(memory.reasoning, (), sample, name, *self._judges, Budget(seconds))
             except TooDearError:
                 return None
             taken = time.perf_counter() - started
             memory.revert()
-            return taken, rows.figures.derived
+            return taken
 
         return probe
 
@@ -307,7 +314,7 @@ class Incremental:
         with transaction.phase("write"):
             files = self._written(memory, change, rows)
         stats = stats_after(before.stats, rows, memory)
-        stats |= learnt(chosen, len(change.minus), rows.figures.seconds)
+        stats |= learnt(chosen, rows.figures.doubted, rows.figures.seconds, before.stats)
         last = transaction.publish(operation, outcome, files, change.counters, (), draft=draft, stats=stats)
         memory.commit()
         self.workspace.memory = _content(self.workspace.manifest), memory

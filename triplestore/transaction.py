@@ -342,7 +342,8 @@ class Transaction:
         known)."""
         if outcome.algorithm != rematerialise.NAME:
             return {}
-        total = 0 if operation == "load" else time.perf_counter() - self.started  # a load reads files, too
+        # A load reads files, too; materialising does not compare with what was there.
+        total = time.perf_counter() - self.started if operation in ("update", "rules") else 0
         return {
             "materialise_ms": int(1000 * outcome.figures.seconds),
             "materialise_derived": outcome.figures.derived,

@@ -1,17 +1,17 @@
 """Which algorithm maintains the closure: by name, or `auto`.
 
-`auto` goes by three things that it knows of the store itself: how long computing the closure anew took the last time;
-which algorithm does less work for a few of its facts, tried out once and undone; and how long that one takes for a
-sample of the facts to delete, where they are many. DRed is faster where what is doubted is mostly lost, or is cheaply
-found again; B/F where much is doubted and little lost. What is taken for cheaper than computing anew is begun, and
-given up where it turns out not to be.
+`auto` goes by what it knows of the store itself: how long computing the closure anew took the last time; which
+algorithm is faster on a few of its facts, tried out once and undone; and what deletions have cost. DRed is faster
+nearly everywhere; B/F where much is doubted and little lost, as in cliques. What a deletion will cost DRed is known
+early: overdeleting is a tenth of its work, and the rest follows the number of facts that it overdeletes. So it is
+begun, and given up where they get too many. B/F shows its cost late: there a sample is tried out first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from triplestore.errors import UsageError
 from triplestore.maintain import (
@@ -39,26 +39,34 @@ it."""
 LEAST: Final = 0.05
 """Seconds that maintenance may take in any case."""
 
+DOUBT: Final = 13_000
+"""Nanoseconds that DRed takes for each fact that it overdeletes, until the store's own figures tell."""
+
+TELLING: Final = 1_000
+"""Overdeleted facts from which on an update tells that."""
+
+STEPS: Final = 0.02
+"""Seconds that an update takes whatever it overdeletes."""
+
 SAMPLED: Final = 24
-"""Deleted facts from which on a sample is tried out: one in so many."""
+"""Deleted facts from which on B/F tries a sample: one in so many."""
 
 FEW: Final = 3
-"""Facts on which the algorithms are compared."""
+"""Deleted facts from which on the algorithms are compared, if they have not been."""
 
-DEARER: Final = 6
-"""What a derivation of B/F costs, which is mostly looked up backwards and checked in small sets, against one of
-DRed's."""
+COMPARED: Final = 8
+"""Facts of the store on which they are."""
 
-SLIGHT: Final = 1_000
-"""Derivations of DRed that make no difference."""
+FASTER: Final = 0.7
+"""Of DRed's seconds for them, what B/F may take to be preferred."""
+
+SLIGHT: Final = 0.02
+"""Seconds of DRed for them that make no difference."""
 
 CONCAVE: Final = 0.75
 """The power of its size with which the cost of a deletion grows: sets share what they touch, and the cost of a step."""
 
-CLEAR: Final = 0.25
-"""Of the time that computing anew takes, what maintenance may be expected to take to be begun without a sample."""
-
-TRY: Final = 0.08
+TRY: Final = 0.12
 """Of the time that computing anew takes, what trying an algorithm out may take."""
 
 NAMES: Final = ("auto", rematerialise.NAME, *memory.DELETING)
@@ -70,19 +78,24 @@ TRIED: Final = (backward_forward.NAME, dred.NAME)
 COUNTED: Final = (backward_forward_counting.NAME, dred_counting.NAME)
 """The same for stores that keep derivation counts."""
 
-Probe = Callable[[str, int, float], tuple[float, int] | None]
-"""Try an algorithm out on so many of the facts to delete, for so many seconds at most, and undo it: the seconds that it
-took, and its derivations; None if it took longer."""
+
+class Probe(Protocol):
+    """Tries an algorithm out and undoes it."""
+
+    def __call__(self, name: str, size: int, seconds: float, drawn: bool = False) -> float | None:
+        """The seconds that deleting so many facts took, of those to delete or (`drawn`) of the store's; None if more
+        than `seconds`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do: an algorithm of `memory.ALGORITHMS` (None: compute the closure anew), why, and for how long at most.
-    faster: which of `TRIED` (by number) was found to do less work, to be remembered."""
+    """What to do: an algorithm of `memory.ALGORITHMS` (None: compute the closure anew), why, and for how many seconds
+    and overdeleted facts at most. faster: which of `TRIED` (by number) is, to be remembered."""
 
     name: str | None
     reason: str
     seconds: float | None = None
+    doubted: int | None = None
     faster: int | None = None
 
 
@@ -103,49 +116,43 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe:
     if anew is None or (minus < FEW and "faster" not in sizes):
         return Plan(tried[0], "few facts are deleted", allowed)
     faster = sizes["faster"] if "faster" in sizes else _compared(anew, probe, tried)
+    if faster:
+        most = max(TELLING, int(1e9 * anew) // sizes.get("doubt_ns", DOUBT))
+        told = f"cheaper than computing anew ({anew:.2f} s) up to {most:,} overdeleted facts"
+        return Plan(tried[faster], told, max(LEAST, anew), most, faster)
+    return _sampled(tried[0], minus, anew, probe)
+
+
+def _sampled(name: str, minus: int, anew: float, probe: Probe) -> Plan:
+    """B/F, or computing anew, by what a sample of the facts to delete foretells."""
     if minus < SAMPLED:
-        return Plan(tried[faster], "few facts are deleted", allowed, faster)
-    if (lately := _lately(sizes, minus)) is not None and lately < CLEAR * anew:
-        told = f"by the last deletions, maintaining takes {lately:.2f} s, computing anew {anew:.2f} s"
-        return Plan(tried[faster], told, max(LEAST, SHARE * anew, 2 * lately), faster)
+        return Plan(name, "few facts are deleted", max(LEAST, anew), faster=0)
     size = minus // SAMPLED
-    found = probe(tried[faster], size, TRY * anew)
+    found = probe(name, size, TRY * anew)
     if found is None:
-        return Plan(None, f"a sample of {size:,} of the facts to delete took too long")
-    wanted = _foretold(found[0], size, minus)
+        return Plan(None, f"a sample of {size:,} of the facts to delete took too long", faster=0)
+    wanted = found * (minus / size) ** CONCAVE
     told = f"by a sample of {size:,}, maintaining takes {wanted:.2f} s, computing anew {anew:.2f} s"
     if wanted > anew:
-        return Plan(None, told)
-    return Plan(tried[faster], told, max(LEAST, SHARE * anew, min(2 * wanted, anew)), faster)
+        return Plan(None, told, faster=0)
+    return Plan(name, told, max(LEAST, anew / 2, min(2 * wanted, anew)), faster=0)
 
 
 def _compared(anew: float, probe: Probe, tried: Sequence[str]) -> int:
-    """Which of the two algorithms does less work for a few facts: B/F where DRed does much more. Derivations tell, not
-    seconds: so it is the same on every run."""
-    checking, overdeleting = (probe(name, FEW, max(LEAST, TRY * anew)) for name in tried)
+    """Which of the two algorithms is faster on a few facts: B/F where DRed takes much longer."""
+    checking, overdeleting = (probe(name, COMPARED, max(LEAST, anew / 4), drawn=True) for name in tried)
     if checking is None or overdeleting is None:
         return int(checking is None)
-    return int(overdeleting[1] <= DEARER * checking[1] + SLIGHT)
+    return int(overdeleting <= SLIGHT or checking > FASTER * overdeleting)
 
 
-def _lately(sizes: Mapping[str, int], minus: int) -> float | None:
-    """Seconds that so many deletions take by the last ones that were maintained; None: there are none."""
-    if not sizes.get("deleted_facts"):
-        return None
-    return _foretold(sizes["deleted_us"] / 1_000_000, sizes["deleted_facts"], minus)
-
-
-def _foretold(seconds: float, size: int, minus: int) -> float:
-    """Seconds that so many deletions take, where `size` of them take `seconds`."""
-    return seconds * (minus / size) ** CONCAVE
-
-
-def learnt(chosen: Plan, minus: int, seconds: float) -> dict[str, int]:
-    """What the statistics of the next version are to have of an update that was carried out as `auto` had chosen:
-    which algorithm does less work, and what so many deletions took."""
-    found = {} if chosen.faster is None else {"faster": chosen.faster}
-    if minus and chosen.seconds is not None:
-        found |= {"deleted_facts": minus, "deleted_us": int(1_000_000 * seconds)}
+def learnt(chosen: Plan, doubted: int, seconds: float, sizes: Mapping[str, int]) -> dict[str, int]:
+    """What the next version's statistics are to have of an update that `auto` chose an algorithm for: which is faster,
+    and what each overdeleted fact took, as a mean with what was known."""
+    found: dict[str, int] = {} if chosen.faster is None else {"faster": chosen.faster}
+    if chosen.doubted is not None and doubted >= TELLING:
+        now = round(1e9 * max(seconds - STEPS, 0) / doubted)
+        found["doubt_ns"] = (now + sizes.get("doubt_ns", DOUBT)) // 2
     return found
 
 
@@ -156,7 +163,7 @@ def _anew(sizes: Mapping[str, int]) -> float | None:
     return OVERHEAD + COMMITTED * sizes["materialise_ms"] / 1000 if "materialise_ms" in sizes else None
 
 
-OVERHEAD, COMMITTED = 0.1, 1.3
+OVERHEAD, COMMITTED = 0.1, 1.5
 """What an update that computes the closure anew takes where none has been seen: seconds, and times the seconds of the
 last materialisation, for reading what is asserted, comparing, and writing."""
 

@@ -76,13 +76,24 @@ class Partition:
 
     def merge(self, pairs: Iterable[tuple[int, int]]) -> set[int]:
         """Merge the classes of pairs of terms; the representatives that lost their place."""
-        lost: set[int] = set()
+        above: dict[int, int] = {}  # lost representative -> a smaller one of its new class
+
+        def least(term: int) -> int:
+            while (up := above.get(term, term)) != term:
+                above[term] = above.get(up, up)
+                term = up
+            return term
+
         for a, b in pairs:
-            left, right = self.representative.get(a, a), self.representative.get(b, b)
+            left, right = least(self.representative.get(a, a)), least(self.representative.get(b, b))
             if left != right:
-                self.put((*self.members.get(left, (left,)), *self.members.get(right, (right,))))
-                lost.add(max(left, right))
-        return lost
+                above[max(left, right)] = min(left, right)
+        parts: dict[int, list[int]] = {}
+        for one in above:
+            parts.setdefault(least(one), []).append(one)
+        for named, lost in parts.items():
+            self.put(term for one in (named, *lost) for term in self.members.get(one, (one,)))
+        return set(above)
 
     def forget(self, terms: Iterable[int]) -> None:
         """Say nothing of these terms any more."""
@@ -182,8 +193,13 @@ class Classes:
 
     def of(self, term: int) -> tuple[int, ...]:
         """The members of a term's class."""
-        representative = self.normalise(np.array([term], dtype=np.int64))
-        return tuple(self.expand(representative)[1].tolist())
+        if term in self.over.representative:  # one by one: the arrays of `over` are made anew after every change
+            named = self.over.representative[term]
+            return self.over.members.get(named, (named,))
+        at = int(np.searchsorted(self._terms, term))
+        if at == len(self._terms) or self._terms[at] != term:
+            return (term,)
+        return tuple(self._groups.expand(self._named[at : at + 1])[1].tolist())
 
     def merge(self, pairs: Iterable[tuple[int, int]]) -> set[int]:
         """Merge the classes of pairs of terms; the representatives that lost their place."""

@@ -46,7 +46,7 @@ def overdelete(run: Run) -> tuple[Ids, Ids]:
         dissolved = union(dissolved, tokens)
         frontier = union(frontier, minus(working.mentioning(tokens), deleted)) if len(tokens) else frontier
         with run.round(len(frontier)) as figures:
-            run.afford()
+            run.afford(len(deleted) + len(frontier))
             found = run.forward(run.before.rules, frontier, working.facts, deleted, figures)
             deleted = union(deleted, frontier)
             frontier, tokens = _lost(run, found, deleted, dissolved)
@@ -78,7 +78,8 @@ def rederive(run: Run, overdeleted: Ids, dissolved: Ids) -> Ids:
     """Take the overdeleted facts out, and say what of them still holds: what `dissolve` says, and what has a derivation
     from what is left."""
     held = dissolve(run, overdeleted, dissolved)
-    back = union(held, overdeleted[run.derivable(run.program.rules, overdeleted, run.working.facts)])
+    rest = minus(overdeleted, held)
+    back = union(held, rest[run.derivable(run.program.rules, rest, run.working.facts)])
     return rederived(run, overdeleted, back)
 
 
@@ -100,8 +101,8 @@ def dissolve(run: Run, overdeleted: Ids, dissolved: Ids) -> Ids:
     same = np.full(len(equal_s), working.same_as, dtype=np.int64)
     held = run.program.held
     working.remove(overdeleted)
-    rows, members = working.classes.expand(dissolved)
-    for number, representative in enumerate(dissolved.tolist()):
-        working.classes.part(representative, [[m] for m in members[rows == number].tolist()])
-    run.dirty.update(members.tolist())
+    for representative in dissolved.tolist():
+        members = working.classes.of(representative)
+        working.classes.part(representative, [[member_] for member_ in members])
+        run.dirty.update(members)
     return union(asserted, run.layout.keys(equal_s, same, equal_o), held)

@@ -31,7 +31,7 @@ from triplestore.maintain.literals import Literals
 from triplestore.maintain.program import NotMaintainableError, Specialised, nothing
 from triplestore.maintain.recount import counted, recount
 from triplestore.maintain.relation import Relation
-from triplestore.maintain.run import Run
+from triplestore.maintain.run import Budget, Run
 from triplestore.maintain.violations import Judge, Violation, maintained
 from triplestore.maintain.working import Working
 from triplestore.materialise.datatypes import RULE as DATATYPE_RULE
@@ -179,7 +179,7 @@ class Memory:
         algorithm: str,
         judge: Judge,
         type_judge: TypeJudge,
-        budget: float | None = None,
+        budget: Budget | None = None,
         report: Report | None = None,
         values: Mapping[int, int] | None = None,
         ill_typed: Iterable[int] = (),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -36,10 +37,18 @@ class TooDearError(Exception):
     """An algorithm has touched more facts than it was allowed to."""
 
 
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a run may cost before `TooDearError` is raised: seconds, and facts overdeleted. None: any number."""
+
+    seconds: float | None = None
+    doubted: int | None = None
+
+
 class Run:
     """One run of an algorithm over `working`, whose program was `before` and is `program` once deletions are done.
 
-    budget: seconds that it may take before `TooDearError` is raised (None: any number). watch: is shown the sets of the
+    watch: is shown the sets of the
     algorithm. counting: derivations are counted; counts: the algorithm counts them itself.
     """
 
@@ -49,7 +58,7 @@ class Run:
         before: Specialised,
         specialiser: Specialiser,
         constants: Constants,
-        budget: float | None = None,
+        budget: Budget | None = None,
         report: Report | None = None,
         watch: Watch | None = None,
         counting: bool = False,
@@ -61,7 +70,7 @@ class Run:
         self.layout = working.layout
         self.specialiser = specialiser
         self.constants = Constants({**BUILTIN_IDS, **constants}, constants.equal)
-        self.figures, self.report, self.budget = Figures(), report, budget
+        self.figures, self.report, self.budget = Figures(), report, budget or Budget()
         self.phase = self.figures.phases.timed
         self._started = time.perf_counter()
         self.rules_changed = self.constants_changed = False  # since the program was made
@@ -89,9 +98,12 @@ class Run:
         if self._watch:
             self._watch(name, found.keys if isinstance(found, Relation) else found)
 
-    def afford(self) -> None:
-        """Raise TooDearError where the run has taken too long."""
-        if self.budget is not None and time.perf_counter() - self._started > self.budget:
+    def afford(self, doubted: int = 0) -> None:
+        """Raise TooDearError where the run has taken too long, or so many facts are too many to overdelete."""
+        seconds, most = self.budget.seconds, self.budget.doubted
+        if seconds is not None and time.perf_counter() - self._started > seconds:
+            raise TooDearError
+        if most is not None and doubted > most:
             raise TooDearError
 
     # -- rules -----------------------------------------------------------------------------------------------------
@@ -147,14 +159,23 @@ class Run:
 
     def derivable(self, rules: Rules, facts: Ids, relation: Relation, without: Ids = NONE) -> Mask:
         """Which facts have a derivation by a body in `relation` but for some keys."""
-        found = np.zeros(len(facts), dtype=np.bool_)
+        found, cut = (np.zeros(len(facts), dtype=np.bool_) for _ in range(2))
         open_ = np.arange(len(facts), dtype=np.int64)
         for most in FEW:
-            if not len(open_):
-                break
-            _, derived, cut = self.backward(rules, facts[open_], relation, without, most)
-            found[open_[derived]] = True
-            open_ = open_[cut & ~found[open_]]
+            cut[open_] = False
+            for instances in rules.backward:
+                left = open_[~found[open_]]
+                if not len(left):
+                    return found
+                self.afford()
+                self.figures.joins += 1
+                others = [(relation, without)] * len(instances.shape.body)
+                at, output, some_cut = matches(instances, 0, facts[left], others, self.working.classes, most)
+                self.figures.looked_at += output.size // 3
+                if some_cut:
+                    cut[left[instances.matching(self.layout, 0, facts[left])[0]]] = True
+                found[left[at]] = True
+            open_ = open_[cut[open_] & ~found[open_]]
         return found
 
     def heads_of(

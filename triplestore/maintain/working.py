@@ -13,12 +13,12 @@ import numpy as np
 
 from triplestore.compile.schema import METACLASSES, SCHEMA_PREDICATES, Fact
 from triplestore.maintain.classes import Classes, Map
-from triplestore.maintain.keys import NONE, Ids, Layout, Mask, member, minus, union
+from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, member, minus, union
 from triplestore.maintain.relation import Relation
 from triplestore.terms import SAME_AS, TYPE
 
 _FEW: Final = 64
-"""Members of an object's class up to which the triples of a fact are looked up one by one."""
+"""Members of a class up to which the triples of a fact with it are looked up one by one."""
 
 
 class Working:
@@ -96,6 +96,32 @@ class Working:
             found = np.flatnonzero(self.asserted.contains(facts))
             return found, facts[found]
         s, p, o = self.layout.unpack(facts)
+        wide = self._sizes(s) > _FEW
+        at, keys = self._asserted_in_wide(facts[wide])
+        narrow = np.flatnonzero(~wide)
+        more, others = self._asserted_in_narrow(s[narrow], p[narrow], o[narrow])
+        return np.concatenate((np.flatnonzero(wide)[at], narrow[more])), np.concatenate((keys, others))
+
+    def _asserted_in_wide(self, facts: Ids) -> tuple[Ids, Ids]:
+        """As `asserted_in`, for facts whose subjects are large classes: by all triples of the members with their
+        predicates, which facts share."""
+        if not len(facts):
+            return NONE, NONE
+        s, p, _ = self.layout.unpack(facts)
+        bits = self.layout.bits
+        pairs = distinct(p << bits | s)
+        rows, predicates = self.classes.expand(pairs >> bits)
+        more, subjects = self.classes.expand((pairs & ((1 << bits) - 1))[rows])
+        _, keys, _ = self.asserted.match(self.layout.numbers(predicates[more]), subjects, None)
+        s, p, o = (self.classes.normalise(codes) for codes in self.layout.unpack(keys))
+        normal = self.layout.keys(s, p, o)
+        order = np.argsort(facts)
+        at = np.minimum(np.searchsorted(facts[order], normal), len(facts) - 1)
+        found = facts[order][at] == normal
+        return order[at[found]], keys[found]
+
+    def _asserted_in_narrow(self, s: Ids, p: Ids, o: Ids) -> tuple[Ids, Ids]:
+        """As `asserted_in`, one triple after the other."""
         rows, subjects = self.classes.expand(s)
         more, predicates = self.classes.expand(p[rows])
         rows, subjects = rows[more], subjects[more]

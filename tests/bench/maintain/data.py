@@ -216,7 +216,7 @@ DATA_SETS = (
     DataSet("links", "DBpedia", "equalities between described resources", linked(30_000, 12_000, 40, 120_000)),
     DataSet("records", "Claros-L, OpenCyc", "records of four catalogues, merged by keys", records(20_000, 4)),
     DataSet("cliques", "Claros-LE", "a symmetric and transitive property", cliques(150, 50), **_OFF),
-    DataSet("taxonomy", "OpenCyc", "four thousand classes", rule_heavy(4_000, 40_000), **_OFF),
+    DataSet("taxonomy", "OpenCyc", "five hundred classes", rule_heavy(500, 20_000), **_OFF),
     DataSet("paths", "SSPE", "lengths of paths, by arithmetic", paths(10_000, 60_000, 12), ("none",)),
     DataSet("university-off", "LUBM", "one university, nothing merged", universities(1, 0.1), **_OFF),
     DataSet("university-axioms", "UOBM-L", "one university, equality as axioms", universities(1, 0.05), **_AXIOMS),

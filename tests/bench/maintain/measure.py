@@ -21,6 +21,7 @@ from typing import Any, Final
 from datasets.university.dice import Dice
 from tests.bench.maintain.data import DATA_SETS, DataSet
 from triplestore import Store
+from triplestore.incremental import SMALL as MAINTAINED
 from triplestore.maintain import rematerialise
 from triplestore.maintain.memory import COUNTING, DELETING
 
@@ -174,8 +175,8 @@ def measure(name: str, folder: Path, seconds: float) -> dict[str, Any]:
 
 
 def break_even(subject: Subject, ways: Sequence[str], cells: Sequence[Cell]) -> int:
-    """The size at which the best of the ways takes as long as rematerialising, by lines between measured sizes; half of
-    the data if it is never so slow. 0 without a way."""
+    """The size at which the best of the ways takes as long as rematerialising, by lines between measured sizes; the
+    largest size that is maintained at all, or half of the data, if it is never so slow. 0 without a way."""
     times: dict[int, tuple[float, float]] = {}
 
     def note(size: int, found: Sequence[Cell]) -> None:
@@ -188,9 +189,9 @@ def break_even(subject: Subject, ways: Sequence[str], cells: Sequence[Cell]) -> 
         note(size, cells)
     if not times:
         return 0
-    size = max(times)
-    while times[size][0] < times[size][1] and size < len(subject.lines):
-        size = min(4 * size, len(subject.lines))
+    size, largest = max(times), min(len(subject.lines), MAINTAINED)
+    while times[size][0] < times[size][1] and size < largest:
+        size = min(4 * size, largest)
         note(size, subject.row(size, (*ways, REMATERIALISE), 1))
     known = sorted(times)
     for low, high in pairwise(known):
