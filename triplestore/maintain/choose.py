@@ -57,10 +57,10 @@ FEW: Final = 3
 COMPARED: Final = 8
 """Facts of the store on which they are."""
 
-FASTER: Final = 0.7
+FASTER: Final = 0.5
 """Of DRed's seconds for them, what B/F may take to be preferred."""
 
-SLIGHT: Final = 0.02
+SLIGHT: Final = 0.03
 """Seconds of DRed for them that make no difference."""
 
 CONCAVE: Final = 0.75
@@ -83,8 +83,8 @@ class Probe(Protocol):
     """Tries an algorithm out and undoes it."""
 
     def __call__(self, name: str, size: int, seconds: float, drawn: bool = False) -> float | None:
-        """The seconds that deleting so many facts took, of those to delete or (`drawn`) of the store's; None if more
-        than `seconds`."""
+        """The seconds of processor time that deleting so many facts took, of those to delete or (`drawn`) of the
+        store's; None if more than `seconds`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ SCALES = {
     "spark": {"job": "maintain_spark", "universities": 10},
 }
 """Measurements on university data of one size each, with the time they may take in seconds."""
-LIMITS = {"ten": 150.0, "hundred": 420.0, "spark": 240.0}
+LIMITS = {"ten": 240.0, "hundred": 900.0, "spark": 400.0}
 
 
 def main(arguments: list[str]) -> int:
