@@ -32,6 +32,9 @@ INLINE: Final = 100
 """Instances up to which they are written into the statement; more become a working table."""
 
 
+_FRESH: Final = " AND r.fresh = 1"
+
+
 @dataclass(frozen=True, slots=True)
 class Instances:
     """The instances of a shape as SQL: constants if there is just one, otherwise a source with columns k0, k1 ..."""
@@ -125,11 +128,23 @@ def select_star(members: str, scan: str, delta: str | None) -> str:
     )
 
 
-def select_reached(scan: str, instances: Instances) -> str:
-    """The facts T(x, z) of T(x, y), S(y, z), S being transitive and known by its components, as (s, p, o), distinct.
+def select_closure(relations: Sequence[int], fresh: bool) -> str:
+    """The closure of transitive relations that are known by their components, as (s, p, o), distinct. fresh: only what
+    was not reached before. Tables: see `select_reached`."""
+    return (
+        "SELECT a.node AS s, r.relation AS p, b.node AS o FROM reached r "
+        "JOIN component a ON a.relation = r.relation AND a.component = r.low "
+        "JOIN component b ON b.relation = r.relation AND b.component = r.high "
+        f"WHERE r.relation IN ({', '.join(map(str, relations))}){_FRESH if fresh else ''}"
+    )
+
+
+def select_reached(scan: str, instances: Instances, fresh: bool) -> str:
+    """The facts T(x, z) of T(x, y), S(y, z), S being transitive and known by its components, as (s, p, o), distinct for
+    each S. fresh: only what was not reached before.
 
     scan: the facts T, among others. instances: T and S as parameters 0 and 1. Tables: component (relation, node,
-    component), reached (relation, low, high), see `triplestore.materialise.transitive`.
+    component), reached (relation, low, high, fresh), see `triplestore.materialise.transitive`.
     """
     source = f"{instances.source} i, " if instances.source else ""
     t, s = ("i.k0", "i.k1") if instances.source else map(str, instances.constants[:2])
@@ -138,12 +153,12 @@ def select_reached(scan: str, instances: Instances) -> str:
         f"WHERE f.p = {t} AND c.relation = {s} AND c.node = f.o"
     )
     comes = (
-        "SELECT DISTINCT h.s, h.p, h.relation, r.high FROM has h "
-        "JOIN reached r ON r.relation = h.relation AND r.low = h.component"
+        f"SELECT DISTINCT h.s, h.p, h.relation, r.high FROM ({has}) h "
+        f"JOIN reached r ON r.relation = h.relation AND r.low = h.component{_FRESH if fresh else ''}"
     )
     return (
-        f"WITH has AS ({has}), comes AS ({comes}) SELECT n.s, CAST(n.p AS BIGINT) AS p, c.node AS o "
-        "FROM comes n JOIN component c ON c.relation = n.relation AND c.component = n.high"
+        f"SELECT n.s, CAST(n.p AS BIGINT) AS p, c.node AS o FROM ({comes}) n "
+        "JOIN component c ON c.relation = n.relation AND c.component = n.high"
     )
 
 

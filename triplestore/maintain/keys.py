@@ -12,14 +12,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from triplestore.engine.sets import NONE, Ids, Mask, distinct, member, merged, minus, union
 from triplestore.terms import KIND_BITS, Kind
 
-Ids = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+__all__ = ["NONE", "Ids", "Layout", "LayoutFullError", "Mask", "distinct", "member", "merged", "minus", "union"]
 
-NONE: Final[Ids] = np.empty(0, dtype=np.int64)
 _ROOM: Final = 4096
 """Terms of each kind that a layout has room for at least, beyond twice those that are there."""
 
@@ -119,44 +117,3 @@ class Layout:
         """Keys with subject and object exchanged: (p, s, o) to (p, o, s) and back."""
         mask = (1 << self.bits) - 1
         return (keys & ~((1 << (2 * self.bits)) - 1)) | (keys & mask) << self.bits | (keys >> self.bits) & mask
-
-
-def member(values: Ids, among: Ids) -> Mask:
-    """Which of the values are in a sorted array."""
-    if not len(among):
-        return np.zeros(len(values), dtype=np.bool_)
-    at = np.searchsorted(among, values)
-    at[at == len(among)] = 0
-    found: Mask = among[at] == values
-    return found
-
-
-def minus(values: Ids, among: Ids) -> Ids:
-    """The values that are not in a sorted array."""
-    return values[~member(values, among)] if len(values) and len(among) else values
-
-
-def union(*sets: Ids) -> Ids:
-    """The union of sets, sorted."""
-    filled = [one for one in sets if len(one)]
-    if not filled:
-        return NONE
-    return distinct(np.concatenate(filled) if len(filled) > 1 else filled[0])
-
-
-def distinct(values: Ids) -> Ids:
-    """The distinct values, sorted: by sorting, which for numbers is many times faster than `np.unique`'s hashing."""
-    ordered = np.sort(values)
-    if len(ordered) < 2:
-        return ordered
-    first = np.empty(len(ordered), dtype=np.bool_)
-    first[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    return ordered if first.all() else ordered[first]
-
-
-def merged(left: Ids, right: Ids) -> Ids:
-    """The union of two sorted disjoint sets, sorted."""
-    if not len(left) or not len(right):
-        return left if len(left) else right
-    return np.insert(left, np.searchsorted(left, right), right)

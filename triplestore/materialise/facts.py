@@ -26,7 +26,7 @@ class Facts:
     old, new: rows of `fact` and of `delta`. new_terms: rows of `occurs_delta`. predicates: those of `fact`. sizes: rows
     of `delta` by predicate and class (-1 where the predicate is not rdf:type). classes: those that had instances in a
     delta so far. held: facts by predicate, of a run from scratch (not `resumed`). rewrites: how often facts were taken
-    out to be rewritten.
+    out to be rewritten. late: tables of what came into the delta after `triplestore.materialise.transitive` read it.
     """
 
     def __init__(self, engine: Engine, equality: str, track: bool) -> None:
@@ -37,6 +37,7 @@ class Facts:
         self.classes: set[int] = set()
         self.held: Counter[int] = Counter()
         self.resumed, self.rewrites = False, 0
+        self.late: list[str] = []
         self._touched_predicates: set[int] = set()  # those of `delta`
         self._occurs = False  # whether `occurs` is kept
 
@@ -69,13 +70,14 @@ class Facts:
         """Add facts that are new to the delta."""
         self.engine.load("closed", triples_table(facts))
         self.new += self.engine.append("delta", ["SELECT s, p, o FROM closed"])[0]
+        self.late.append("closed")
 
-    def extend_by(self, sql: str) -> int:
-        """Add to the delta what is new of a SELECT; how much that was."""
+    def extend_by(self, sql: str, name: str) -> int:
+        """Add to the delta what is new of a SELECT, by way of a table `name`; how much that was."""
         new = f"SELECT s, p, o FROM ({sql}) t WHERE {absent('t', 'fact')} AND {absent('t', 'delta')}"
-        added = self.engine.create("typed", new)
+        added = self.engine.create(name, new)
         if added:
-            self.engine.append("delta", ["SELECT s, p, o FROM typed"])
+            self.engine.append("delta", [f"SELECT s, p, o FROM {name}"])
         self.new += added
         return added
 

@@ -54,9 +54,8 @@ class Firing:
             new = fresh.get(shape, {})
             usable = [row for row in rows if self.stages.runs(shape, row) and possible(shape, row, known)]
             if shape == CHAIN:
-                here, selects = self.transitive.statements(usable, set(new))
-                found += ((shape, what, sql) for what, sql in selects)
-                usable = [row for row in usable if row not in here]
+                usable, returned = self.transitive.take(usable)
+                new = {**new, **{row: rows[row] for row in returned if row in rows}}
             if _is_star(shape):
                 found += self._stars(shape, f"{number}", [row for row in usable if row in new], usable)
                 continue

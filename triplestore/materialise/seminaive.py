@@ -3,7 +3,8 @@
 Source: Motik, Nenov, Piro, Horrocks 2015 (the r-materialisation (pi, I)); semi-naive evaluation as in Abiteboul, Hull
 and Vianu 1995. Per round:
 
-1. close the schema if the delta or a merge touched it, and specialise the rules anew: new instances are a delta too
+1. close the delta under joins with large transitive relations (`triplestore.materialise.transitive`), close the schema
+   if the delta or a merge touched it, and specialise the rules anew: new instances are a delta too
    (`triplestore.materialise.specialisation`);
 2. every shape, with every atom in turn as focus on the delta (`triplestore.compile.plan.Read`), yields `derived`
    (`triplestore.materialise.firing`);
@@ -46,7 +47,7 @@ from triplestore.materialise.specialisation import Specialisation
 from triplestore.materialise.stability import Stability
 from triplestore.materialise.stages import Instances, ReorderError, Stages
 from triplestore.materialise.statements import triples_table
-from triplestore.materialise.transitive import Transitive
+from triplestore.materialise.transitive import CHAIN, Transitive
 from triplestore.materialise.violations import Violations
 from triplestore.rule import Rule
 from triplestore.terms import BUILTIN_IDS, SAME_AS
@@ -93,8 +94,10 @@ class SemiNaive:
             *(self.rules, self._constants, self._facts, self.stages, self._aggregates),
             *(self._datatypes, self._many),
         )
-        transitive = Transitive(self._facts, self._many)
-        self._firing = Firing(self._facts, self.stages, self._aggregates, self._stability, self._terms, transitive)
+        self._transitive = Transitive(self._facts, self._many)
+        self._firing = Firing(
+            *(self._facts, self.stages, self._aggregates, self._stability, self._terms, self._transitive)
+        )
         self._rewriting = Rewriting(self._facts, self._specialisation)
         self._violations = Violations(self._specialisation, self._aggregates, self._terms, self.mint)
 
@@ -172,13 +175,15 @@ class SemiNaive:
         facts, specialisation = self._facts, self._specialisation
         while True:
             started = time.perf_counter()
+            facts.summarise()
+            closed = self._transitive.extend(self.program.instances.get(CHAIN, {}))
             fresh = specialisation.refresh()
             facts.occurring(self.program.uses_occurs)
-            if not (facts.new or fresh or facts.new_terms or specialisation.later):
+            if not (facts.new or fresh or facts.new_terms or specialisation.later or self._transitive.returned):
                 if specialisation.begin_stage():
                     continue
                 return
-            figures = RoundFigures(facts.new)
+            figures = RoundFigures(facts.new, sum(s.rows for s in closed), shapes=closed)
             statements = self._firing.statements(self.program.instances, fresh)
             facts.empty("derived")
             if specialisation.later:

@@ -58,10 +58,9 @@ class Specialisation:
         self._datatypes: Names = {}  # the datatypes by the ids that `fact` has for them
 
     def refresh(self) -> Instances:
-        """Bring schema and program up to date with the delta; the instances that are new. What now holds without
-        condition is left in `later`."""
+        """Bring schema and program up to date with the delta (which was summarised); the instances that are new. What
+        now holds without condition is left in `later`."""
         facts = self.facts
-        facts.summarise()
         self.later = []
         self.stale = self.ontology.note(facts.sizes, self.constants) or self.stale
         touched = any(p == TYPE or p in SCHEMA_PREDICATES for p, _ in facts.sizes)
@@ -141,7 +140,10 @@ class Specialisation:
             return 0
         fresh = self._asked(tables) - self.typed
         self.typed |= fresh
-        return self.facts.extend_by(types_sql(self.engine.dialect, fresh, self._datatypes)) if fresh else 0
+        added = self.facts.extend_by(types_sql(self.engine.dialect, fresh, self._datatypes), "typed") if fresh else 0
+        if added:
+            self.facts.late.append("typed")
+        return added
 
     def _asked(self, tables: Sequence[str]) -> set[int]:
         self._datatypes = representatives(self.engine, self.equality)

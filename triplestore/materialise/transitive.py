@@ -1,27 +1,34 @@
 """Joins with a transitive relation, by its strongly connected components instead of its facts.
 
 Where S is transitive, and T(x, z) :- T(x, y), S(y, z) for T = S or another T (cax-sco with rdfs:subClassOf), evaluation
-fact by fact finds each T(x, z) once for every y on the way: k³ derivations for the k² facts of a class whose k members
-are all related, as `scm-hv` makes them of k restrictions to one value. Here S is known by what its components reach
-(`triplestore.materialise.reachability`), an x by the components that it has, and only facts are derived.
+fact by fact finds each T(x, z) once for every y on the way: in a tree of classes several times the facts, and k³ times
+for the k² facts of a class whose k members are all related, as `scm-hv` makes them of k restrictions to one value. Here
+S is known by what its components reach (`triplestore.materialise.reachability`), an x by the components that it has,
+and only facts are derived.
+
+They join the delta before a round reads it. So of each delta only what other rules have derived is looked at, and
+`fact` is closed under these instances at all times.
 
 That is for relations that are large, in runs from scratch: one of few facts is as well joined, and a small change to a
-closure must not read all of it. Rules, and what they derive, are the same; derivations are counted as they are found.
+closure must not read all of it. Rules, and what they derive, are the same; of their derivations the new facts count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from triplestore.compile.plan import K, Pattern, Read, Row, Shape, V
-from triplestore.compile.sql import select_reached
+from triplestore.compile.sql import select_closure, select_reached
 from triplestore.engine.arrow import as_numpy, int64s
+from triplestore.engine.sets import Ids
 from triplestore.materialise.facts import Facts
-from triplestore.materialise.reachability import Ids, Reachability, TooLargeError, mutual_share
+from triplestore.materialise.figures import ShapeFigures
+from triplestore.materialise.reachability import Reachability, TooLargeError
 from triplestore.materialise.statements import instances
 from triplestore.terms import SAME_AS, TYPE
 
@@ -36,83 +43,122 @@ LARGEST: Final = 10_000_000
 """Facts of a relation up to which its components are looked for: they are held in memory."""
 
 
-MUTUAL: Final = 0.01
-"""The share of a relation's facts that must hold the other way round, too: without cycles joins derive little twice."""
-
-
 class Transitive:
     """The transitive relations of a run that are known by their components, in working tables `component` (relation,
-    node, component) and `reached` (relation, low, high). large: facts of a relation from which that is done, if
-    there are enough of them in cycles; a long cycle is seen once a round or two have been joined."""
+    node, component) and `reached` (relation, low, high, fresh: whether it was not reached before). large: facts of a
+    relation from which that is done.
+
+    The invariant: under the instances that are `_closed`, `fact` is closed. returned: instances that are left to joins
+    after all, which have to look at everything.
+    """
 
     def __init__(self, facts: Facts, large: int) -> None:
         self.engine, self.facts, self.large = facts.engine, facts, max(large, 1)
-        self._mutual = MUTUAL if large > 1 else 0.0  # where every relation is large, each is looked at
         self._known: dict[int, Reachability] = {}
+        self._taken: set[Row] = set()
+        self._closed: set[Row] = set()
+        self.returned: set[Row] = set()
         self._given_up: set[int] = set()
         self._rewrites = 0
 
-    def statements(self, rows: Sequence[Row], come: set[Row]) -> tuple[set[Row], list[tuple[str, str]]]:
-        """The instances of CHAIN, of those given, that are evaluated here, and (which of their matches, SQL) of the
-        statements that find something this round. come: the instances that are new."""
-        grown = self._grow(row[1] for row in rows if self._transitive(row))
-        here = [row for row in rows if row[1] in self._known and row[0] == row[2]]
-        anew = [row for row in here if row[1] in grown or row in come]
-        more = [row for row in here if row not in anew and row[0] != row[1] and self._touched(row)]
-        if grown:
-            self._tabulate()
-        found = []
-        for what, some, read in (("components", anew, Read.ALL), ("components, atom 0", more, Read.DELTA)):
-            if some:
-                source = instances(self.engine, CHAIN, some, f"reached_{read.value}")
-                found.append((what, select_reached(self.facts.scan(CHAIN.body[0], read), source)))
-        return set(here), found
+    def take(self, rows: Sequence[Row]) -> tuple[list[Row], set[Row]]:
+        """Of instances of CHAIN, take those that are evaluated here, from the next round on: by then the rules have
+        made of the stated facts what they make in one step. The rest, and which of these were `returned`."""
+        if not self.facts.resumed:
+            large = {row[1] for row in rows if self._transitive(row) and self._size(row[1]) >= self.large}
+            self._taken |= {row for row in rows if row[1] in large and row[0] == row[2] != SAME_AS}
+        returned, self.returned = self.returned, set()
+        return [row for row in rows if row not in self._taken], returned
+
+    def extend(self, rows: Collection[Row]) -> list[ShapeFigures]:
+        """Add to the delta what the instances taken, of the program's `rows`, derive from it; the figures."""
+        late, self.facts.late = self.facts.late, []
+        figures: list[ShapeFigures] = []
+        here = [row for row in rows if row in self._taken]
+        if not here:
+            return figures
+        if self._rewrites != self.facts.rewrites:  # nodes are others now
+            self._rewrites = self.facts.rewrites
+            self._known, self._closed = {}, set()
+        while True:
+            started = time.perf_counter()
+            grown = self._grow({row[1] for row in here}, late)
+            here = [row for row in here if row in self._taken]
+            selects, apart = self._selects(here, grown, late)
+            self._closed.update(here)
+            if not selects:
+                return figures
+            added = self.facts.extend_by((" UNION ALL " if apart else " UNION ").join(selects), "reachable")
+            figures.append(ShapeFigures(str(CHAIN), "components", added, time.perf_counter() - started))
+            if added:
+                self.facts.summarise()
+            if not added or len({row[0] for row in here}) == len(here):  # what one derives is not for another
+                return figures
 
     def _transitive(self, row: Row) -> bool:
         return len(set(row)) == 1 and row[1] not in (TYPE, SAME_AS) and row[1] not in self._given_up
+
+    def _size(self, relation: int) -> int:
+        return self.facts.held[relation] + self.facts.sizes.get((relation, -1), 0)
+
+    def _selects(self, rows: Sequence[Row], grown: set[int], late: Sequence[str]) -> tuple[list[str], bool]:
+        """What finds the facts that are missing, and whether no two of these find the same."""
+        anew = [row for row in rows if row not in self._closed]
+        more = [row for row in rows if row in self._closed and row[1] in grown]
+        touched = [row for row in rows if row in self._closed and row[0] != row[1] and (late or self._touched(row))]
+        selects = [
+            select_closure([row[1] for row in some if row[0] == row[1]], fresh)
+            for some, fresh in ((anew, False), (more, True))
+            if any(row[0] == row[1] for row in some)
+        ]
+        delta = " UNION ALL ".join(f"SELECT s, p, o FROM {table}" for table in ("delta", *late))
+        everything = self.facts.scan(CHAIN.body[0], Read.ALL)
+        for name, some, scan, fresh in (
+            ("anew", anew, everything, False),
+            ("more", more, everything, True),
+            ("touched", touched, f"({delta})", False),
+        ):
+            if others := [row for row in some if row[0] != row[1]]:
+                selects.append(select_reached(scan, instances(self.engine, CHAIN, others, f"reached_{name}"), fresh))
+        return selects, len({row[0] for row in rows}) == len(rows) and not set(more) & set(touched)
 
     def _touched(self, row: Row) -> bool:
         pattern = CHAIN.body[0]
         assert isinstance(pattern, Pattern)
         return self.facts.touched(pattern, row)
 
-    def _grow(self, relations: Iterator[int]) -> set[int]:
+    def _grow(self, relations: Collection[int], late: Sequence[str]) -> set[int]:
         """Bring what is known up to date with the delta; the relations that reach more than before."""
-        if self._rewrites != self.facts.rewrites:  # nodes are others now
-            self._rewrites = self.facts.rewrites
-            old, self._known = set(self._known), {}
-        else:
-            old = set()
         grown = set()
         for relation in relations:
-            known = self._known.get(relation)
-            fresh = self.facts.sizes.get((relation, -1), 0)
-            size = self.facts.held[relation] + fresh
-            if known is None and (self.facts.resumed or (size < self.large and relation not in old)):
-                continue
-            if known is not None and not fresh:
+            known = relation in self._known
+            if known and not late and not self.facts.sizes.get((relation, -1)):
                 continue
             try:
-                if size > LARGEST:
+                if self._size(relation) > LARGEST:
                     raise TooLargeError
-                if self._add(relation, known):
+                graph = self._known.setdefault(relation, Reachability())
+                a, b = self._edges(relation, ("delta", *late) if known else ("fact", "delta"))
+                if graph.add(a, b):
                     grown.add(relation)
             except TooLargeError:
-                self._given_up.add(relation)
-                self._known.pop(relation, None)
+                self._give_up(relation)
+        if self._known and (grown or not self._closed):
+            self._tabulate()
         return grown
 
-    def _add(self, relation: int, known: Reachability | None) -> bool:
-        graph = known or Reachability()
-        tables = ("delta",) if known else ("fact", "delta") if self.facts.old else ("delta",)
+    def _edges(self, relation: int, tables: Sequence[str]) -> tuple[Ids, Ids]:
         selects = (f"SELECT s, o FROM {table} WHERE p = {relation}" for table in tables)
-        edges = self.engine.query(" UNION ALL ".join(selects))
-        a, b = as_numpy(edges.column(0)), as_numpy(edges.column(1))
-        if known is None and mutual_share(a, b) < self._mutual:
-            return False
-        more = graph.add(a, b)
-        self._known[relation] = graph
-        return more
+        found = self.engine.query(" UNION ALL ".join(selects))
+        return as_numpy(found.column(0)), as_numpy(found.column(1))
+
+    def _give_up(self, relation: int) -> None:
+        """Leave the instances over a relation to joins."""
+        self._known.pop(relation, None)
+        self._given_up.add(relation)
+        self.returned |= {row for row in self._taken if row[1] == relation}
+        self._taken -= self.returned
+        self._closed -= self.returned
 
     def _tabulate(self) -> None:
         graphs = self._known.values()
@@ -122,7 +168,13 @@ class Transitive:
             node=[g.nodes for g in graphs],
             component=[g.component for g in graphs],
         )
-        self._load("reached", [g.low for g in graphs], low=[g.low for g in graphs], high=[g.high for g in graphs])
+        self._load(
+            "reached",
+            [g.low for g in graphs],
+            low=[g.low for g in graphs],
+            high=[g.high for g in graphs],
+            fresh=[g.fresh.astype(np.int64) for g in graphs],
+        )
 
     def _load(self, table: str, sized: Sequence[Ids], **columns: Sequence[Ids]) -> None:
         """Make a table of what is known of each relation; `sized` has as many rows."""

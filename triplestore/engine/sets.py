@@ -1,0 +1,54 @@
+"""Sets of numbers as sorted arrays: membership is a search, and set operations are merges."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+NONE: Final[Ids] = np.empty(0, dtype=np.int64)
+
+
+def member(values: Ids, among: Ids) -> Mask:
+    """Which of the values are in a sorted array."""
+    if not len(among):
+        return np.zeros(len(values), dtype=np.bool_)
+    at = np.searchsorted(among, values)
+    at[at == len(among)] = 0
+    found: Mask = among[at] == values
+    return found
+
+
+def minus(values: Ids, among: Ids) -> Ids:
+    """The values that are not in a sorted array."""
+    return values[~member(values, among)] if len(values) and len(among) else values
+
+
+def union(*sets: Ids) -> Ids:
+    """The union of sets, sorted."""
+    filled = [one for one in sets if len(one)]
+    if not filled:
+        return NONE
+    return distinct(np.concatenate(filled) if len(filled) > 1 else filled[0])
+
+
+def distinct(values: Ids) -> Ids:
+    """The distinct values, sorted: by sorting, which for numbers is many times faster than `np.unique`'s hashing."""
+    ordered = np.sort(values)
+    if len(ordered) < 2:
+        return ordered
+    first = np.empty(len(ordered), dtype=np.bool_)
+    first[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered if first.all() else ordered[first]
+
+
+def merged(left: Ids, right: Ids) -> Ids:
+    """The union of two sorted disjoint sets, sorted."""
+    if not len(left) or not len(right):
+        return left if len(left) else right
+    return np.insert(left, np.searchsorted(left, right), right)
