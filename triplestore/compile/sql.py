@@ -148,9 +148,10 @@ def select_reached(scan: str, instances: Instances, fresh: bool) -> str:
     """
     source = f"{instances.source} i, " if instances.source else ""
     t, s = ("i.k0", "i.k1") if instances.source else map(str, instances.constants[:2])
+    leading = " AND c.component IN (SELECT r.low FROM reached r WHERE r.fresh = 1)" if fresh else ""
     has = (
         f"SELECT DISTINCT f.s, {t} AS p, {s} AS relation, c.component FROM {source}{scan} f, component c "
-        f"WHERE f.p = {t} AND c.relation = {s} AND c.node = f.o"
+        f"WHERE f.p = {t} AND c.relation = {s} AND c.node = f.o{leading}"
     )
     comes = (
         f"SELECT DISTINCT h.s, h.p, h.relation, r.high FROM ({has}) h "
