@@ -159,7 +159,7 @@ def _closure(
     facts: set[Triple], rules: list[Rule], equality: str, typed: frozenset[Triple], settled: World | None = None
 ) -> Closure:
     known, violations = congruent(facts) if equality != "off" else (facts, set())
-    known |= identities(known, equality)
+    known |= identities(known | facts, equality)
     while True:
         world, derived = World(known | reflexive(known, equality), settled, typed=typed), set(known)
         for rule in rules:
@@ -175,7 +175,7 @@ def _closure(
         if equality != "off":
             derived, unequal = congruent(derived)
             violations |= unequal
-            derived |= identities(derived, equality)
+            derived |= identities(derived | facts, equality)
         if derived == known:
             return Closure(frozenset(known), frozenset(violations))
         known = derived

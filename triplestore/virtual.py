@@ -40,10 +40,9 @@ def reflexive_sql(facts: str) -> str:
 def alone_sql() -> str:
     """`x owl:sameAs x` of every term x of the closure (but literals) that is in no class of `same_as`, distinct, as
     SQL: what is listed where owl:sameAs itself is in a class, under each name of it."""
-    names = f"SELECT term FROM same_as WHERE representative = {SAME_AS}"
-    triples = f"SELECT s, p, o FROM fact UNION ALL SELECT s, p, o FROM asserted WHERE s = o AND p IN ({names})"
+    triples = "(SELECT s, p, o FROM fact UNION ALL SELECT s, p, o FROM asserted)"  # whose clashes fact lacks
     return (
-        f"SELECT r.s, r.p, r.o FROM ({reflexive_sql(f'({triples})')}) r "
+        f"SELECT r.s, r.p, r.o FROM ({reflexive_sql(triples)}) r "
         "WHERE NOT EXISTS (SELECT 1 FROM same_as m WHERE m.term = r.s)"
     )
 
