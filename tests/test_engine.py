@@ -53,6 +53,13 @@ class TestWorkingTables:
         with pytest.raises(EngineError):
             engine.plan("SELECT nothing FROM numbers")
 
+    def test_rows_are_a_query_in_python(self, engine: Engine) -> None:
+        values = "(VALUES (CAST(1 AS BIGINT), 'a'), (CAST(NULL AS BIGINT), 'b')) x(n, t)"
+        assert engine.rows(f"SELECT n, t FROM {values} ORDER BY t") == [(1, "a"), (None, "b")]
+        assert engine.rows(f"SELECT n FROM {values} WHERE t = 'c'") == []
+        with pytest.raises(EngineError):
+            engine.rows("SELECT nothing FROM nowhere")
+
     def test_load_replaces(self, engine: Engine) -> None:
         assert engine.load("t", pairs((1, 2), (3, 4))) == 2
         assert engine.load("t", pairs((5, 6))) == 1

@@ -304,8 +304,7 @@ def _list(dialect: Dialect, texts: Sequence[str]) -> str:
 def _terms(engine: Engine, source: str) -> Iterator[tuple[int, str]]:
     """The ids and tokens of a few terms `t`. The tokens are put together here: an engine takes longer to plan that than
     to find the terms."""
-    table = engine.query(f"SELECT t.id, t.lexical, t.datatype, t.lang FROM {source}")
-    for number, lexical, datatype, language in zip(*(column.to_pylist() for column in table.columns), strict=True):
+    for number, lexical, datatype, language in engine.rows(f"SELECT t.id, t.lexical, t.datatype, t.lang FROM {source}"):
         match Kind(number >> KIND_BITS):
             case Kind.LITERAL:
                 yield number, literal_token(lexical, datatype, language)

@@ -211,11 +211,10 @@ def equal_to(engine: Engine, tokens: Iterable[str]) -> dict[str, int]:
 
 def _literals(engine: Engine, source: str, condition: str = "TRUE") -> list[tuple[int, str, int | None]]:
     """(id, token, value) of the literals of a table like TERM."""
-    rows = engine.query(
+    return engine.rows(
         f"SELECT t.id, {token_sql('t')} AS token, t.value FROM {source} t "
         f"WHERE t.id >= {FIRST_LITERAL} AND ({condition})"
     )
-    return list(zip(*(rows.column(i).to_pylist() for i in range(3)), strict=True))
 
 
 def _stored(value: Value | None, token: str) -> str | None:

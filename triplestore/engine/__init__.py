@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.plan import PlanStep
@@ -64,6 +64,9 @@ class Engine(Protocol):
     def query(self, sql: str) -> pa.Table:
         """The rows of a SELECT, as Arrow."""
 
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a SELECT that has few, as Python values: there sooner than as Arrow."""
+
     def plan(self, sql: str) -> PlanStep:
         """Run a SELECT for nothing but the plan by which it ran, with the rows that its operators counted."""
 
@@ -116,6 +119,10 @@ class Reader(Engine, Protocol):
 
     def begin(self) -> None:
         """Start reading: forget an earlier `interrupt`, and hold on to the tables as they are."""
+
+    def again(self) -> bool:
+        """Start reading once more what `begin` held on to, where that is possible: there was no `end`, nothing has been
+        made, stopped or failed since. Whether it is."""
 
     def end(self) -> None:
         """Stop reading."""

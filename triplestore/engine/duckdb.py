@@ -122,6 +122,12 @@ class DuckDBEngine:
         except duckdb.Error as error:
             raise EngineError(str(error), sql) from error
 
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(sql).fetchall()  # a relation would have it bound three times
+        except duckdb.Error as error:
+            raise EngineError(str(error), sql) from error
+
     def plan(self, sql: str) -> PlanStep:
         found = json.loads(self._statement(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}").fetchall()[0][1])["operator"][0]
         while found["type"] in ("RESULT_COLLECTOR", "EXPLAIN_ANALYZE"):

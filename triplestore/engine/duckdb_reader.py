@@ -7,7 +7,7 @@ version, whatever the engine that owns the tables makes of them meanwhile, and n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import duckdb
@@ -25,13 +25,16 @@ class DuckDBReader(DuckDBEngine):
     def __init__(self, connection: duckdb.DuckDBPyConnection, functions: set[str]) -> None:
         self._connection, self._functions = connection, functions
         self._views: set[str] = set()
-        self._reading = self._stopped = False
+        self._reading = self._stopped = self._spoilt = False
 
     def begin(self) -> None:
         self.end()
-        self._stopped = False
+        self._stopped = self._spoilt = False
         self._statement("BEGIN TRANSACTION")
         self._reading = True
+
+    def again(self) -> bool:
+        return self._reading and not (self._stopped or self._spoilt)
 
     def end(self) -> None:
         if self._reading:
@@ -45,28 +48,31 @@ class DuckDBReader(DuckDBEngine):
             self._connection.interrupt()
 
     def _statement(self, sql: str) -> Any:
-        self._check()
-        try:
+        with self._stoppable():
             return super()._statement(sql)
-        except EngineError:
-            self._check()
-            raise
 
     def query(self, sql: str) -> pa.Table:
-        self._check()
-        try:
+        with self._stoppable():
             return super().query(sql)
-        except EngineError:
-            self._check()
-            raise
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        with self._stoppable():
+            return super().rows(sql)
 
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
-        self._check()
-        try:
+        with self._stoppable():
             for batch in streamed(self._connection, sql):
                 yield batch
                 self._check()
+
+    @contextmanager
+    def _stoppable(self) -> Iterator[None]:
+        """A statement: StoppedError where it is stopped, and before it where the work has been."""
+        self._check()
+        try:
+            yield
         except EngineError:
+            self._spoilt = True
             self._check()
             raise
 
@@ -75,6 +81,7 @@ class DuckDBReader(DuckDBEngine):
             raise StoppedError("the work was stopped before its end")
 
     def create(self, name: str, sql: str) -> int:
+        self._spoilt = True
         if name in self._views:
             rows = self._changed(f"CREATE OR REPLACE TEMP TABLE {name}_new AS {sql}")  # it may read the view
             self._forget_view(name)
@@ -88,6 +95,7 @@ class DuckDBReader(DuckDBEngine):
             self._statement(f"DROP TABLE IF EXISTS temp.{name}")
 
     def view(self, name: str, sql: str) -> None:
+        self._spoilt = True
         if name not in self._views:
             self._statement(f"DROP TABLE IF EXISTS temp.{name}")
             self._views.add(name)

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -264,6 +264,9 @@ class SparkEngine:
         with self._running(sql):
             table = self._frame(sql).toArrow()
         return table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return list(zip(*(column.to_pylist() for column in self.query(sql).columns), strict=True))
 
     def plan(self, sql: str) -> PlanStep:
         conf, partitions = self.spark.conf, "spark.sql.shuffle.partitions"

@@ -31,6 +31,10 @@ class SparkReader(SparkEngine):
     def begin(self) -> None:
         self._stopped = False
 
+    def again(self) -> bool:
+        self.begin()
+        return True
+
     def end(self) -> None:
         """Nothing to let go: what was made stays until it is made again, or the reader is closed."""
 
