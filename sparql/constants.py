@@ -44,15 +44,25 @@ class Constants:
 
 @dataclass(slots=True)
 class Known:
-    """What has been looked up in one version of a store: it stays true for as long as that is read.
+    """What has been looked up in one version of a store, by all who read it: it is true for as long as they do.
 
     ids: token -> id. representatives: id -> its class's, or itself where it is alone. values: literal -> the id that
-    `fact` has for its value, None where it has none. nodes: terms of answers."""
+    `fact` has for its value, None where it has none. nodes: terms of answers. linked: whether there is any triple of
+    owl:sameAs over representatives (None: not looked up)."""
 
     ids: dict[str, int] = field(default_factory=dict)
     representatives: dict[int, int] = field(default_factory=dict)
     values: dict[str, int | None] = field(default_factory=dict)
     nodes: Nodes = field(default_factory=Nodes)
+    linked: bool | None = None
+
+    def later(self, same_classes: bool) -> Known:
+        """What of it is true of a later version, which has the same terms and more. same_classes: and no others equal.
+
+        Terms keep their ids. The nodes are those of both: an id stands for its term in any version."""
+        representatives = dict(self.representatives) if same_classes else {}
+        values: dict[str, int | None] = {k: v for k, v in dict(self.values).items() if v is not None}
+        return Known(dict(self.ids), representatives, values, self.nodes)
 
 
 def look_up(
@@ -62,9 +72,8 @@ def look_up(
     matched by value; none of them for what is `known`, which what they find is added to."""
     known = known or Known()
     if len(known.ids) > _MOST_KNOWN:
-        known.ids.clear()
-        known.representatives.clear()
-        known.values.clear()
+        known.ids, known.representatives, known.values = {}, {}, {}  # others may be reading the old ones
+    known_ids, known_representatives, known_values = known.ids, known.representatives, known.values
     carried = {term.token for triple in query.template for term in triple if isinstance(term, Constant)}
     for part in walk(query):
         if isinstance(part, Values):
@@ -75,27 +84,26 @@ def look_up(
             carried.update(end.token for end in (part.subject, part.object) if isinstance(end, Constant))
     tokens = carried | {part.token for part in walk(query) if isinstance(part, Constant)}
     ids = {token: BUILTIN_IDS[token] for token in tokens if token in BUILTIN_IDS}
-    if missing := tokens - ids.keys() - known.ids.keys():
-        known.ids.update(lookup(engine, missing))
-    ids.update((token, known.ids[token]) for token in tokens & known.ids.keys())
+    if missing := {token for token in tokens if token not in ids and token not in known_ids}:
+        known_ids.update(lookup(engine, missing))
+    ids.update((token, known_ids[token]) for token in tokens if token in known_ids)
     own = {
         token: (kind_of_token(token) << KIND_BITS) | _OWN | number
         for number, token in enumerate(sorted(tokens - ids.keys()))
     }
     representatives: dict[int, int] = {}
     if classes and ids:
-        if unknown := sorted(set(ids.values()) - known.representatives.keys()):
+        if unknown := sorted({number for number in ids.values() if number not in known_representatives}):
             listed = ", ".join(map(str, unknown))
-            found = engine.query(f"SELECT term, representative FROM same_as WHERE term IN ({listed})")
-            known.representatives.update(zip(unknown, unknown, strict=True))
-            known.representatives.update(zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True))
-        representatives = {number: known.representatives[number] for number in ids.values()}
+            found = dict(engine.rows(f"SELECT term, representative FROM same_as WHERE term IN ({listed})"))
+            known_representatives.update((number, found.get(number, number)) for number in unknown)
+        representatives = {number: known_representatives[number] for number in ids.values()}
     values: dict[str, int] = {}
     if by_value:
         literals = [token for token in tokens if token.startswith('"')]
-        if fresh := [token for token in literals if token not in known.values]:
+        if fresh := [token for token in literals if token not in known_values]:
             equal = equal_to(engine, fresh)
-            known.values.update((token, equal.get(token)) for token in fresh)
-        values = {token: number for token in literals if (number := known.values[token]) is not None}
+            known_values.update((token, equal.get(token)) for token in fresh)
+        values = {token: number for token in literals if (number := known_values[token]) is not None}
     shown = {token: number for token, number in own.items() if token in carried}
     return Constants({**ids, **own}, representatives, shown, values)

@@ -37,7 +37,8 @@ class Matching:
     range over classes; reflexive: `c owl:sameAs c` holds for every c; generalised: some facts are no RDF; facts: what
     stands after FROM for the facts with literals in their asserted forms: variables range over these, a literal in a
     pattern matches by its value, in `fact`; choosing: variables show the member of each class that stands for it, which
-    need not be the representative; resources, named, statistics: see `sparql.query.Graph`."""
+    need not be the representative; linked: there may be triples of owl:sameAs over representatives; resources, named,
+    statistics: see `sparql.query.Graph`."""
 
     rewriting: bool
     expanding: bool
@@ -45,6 +46,7 @@ class Matching:
     generalised: bool
     facts: str = "fact"
     choosing: bool = False
+    linked: bool = True
     resources: str = ""
     named: bool = False
     statistics: Statistics = field(default_factory=Statistics)
@@ -128,7 +130,7 @@ def source(predicate: int | None, how: Matching, end: int | None = None) -> str:
         links, value = f"SELECT s, p, o, o AS v FROM ({links}) l", ", v"
     if how.resources and (predicate, end) == (TYPE, RESOURCE):
         return f"({resources_sql(source(None, replace(how, facts='fact')), how.resources == 'all')})"
-    if not how.rewriting:
+    if not how.rewriting or (predicate is None and not how.linked):
         return how.facts
     if predicate is None:
         return f"(SELECT s, p, o{value} FROM {how.facts} f UNION ALL {links})"

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 from rdflib import RDF, RDFS, BNode, Literal, URIRef
-from rdflib.namespace import OWL
+from rdflib.namespace import OWL, XSD
 
 from sparql.query import AT_ONCE
 from tests.conftest import ENGINES
 from triplestore import Store
-from triplestore.errors import StoppedError
+from triplestore.errors import EngineError, StoppedError
 from triplestore.readers import Readers
 from triplestore.store.reading import VERY_OFTEN
 
@@ -90,6 +90,46 @@ def test_what_a_reader_makes_is_its_own(readers: Readers) -> None:
         assert sorted(other.query("SELECT n FROM seen").column(0).to_pylist()) == [11, 13]
         one.drop("mine", "seen")
         assert persons(store) == ["a"]
+
+
+def test_a_reader_goes_on_with_its_version(readers: Readers) -> None:
+    """Whatever was made, and failed, in the request before."""
+    for _ in range(3):
+        with readers.reading() as (store, engine):
+            assert engine.rows("SELECT 1 AS n, 'a' AS t") == [(1, "a")]
+            if engine.shares:
+                with pytest.raises(EngineError):
+                    engine.query("SELECT n FROM mine")
+            assert persons(store) == ["a"]
+            engine.create("mine", "SELECT 1 AS n")
+        with readers.reading() as (store, engine), pytest.raises(EngineError):
+            engine.rows("SELECT nothing FROM nowhere")
+        with readers.reading() as (store, engine):
+            assert persons(store) == ["a"]
+
+
+def test_what_is_known_of_a_version_is_not_taken_for_the_next(store: Store, readers: Readers) -> None:
+    """Terms, values of literals and equals that the version before did not have, or has no more."""
+    texts = [
+        f"SELECT ?x {{ ?x <{EX}age> 7 }}",
+        f"SELECT ?o {{ <{EX}b> <{EX}age> ?o }}",
+        f"SELECT ?x {{ ?x ?p <{EX}c> }}",
+    ]
+
+    def answers() -> list[set[str]]:
+        readers.refresh()
+        with readers.reading() as (seen, _):
+            return [{str(x) for (x,) in seen.query(text, stream=True)} for text in texts]
+
+    assert answers() == [set(), set(), set()]
+    seven = Literal("07", datatype=XSD.byte, normalize=False)
+    store.update(add=[(term("b"), term("age"), seven), (term("b"), OWL.sameAs, term("c"))])
+    both = {f"{EX}b", f"{EX}c"}
+    assert answers() == [both, {"07"}, both]
+    store.update(delete=[(term("b"), OWL.sameAs, term("c"))])
+    assert answers() == [{f"{EX}b"}, {"07"}, set()]
+    store.update(add=[(term("c"), OWL.sameAs, term("c"))])
+    assert answers() == [{f"{EX}b"}, {"07"}, {f"{EX}c"}]
 
 
 def endless(engine: Any) -> str:
@@ -188,6 +228,8 @@ def test_random_updates_arrive(tmp_path: Path) -> None:
             with readers.reading() as (seen, _), Store.open(store.path) as opened:
                 assert seen.version == opened.version
                 assert sorted(seen.query(ALL).tokens()) == sorted(opened.query(ALL).tokens())
+                for text in (f"SELECT * {{ <{name}> ?p ?o }}" for name in names):
+                    assert Counter(seen.query(text, stream=True)) == Counter(opened.query(text))
                 assert sorted(map(str, seen.check())) == sorted(map(str, opened.check()))
                 assert seen.stats() == opened.stats()
         readers.close()

@@ -36,6 +36,9 @@ _ASSERTED_EQUALITIES = (
 )
 """Asserted equalities that no class stands for: x sameAs x of a term alone, and those with a literal."""
 
+REFLEXIVE: Final = f"SELECT s FROM asserted WHERE p = {SAME_AS} AND s = o LIMIT 1"
+"""A row if a term was asserted to equal itself."""
+
 
 def _equalities(named: bool) -> str:
     """The equalities that are listed and that no class stands for, distinct, as SQL. named: see `expanded_sql`."""

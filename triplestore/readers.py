@@ -3,6 +3,10 @@
 Each request gets a `Store` for itself that stays at one version. Where the engine's readers share its tables (DuckDB),
 the tables are in memory once for all, and a new version is its difference, applied in one transaction: those who began
 before go on reading what they began with. Where they do not (Spark), each reader attaches the files of the version.
+
+A reader that is free holds on to the version that it has read, until there is another (or something was made that has
+to be freed): so the next request begins at once. What queries have looked up in a version is known to all its readers,
+and what stays true to those of the next.
 """
 
 from __future__ import annotations
@@ -10,13 +14,14 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from sparql.constants import Known
 from triplestore.engine import Engine, Reader
 from triplestore.engine.arrow import int64s
 from triplestore.engine.select import make_engine
@@ -25,6 +30,7 @@ from triplestore.expressions.vectorised import register_all
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
 from triplestore.store import Store
+from triplestore.store.reading import known_of
 from triplestore.store.session import Session
 from triplestore.tables import STORED
 from triplestore.workspace import Workspace
@@ -36,16 +42,25 @@ _VERSION: Final = "version_at_hand"
 """The table that says which version the shared tables hold: so a reader's transaction knows what it sees."""
 
 _REMEMBERED: Final = 16
-"""Manifests kept for readers that began before the newest."""
+"""Versions kept for readers that began before the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """A version that readers read, and what queries have looked up in it."""
+
+    manifest: Manifest
+    known: Known
 
 
 @dataclass
 class _Slot:
-    """One reader's engine and the store over it, from one request to the next."""
+    """One reader's engine and the store over it, from one request to the next. at: what they hold on to."""
 
     engine: Reader
-    workspace: Workspace
+    session: Session
     store: Store
+    at: _Version | None = None
 
 
 class Readers:
@@ -68,8 +83,8 @@ class Readers:
         manifest = self._versions.read()
         self._versions.verify(manifest)
         self._engine: Engine = make_engine(engine, spark, master, memory_limit)
-        self._manifests = {manifest.version: manifest}
-        self._newest = manifest
+        self._newest = _Version(manifest, Known())
+        self._remembered = {manifest.version: self._newest}
         self._moving = threading.Lock()
         register_all(self._engine)  # a reader cannot
         first = self._engine.reader()
@@ -84,7 +99,7 @@ class Readers:
     @property
     def version(self) -> int:
         """The version that a reader gets now."""
-        return self._newest.version
+        return self._newest.manifest.version
 
     @property
     def engine_name(self) -> str:
@@ -95,16 +110,17 @@ class Readers:
         """Move on to the newest version that has been published, by whatever process; its number."""
         with self._moving:
             numbers = self._versions.numbers()
-            if numbers and numbers[-1] == self._newest.version:
-                return self._newest.version
-            manifest = self._versions.read()
-            before = self._newest
-            self._manifests[manifest.version] = manifest
+            if numbers and numbers[-1] == self.version:
+                return self.version
+            manifest, before = self._versions.read(), self._newest
+            newest = _Version(manifest, known_of(manifest, (before.manifest, before.known)))
+            self._remembered[manifest.version] = newest
             if self._shares:
-                self._advance(before, manifest)
-            self._newest = manifest
-            for old in sorted(self._manifests)[:-_REMEMBERED]:
-                del self._manifests[old]
+                self._advance(before.manifest, manifest)
+            self._newest = newest
+            for old in sorted(self._remembered)[:-_REMEMBERED]:
+                del self._remembered[old]
+            self._let_go()
             return manifest.version
 
     @contextmanager
@@ -115,11 +131,13 @@ class Readers:
         """
         slot = self._free.get(timeout=timeout) if timeout is None or timeout > 0 else self._free.get_nowait()
         try:
-            slot.engine.begin()
-            self._move(slot)
+            if slot.at is not self._newest or not slot.engine.again():
+                slot.engine.begin()
+                self._move(slot)
             yield slot.store, slot.engine
         finally:
-            slot.engine.end()
+            if slot.at is not self._newest or not slot.engine.again():
+                slot.engine.end()  # and free what was made
             self._free.put(slot)
 
     def close(self) -> None:
@@ -129,17 +147,33 @@ class Readers:
         self._engine.close()
 
     def _slot(self, engine: Reader) -> _Slot:
-        workspace = Workspace(engine, self._versions, self._newest)
-        session = Session(self._versions, engine, self._newest, pinned=True, workspace=workspace)
-        return _Slot(engine, workspace, Store(session))
+        manifest = self._newest.manifest
+        workspace = Workspace(engine, self._versions, manifest)
+        session = Session(self._versions, engine, manifest, pinned=True, workspace=workspace)
+        return _Slot(engine, session, Store(session))
 
     def _move(self, slot: _Slot) -> None:
         """Bring the store of a reader that has begun to the version that it sees."""
+        before, workspace = slot.at, slot.session.workspace
         if self._shares:
-            seen = slot.engine.query(f"SELECT number FROM {_VERSION}").column(0)[0].as_py()
-            slot.workspace.adopt(self._manifests[seen], STORED)
-        elif slot.workspace.manifest is not self._newest:
-            slot.workspace.forget(self._newest)
+            ((seen,),) = slot.engine.rows(f"SELECT number FROM {_VERSION}")
+            slot.at = self._remembered[seen]
+            workspace.adopt(slot.at.manifest, STORED)
+        else:
+            slot.at = self._newest
+            if slot.at is not before:
+                workspace.forget(slot.at.manifest)
+        slot.session.known = slot.at.manifest, slot.at.known
+
+    def _let_go(self) -> None:
+        """Let readers that are free let go of the version before, of which the engine keeps the rows for them."""
+        free = []
+        with suppress(queue.Empty):
+            while True:
+                free.append(self._free.get_nowait())
+        for slot in reversed(free):
+            slot.engine.end()
+            self._free.put(slot)
 
     def _fill(self, manifest: Manifest) -> None:
         with self._engine.transaction():

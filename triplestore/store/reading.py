@@ -9,11 +9,13 @@ from triplestore import closure, dictionary, statistics
 from triplestore.errors import UsageError
 from triplestore.reasoning import by_value, named, resources, twins
 from triplestore.statistics import Statistics
+from triplestore.storage.manifest import Manifest
 from triplestore.store.session import Session
 from triplestore.tables import ASSERTED, FACT, SAME_AS, STATISTIC, TERM
 
 if TYPE_CHECKING:
     from sparql import Graph, Result
+    from sparql.constants import Known
     from sparql.explain import QueryExplanation
 
 OFTEN: Final = 2
@@ -53,7 +55,6 @@ def explain_query(session: Session, text: str, same_as: str, prefer: Sequence[st
 def graph(session: Session, generalised: bool = False) -> Graph:
     """What queries read; see `Store.query`."""
     from sparql import Graph
-    from sparql.constants import Known
 
     session.readable()
     manifest, workspace, engine = session.manifest, session.workspace, session.engine
@@ -63,7 +64,7 @@ def graph(session: Session, generalised: bool = False) -> Graph:
     virtual = ("all" if generalised else "terms") if resources(manifest) else ""
     classes, matched = manifest.stats.get("classes", 0), by_value(manifest)
     if session.known is None or session.known[0] is not manifest:
-        session.known, session.asked = (manifest, Known()), 0
+        session.known, session.asked = (manifest, known_of(manifest, session.known)), 0
     session.asked += 1
     if session.asked > OFTEN and engine.resident and manifest.bytes <= MOST_RESIDENT:
         workspace.tables(TERM, ASSERTED, FACT, SAME_AS)
@@ -71,7 +72,22 @@ def graph(session: Session, generalised: bool = False) -> Graph:
         workspace.indexed()
     known, counts = session.known[1], _counts(session)
     own = named(manifest)
+    if known.linked is None:  # a job of its own is too much to ask on Spark
+        known.linked = classes > 0 or not engine.resident or bool(engine.rows(closure.REFLEXIVE))
     return Graph(engine, manifest.equality, classes, hidden, matched, several, virtual, own, known, counts)
+
+
+def known_of(manifest: Manifest, before: tuple[Manifest, Known] | None) -> Known:
+    """What queries of a version may take for known, as far as it was looked up in the version before."""
+    from sparql.constants import Known
+
+    if before is None:
+        return Known()
+    then, known = before
+    old, new = then.files_of(TERM.name).files, manifest.files_of(TERM.name).files
+    if old != new[: len(old)]:
+        return Known()
+    return known.later(then.files_of(SAME_AS.name) == manifest.files_of(SAME_AS.name))
 
 
 def _counts(session: Session) -> Statistics:
