@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -10,8 +10,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from sparql.algebra import Bgp, Distinct, Extend, Node, Project, Query, Term, Union
+from sparql.algebra import Bgp, Distinct, Extend, Node, Project, Query
 from sparql.constants import Constants, Known, look_up
+from sparql.construct import PLACES
+from sparql.describe import about, described
 from sparql.explain import QueryExplanation, order, tree
 from sparql.nodes import MOST, Nodes
 from sparql.parser import parse_query
@@ -36,9 +38,6 @@ TRIPLE = ("subject", "predicate", "object")
 
 AT_ONCE: Final = 10_000
 """Rows of a stream that are found before the first is read: an answer that has no more is looked up as a whole."""
-
-_DESCRIBED_AT_ONCE = 50
-"""Resources per statement of a DESCRIBE."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +90,7 @@ def explain(graph: Graph, text: str, same_as: str = "expand", prefer: Sequence[s
     parsed, run = parse_query(text), _run(graph, same_as, prefer=prefer)
     pattern, variables = parsed.pattern, list(parsed.variables)
     if parsed.kind == "describe":
-        variables = [target.name for target in parsed.targets if isinstance(target, Variable)]
-        if not variables:  # what it names: its triples
-            pattern = _about([target.token for target in parsed.targets if isinstance(target, Constant)])
-            variables = ["s", "p", "o"]
+        pattern, variables = described(parsed), list(PLACES)
     if pattern is None:
         return QueryExplanation(parsed.kind, None, "", None)
     compiler = run.compiler(replace(parsed, pattern=pattern))
@@ -179,6 +175,7 @@ class _Run:
             generalised=graph.generalised,
             choosing=choosing,
             facts=f"({closure_sql(graph.equality, True)})" if graph.twins else "fact",
+            linked=graph.known.linked is not False,
             resources=graph.resources,
             named=graph.named,
             statistics=graph.statistics,
@@ -189,9 +186,12 @@ class _Run:
 
     def answer(self, parsed: Query) -> Result:
         if parsed.kind == "describe":
-            return Result("describe", TRIPLE, _triples(self._describe(parsed)))
+            found = Result("describe", TRIPLE, self._described(parsed))
+            if not self.stream:
+                len(found)  # collects it
+            return found
         if parsed.kind == "ask":
-            return Result("ask", (), pa.table({}), truth=self.solutions(parsed, None).num_rows > 0)
+            return Result("ask", (), pa.table({}), truth=self._holds(parsed))
         variables = TRIPLE if parsed.kind == "construct" else parsed.variables
         compiler = self.compiler(parsed)
         engine = self.graph.engine
@@ -217,12 +217,12 @@ class _Run:
 
     def _nodes(self, engine: Engine, rows: pa.Table | pa.RecordBatch, constants: Constants) -> Nodes:
         """What the ids in an answer stand for: read once for all answers, unless they are too many to keep."""
-        known = self.graph.known
+        known, nodes = self.graph.known, self.graph.known.nodes
         columns = [column for column in rows.columns if pa.types.is_int64(column.type)]
         ids = {number for column in columns for number in column.drop_null().unique().to_numpy().tolist()}
         own = {number: token for token, number in constants.own.items() if number in ids}
         ids -= own.keys()
-        fresh, nodes = known.nodes.lacking(ids), known.nodes
+        fresh = nodes.lacking(ids)
         if len(fresh) + len(nodes) > MOST:
             fresh, nodes = list(ids), Nodes()
             if len(ids) <= MOST:
@@ -256,36 +256,44 @@ class _Run:
             beside.end()
             beside.close()
 
-    def solutions(self, parsed: Query, variables: Sequence[str] | None) -> pa.Table:
-        """The tokens of variables, one column each (c0, c1 ...), NULL unbound; None: a row if there is a solution."""
+    def solutions(self, parsed: Query, variables: Sequence[str]) -> pa.Table:
+        """The tokens of variables, one column each (c0, c1 ...), NULL unbound."""
         assert parsed.pattern is not None
         compiler = self.compiler(parsed)
         try:
-            sql = compiler.ask(parsed.pattern) if variables is None else compiler.select(parsed.pattern, variables)
+            sql = compiler.select(parsed.pattern, variables)
             register(self.graph.engine, sql)
             return self.graph.engine.query(sql)
         finally:
             compiler.paths.drop()
 
-    def _describe(self, parsed: Query) -> Iterator[tuple[str, str, str]]:
-        """Concise bounded descriptions: the triples of each resource, and those of blank nodes they lead to."""
-        todo = [target.token for target in parsed.targets if isinstance(target, Constant)]
-        names = [target.name for target in parsed.targets if isinstance(target, Variable)]
-        if parsed.pattern is not None and names:
-            table = self.solutions(parsed, names)
-            todo += [token for column in table.columns for token in column.to_pylist() if token is not None]
+    def _holds(self, parsed: Query) -> bool:
+        """Whether the pattern has a solution."""
+        assert parsed.pattern is not None
+        compiler = self.compiler(parsed)
+        try:
+            sql = compiler.ask(parsed.pattern)
+            register(self.graph.engine, sql)
+            return bool(self.graph.engine.rows(sql))
+        finally:
+            compiler.paths.drop()
+
+    def _described(self, parsed: Query) -> Iterator[pa.RecordBatch]:
+        """Concise bounded descriptions (tokens): the triples of each resource, then of the blank nodes that they lead
+        to, and so on. What is remembered meanwhile is which blank nodes have had their turn."""
         seen: set[str] = set()
-        while todo:
-            fresh = [token for token in dict.fromkeys(todo) if token not in seen and token[0] != '"']
+        todo = described(parsed)
+        while todo is not None:
+            met: set[str] = set()
+            for rows in self.answer(Query("select", todo, PLACES, base=parsed.base)).token_batches(AT_ONCE):
+                subjects, predicates, objects = zip(*rows, strict=True)
+                columns = [pa.array(column, pa.string()) for column in (subjects, predicates, objects)]
+                yield pa.record_batch(columns, names=["c0", "c1", "c2"])
+                seen.update(token for token in subjects if token.startswith("_:"))
+                met.update(token for token in objects if token.startswith("_:"))
+            fresh = tuple(sorted(met - seen))
             seen.update(fresh)
-            todo = []
-            for start in range(0, len(fresh), _DESCRIBED_AT_ONCE):
-                found = _about(fresh[start : start + _DESCRIBED_AT_ONCE])
-                table = self.solutions(Query("select", found), ("s", "p", "o"))
-                for triple in zip(*(column.to_pylist() for column in table.columns), strict=True):
-                    yield triple
-                    if triple[2].startswith("_:"):
-                        todo.append(triple[2])
+            todo = about(fresh)
 
 
 def _first(batches: Iterator[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], bool]:
@@ -307,16 +315,6 @@ def _statement(compiler: Compiler, parsed: Query, decoded: bool = True) -> str:
     return compiler.select(parsed.pattern, parsed.variables, decoded)
 
 
-def _about(subjects: Sequence[str]) -> Node | None:
-    """The pattern of all triples (s, p, o) with these subjects."""
-    found: Node | None = None
-    for token in subjects:
-        subject: Term = Constant(token)
-        one = Extend(Bgp(((subject, Variable("p"), Variable("o")),)), "s", subject)
-        found = one if found is None else Union(found, one)
-    return found
-
-
 def _preferred(engine: Engine, ids: Mapping[str, int], prefer: Sequence[str]) -> dict[str, int]:
     """The ids of constants with preferred members in place of representatives."""
     listed = ", ".join(str(number) for number in sorted(set(ids.values())))
@@ -324,10 +322,3 @@ def _preferred(engine: Engine, ids: Mapping[str, int], prefer: Sequence[str]) ->
     found = engine.query(f"SELECT representative, term FROM ({preferred}) p")
     members = dict(zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True))
     return {token: members.get(number, number) for token, number in ids.items()}
-
-
-def _triples(rows: Iterable[tuple[str, str, str]]) -> pa.Table:
-    """Distinct triples, in the order in which they were found."""
-    distinct = list(dict.fromkeys(rows))
-    parts = [pa.array([row[place] for row in distinct], pa.string()) for place in range(3)]
-    return pa.table(parts, names=["c0", "c1", "c2"])

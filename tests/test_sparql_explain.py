@@ -55,8 +55,9 @@ def test_the_plan_counts_rows(engine: Engine) -> None:
             "CONSTRUCT { ?x :r [] } WHERE { ?x :p ?y . ?y :p ?z }",
             "Bgp  triples: ?x <http://e/p> ?y . ?y <http://e/p> ?z",
         ),
-        ("DESCRIBE ?x { ?x :p :b }", "Bgp"),
-        ("DESCRIBE :a :b", "Union\n  Extend  variable: s  expression: <http://e/a>\n    Bgp"),
+        ("DESCRIBE ?x { ?x :p :b }", "Join\n  Distinct\n    Filter  condition: BOUND(?.subject)\n      Project"),
+        ("DESCRIBE :a :b", "Join\n  Values  variables: .subject  rows: (<http://e/a>), (<http://e/b>)\n  Bgp"),
+        ("DESCRIBE :a", "Extend  variable: .subject  expression: <http://e/a>\n  Bgp"),
     ],
 )
 def test_the_algebra_is_shown(embedded: Engine, text: str, shown: str) -> None:

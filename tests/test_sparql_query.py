@@ -258,6 +258,27 @@ def test_describe_follows_blank_nodes(engine: Engine) -> None:
     assert list(query(graph, PREFIX + "DESCRIBE :nobody").tokens()) == []
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_describe_each_once(engine: Engine, stream: bool) -> None:
+    """Whatever names it: several variables and IRIs, a computed IRI, nothing."""
+    a, b, loop = (e("a"), e("p"), e("b")), (e("b"), e("p"), "_:x"), ("_:x", e("q"), "_:x")
+    facts = [a, (e("a"), e("p"), '"text"'), b, loop, (e("c"), e("p"), e("d"))]
+    graph = make_graph(engine, facts)
+
+    def described(text: str) -> list[tuple[str | None, ...]]:
+        return sorted(query(graph, PREFIX + text, stream=stream).tokens())  # type: ignore[type-var]
+
+    for text in (
+        "DESCRIBE ?x ?y ?z :a { ?x :p ?y FILTER(?x != :c) OPTIONAL { ?y :none ?z } }",
+        "DESCRIBE :b :a :b",
+        "DESCRIBE * { :a :p ?y . ?x :p ?y }",
+    ):
+        assert described(text) == sorted(set(facts[:4])), text
+    assert described('DESCRIBE ?x { BIND(IRI(CONCAT(STR(:), "b")) AS ?x) }') == sorted([b, loop])
+    assert described("DESCRIBE ?x { ?y :q ?x } LIMIT 1") == [loop]
+    assert described("DESCRIBE ?none { ?x :p ?y }") == described("DESCRIBE * {}") == []
+
+
 def test_results_as_rdflib_terms_and_tables(graph: Graph) -> None:
     result = query(graph, PREFIX + "SELECT ?x ?n ?z { ?x :name ?n FILTER(LANG(?n) = 'en') }")
     assert list(result) == [(rdflib.URIRef("http://e/c"), rdflib.Literal("C", lang="en"), None)]
