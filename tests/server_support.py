@@ -56,6 +56,7 @@ def serving_with(
     settings = Settings(limits or Limits(), access, log_queries=log_queries, load_folder=load_folder)
     service = Service(store, settings, **({"engine": "duckdb"} | options))
     listening = socket.create_server(("127.0.0.1", 0))
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     config = uvicorn.Config(make_app(service), log_config=None, access_log=False, lifespan="on")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

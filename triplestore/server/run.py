@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import signal
 import socket
@@ -20,6 +21,11 @@ from triplestore.server.work import Service
 
 GRACE: Final = 30
 """Seconds that an update which runs at the end is given to finish."""
+
+
+TURN: Final = 0.001
+"""Seconds for which a thread that computes in Python keeps others waiting. A request takes several turns, so with the
+usual 5 ms it would wait long beside an update."""
 
 
 class _Server(uvicorn.Server):
@@ -52,13 +58,16 @@ def listen(service: Service, host: str, port: int, ready: Callable[[str], None])
     Raises UsageError where the address cannot be listened on.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named since event loops send at once (TCP_NODELAY) only what says that it is TCP: head and body of
+    # an answer are two pieces, and the second would wait 40 ms for the client's acknowledgement of the first.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host.strip("[]"), port))
     except OSError as error:
         listening.close()
-        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}; try another --port") from error
+        other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
+        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}; try another {other}") from error
     taken = listening.getsockname()[1]
     config = uvicorn.Config(
         make_app(service),
@@ -78,8 +87,10 @@ def listen(service: Service, host: str, port: int, ready: Callable[[str], None])
             ready(f"http://{host}:{taken}/")
         await serving
 
+    sys.setswitchinterval(TURN)
     try:
-        asyncio.run(run())
+        with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+            runner.run(run())
     finally:
         listening.close()
 

@@ -62,8 +62,15 @@ class Gate:
 
     async def enter(self, timeout: float | None = None) -> None:
         """Raises HttpError (503) where too many wait, or no place became free in time."""
-        if self._places.locked() and self.waiting >= self._queue:
+        if not self._places.locked():
+            await self._places.acquire()  # at once
+        elif self.waiting >= self._queue:
             raise HttpError(503, "the server is busy: too many requests wait already; try again", {"Retry-After": "1"})
+        else:
+            await self._wait(timeout)
+        self.inside += 1
+
+    async def _wait(self, timeout: float | None) -> None:
         self.waiting += 1
         try:
             await asyncio.wait_for(self._places.acquire(), timeout)
@@ -71,7 +78,6 @@ class Gate:
             raise HttpError(503, "the server was busy for too long; try again", {"Retry-After": "5"}) from None
         finally:
             self.waiting -= 1
-        self.inside += 1
 
     def leave(self) -> None:
         self.inside -= 1
@@ -201,8 +207,10 @@ class Service:
         self._kept: dict[str, tuple[int, Any]] = {}
         self._jobs: set[_Job] = set()
         self._closing = False
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def __aenter__(self) -> Service:
+        self._loop = asyncio.get_running_loop()
         self._looking = asyncio.create_task(self._look())
         return self
 
@@ -212,10 +220,15 @@ class Service:
         await asyncio.to_thread(self._close)
 
     def shut(self) -> None:
-        """Stop what is being read, and let nobody in any more; a write that runs goes on to its end."""
+        """Stop what is being read, and let nobody in any more; a running write goes on to its end. From any thread."""
         self._closing = True
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it has ended, and with it all jobs
+                self._loop.call_soon_threadsafe(self._stop_all)
+
+    def _stop_all(self) -> None:
         for job in list(self._jobs):
-            job.stop("the server is shutting down")
+            self._stop(job, "the server is shutting down")
 
     def _close(self) -> None:
         self._threads.shutdown()
