@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -367,6 +368,7 @@ class TestAccess:
             assert client.delete("/data?default").status_code == client.put("/data?default").status_code == 401
             assert {ask(wrong).status_code for wrong in self.WRONG for ask in (*reads, *writes)} == {401}
             assert "Bearer" in writes[0]({}).headers["www-authenticate"]
+            assert "Authorization: Bearer TOKEN" in writes[0]({}).text
             assert people(client, headers=self.TOKEN) == ["a", "b", "c"]
             for path in ("/", "/health", "/openapi.json", "/static/app.css"):
                 assert client.get(path).status_code == 200
@@ -560,6 +562,7 @@ class TestCommand:
             (["--protect-reads"], "needs --token or --user"),
             (["--token", ""], "not empty"),
             (["--host", "256.1.1.1", "--insecure"], "cannot listen on 256.1.1.1"),
+            (["--host", "192.0.2.1", "--insecure"], "try another --host"),
         ],
     )
     def test_wrong_usage(self, store: Path, arguments: list[str], message: str) -> None:
@@ -567,8 +570,14 @@ class TestCommand:
         assert outcome.code == 2
         assert message in outcome.err
 
+    def test_port_in_use(self, store: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            assert "try another --port" in run("serve", store, "--port", str(taken.getsockname()[1])).err
+
     def test_no_store(self, tmp_path: Path) -> None:
-        assert "is not a Triplake store" in run("serve", tmp_path / "none").err
+        assert "is not a Triplake store; make one" in run("serve", tmp_path / "none").err
+        (file := tmp_path / "file").touch()
+        assert "is a file, not a Triplake store" in run("serve", file).err
 
     def test_not_installed(self, store: Path) -> None:
         code = (

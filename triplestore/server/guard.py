@@ -61,6 +61,7 @@ class Guard:
             try:
                 self._admit(scope, headers, origin, notes)
             except HttpError as error:
+                notes["error"] = error.message
                 await answer(Request(scope), error)(scope, receive, counted)
                 return
             if scope["method"] == "OPTIONS" and origin in self._access.origins:
@@ -92,7 +93,7 @@ class Guard:
         elif credentials is not None:
             raise _unknown("the credentials are wrong")
         elif self._access.protect_reads or scope["method"] in ("PUT", "DELETE", "PATCH"):
-            raise _unknown("identify yourself: this needs a token or a user's password")
+            raise _unknown("this needs credentials")
         scope["triplake.identified"] = user is not None
 
     def _share(self, headers: MutableHeaders, origin: str | None) -> None:
@@ -139,7 +140,7 @@ def require_writer(request: Request) -> None:
     if access.read_only:
         raise HttpError(403, "this server is read-only")
     if access.authenticates and not request.scope.get("triplake.identified"):
-        raise _unknown("updates need a token or a user's password")
+        raise _unknown("updates need credentials")
 
 
 def _same(given: str, secret: str) -> bool:
@@ -148,7 +149,9 @@ def _same(given: str, secret: str) -> bool:
 
 
 def _unknown(message: str) -> HttpError:
-    return HttpError(401, message, {"WWW-Authenticate": 'Bearer realm="triplake", Basic realm="triplake"'})
+    how = "(Authorization: Bearer TOKEN), or a user's name and password (basic authentication)"
+    asking = {"WWW-Authenticate": 'Bearer realm="triplake", Basic realm="triplake"'}
+    return HttpError(401, f"{message}: send a token that the server was started with {how}", asking)
 
 
 def _without_port(host: str) -> str:

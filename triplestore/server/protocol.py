@@ -91,7 +91,7 @@ async def _query(request: Request, service: Service, query: str, sent: Parameter
         offers = GRAPHS if result.kind in ("construct", "describe") else ROWS
         media = choose(accept, list(offers))
         if media is None:
-            raise HttpError(406, f"a {result.kind.upper()} query can be answered as {', '.join(offers)}: accept one")
+            raise HttpError(406, f"{result.kind.upper()} is answered as {', '.join(offers)}: accept one")
         return Answer(_with_charset(media), pieces(result.at_most(most) if most else result, offers[media]))
 
     return await service.read(request, work, _seconds(sent))

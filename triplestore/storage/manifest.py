@@ -150,6 +150,8 @@ class Versions:
     def check(self) -> None:
         """Raise UsageError where there is no store, DamagedStoreError where its format is another or unreadable."""
         number = self._format()
+        if number is None and self.path.is_file():
+            raise UsageError(f"{self.path} is a file, not a Triplake store, which is a folder")
         if number is None:
             raise UsageError(
                 f"{self.path} is not a Triplake store; make one with `triplake init {self.path}` "
