@@ -184,7 +184,7 @@ def test_answers(embedded: Engine, seed: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(1000, 1300))
+@pytest.mark.parametrize("seed", range(1000, 1100))
 def test_answers_often(embedded: Engine, seed: int) -> None:
     run(embedded, seed, 10)
 
@@ -197,7 +197,7 @@ def test_answers_on_spark(spark_engine: Engine) -> None:
 
 @pytest.mark.spark
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(2000, 2040))
+@pytest.mark.parametrize("seed", range(2000, 2010))
 def test_answers_on_spark_often(spark_engine: Engine, seed: int) -> None:
     run(spark_engine, seed, 5)
 

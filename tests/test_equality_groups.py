@@ -122,7 +122,7 @@ def test_no_equality_is_lost(embedded: Engine, seed: int, equality: str) -> None
 
 @pytest.mark.long
 @pytest.mark.parametrize("equality", MODES)
-@pytest.mark.parametrize("seed", range(1000, 1300))
+@pytest.mark.parametrize("seed", range(1000, 1150))
 def test_no_equality_is_lost_often(embedded: Engine, seed: int, equality: str) -> None:
     check(embedded, seed, equality)
 

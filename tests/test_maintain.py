@@ -114,7 +114,7 @@ def test_maintenance_equals_materialisation(
 
 @pytest.mark.long
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=histories(odd=True), program=programs)
 def test_maintenance_equals_materialisation_often(
     embedded: Engine,

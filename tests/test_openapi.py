@@ -89,4 +89,4 @@ def test_each_operation(api: Any, path: str, method: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
 def test_each_operation_often(api: Any, path: str, method: str) -> None:
-    check(api, path, method, 50)
+    check(api, path, method, 20)

@@ -323,7 +323,7 @@ def test_requests_equal_the_oracle(start: list[Triple], program: tuple[str, ...]
 
 
 @pytest.mark.long
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(start=facts(odd=False), program=programs, equality=st.sampled_from(MODES), seed=_SEEDS)
 def test_requests_equal_the_oracle_often(
     start: list[Triple], program: tuple[str, ...], equality: str, seed: int

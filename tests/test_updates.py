@@ -100,7 +100,7 @@ def test_updates_equal_the_oracle(
 
 @pytest.mark.long
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=14, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(history=histories(), program=programs)
 def test_updates_equal_the_oracle_often(
     history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
