@@ -3,6 +3,8 @@ algorithm and mode, compared table by table after each step."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -142,3 +144,24 @@ def test_an_axiom_that_data_derives_in_two_steps(
     gone = [start[-1]]
     updates: list[Update] = [([], gone), (gone, []), ([], start[2:3])]
     assert follow(embedded, (start, updates), ("owl2rl",), equality, algorithm, counting) == 3
+
+
+@pytest.mark.parametrize("algorithm", [name for name in DELETING if name not in COUNTING])
+def test_a_large_class_comes_apart(embedded: Engine, algorithm: str) -> None:
+    """The facts of its members are looked up together, and come back in their own terms, as subjects and as objects."""
+    same, members = f"<{OWL}sameAs>", [ex(f"m{i}") for i in range(80)]
+    links = [(one, same, other) for one, other in pairwise(members)]
+    data = [
+        (member, predicate, ex(value))
+        for number, member in enumerate(members)
+        for predicate, value in ((ex("p0"), f"v{number % 3}"), (ex("p1"), f"w{number}"), (TYPE, "C0"))
+    ]
+    about = [(ex(f"x{number % 5}"), ex("p2"), member) for number, member in enumerate(members)]
+    start = [*links, *data, *about, (ex("p0"), f"<{RDFS}subPropertyOf>", ex("p3"))]
+    updates: list[Update] = [
+        ([], data[::7]),
+        ([], [links[40], *about[::9]]),
+        (links[40:41], data[1::7]),
+        ([], [links[3], links[77], *data[2::7]]),
+    ]
+    assert follow(embedded, (start, updates), ("owl2rl",), "rewrite", algorithm) == 4
