@@ -21,6 +21,7 @@ from tests.test_counting import stored
 from tests.test_maintain import WAYS
 from tests.test_updates import as_terms, tokens
 from triplestore import Store
+from triplestore.errors import InputError
 from triplestore.rule import Rule
 from triplestore.terms import OWL, RDFS, XSD
 
@@ -101,7 +102,17 @@ class Run:
         return (*rulesets.named(self.ruleset).rules, *(RULES[name] for name in sorted(self.names)))
 
     def take(self, step: Step) -> str:
-        """Take a step; what maintained the closure."""
+        """Take a step; what maintained the closure. Nothing, where it is refused: then all is as it was."""
+        asserted, names = set(self.asserted), set(self.names)
+        try:
+            return self._taken(step)
+        except InputError as error:  # pi leaves no lists to rules that read some
+            if "can read no list" not in str(error):
+                raise
+            self.asserted, self.names = asserted, names
+            return "refused"
+
+    def _taken(self, step: Step) -> str:
         if step.rules:
             files = {name: self._file(name) for name in step.rules}
             add = [file for name, file in files.items() if name not in self.names]

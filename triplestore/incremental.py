@@ -98,7 +98,7 @@ class Incremental:
             figures = self.transaction.figures("update")
             return {**figures, "not_asserted": change.unasserted}
         try:
-            probe = self._probe(memory, change.minus)
+            probe = self._probe(memory)
             size, counting = (len(change.plus), len(change.minus)), memory.counts is not None
             chosen = plan(algorithm, *size, self._sizes(memory), probe, counting)
         except NotMaintainableError as error:
@@ -203,16 +203,13 @@ class Incremental:
             lambda facts, names: judge_types_in(self.engine, facts, names),
         )
 
-    def _probe(self, memory: Memory, going: Sequence[Fact]) -> Probe:
-        """Deletes a sample of facts, spread over all of them or over the asserted facts that are no axioms."""
+    def _probe(self, memory: Memory) -> Probe:
+        """Deletes a few facts, spread over the asserted ones that are no axioms, and undoes it."""
 
-        def probe(name: str, size: int, seconds: float, drawn: bool = False) -> float | None:
-            if drawn:
-                keys = memory.said.keys
-                spread = keys[np.arange(1, size + 1) * len(keys) // (size + 1)]
-                sample = memory.working.facts_of(minus(spread, memory.working.schema_of(spread)))
-            else:
-                sample = [going[i * len(going) // size] for i in range(size)]
+        def probe(name: str, size: int, seconds: float) -> float | None:
+            keys = memory.said.keys
+            spread = keys[np.arange(1, size + 1) * len(keys) // (size + 1)]
+            sample = memory.working.facts_of(minus(spread, memory.working.schema_of(spread)))
             started = time.thread_time()  # what else the machine does is no matter
             try:
                 memory.update(memory.reasoning, (), sample, name, *self._judges, Budget(seconds))
@@ -314,7 +311,7 @@ class Incremental:
         with transaction.phase("write"):
             files = self._written(memory, change, rows)
         stats = stats_after(before.stats, rows, memory)
-        stats |= learnt(chosen, rows.figures.doubted, rows.figures.seconds, before.stats)
+        stats |= learnt(chosen, len(change.minus), rows.figures.doubted, rows.figures.seconds, before.stats)
         last = transaction.publish(operation, outcome, files, change.counters, (), draft=draft, stats=stats)
         memory.commit()
         self.workspace.memory = _content(self.workspace.manifest), memory

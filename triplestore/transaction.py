@@ -35,6 +35,9 @@ from triplestore.workspace import Workspace
 SHOWN: Final = 50
 """Merges and splits of classes that a dry run lists, at most."""
 
+DEARER: Final = 1.25
+"""What computing the closure anew is taken to cost at most, as a multiple of what it cost before."""
+
 Tokens = tuple[str, str, str]
 
 
@@ -339,15 +342,23 @@ class Transaction:
     def _cost(self, operation: str, outcome: Outcome) -> dict[str, int]:
         """What computing the closure from scratch took, for choosing what maintains it next: milliseconds of the
         reasoning (`materialise_ms`), and with all that an update does besides (`anew_ms`; 0 where that is not
-        known)."""
+        known). Not much more than what was known, if the store has not grown: a machine that is busy with something
+        else tells little."""
         if outcome.algorithm != rematerialise.NAME:
             return {}
+        before, rows = self.workspace.manifest.stats, self.workspace.manifest.files_of(FACT.name).rows
+        grown = max(1.0, (rows + outcome.added - outcome.deleted) / max(rows, 1))
+
+        def likely(name: str, now: float) -> int:
+            known = before.get(name, 0) if operation in ("update", "materialise") else 0
+            return int(min(1000 * now, DEARER * grown * known) if known else 1000 * now)
+
         # A load reads files, too; materialising does not compare with what was there.
         total = time.perf_counter() - self.started if operation in ("update", "rules") else 0
         return {
-            "materialise_ms": int(1000 * outcome.figures.seconds),
+            "materialise_ms": likely("materialise_ms", outcome.figures.seconds),
             "materialise_derived": outcome.figures.derived,
-            "anew_ms": int(1000 * total),
+            "anew_ms": likely("anew_ms", total),
         }
 
     def _run(self, counters: Counters) -> tuple[Figures, Counters]:

@@ -4,7 +4,7 @@
 algorithm is faster on a few of its facts, tried out once and undone; and what deletions have cost. DRed is faster
 nearly everywhere; B/F where much is doubted and little lost, as in cliques. What a deletion will cost DRed is known
 early: overdeleting is a tenth of its work, and the rest follows the number of facts that it overdeletes. So it is
-begun, and given up where they get too many. B/F shows its cost late: there a sample is tried out first.
+begun, and given up where they get too many. B/F shows its cost late: what it took for those few facts foretells it.
 """
 
 from __future__ import annotations
@@ -48,26 +48,23 @@ TELLING: Final = 1_000
 STEPS: Final = 0.02
 """Seconds that an update takes whatever it overdeletes."""
 
-SAMPLED: Final = 24
-"""Deleted facts from which on B/F tries a sample: one in so many."""
-
 FEW: Final = 3
 """Deleted facts from which on the algorithms are compared, if they have not been."""
 
 COMPARED: Final = 8
 """Facts of the store on which they are."""
 
-FASTER: Final = 0.5
+FASTER: Final = 0.7
 """Of DRed's seconds for them, what B/F may take to be preferred."""
 
 SLIGHT: Final = 0.03
 """Seconds of DRed for them that make no difference."""
 
-CONCAVE: Final = 0.75
-"""The power of its size with which the cost of a deletion grows: sets share what they touch, and the cost of a step."""
+CONCAVE: Final = 0.85
+"""The power of its size with which what B/F takes for a deletion grows: sets share what they touch."""
 
-TRY: Final = 0.12
-"""Of the time that computing anew takes, what trying an algorithm out may take."""
+TRY: Final = 0.25
+"""Of the time that computing anew takes, what trying an algorithm out may take: once for a store."""
 
 NAMES: Final = ("auto", rematerialise.NAME, *memory.DELETING)
 """What `--maintain` takes."""
@@ -82,21 +79,22 @@ COUNTED: Final = (backward_forward_counting.NAME, dred_counting.NAME)
 class Probe(Protocol):
     """Tries an algorithm out and undoes it."""
 
-    def __call__(self, name: str, size: int, seconds: float, drawn: bool = False) -> float | None:
-        """The seconds of processor time that deleting so many facts took, of those to delete or (`drawn`) of the
-        store's; None if more than `seconds`."""
+    def __call__(self, name: str, size: int, seconds: float) -> float | None:
+        """The seconds of processor time that deleting so many of the store's facts took; None if more than
+        `seconds`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to do: an algorithm of `memory.ALGORITHMS` (None: compute the closure anew), why, and for how many seconds
-    and overdeleted facts at most. faster: which of `TRIED` (by number) is, to be remembered."""
+    and overdeleted facts at most. checking: microseconds that B/F took for the few facts tried out, 0 if DRed is
+    faster; to be remembered."""
 
     name: str | None
     reason: str
     seconds: float | None = None
     doubted: int | None = None
-    faster: int | None = None
+    checking: int | None = None
 
 
 def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe: Probe, counting: bool = False) -> Plan:
@@ -113,43 +111,38 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe:
     allowed = None if anew is None else max(LEAST, SHARE * anew)
     if not minus:
         return Plan(memory.INSERTION, "nothing is deleted", allowed)
-    if anew is None or (minus < FEW and "faster" not in sizes):
+    if anew is None or (minus < FEW and "checking_us" not in sizes):
         return Plan(tried[0], "few facts are deleted", allowed)
-    faster = sizes["faster"] if "faster" in sizes else _compared(anew, probe, tried)
-    if faster:
+    checking = sizes["checking_us"] if "checking_us" in sizes else _compared(anew, probe, tried)
+    if not checking:
         most = max(TELLING, int(1e9 * anew) // sizes.get("doubt_ns", DOUBT))
         told = f"cheaper than computing anew ({anew:.2f} s) up to {most:,} overdeleted facts"
-        return Plan(tried[faster], told, max(LEAST, anew), most, faster)
-    return _sampled(tried[0], minus, anew, probe)
-
-
-def _sampled(name: str, minus: int, anew: float, probe: Probe) -> Plan:
-    """B/F, or computing anew, by what a sample of the facts to delete foretells."""
-    if minus < SAMPLED:
-        return Plan(name, "few facts are deleted", max(LEAST, anew), faster=0)
-    size = minus // SAMPLED
-    found = probe(name, size, TRY * anew)
-    if found is None:
-        return Plan(None, f"a sample of {size:,} of the facts to delete took too long", faster=0)
-    wanted = found * (minus / size) ** CONCAVE
-    told = f"by a sample of {size:,}, maintaining takes {wanted:.2f} s, computing anew {anew:.2f} s"
+        return Plan(tried[1], told, max(LEAST, anew), most, checking)
+    wanted = checking / 1e6 * (minus / COMPARED) ** CONCAVE
+    told = f"maintaining takes about {wanted:.2f} s, computing anew {anew:.2f} s"
     if wanted > anew:
-        return Plan(None, told, faster=0)
-    return Plan(name, told, max(LEAST, anew / 2, min(2 * wanted, anew)), faster=0)
+        return Plan(None, told)
+    return Plan(tried[0], told, max(LEAST, anew / 2, min(2 * wanted, anew)), checking=checking)
 
 
 def _compared(anew: float, probe: Probe, tried: Sequence[str]) -> int:
-    """Which of the two algorithms is faster on a few facts: B/F where DRed takes much longer."""
-    checking, overdeleting = (probe(name, COMPARED, max(LEAST, anew / 4), drawn=True) for name in tried)
-    if checking is None or overdeleting is None:
-        return int(checking is None)
-    return int(overdeleting <= SLIGHT or checking > FASTER * overdeleting)
+    """Which of the two algorithms is faster on a few facts, as `Plan.checking` says it: B/F where DRed takes much
+    longer."""
+    checking, overdeleting = (probe(name, COMPARED, max(LEAST, TRY * anew)) for name in tried)
+    if checking is None or (overdeleting is not None and (overdeleting <= SLIGHT or checking > FASTER * overdeleting)):
+        return 0
+    return max(1, int(1e6 * checking))
 
 
-def learnt(chosen: Plan, doubted: int, seconds: float, sizes: Mapping[str, int]) -> dict[str, int]:
-    """What the next version's statistics are to have of an update that `auto` chose an algorithm for: which is faster,
-    and what each overdeleted fact took, as a mean with what was known."""
-    found: dict[str, int] = {} if chosen.faster is None else {"faster": chosen.faster}
+def learnt(chosen: Plan, minus: int, doubted: int, seconds: float, sizes: Mapping[str, int]) -> dict[str, int]:
+    """What the next version's statistics are to have of an update that `auto` chose an algorithm for: what B/F takes
+    for a few facts (0: DRed is faster), and what DRed takes for each overdeleted fact; as means with what was known."""
+    found: dict[str, int] = {}
+    if chosen.checking:
+        now = round(1e6 * seconds * (COMPARED / minus) ** CONCAVE)
+        found["checking_us"] = max(1, (now + chosen.checking) // 2)
+    elif chosen.checking == 0:
+        found["checking_us"] = 0
     if chosen.doubted is not None and doubted >= TELLING:
         now = round(1e9 * max(seconds - STEPS, 0) / doubted)
         found["doubt_ns"] = (now + sizes.get("doubt_ns", DOUBT)) // 2
@@ -179,7 +172,7 @@ def plan_rules(algorithm: str, fewer: bool, sizes: Mapping[str, int], counting: 
     allowed = None if anew is None else max(LEAST, anew / 2)
     if fewer:
         tried = COUNTED if counting else TRIED
-        return Plan(tried[sizes.get("faster", 0)], "rules are removed", allowed)
+        return Plan(tried[0 if sizes.get("checking_us", 1) else 1], "rules are removed", allowed)
     return Plan(memory.INSERTION, "no rule is removed", allowed)
 
 

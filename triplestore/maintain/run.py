@@ -39,7 +39,8 @@ class TooDearError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a run may cost before `TooDearError` is raised: seconds, and facts overdeleted. None: any number."""
+    """What a run may cost before `TooDearError` is raised: seconds of processor time, and facts overdeleted. None: any
+    number."""
 
     seconds: float | None = None
     doubted: int | None = None
@@ -72,7 +73,7 @@ class Run:
         self.constants = Constants({**BUILTIN_IDS, **constants}, constants.equal)
         self.figures, self.report, self.budget = Figures(), report, budget or Budget()
         self.phase = self.figures.phases.timed
-        self._started = time.perf_counter()
+        self._started = time.thread_time()  # what else the machine does is no matter
         self.rules_changed = self.constants_changed = False  # since the program was made
         self.specialised_anew = False  # whether it has been made anew since, over all that holds
         self.dirty: set[int] = set()  # terms whose class changed, and representatives of such classes (codes)
@@ -101,7 +102,7 @@ class Run:
     def afford(self, doubted: int = 0) -> None:
         """Raise TooDearError where the run has taken too long, or so many facts are too many to overdelete."""
         seconds, most = self.budget.seconds, self.budget.doubted
-        if seconds is not None and time.perf_counter() - self._started > seconds:
+        if seconds is not None and time.thread_time() - self._started > seconds:
             raise TooDearError
         if most is not None and doubted > most:
             raise TooDearError
