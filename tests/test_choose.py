@@ -46,7 +46,7 @@ def test_dred_may_overdelete_what_is_cheaper_than_computing_anew() -> None:
     sizes = {**KNOWN, "checking_us": 0, "doubt_ns": 10_000}
     chosen = plan("auto", 0, 5_000, sizes, Samples())
     assert (chosen.name, chosen.doubted) == (TRIED[1], 200_000)
-    slower = learnt(chosen, 5_000, 10_000, 0.2 + choose.STEPS, sizes)
+    slower = learnt(chosen, 5_000, 50_000, 1.0, sizes)
     assert slower == {"checking_us": 0, "doubt_ns": 15_000}, "the mean of what was known and of 20 microseconds a fact"
     assert plan("auto", 0, 5_000, {**sizes, **slower}, Samples()).doubted == 133_333
 

@@ -42,11 +42,11 @@ LEAST: Final = 0.05
 DOUBT: Final = 13_000
 """Nanoseconds that DRed takes for each fact that it overdeletes, until the store's own figures tell."""
 
-TELLING: Final = 1_000
-"""Overdeleted facts from which on an update tells that."""
+TELLING: Final = 20_000
+"""Overdeleted facts from which on an update tells that: with fewer, other costs hide it."""
 
-STEPS: Final = 0.02
-"""Seconds that an update takes whatever it overdeletes."""
+ALWAYS: Final = 1_000
+"""Facts that DRed may overdelete in any case."""
 
 FEW: Final = 3
 """Deleted facts from which on the algorithms are compared, if they have not been."""
@@ -115,7 +115,7 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe:
         return Plan(tried[0], "few facts are deleted", allowed)
     checking = sizes["checking_us"] if "checking_us" in sizes else _compared(anew, probe, tried)
     if not checking:
-        most = max(TELLING, int(1e9 * anew) // sizes.get("doubt_ns", DOUBT))
+        most = max(ALWAYS, int(1e9 * anew) // sizes.get("doubt_ns", DOUBT))
         told = f"cheaper than computing anew ({anew:.2f} s) up to {most:,} overdeleted facts"
         return Plan(tried[1], told, max(LEAST, anew), most, checking)
     wanted = checking / 1e6 * (minus / COMPARED) ** CONCAVE
@@ -144,7 +144,7 @@ def learnt(chosen: Plan, minus: int, doubted: int, seconds: float, sizes: Mappin
     elif chosen.checking == 0:
         found["checking_us"] = 0
     if chosen.doubted is not None and doubted >= TELLING:
-        now = round(1e9 * max(seconds - STEPS, 0) / doubted)
+        now = round(1e9 * seconds / doubted)
         found["doubt_ns"] = (now + sizes.get("doubt_ns", DOUBT)) // 2
     return found
 
