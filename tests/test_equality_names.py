@@ -131,8 +131,7 @@ def test_the_oracles_equality_is_that_of_the_six_rules(name: str) -> None:
 
 @pytest.mark.spark
 def test_the_closure_is_the_oracles_on_spark(spark_engine: Engine) -> None:
-    rules = tuple(rule for rule in rules_of(("rdfs-plus",)) if rule.body)
-    agree(spark_engine, [*DATA, *axiom("equal"), (P, SUB_PROPERTY, Q)], rules, "rewrite")
+    agree(spark_engine, [*DATA, *axiom("equal")], (), "rewrite")
 
 
 def answers(engine: Engine, seed: int, queries: int) -> None:
