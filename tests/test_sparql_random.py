@@ -25,6 +25,9 @@ from triplestore.terms import from_rdflib, to_rdflib
 
 QUERIES = 6
 
+BOTH_WRONG = {5066}
+"""Seeds of queries that neither reference answers: to Oxigraph, STR("1e0") is "1"; to RDFLib, an AVG of dates is 0."""
+
 
 def rdflib_answer(triples: set[Triple], text: str, variables: tuple[str, ...]) -> Counter[tuple[object, ...]]:
     graph = rdflib.Graph()
@@ -132,6 +135,6 @@ def test_groups_are_those_of_the_expanded_graph(fresh: Engine, seed: int) -> Non
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(5000, 5120))
+@pytest.mark.parametrize("seed", sorted({*range(5000, 5120)} - BOTH_WRONG))
 def test_many_groups_are_those_of_the_expanded_graph(fresh: Engine, seed: int) -> None:
     check_seed(fresh, seed, random_grouped_query, 4)
