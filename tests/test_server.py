@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -432,6 +433,29 @@ class TestLimits:
             self.wait_until(client, reading=0)
             assert len(rows(sent(client, "SELECT * {?s ?p ?o}", QUERY))) == 1_000
             eventually(lambda: process.memory_info().rss - before < 200 << 20)
+
+    def test_the_memory_of_a_query_that_is_cut_is_given_back(self, tmp_path: Path) -> None:
+        """A sort takes hold of all that is allowed before its end is near; the process lets go of it afterwards."""
+        import psutil
+
+        path = tmp_path / "kg"
+        with Store.create(path, ["none"]) as made:
+            made.update(add=[(URIRef(f"{EX}s{n}"), RDF.type, URIRef(f"{EX}T{n % 7}")) for n in range(20_000)])
+        process = psutil.Process()
+        with serving(path, memory_limit="1GB") as client:
+            assert client.get("/sparql", params={"query": "ASK {?s ?p ?o}"}).json()["boolean"]
+            before = peak = process.memory_info().rss
+            with ThreadPoolExecutor(1) as pool:
+                for _ in range(3):
+                    sort = {"query": self.WIDE + " ORDER BY ?a ?d"}
+                    answer = pool.submit(client.post, "/sparql?timeout=3", data=sort)
+                    while not answer.done():
+                        peak = max(peak, process.memory_info().rss)
+                        time.sleep(0.05)
+                    assert answer.result().status_code == 503, answer.result().text
+            assert peak - before > 200 << 20
+            eventually(lambda: process.memory_info().rss - before < 100 << 20)
+            assert client.get("/sparql", params={"query": "ASK {?s ?p ?o}"}).json()["boolean"]
 
     @pytest.mark.spark
     def test_on_spark_its_jobs_are_cancelled(self, large: Path, spark: SparkSession) -> None:

@@ -55,6 +55,7 @@ class DuckDBEngine:
         self._connection = duckdb.connect(":memory:")
         self._statement(f"SET temp_directory = {string(self._scratch)}")
         self._statement("SET preserve_insertion_order = false")
+        self._statement("SET allocator_background_threads = true")  # what a statement freed goes back to the system
         self._statement("SET enable_progress_bar = false")
         self._statement("SET TimeZone = 'UTC'")
         if memory_limit is not None:
