@@ -8,7 +8,7 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,35 @@ def test_no_reader_free(readers: Readers) -> None:
             pass
     with readers.reading(timeout=0) as (free, _):
         assert persons(free) == ["a"]
+
+
+def test_a_reader_that_lets_go_of_its_version_is_free(
+    store: Store, readers: Readers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those who may not wait find one while free readers let go of the version before."""
+    found: list[list[str] | str] = []
+
+    def ask() -> None:
+        try:
+            with readers.reading(timeout=0) as (seen, _):
+                found.append(persons(seen))
+        except queue.Empty:
+            found.append("none is free")
+
+    asking = threading.Thread(target=ask)
+    for slot in readers._all:
+
+        def asked_meanwhile(end: Callable[[], None] = slot.engine.end) -> None:
+            if asking.ident is None:
+                asking.start()
+                time.sleep(0.1)
+            end()
+
+        monkeypatch.setattr(slot.engine, "end", asked_meanwhile)
+    store.update(add=[(term("b"), RDF.type, term("Student"))])
+    readers.refresh()
+    asking.join()
+    assert found == [["a", "b"]]
 
 
 def test_what_a_reader_makes_is_its_own(readers: Readers) -> None:

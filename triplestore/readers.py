@@ -14,8 +14,8 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -55,12 +55,16 @@ class _Version:
 
 @dataclass
 class _Slot:
-    """One reader's engine and the store over it, from one request to the next. at: what they hold on to."""
+    """One reader's engine and the store over it, from one request to the next. at: what they hold on to.
+
+    used: held by who reads, and for a moment while the version is let go of.
+    """
 
     engine: Reader
     session: Session
     store: Store
     at: _Version | None = None
+    used: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Readers:
@@ -131,13 +135,16 @@ class Readers:
         """
         slot = self._free.get(timeout=timeout) if timeout is None or timeout > 0 else self._free.get_nowait()
         try:
-            if slot.at is not self._newest or not slot.engine.again():
-                slot.engine.begin()
-                self._move(slot)
-            yield slot.store, slot.engine
+            with slot.used:
+                try:
+                    if slot.at is not self._newest or not slot.engine.again():
+                        slot.engine.begin()
+                        self._move(slot)
+                    yield slot.store, slot.engine
+                finally:
+                    if slot.at is not self._newest or not slot.engine.again():
+                        slot.engine.end()  # and free what was made
         finally:
-            if slot.at is not self._newest or not slot.engine.again():
-                slot.engine.end()  # and free what was made
             self._free.put(slot)
 
     def close(self) -> None:
@@ -167,13 +174,12 @@ class Readers:
 
     def _let_go(self) -> None:
         """Let readers that are free let go of the version before, of which the engine keeps the rows for them."""
-        free = []
-        with suppress(queue.Empty):
-            while True:
-                free.append(self._free.get_nowait())
-        for slot in reversed(free):
-            slot.engine.end()
-            self._free.put(slot)
+        for slot in self._all:
+            if slot.used.acquire(blocking=False):
+                try:
+                    slot.engine.end()
+                finally:
+                    slot.used.release()
 
     def _fill(self, manifest: Manifest) -> None:
         with self._engine.transaction():
