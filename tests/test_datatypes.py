@@ -19,7 +19,9 @@ from tests.test_closure import materialised
 from triplestore import Store, dictionary, literals
 from triplestore.datatypes import DATATYPES, KNOWN, Space, in_space, value_of
 from triplestore.engine import Engine
+from triplestore.engine.queries import count
 from triplestore.errors import DamagedStoreError
+from triplestore.fingerprints import Fingerprints
 from triplestore.materialise import datatypes as rules
 from triplestore.storage.manifest import Counters
 from triplestore.tables import TERM, token_sql
@@ -120,23 +122,35 @@ def test_values_are_those_of_pythons_own_types(literals_: list[str]) -> None:
 # -- all together, by SQL, against one by one
 
 
-def numbered(engine: Engine, batches: list[list[str]]) -> dict[str, dict[str, Any]]:
-    """The rows of TERM of literals that came in batches, by token."""
+def numbered(engine: Engine, batches: list[list[str]], in_memory: bool) -> dict[str, dict[str, Any]]:
+    """The rows of TERM of literals that came in batches, by token. in_memory: the first batch apart, what is known is
+    known by its fingerprints."""
     dictionary.builtin_terms(engine, "term")
-    counters = Counters()
+    counters, known = Counters(), None
     for batch in batches:
-        rows = [("<http://e/s>", "<http://e/p>", token) for token in batch]
-        engine.load("raw", pa.table({c: [row[i] for row in rows] for i, c in enumerate("spo")}))
-        _, counters = dictionary.encode(engine, "raw", counters)
-        engine.append("term", [f"SELECT {TERM.select} FROM new_term"])
+        if known is None:
+            rows = [("<http://e/s>", "<http://e/p>", token) for token in batch]
+            engine.load("raw", pa.table({c: [row[i] for row in rows] for i, c in enumerate("spo")}))
+            new, counters = dictionary.encode(engine, "raw", counters)
+        else:
+            found = dictionary.numbered(engine, (), batch, counters, known)
+            new, counters = len(found.new), found.counters
+            known.add(found.new)
+            assert found.ids == dictionary.numbered(engine, batch, (), counters, known).ids
+        if new:
+            engine.append("term", [f"SELECT {TERM.select} FROM new_term"])
+        if in_memory and known is None:
+            known = Fingerprints.read(engine)
+        if known is not None:
+            assert len(known) == count(engine, "term")
     found = engine.query(f"SELECT {token_sql()} AS token, t.* FROM term t WHERE id >= {FIRST_LITERAL}").to_pylist()
     assert counters.twins == sum(row["value"] is not None for row in found)
     assert counters.ill_typed == sum(row["ill_typed"] for row in found)
     return {row["token"]: row for row in found}
 
 
-def check_numbered(engine: Engine, batches: list[list[str]]) -> None:
-    found = numbered(engine, batches)
+def check_numbered(engine: Engine, batches: list[list[str]], in_memory: bool = False) -> None:
+    found = numbered(engine, batches, in_memory)
     assert set(found) == {token for batch in batches for token in batch}
     first: dict[Any, int] = {}
     for token, row in sorted(found.items(), key=lambda item: item[1]["id"]):
@@ -157,14 +171,14 @@ def check_numbered(engine: Engine, batches: list[list[str]]) -> None:
         assert types[row["id"]] == ({d for d in DATATYPES if in_space(value, d)} if known and value else set()), token
 
 
-@pytest.mark.parametrize("few", [True, False], ids=["one by one", "by SQL"])
+@pytest.mark.parametrize("how", ["one by one", "by SQL", "in memory"])
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(batches=st.lists(st.lists(tokens, max_size=12), min_size=1, max_size=3))
-def test_the_dictionary_knows_the_values(embedded: Engine, batches: list[list[str]], few: bool) -> None:
+def test_the_dictionary_knows_the_values(embedded: Engine, batches: list[list[str]], how: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        if not few:
+        if how == "by SQL":
             patch.setattr(dictionary, "SMALL", -1)
-        check_numbered(embedded, batches)
+        check_numbered(embedded, batches, in_memory=how == "in memory")
 
 
 @pytest.mark.spark

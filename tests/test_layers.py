@@ -15,7 +15,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.errors",),
     ("triplestore.terms", "triplestore.expression", "triplestore.engine"),
     ("triplestore.rule", "triplestore.tables", "triplestore.datatypes", "triplestore.virtual"),
-    ("rulesets", "loaders", "triplestore.storage", "triplestore.literals"),
+    ("rulesets", "loaders", "triplestore.storage", "triplestore.literals", "triplestore.fingerprints"),
     ("triplestore.dictionary",),
     ("triplestore.expressions",),
     ("triplestore.compile",),

@@ -19,7 +19,8 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
-from triplestore.literals import candidates, settle
+from triplestore.fingerprints import Fingerprints
+from triplestore.literals import candidates, equals, settle
 from triplestore.storage.manifest import Counters
 from triplestore.tables import TERM, token_sql
 from triplestore.terms import (
@@ -32,6 +33,7 @@ from triplestore.terms import (
     XSD,
     Kind,
     iri_token,
+    lexical_of,
     literal_token,
     split_literal,
 )
@@ -137,8 +139,8 @@ def encode(engine: Engine, raw: str, counters: Counters, extra: Iterable[str] = 
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """A few terms. ids: of tokens; new: the part of them that `term` lacks. values: literal -> the first met of equal
-    value, where that is another; ill_typed: new literals that have none. counters: after it."""
+    """A few terms. ids: of tokens; new: the part of them that `term` lacks. values: new literal -> the first met of
+    equal value, where that is another; ill_typed: new literals that have none. counters: after it."""
 
     ids: Mapping[str, int]
     new: Mapping[str, int]
@@ -147,17 +149,24 @@ class Numbered:
     counters: Counters
 
 
-def numbered(engine: Engine, asked: Collection[str], wanted: Collection[str], counters: Counters) -> Numbered:
+def numbered(
+    engine: Engine,
+    asked: Collection[str],
+    wanted: Collection[str],
+    counters: Counters,
+    known: Fingerprints | None = None,
+) -> Numbered:
     """The ids of tokens as `encode` gives them, without running over every term: of those in `asked` that `term` has,
-    and of all in `wanted`. Makes working table `new_term` where some are new."""
+    and of all in `wanted`. Makes working table `new_term` where some are new. known: of the terms in `term`, so that no
+    file is looked at for others than new literals that may have equals."""
     tokens = {*asked, *wanted}
-    condition = candidates(engine.dialect, tokens) if tokens else "FALSE"
-    engine.create("known_term", f"SELECT {TERM.select} FROM term WHERE {condition}")
-    found = engine.query(f"SELECT {token_sql('t')} AS token, t.id, t.value FROM known_term t").to_pydict()
-    rows = [row for row in zip(found["token"], found["id"], found["value"], strict=True) if row[0] in tokens]
-    ids: dict[str, int] = {token: number for token, number, _ in rows}
-    values: dict[int, int] = {number: home for _, number, home in rows if home is not None}
-    before, new, ill = counters, {}, []
+    if known is None:
+        engine.create("known_term", f"SELECT {TERM.select} FROM term WHERE {candidates(engine.dialect, tokens)}")
+        found = engine.query(f"SELECT {token_sql('t')} AS token, t.id FROM known_term t").to_pydict()
+        ids = {token: number for token, number in zip(found["token"], found["id"], strict=True) if token in tokens}
+    else:
+        ids = known.ids(tokens)
+    before, new, values, ill = counters, dict[str, int](), dict[int, int](), list[int]()
     for token in sorted({*wanted} - ids.keys(), key=str.encode):
         if token[0] == '"':
             new[token], counters = FIRST_LITERAL + counters.literal, replace(counters, literal=counters.literal + 1)
@@ -167,6 +176,9 @@ def numbered(engine: Engine, asked: Collection[str], wanted: Collection[str], co
             new[token], counters = FIRST_BLANK + counters.blank, replace(counters, blank=counters.blank + 1)
     if new:
         engine.load("numbered", pa.table({"id": int64s(new.values()), "token": strings(new)}))
+        if known is not None:
+            condition = f"id >= {FIRST_LITERAL} AND ({equals(engine.dialect, new)})"
+            engine.create("known_term", f"SELECT {TERM.select} FROM term WHERE {condition}")
         few = "known_term" if len(tokens) <= SMALL else "term"
         _, counters = _settled(engine, "new_term", few, before, counters)
         if (counters.twins, counters.ill_typed) != (before.twins, before.ill_typed):
@@ -293,13 +305,6 @@ def numbers_equal_to(engine: Engine, tokens: Iterable[str]) -> dict[str, list[in
         for token in values[value]:
             found.setdefault(token, []).append(number)
     return found
-
-
-def lexical_of(token: str) -> str:
-    """The `lexical` column of a token."""
-    if token[0] == '"':
-        return split_literal(token)[0]
-    return token[1:-1] if token[0] == "<" else token[2:]
 
 
 def _list(dialect: Dialect, texts: Sequence[str]) -> str:

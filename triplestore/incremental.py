@@ -19,6 +19,7 @@ from triplestore.compile.schema import Fact
 from triplestore.derivations import memory_of, stats_after
 from triplestore.engine import queries
 from triplestore.engine.arrow import as_numpy
+from triplestore.fingerprints import Fingerprints
 from triplestore.maintain import Outcome, Reasoning, rematerialise
 from triplestore.maintain.choose import Plan, Probe, learnt, plan, plan_rules
 from triplestore.maintain.datatypes import TypeJudge, judge_types_in
@@ -32,7 +33,7 @@ from triplestore.reasoning import all_rules, by_value, head_constants, reasoning
 from triplestore.rows import columns_of, same_as_rows, table_of, violation_rows
 from triplestore.storage import patches, segments
 from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles
-from triplestore.tables import ASSERTED, COUNT, FACT, SAME_AS, TERM, VIOLATION, Table
+from triplestore.tables import ASSERTED, COUNT, FACT, SAME_AS, TERM, VIOLATION, Table, token_sql
 from triplestore.transaction import Transaction
 
 SMALL: Final = 50_000
@@ -133,7 +134,7 @@ class Incremental:
             memory = self._memory()
         if memory is None:
             return None
-        terms = dictionary.numbered(self.engine, (), head_constants(after), before.counters)
+        terms = dictionary.numbered(self.engine, (), head_constants(after), before.counters, self._fingerprints())
         change = _Netted([], [], terms, terms.counters, 0)
         fewer = {*all_rules(before)} - {*all_rules(after)}
         chosen = plan_rules(algorithm, bool(fewer), self._sizes(memory), memory.counts is not None)
@@ -263,7 +264,7 @@ class Incremental:
         """The change as ids, netted against what is asserted."""
         counters = self.workspace.manifest.counters
         tokens = [{token for triple in triples for token in triple} for triples in (delete, add)]
-        terms = dictionary.numbered(self.engine, tokens[0], tokens[1], counters)
+        terms = dictionary.numbered(self.engine, tokens[0], tokens[1], counters, self._fingerprints())
         ids = terms.ids
         plus = {(ids[s], ids[p], ids[o]) for s, p, o in add}
         going = {(ids[s], ids[p], ids[o]) for s, p, o in delete if s in ids and p in ids and o in ids} - plus
@@ -276,6 +277,22 @@ class Incremental:
             replace(terms.counters, files=max(counters.files, file)),
             len(set(delete) - set(add)) - len(going & asserted),
         )
+
+    def _fingerprints(self) -> Fingerprints | None:
+        """Of the terms of the version at hand; None the first time, as a process that makes one change has found its
+        terms in the files before they would be ready."""
+        workspace, files = self.workspace, self.workspace.manifest.files_of(TERM.name)
+        known = None
+        if workspace.fingerprints is not None:
+            before, known = workspace.fingerprints
+            if known is None or not {*before.files} <= {*files.files}:
+                known = Fingerprints.read(self.engine)
+            elif fresh := [f for f in files.files if f not in before.files]:
+                self.engine.attach("fresh_term", [str(self.versions.data / f.path) for f in fresh], TERM.columns)
+                known.add(dict(self.engine.rows(f"SELECT {token_sql('t')} AS token, t.id FROM fresh_term t")))
+                self.engine.drop("fresh_term")
+        workspace.fingerprints = files, known
+        return known
 
     def _sizes(self, memory: Memory) -> Mapping[str, int]:
         sizes = dict(self.workspace.manifest.stats)
@@ -315,6 +332,9 @@ class Incremental:
         last = transaction.publish(operation, outcome, files, change.counters, (), draft=draft, stats=stats)
         memory.commit()
         self.workspace.memory = _content(self.workspace.manifest), memory
+        if (prints := self.workspace.fingerprints) is not None and prints[1] is not None:
+            prints[1].add(change.terms.new)
+            self.workspace.fingerprints = self.workspace.manifest.files_of(TERM.name), prints[1]
         return last
 
     def _written(self, memory: Memory, change: _Netted, rows: Rows) -> dict[str, TableFiles]:

@@ -8,7 +8,7 @@ only where it is not the literal's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
 from triplestore.tables import TERM, TWIN, token_sql
-from triplestore.terms import FIRST_LITERAL, XSD, split_literal
+from triplestore.terms import FIRST_LITERAL, XSD, lexical_of, split_literal
 
 _FINITE: Final = "abs({0}) > 0 AND abs({0}) <= {1}"
 _SINGLE: Final = "TRY_CAST(lexical AS FLOAT)"
@@ -156,16 +156,20 @@ def _homes(fresh: str, old: str) -> str:
     )
 
 
-def candidates(dialect: Dialect, tokens: Iterable[str]) -> str:
+def candidates(dialect: Dialect, tokens: Collection[str]) -> str:
     """A condition on TERM that holds for the terms of the tokens and for every literal of equal value (and perhaps for
     some others)."""
+    lexicals = {lexical_of(token) for token in tokens}
+    conditions = [f"lexical IN ({', '.join(sorted(map(dialect.string, lexicals)))})"] if lexicals else []
+    return " OR ".join((*conditions, equals(dialect, tokens)))
+
+
+def equals(dialect: Dialect, tokens: Iterable[str]) -> str:
+    """A condition on TERM that holds for every literal of equal value, if perhaps of another spelling, that one of the
+    tokens has; and perhaps for some other terms."""
     lexicals, canonicals, decimals, doubles = set(), set(), set(), set()
     for token in tokens:
-        if token[0] != '"':
-            lexicals.add(token[1:-1] if token[0] == "<" else token[2:])
-            continue
-        lexicals.add(split_literal(token)[0])
-        value = value_of(token)
+        value = value_of(token) if token[0] == '"' else None
         if value is None or value.space is Space.OTHER:
             continue
         if not value.is_plain_number:

@@ -116,6 +116,13 @@ def split_literal(token: str) -> tuple[str, str, str | None]:
     return lexical, tail[3:-1] if tail else XSD + "string", None
 
 
+def lexical_of(token: str) -> str:
+    """A token without its marks: the IRI, the blank node's label, or the literal's lexical form."""
+    if token[0] == '"':
+        return split_literal(token)[0]
+    return token[1:-1] if token[0] == "<" else token[2:]
+
+
 def to_rdflib(token: str) -> Node:
     """The rdflib term of a token."""
     return to_rdflib_all((token,))[0]

@@ -10,11 +10,12 @@ from typing import Final
 
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
+from triplestore.fingerprints import Fingerprints
 from triplestore.literals import by_value
 from triplestore.maintain import Reasoning
 from triplestore.maintain.memory import Memory
 from triplestore.storage import segments
-from triplestore.storage.manifest import Manifest, Versions
+from triplestore.storage.manifest import Manifest, TableFiles, Versions
 from triplestore.tables import ASSERTED, COUNT, FACT, LOOKED_UP, STATED, STORED, Table
 
 MOST_INDEXED: Final = 10_000_000
@@ -30,6 +31,7 @@ class Workspace:
         self.proofs: tuple[Manifest, object] | None = None  # what proofs made of the tables, for which version
         self.reasoning: tuple[object, Reasoning] | None = None  # the last rules resolved, and what they depend on
         self.memory: tuple[object, Memory] | None = None  # the closure in memory, and what it was read from
+        self.fingerprints: tuple[TableFiles, Fingerprints | None] | None = None  # of the terms in the files, if read
 
     def views(self, *tables: Table) -> None:
         """Make sure that the tables can be read."""

@@ -43,6 +43,17 @@ def as_numpy(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
 
+def binary_words(column: pa.ChunkedArray, words: int) -> npt.NDArray[np.int64]:
+    """A column of byte strings of that many words of eight bytes each, without NULLs, as rows of words."""
+    parts = []
+    for chunk in column.chunks:
+        if len(chunk):
+            offsets = np.frombuffer(chunk.buffers()[1], dtype=np.int32)
+            start, data = offsets[chunk.offset], chunk.buffers()[2]
+            parts.append(np.frombuffer(data[start : start + 8 * words * len(chunk)], dtype=np.int64))
+    return (np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)).reshape(-1, words)
+
+
 def of_arity(columns: Callable[..., pa.Array], arity: int) -> Callable[..., pa.Array]:
     """A function of columns with as many parameters as it takes, 1 to 4, by name and type: engines count them."""
 

@@ -44,6 +44,14 @@ class Dialect:
         """A text without XML white space at its ends."""
         return f"trim({expression}, e' \\t\\r\\n')"
 
+    def sha256(self, expression: str) -> str:
+        """The SHA-256 of a text in UTF-8, as 64 hexadecimal digits."""
+        return f"sha256({expression})"
+
+    def binary(self, expression: str) -> str:
+        """Hexadecimal digits as the bytes that they are."""
+        return f"unhex({expression})"
+
     def micros(self, expression: str) -> str:
         """An xsd:dateTime text as microseconds since 1970 UTC (no zone: UTC), NULL where it is none."""
         return f"epoch_us(TRY_CAST({expression} AS TIMESTAMPTZ))"
@@ -135,6 +143,9 @@ class SparkDialect(Dialect):
 
     def trim(self, expression: str) -> str:
         return f"trim(BOTH ' \\t\\r\\n' FROM {expression})"
+
+    def sha256(self, expression: str) -> str:
+        return f"sha2({expression}, 256)"
 
     def micros(self, expression: str) -> str:
         return f"unix_micros(TRY_CAST({expression} AS TIMESTAMP))"
