@@ -241,6 +241,7 @@ each_mode = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.long_on_spark
 @each_mode
 def test_equal_values_are_one_in_joins(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(make_store, tmp_path, EQUAL, equality)
@@ -294,6 +295,7 @@ def test_the_forms_that_were_asserted_come_back(make_store: MakeStore, tmp_path:
     assert made == {(a, f"<{E}r>", one), (a, f"<{E}r>", zero_one), (b, f"<{E}r>", as_int)}
 
 
+@pytest.mark.long_on_spark
 @each_mode
 def test_deleting_one_form_keeps_the_value(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     text = ':a :p 1 , "01"^^xsd:integer . :p rdfs:subPropertyOf :q . :b :q "1"^^xsd:int .'

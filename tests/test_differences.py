@@ -103,6 +103,7 @@ def test_without_rewriting_equalities_are_facts(make_store: MakeStore, equality:
         assert told(store, version) == {**wanted, ("equal", "added"): set(), ("equal", "removed"): set()}
 
 
+@pytest.mark.long_on_spark
 def test_literals_of_one_value(make_store: MakeStore) -> None:
     """A value that was asserted in two forms does not go with one of them."""
     store = make_store()

@@ -70,6 +70,7 @@ def members(store: Store) -> list[str]:
     return [str(x).removeprefix(EX) for (x,) in store.query(f"SELECT ?x {{ ?x a <{EX}C> }} ORDER BY ?x")]
 
 
+@pytest.mark.long_on_spark
 def test_they_are_read_by_a_process_that_goes_on(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once: each update that makes terms adds them."""
     reads = []
@@ -85,6 +86,7 @@ def test_they_are_read_by_a_process_that_goes_on(make_store: MakeStore, monkeypa
     assert len(reads) == 1
 
 
+@pytest.mark.long_on_spark
 def test_what_came_to_nothing_is_not_known(make_store: MakeStore) -> None:
     """The terms of a dry run, and of a request that fails after its first operation."""
     store = make_store()

@@ -10,16 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from triplestore.compile.plan import Element, Equal, K, Made, Pattern, Row, Shape, Slot, Unequal, V
 from triplestore.maintain.classes import Map
-from triplestore.maintain.keys import NONE, Ids, Layout, member
+from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, member
 from triplestore.maintain.recursion import Recursion
 from triplestore.maintain.relation import ALL, Relation
 
 TRIPLE = ("s", "p", "o")
+
+MANY: Final = 4
+"""How many times more, from which on the smaller of two joins comes first even if that takes more steps."""
+
+_Known = tuple[Ids, Ids | None, Ids | None]
+"""Of an atom, for each row: the number of its predicate, its subject and its object, where they are known."""
 
 
 @dataclass(slots=True)
@@ -30,38 +37,93 @@ class Instances:
     shape: Shape
     rows: Ids  # (instances, parameters)
     recursive: bool = False
-    _found: dict[int, tuple[tuple[bool, bool, bool], Ids, Ids]] = field(default_factory=dict)
+    _found: dict[tuple[int, ...], _Lookup] = field(default_factory=dict)
 
-    def matching(self, layout: Layout, focus: int, keys: Ids) -> tuple[Ids, Ids]:
-        """(position in `keys`, instance) for each instance whose parameters in body atom `focus` agree with a key."""
-        pattern = self.shape.body[focus]
-        assert isinstance(pattern, Pattern)
-        if focus not in self._found:
-            given = tuple(isinstance(slot, K) for slot in pattern.slots)
-            masked = self._masked(layout, pattern)
-            order = np.argsort(masked, kind="stable")
-            self._found[focus] = (given[0], given[1], given[2]), masked[order], order
-        given, masked, order = self._found[focus]
-        s, p, o = _parts(layout, keys)
-        zero = np.zeros_like(keys)
-        wanted = layout.pack(p if given[1] else zero, s if given[0] else zero, o if given[2] else zero)
-        start = np.searchsorted(masked, wanted)
-        counts = np.searchsorted(masked, wanted, side="right") - start
+    def having(self, layout: Layout, focus: int, keys: Ids) -> Mask:
+        """The keys for which there is an instance whose parameters in body atom `focus` agree with them."""
+        start, end = self._ranges(layout, (focus,), (keys,))
+        found: Mask = end > start
+        return found
+
+    def count(self, layout: Layout, focus: int, keys: Ids) -> int:
+        """How many pairs `matching` makes."""
+        start, end = self._ranges(layout, (focus,), (keys,))
+        return int((end - start).sum())
+
+    def matching(self, layout: Layout, atoms: Sequence[int], keys: Sequence[Ids]) -> tuple[Ids, Ids]:
+        """(position in `keys`, instance) for each instance whose parameters in these body atoms agree with the keys
+        there, which are arrays of one length, one for each atom."""
+        start, end = self._ranges(layout, atoms, keys)
+        counts = end - start
         total = int(counts.sum())
         if not total:
             return NONE, NONE
-        ends = np.cumsum(counts)
-        at = np.repeat(np.arange(len(keys), dtype=np.int64), counts)
-        place = np.arange(total, dtype=np.int64) + np.repeat(start - ends + counts, counts)
-        return at, order[place]
+        at = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+        place = np.arange(total, dtype=np.int64) + np.repeat(end - np.cumsum(counts), counts)
+        return at, self._found[tuple(atoms)].order[place]
 
-    def _masked(self, layout: Layout, pattern: Pattern) -> Ids:
+    def constant(self, slot: K) -> int | None:
+        """The one value that a parameter has in all instances; None if there are more."""
+        column = self.rows[:, slot.number]
+        return int(column[0]) if (column == column[0]).all() else None
+
+    def _ranges(self, layout: Layout, atoms: Sequence[int], keys: Sequence[Ids]) -> tuple[Ids, Ids]:
+        """For each row of keys, from where to where its instances are in the lookup's order."""
+        lookup = self._found.get(tuple(atoms))
+        if lookup is None:
+            lookup = self._found[tuple(atoms)] = _Lookup.of([self._masked(layout, atom) for atom in atoms])
+        return lookup.ranges([self._wanted(layout, *pair) for pair in zip(atoms, keys, strict=True)])
+
+    def _pattern(self, atom: int) -> Pattern:
+        pattern = self.shape.body[atom]
+        assert isinstance(pattern, Pattern)
+        return pattern
+
+    def _masked(self, layout: Layout, atom: int) -> Ids:
+        """An atom's parameters, packed."""
+        pattern = self._pattern(atom)
         zero = np.zeros(len(self.rows), dtype=np.int64)
         s, p, o = (self.rows[:, slot.number] if isinstance(slot, K) else zero for slot in pattern.slots)
         if isinstance(pattern.p, K):
             layout.register(np.unique(p).tolist())
             p = layout.numbers(p)
         return layout.pack(p, s, o)
+
+    def _wanted(self, layout: Layout, atom: int, keys: Ids) -> Ids:
+        """Of keys, what an atom's parameters must be, packed."""
+        zero = np.zeros_like(keys)
+        slots = zip(self._pattern(atom).slots, _parts(layout, keys), strict=True)
+        s, p, o = (part if isinstance(slot, K) else zero for slot, part in slots)
+        return layout.pack(p, s, o)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """Rows in the order of one or more columns. known: the sorted values of each column; rank: of each row, in the
+    order of the rows."""
+
+    known: Sequence[Ids]
+    rank: Ids
+    order: Ids
+
+    @classmethod
+    def of(cls, columns: Sequence[Ids]) -> _Lookup:
+        known = [distinct(column) for column in columns]
+        rank = np.zeros(len(columns[0]), dtype=np.int64)
+        for values, column in zip(known, columns, strict=True):
+            rank = rank * len(values) + np.searchsorted(values, column)
+        order = np.argsort(rank, kind="stable")
+        return cls(known, rank[order], order)
+
+    def ranges(self, columns: Sequence[Ids]) -> tuple[Ids, Ids]:
+        """Where the rows with these values begin and end, in order."""
+        rank = np.zeros(len(columns[0]), dtype=np.int64)
+        there = np.ones(len(columns[0]), dtype=np.bool_)
+        for values, column in zip(self.known, columns, strict=True):
+            there &= member(column, values)
+            rank = rank * len(values) + np.searchsorted(values, column)
+        start = np.searchsorted(self.rank, rank)
+        return start, np.where(there, np.searchsorted(self.rank, rank, side="right"), start)
 
 
 class Rules:
@@ -124,19 +186,70 @@ def matches(
     without some keys: (position in delta of each, its output as rows of codes, whether some matches were left out since
     an atom had more than `most` for one binding)."""
     layout, shape = others[0][0].layout, instances.shape
-    at, chosen = instances.matching(layout, focus, delta)
-    if not len(at):
+    pairs = instances.count(layout, focus, delta)
+    if not pairs:
         return NONE, np.empty((0, len(shape.output)), dtype=np.int64), False
-    bindings = _Bindings(layout, shape, at, instances.rows[chosen])
-    bindings.bind(shape.body[focus], delta[at])
     left = [i for i in range(len(shape.body)) if i != focus]
-    cut = False
+    first, cut = None, False
+    if pairs > MANY * len(delta):
+        first = _fewer(layout, instances, focus, delta, {i: others[i][0] for i in left}, pairs)
+    if first is None:
+        at, chosen = instances.matching(layout, (focus,), (delta,))
+        bindings = _Bindings(layout, shape, at, instances.rows[chosen])
+        bindings.bind(shape.body[focus], delta[at])
+    else:
+        number, known = first
+        left.remove(number)
+        at, keys, cut = _match(*others[number], known, most)
+        found, chosen = instances.matching(layout, (focus, number), (delta[at], keys))
+        bindings = _Bindings(layout, shape, found, instances.rows[chosen])
+        bindings.bind(shape.body[focus], delta[at[bindings.at]])
+        bindings.bind(shape.body[number], keys[bindings.at])
+        bindings.at = at[bindings.at]
     while left and len(bindings.at):
         chosen_atom = bindings.best({i: (shape.body[i], others[i][0]) for i in left})
         left.remove(chosen_atom)
         cut |= bindings.extend(shape.body[chosen_atom], *others[chosen_atom], most)
     bindings.filter(classes)
     return bindings.at, bindings.output(), cut
+
+
+def _fewer(
+    layout: Layout, instances: Instances, focus: int, delta: Ids, others: Mapping[int, Relation], pairs: int
+) -> tuple[int, _Known] | None:
+    """The atom by whose triples there are far fewer candidates than pairs of a focus and an instance, joined with the
+    focus before any instance is chosen (a class has many subclasses, a resource few types); None if there is none."""
+    known = {i: found for i in others if (found := _known(layout, instances, focus, delta, i)) is not None}
+    counts = {i: others[i].count(*found) for i, found in known.items()}
+    best = min(counts, key=lambda i: counts[i], default=None)
+    return None if best is None or MANY * counts[best] > pairs else (best, known[best])
+
+
+def _known(layout: Layout, instances: Instances, focus: int, delta: Ids, number: int) -> _Known | None:
+    """What of body atom `number` is known by the focus and by what all instances share, as `Relation.match` takes it;
+    None if that is too little."""
+    bound: dict[int, Ids] = {}
+    for slot, codes in zip(instances.shape.body[focus].slots, layout.unpack(delta), strict=True):
+        if isinstance(slot, V):
+            bound[slot.number] = codes
+
+    def value(slot: Slot) -> Ids | None:
+        if isinstance(slot, K):
+            constant = instances.constant(slot)
+            return None if constant is None else np.full(len(delta), constant, dtype=np.int64)
+        return bound.get(slot.number)
+
+    s, p, o = (value(slot) for slot in instances.shape.body[number].slots)
+    return None if p is None or (s is None and o is None) else (layout.numbers(p), s, o)
+
+
+def _match(relation: Relation, without: Ids, known: _Known, most: int) -> tuple[Ids, Ids, bool]:
+    """As `Relation.match`, but for some keys."""
+    rows, keys, cut = relation.match(*known, most)
+    if len(without) and len(keys):
+        kept = ~member(keys, without)
+        rows, keys = rows[kept], keys[kept]
+    return rows, keys, cut
 
 
 def all_matches(instances: Instances, relation: Relation, classes: Map, without: Ids = NONE) -> Ids:
@@ -214,10 +327,7 @@ class _Bindings:
             rows = np.repeat(rows, count)
         subjects = self._value(s)[rows] if self._bound(s) else None
         objects = self._value(o)[rows] if self._bound(o) else None
-        found, keys, cut = relation.match(numbers, subjects, objects, most)
-        if len(without) and len(keys):
-            kept = ~member(keys, without)
-            found, keys = found[kept], keys[kept]
+        found, keys, cut = _match(relation, without, (numbers, subjects, objects), most)
         self._keep(rows[found])
         self.bind(element, keys)
         return cut

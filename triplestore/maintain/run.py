@@ -150,7 +150,7 @@ class Run:
             self.figures.joins += 1
             at, output, some_cut = matches(instances, 0, facts, others, self.working.classes, most)
             if some_cut:
-                cut[instances.matching(self.layout, 0, facts)[0]] = True
+                cut |= instances.having(self.layout, 0, facts)
             if len(at):
                 derived.append(at)
                 found = body_facts(self.layout, output)
@@ -174,7 +174,7 @@ class Run:
                 at, output, some_cut = matches(instances, 0, facts[left], others, self.working.classes, most)
                 self.figures.looked_at += output.size // 3
                 if some_cut:
-                    cut[left[instances.matching(self.layout, 0, facts[left])[0]]] = True
+                    cut[left[instances.having(self.layout, 0, facts[left])]] = True
                 found[left[at]] = True
             open_ = open_[cut[open_] & ~found[open_]]
         return found

@@ -37,6 +37,8 @@ SMALL = 100
 """Sizes up to which the runs of a cell are made one after the other in one store."""
 RUNS: Final = 5, 3
 """Of a cell: of a small size, of a large one."""
+MOST, BRIEF = 15, 5.0
+"""Runs of a small size, while those before have taken less than so many seconds together."""
 WARM = 3
 """Facts of each of the two updates before a cell."""
 
@@ -112,14 +114,20 @@ class Subject:
         finally:
             shutil.rmtree(where)
 
-    def row(self, size: int, ways: Sequence[str], runs: int, end: float = float("inf")) -> list[Cell]:
+    def row(
+        self, size: int, ways: Sequence[str], runs: int, brief: float = 0.0, end: float = float("inf")
+    ) -> list[Cell]:
         """Measure deletions of a size: small ones after each other, in a store for each way; large ones in a copy each.
-        end: when to stop, by `time.perf_counter`."""
+        brief: small ones more often, while that has taken less than so many seconds. end: when to stop, by
+        `time.perf_counter`."""
         found: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
         if size <= SMALL:
             with ExitStack() as stack:
                 stores = {way: stack.enter_context(self.store(way)) for way in ways}
-                for number in range(runs):
+                started = time.perf_counter()
+                for number in range(max(runs, min(MOST, len(self.lines) // size))):
+                    if number >= runs and time.perf_counter() - started > brief:
+                        break
                     draw = self._file("draw", self.lines[number * size : (number + 1) * size])
                     for way, store in stores.items():
                         found[way] += store.update_files(delete=[draw], maintain=_algorithm(way))
@@ -151,7 +159,7 @@ def measure(name: str, folder: Path, seconds: float) -> dict[str, Any]:
     able: list[str] = list(subject.ways)
 
     def row(size: int) -> list[Cell]:
-        found = subject.row(size, able, RUNS[size > SMALL], end) if time.perf_counter() < end else []
+        found = subject.row(size, able, RUNS[size > SMALL], BRIEF, end) if time.perf_counter() < end else []
         cells.extend(found)
         return found
 
