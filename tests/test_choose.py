@@ -28,7 +28,7 @@ class Samples:
 @pytest.mark.parametrize("counting", [False, True])
 @pytest.mark.parametrize(
     ("checking", "overdeleting", "faster"),
-    [(0.001, 0.002, 1), (0.01, 0.02, 0), (0.02, 0.02, 1), (1, 1, 1), (0.01, 1, 0)],
+    [(0.001, 0.002, 1), (0.01, 0.02, 0), (0.019, 0.02, 1), (0.02, 0.02, 1), (1, 1, 1), (0.01, 1, 0)],
 )
 def test_the_algorithms_are_compared_once(checking: float, overdeleting: float, faster: int, counting: bool) -> None:
     """B/F where DRed takes much longer, unless neither takes long."""
@@ -72,3 +72,17 @@ def test_what_few_facts_took_foretells_what_checking_takes(minus: int, name: str
 def test_most_of_the_data_going_is_computed_anew() -> None:
     sizes = {**KNOWN, "checking_us": 0}
     assert plan("auto", 0, int(choose.MANY_DELETED * ASSERTED) + 1, sizes, Samples()).name is None
+
+
+def test_dred_is_not_begun_where_it_would_be_given_up() -> None:
+    """What is deleted is overdeleted too."""
+    sizes = {**KNOWN, "checking_us": 0, "doubt_ns": 100_000}
+    assert plan("auto", 0, 20_000, sizes, Samples()).name == TRIED[1]
+    assert plan("auto", 0, 20_001, sizes, Samples()).name is None
+
+
+def test_counting_anew_takes_longer() -> None:
+    """Where no update has told how long."""
+    sizes = {"asserted": ASSERTED, "facts": FACTS, "materialise_ms": 2_000, "checking_us": 0}
+    plain, counted = (plan("auto", 0, 5_000, sizes, Samples(), counting).doubted for counting in (False, True))
+    assert (plain, counted) == (280_000, 320_000)

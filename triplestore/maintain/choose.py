@@ -3,7 +3,7 @@
 `auto` goes by what it knows of the store itself: how long computing the closure anew took the last time; which
 algorithm is faster on a few of its facts, tried out once and undone; and what deletions have cost. DRed is faster
 nearly everywhere; B/F where much is doubted and little lost, as in cliques. What a deletion will cost DRed is known
-early: overdeleting is a tenth of its work, and the rest follows the number of facts that it overdeletes. So it is
+early: overdeleting is the least of its work, and the rest follows the number of facts that it overdeletes. So it is
 begun, and given up where they get too many. B/F shows its cost late: what it took for those few facts foretells it.
 """
 
@@ -29,7 +29,7 @@ from triplestore.maintain import (
 LARGE_SHARE: Final = 0.5
 """New facts as a share of the closure beyond which computing it anew is cheaper than extending it."""
 
-MANY_DELETED: Final = 0.3
+MANY_DELETED: Final = 0.5
 """Deleted facts as a share of the asserted ones beyond which nothing else than computing anew is tried."""
 
 SHARE: Final = 0.2
@@ -39,8 +39,12 @@ it."""
 LEAST: Final = 0.05
 """Seconds that maintenance may take in any case."""
 
-DOUBT: Final = 13_000
+DOUBT: Final = 10_000
 """Nanoseconds that DRed takes for each fact that it overdeletes, until the store's own figures tell."""
+
+LATE: Final = 1.5
+"""Times what computing anew takes, after which DRed is given up though it has overdeleted what it may: by then most of
+its work is done."""
 
 TELLING: Final = 20_000
 """Overdeleted facts from which on an update tells that: with fewer, other costs hide it."""
@@ -54,7 +58,7 @@ FEW: Final = 3
 COMPARED: Final = 8
 """Facts of the store on which they are."""
 
-FASTER: Final = 0.7
+FASTER: Final = 0.9
 """Of DRed's seconds for them, what B/F may take to be preferred."""
 
 SLIGHT: Final = 0.03
@@ -107,7 +111,7 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe:
         return Plan(algorithm if minus else memory.INSERTION, "asked for" if minus else "nothing is deleted")
     if minus > MANY_DELETED * sizes["asserted"] or plus > LARGE_SHARE * sizes["facts"]:
         return Plan(None, f"{minus:,} of {sizes['asserted']:,} asserted facts are deleted, {plus:,} added")
-    anew, tried = _anew(sizes), COUNTED if counting else TRIED
+    anew, tried = _anew(sizes, counting), COUNTED if counting else TRIED
     allowed = None if anew is None else max(LEAST, SHARE * anew)
     if not minus:
         return Plan(memory.INSERTION, "nothing is deleted", allowed)
@@ -117,7 +121,9 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe:
     if not checking:
         most = max(ALWAYS, int(1e9 * anew) // sizes.get("doubt_ns", DOUBT))
         told = f"cheaper than computing anew ({anew:.2f} s) up to {most:,} overdeleted facts"
-        return Plan(tried[1], told, max(LEAST, anew), most, checking)
+        if minus > most:
+            return Plan(None, f"maintaining is {told}", checking=checking)
+        return Plan(tried[1], told, max(LEAST, LATE * anew), most, checking)
     wanted = checking / 1e6 * (minus / COMPARED) ** CONCAVE
     told = f"maintaining takes about {wanted:.2f} s, computing anew {anew:.2f} s"
     if wanted > anew:
@@ -149,16 +155,19 @@ def learnt(chosen: Plan, minus: int, doubted: int, seconds: float, sizes: Mappin
     return found
 
 
-def _anew(sizes: Mapping[str, int]) -> float | None:
+def _anew(sizes: Mapping[str, int], counting: bool) -> float | None:
     """Seconds that computing the closure anew takes, with its commit; None: nothing is known."""
     if sizes.get("anew_ms"):
         return sizes["anew_ms"] / 1000
-    return OVERHEAD + COMMITTED * sizes["materialise_ms"] / 1000 if "materialise_ms" in sizes else None
+    if "materialise_ms" not in sizes:
+        return None
+    counts = COUNTING * sizes["facts"] if counting else 0.0
+    return OVERHEAD + COMMITTED * sizes["materialise_ms"] / 1000 + counts
 
 
-OVERHEAD, COMMITTED = 0.1, 1.5
+OVERHEAD, COMMITTED, COUNTING = 0.1, 1.35, 2e-6
 """What an update that computes the closure anew takes where none has been seen: seconds, and times the seconds of the
-last materialisation, for reading what is asserted, comparing, and writing."""
+last materialisation, for reading what is asserted, comparing, and writing; seconds for each fact's count."""
 
 
 def plan_rules(algorithm: str, fewer: bool, sizes: Mapping[str, int], counting: bool = False) -> Plan:
@@ -168,7 +177,7 @@ def plan_rules(algorithm: str, fewer: bool, sizes: Mapping[str, int], counting: 
         return Plan(None, "asked for")
     if algorithm != "auto":
         return Plan(algorithm if fewer else memory.INSERTION, "asked for" if fewer else "no rule is removed")
-    anew = _anew(sizes)
+    anew = _anew(sizes, counting)
     allowed = None if anew is None else max(LEAST, anew / 2)
     if fewer:
         tried = COUNTED if counting else TRIED

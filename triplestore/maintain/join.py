@@ -99,31 +99,43 @@ class Instances:
 
 @dataclass(frozen=True, slots=True)
 class _Lookup:
-    """Rows in the order of one or more columns. known: the sorted values of each column; rank: of each row, in the
-    order of the rows."""
+    """Rows in the order of one or more columns. known: the sorted values of each column; groups: the combinations of
+    their positions that occur, as one number each, sorted; ends: where the rows of each group begin in the order, and
+    at last where those of the last one end."""
 
     known: Sequence[Ids]
-    rank: Ids
+    groups: Ids
+    ends: Ids
     order: Ids
 
     @classmethod
     def of(cls, columns: Sequence[Ids]) -> _Lookup:
         known = [distinct(column) for column in columns]
-        rank = np.zeros(len(columns[0]), dtype=np.int64)
+        group = np.zeros(len(columns[0]), dtype=np.int64)
         for values, column in zip(known, columns, strict=True):
-            rank = rank * len(values) + np.searchsorted(values, column)
-        order = np.argsort(rank, kind="stable")
-        return cls(known, rank[order], order)
+            group = group * len(values) + np.searchsorted(values, column)
+        order = np.argsort(group, kind="stable")
+        groups, starts = np.unique(group[order], return_index=True)
+        return cls(known, groups, np.append(starts, len(order)).astype(np.int64), order)
 
     def ranges(self, columns: Sequence[Ids]) -> tuple[Ids, Ids]:
         """Where the rows with these values begin and end, in order."""
-        rank = np.zeros(len(columns[0]), dtype=np.int64)
-        there = np.ones(len(columns[0]), dtype=np.bool_)
-        for values, column in zip(self.known, columns, strict=True):
-            there &= member(column, values)
-            rank = rank * len(values) + np.searchsorted(values, column)
-        start = np.searchsorted(self.rank, rank)
-        return start, np.where(there, np.searchsorted(self.rank, rank, side="right"), start)
+        at, there = _found(self.known[0], columns[0])
+        for values, column in zip(self.known[1:], columns[1:], strict=True):
+            place, known = _found(values, column)
+            at, there = at * len(values) + place, there & known
+        if len(self.known) > 1:  # of one column every position is a group
+            at, known = _found(self.groups, at)
+            there &= known
+        start = self.ends[at]
+        return start, np.where(there, self.ends[at + 1], start)
+
+
+def _found(sorted_: Ids, values: Ids) -> tuple[Ids, Mask]:
+    """Positions of values in a sorted array, and whether they are there; of others any position."""
+    at = np.searchsorted(sorted_, values)
+    at[at == len(sorted_)] = 0
+    return at, sorted_[at] == values
 
 
 class Rules:
