@@ -174,7 +174,10 @@ def test_a_dry_run_tells_and_commits_nothing(make_store: MakeStore) -> None:
     assert store.update(add=[(E.x, E.p, E.y)])["added"] == 2
 
 
-def test_a_dry_run_tells_which_classes_change(make_store: MakeStore) -> None:
+@pytest.mark.parametrize(
+    "maintain", ["auto", pytest.param("rematerialise", marks=pytest.mark.long_on_spark)], ids=["in memory", "by tables"]
+)
+def test_a_dry_run_tells_which_classes_change(make_store: MakeStore, maintain: str) -> None:
     store = make_store()
 
     def equal(*names: str) -> list[tuple[URIRef, URIRef, URIRef]]:
@@ -185,16 +188,16 @@ def test_a_dry_run_tells_which_classes_change(make_store: MakeStore) -> None:
 
     store.update(add=[*equal("a", "b", "c"), *equal("d", "e"), *equal("m", "n", "o"), *equal("x", "y")])
     version = store.version
-    figures = store.update(
-        add=[*equal("c", "d"), *equal("f", "g")], delete=[*equal("m", "n"), *equal("x", "y")], dry_run=True
-    )
+    add, delete = [*equal("c", "d"), *equal("f", "g")], [*equal("m", "n"), *equal("x", "y")]
+    figures = store.update(add, delete, maintain, dry_run=True)
+    assert (figures["algorithm"] == "rematerialise") == (maintain == "rematerialise")
     assert figures["merges"] == [[term("a", 3), term("d", 2)], [term("f"), term("g")]]
     assert figures["splits"] == [
         {"class": term("m", 3), "into": [term("n", 2), term("m")]},
         {"class": term("x", 2), "into": [term("x"), term("y")]},
     ]
     assert (figures["classes_merged"], figures["classes_split"]) == (2, 2)
-    figures = store.update(add=equal("b", "m"), delete=equal("a", "b"), dry_run=True)
+    figures = store.update(equal("b", "m"), equal("a", "b"), maintain, dry_run=True)
     assert figures["merges"] == [[term("a", 3), term("m", 3)]]
     assert figures["splits"] == [{"class": term("a", 3), "into": [term("b", 5), term("a")]}]
     assert store.version == version

@@ -170,7 +170,7 @@ class Incremental:
         self.transaction.maintained(outcome)
         if dry_run:
             memory.revert()
-            return {**self.transaction.figures(operation, outcome), **self._regrouped(rows)}
+            return {**self.transaction.figures(operation, outcome), **self._regrouped(change, rows)}
         try:
             return self._publish(operation, memory, change, rows, outcome, chosen, draft)
         except BaseException:
@@ -298,9 +298,11 @@ class Incremental:
         sizes = dict(self.workspace.manifest.stats)
         return {**sizes, "asserted": len(memory.said), "facts": len(memory.working.facts)}
 
-    def _regrouped(self, rows: Rows) -> dict[str, Any]:
+    def _regrouped(self, change: _Netted, rows: Rows) -> dict[str, Any]:
         """What a dry run says of classes of equal terms."""
-        self.workspace.views(SAME_AS, TERM)
+        self.workspace.views(SAME_AS)
+        if not change.terms.new:  # else `term` reads the new ones too: see `_maintained`
+            self.workspace.views(TERM)
         remember(self.engine)
         self._load_equal(rows)
         self.engine.create(
