@@ -132,7 +132,7 @@ def test_maintenance_equals_materialisation(
     counting: bool,
     many: int,
 ) -> None:
-    follow(embedded, history, program, equality, algorithm, counting, 500, many)
+    follow(embedded, history, program, equality, algorithm, counting, 250, many)
 
 
 @pytest.mark.long
