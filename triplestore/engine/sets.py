@@ -17,10 +17,14 @@ def member(values: Ids, among: Ids) -> Mask:
     """Which of the values are in a sorted array."""
     if not len(among):
         return np.zeros(len(values), dtype=np.bool_)
+    return places(values, among)[1]
+
+
+def places(values: Ids, among: Ids) -> tuple[Ids, Mask]:
+    """Where the values are in a sorted array that is not empty, and which are there; of the others any position."""
     at = np.searchsorted(among, values)
     at[at == len(among)] = 0
-    found: Mask = among[at] == values
-    return found
+    return at, among[at] == values
 
 
 def minus(values: Ids, among: Ids) -> Ids:

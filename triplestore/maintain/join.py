@@ -16,7 +16,7 @@ import numpy as np
 
 from triplestore.compile.plan import Element, Equal, K, Made, Pattern, Row, Shape, Slot, Unequal, V
 from triplestore.maintain.classes import Map
-from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, member
+from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, member, places
 from triplestore.maintain.recursion import Recursion
 from triplestore.maintain.relation import ALL, Relation
 
@@ -41,19 +41,20 @@ class Instances:
 
     def having(self, layout: Layout, focus: int, keys: Ids) -> Mask:
         """The keys for which there is an instance whose parameters in body atom `focus` agree with them."""
-        start, end = self._ranges(layout, (focus,), (keys,))
+        start, end = self.ranges(layout, (focus,), (keys,))
         found: Mask = end > start
         return found
 
-    def count(self, layout: Layout, focus: int, keys: Ids) -> int:
-        """How many pairs `matching` makes."""
-        start, end = self._ranges(layout, (focus,), (keys,))
-        return int((end - start).sum())
+    def ranges(self, layout: Layout, atoms: Sequence[int], keys: Sequence[Ids]) -> tuple[Ids, Ids]:
+        """Where the instances begin and end, as `matching` takes it, whose parameters in these body atoms agree with
+        the keys there, which are arrays of one length, one for each atom."""
+        lookup = self._found.get(tuple(atoms))
+        if lookup is None:
+            lookup = self._found[tuple(atoms)] = _Lookup.of([self._masked(layout, atom) for atom in atoms])
+        return lookup.ranges([self._wanted(layout, *pair) for pair in zip(atoms, keys, strict=True)])
 
-    def matching(self, layout: Layout, atoms: Sequence[int], keys: Sequence[Ids]) -> tuple[Ids, Ids]:
-        """(position in `keys`, instance) for each instance whose parameters in these body atoms agree with the keys
-        there, which are arrays of one length, one for each atom."""
-        start, end = self._ranges(layout, atoms, keys)
+    def matching(self, atoms: Sequence[int], start: Ids, end: Ids) -> tuple[Ids, Ids]:
+        """(position, instance) for each instance that `ranges` of these atoms tells of."""
         counts = end - start
         total = int(counts.sum())
         if not total:
@@ -66,13 +67,6 @@ class Instances:
         """The one value that a parameter has in all instances; None if there are more."""
         column = self.rows[:, slot.number]
         return int(column[0]) if (column == column[0]).all() else None
-
-    def _ranges(self, layout: Layout, atoms: Sequence[int], keys: Sequence[Ids]) -> tuple[Ids, Ids]:
-        """For each row of keys, from where to where its instances are in the lookup's order."""
-        lookup = self._found.get(tuple(atoms))
-        if lookup is None:
-            lookup = self._found[tuple(atoms)] = _Lookup.of([self._masked(layout, atom) for atom in atoms])
-        return lookup.ranges([self._wanted(layout, *pair) for pair in zip(atoms, keys, strict=True)])
 
     def _pattern(self, atom: int) -> Pattern:
         pattern = self.shape.body[atom]
@@ -120,22 +114,15 @@ class _Lookup:
 
     def ranges(self, columns: Sequence[Ids]) -> tuple[Ids, Ids]:
         """Where the rows with these values begin and end, in order."""
-        at, there = _found(self.known[0], columns[0])
+        at, there = places(columns[0], self.known[0])
         for values, column in zip(self.known[1:], columns[1:], strict=True):
-            place, known = _found(values, column)
+            place, known = places(column, values)
             at, there = at * len(values) + place, there & known
         if len(self.known) > 1:  # of one column every position is a group
-            at, known = _found(self.groups, at)
+            at, known = places(at, self.groups)
             there &= known
         start = self.ends[at]
         return start, np.where(there, self.ends[at + 1], start)
-
-
-def _found(sorted_: Ids, values: Ids) -> tuple[Ids, Mask]:
-    """Positions of values in a sorted array, and whether they are there; of others any position."""
-    at = np.searchsorted(sorted_, values)
-    at[at == len(sorted_)] = 0
-    return at, sorted_[at] == values
 
 
 class Rules:
@@ -198,7 +185,8 @@ def matches(
     without some keys: (position in delta of each, its output as rows of codes, whether some matches were left out since
     an atom had more than `most` for one binding)."""
     layout, shape = others[0][0].layout, instances.shape
-    pairs = instances.count(layout, focus, delta)
+    start, end = instances.ranges(layout, (focus,), (delta,))
+    pairs = int((end - start).sum())
     if not pairs:
         return NONE, np.empty((0, len(shape.output)), dtype=np.int64), False
     left = [i for i in range(len(shape.body)) if i != focus]
@@ -206,14 +194,15 @@ def matches(
     if pairs > MANY * len(delta):
         first = _fewer(layout, instances, focus, delta, {i: others[i][0] for i in left}, pairs)
     if first is None:
-        at, chosen = instances.matching(layout, (focus,), (delta,))
+        at, chosen = instances.matching((focus,), start, end)
         bindings = _Bindings(layout, shape, at, instances.rows[chosen])
         bindings.bind(shape.body[focus], delta[at])
     else:
         number, known = first
         left.remove(number)
         at, keys, cut = _match(*others[number], known, most)
-        found, chosen = instances.matching(layout, (focus, number), (delta[at], keys))
+        both = focus, number
+        found, chosen = instances.matching(both, *instances.ranges(layout, both, (delta[at], keys)))
         bindings = _Bindings(layout, shape, found, instances.rows[chosen])
         bindings.bind(shape.body[focus], delta[at[bindings.at]])
         bindings.bind(shape.body[number], keys[bindings.at])

@@ -13,10 +13,22 @@ from typing import Final
 
 import numpy as np
 
-from triplestore.engine.sets import NONE, Ids, Mask, distinct, member, merged, minus, union
+from triplestore.engine.sets import NONE, Ids, Mask, distinct, member, merged, minus, places, union
 from triplestore.terms import KIND_BITS, Kind
 
-__all__ = ["NONE", "Ids", "Layout", "LayoutFullError", "Mask", "distinct", "member", "merged", "minus", "union"]
+__all__ = [
+    "NONE",
+    "Ids",
+    "Layout",
+    "LayoutFullError",
+    "Mask",
+    "distinct",
+    "member",
+    "merged",
+    "minus",
+    "places",
+    "union",
+]
 
 _ROOM: Final = 4096
 """Terms of each kind that a layout has room for at least, beyond twice those that are there."""
