@@ -12,7 +12,9 @@ from triplestore.compile.schema import Constants, Fact
 from triplestore.engine import Engine
 from triplestore.maintain import Reasoning
 from triplestore.maintain.datatypes import judge_types_in
+from triplestore.maintain.foretell import Costs, Foretelling
 from triplestore.maintain.memory import Derivations, Memory, Rows, Watch
+from triplestore.maintain.run import Budget
 from triplestore.maintain.violations import Violation, judge_in
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.seminaive import SemiNaive
@@ -76,7 +78,13 @@ class Bench:
         return Memory.read(self.engine, self.reasoning, counts, self.by_value, ill_typed, derivations)
 
     def update(
-        self, memory: Memory, plus: list[Fact], minus: list[Fact], algorithm: str, watch: Watch | None = None
+        self,
+        memory: Memory,
+        plus: list[Fact],
+        minus: list[Fact],
+        algorithm: str,
+        watch: Watch | None = None,
+        costs: Costs | None = None,
     ) -> Rows:
         return memory.update(
             self.reasoning,
@@ -85,6 +93,7 @@ class Bench:
             algorithm,
             lambda pairs: judge_in(self.engine, pairs),
             lambda facts, names: judge_types_in(self.engine, facts, names),
+            Budget(None, costs and Foretelling(costs)),
             watch=watch,
         )
 

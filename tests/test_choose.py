@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from triplestore.maintain import choose
-from triplestore.maintain.choose import COUNTED, TRIED, Plan, learnt, plan
+from triplestore.maintain.choose import COUNTED, TRIED, learnt, plan
+from triplestore.materialise.figures import Figures, Phases
 
 ASSERTED, FACTS, ANEW = 100_000, 200_000, 2.0
 KNOWN = {"asserted": ASSERTED, "facts": FACTS, "anew_ms": int(1000 * ANEW)}
@@ -38,25 +39,56 @@ def test_the_algorithms_are_compared_once(checking: float, overdeleting: float, 
     assert chosen.name == tried[faster]
     assert sorted(samples.asked) == sorted((name, choose.COMPARED) for name in tried)
     again = Samples()
-    assert plan("auto", 0, 5, {**KNOWN, **learnt(chosen, 5, 0, 0.01, KNOWN)}, again, counting).name == tried[faster]
+    assert (
+        plan("auto", 0, 5, {**KNOWN, **learnt(chosen, 5, "", figures(0.01, 0), KNOWN)}, again, counting).name
+        == tried[faster]
+    )
     assert again.asked == []
 
 
-def test_dred_may_overdelete_what_is_cheaper_than_computing_anew() -> None:
+def figures(seconds: float, doubted: int, rederiving: float = 0.0) -> Figures:
+    return Figures(seconds=seconds, doubted=doubted, phases=Phases(rederive=rederiving))
+
+
+def test_what_dred_takes_is_learnt() -> None:
     sizes = {**KNOWN, "checking_us": 0, "doubt_ns": 10_000}
     chosen = plan("auto", 0, 5_000, sizes, Samples())
-    assert (chosen.name, chosen.doubted) == (TRIED[1], 200_000)
-    slower = learnt(chosen, 5_000, 50_000, 1.0, sizes)
+    assert chosen.name == TRIED[1]
+    assert chosen.costs is not None
+    assert chosen.costs.doubt == 1e-5
+    slower = learnt(chosen, 5_000, "dred", figures(1.0, 50_000), sizes)
     assert slower == {"checking_us": 0, "doubt_ns": 15_000}, "the mean of what was known and of 20 microseconds a fact"
-    assert plan("auto", 0, 5_000, {**sizes, **slower}, Samples()).doubted == 133_333
+    again = plan("auto", 0, 5_000, {**sizes, **slower}, Samples()).costs
+    assert again is not None
+    assert again.doubt == 1.5e-5
+
+
+def test_what_fixpoint_update_takes_is_learnt() -> None:
+    """Running the rules over half of the facts took a second."""
+    sizes = {**KNOWN, "checking_us": 0, "materialise_derived": 1_000_000}
+    chosen = plan("auto", 0, 5_000, sizes, Samples())
+    assert chosen.costs is not None
+    assert chosen.costs.naive == choose.NAIVE * 1_000_000
+    told = learnt(chosen, 5_000, "fixpoint-update", figures(2.0, FACTS // 2, 1.0), sizes)
+    assert told == {"checking_us": 0, "naive_ms": (350 + 2_828) // 2}
+    again = plan("auto", 0, 5_000, {**sizes, **told}, Samples()).costs
+    assert again is not None
+    assert again.naive == told["naive_ms"] / 1000
+
+
+def test_nearly_nothing_left_tells_nothing_of_the_whole() -> None:
+    sizes = {**KNOWN, "checking_us": 0, "materialise_derived": 1_000_000}
+    chosen = plan("auto", 0, 5_000, sizes, Samples())
+    assert learnt(chosen, 5_000, "fixpoint-update", figures(2.0, FACTS - 100, 0.01), sizes) == {"checking_us": 0}
 
 
 def test_few_doubted_facts_tell_nothing() -> None:
-    assert learnt(Plan("dred", "", 1.0, 100_000, 0), 10, choose.TELLING - 1, 1.0, KNOWN) == {"checking_us": 0}
+    chosen = plan("auto", 0, 10, {**KNOWN, "checking_us": 0}, Samples())
+    assert learnt(chosen, 10, "dred", figures(1.0, choose.TELLING - 1), KNOWN) == {"checking_us": 0}
 
 
 def test_an_algorithm_that_was_asked_for_tells_nothing() -> None:
-    assert learnt(plan("dred", 0, 100, KNOWN, Samples()), 100, 100_000, 1.0, KNOWN) == {}
+    assert learnt(plan("dred", 0, 100, KNOWN, Samples()), 100, "dred", figures(1.0, 100_000), KNOWN) == {}
 
 
 @pytest.mark.parametrize(("minus", "name"), [(1, TRIED[0]), (400, TRIED[0]), (1_000, None)])
@@ -65,7 +97,7 @@ def test_what_few_facts_took_foretells_what_checking_takes(minus: int, name: str
     chosen = plan("auto", 0, minus, {**KNOWN, "checking_us": 50_000}, Samples())
     assert chosen.name == name
     if chosen.name:
-        doubled = learnt(chosen, choose.COMPARED, 0, 0.1, KNOWN)
+        doubled = learnt(chosen, choose.COMPARED, TRIED[0], figures(0.1, 0), KNOWN)
         assert doubled == {"checking_us": 75_000}, "the mean of what was known and what it took"
 
 
@@ -74,15 +106,19 @@ def test_most_of_the_data_going_is_computed_anew() -> None:
     assert plan("auto", 0, int(choose.MANY_DELETED * ASSERTED) + 1, sizes, Samples()).name is None
 
 
-def test_dred_is_not_begun_where_it_would_be_given_up() -> None:
-    """What is deleted is overdeleted too."""
-    sizes = {**KNOWN, "checking_us": 0, "doubt_ns": 100_000}
-    assert plan("auto", 0, 20_000, sizes, Samples()).name == TRIED[1]
-    assert plan("auto", 0, 20_001, sizes, Samples()).name is None
+def test_less_data_takes_less_to_compute_anew() -> None:
+    sizes = {**KNOWN, "checking_us": 0}
+    few, many = (plan("auto", 0, minus, sizes, Samples()).costs for minus in (ASSERTED // 100, 4 * ASSERTED // 10))
+    assert few is not None
+    assert many is not None
+    assert (few.anew, many.anew) == (pytest.approx(0.99 * ANEW), pytest.approx(0.6 * ANEW))
 
 
 def test_counting_anew_takes_longer() -> None:
-    """Where no update has told how long."""
-    sizes = {"asserted": ASSERTED, "facts": FACTS, "materialise_ms": 2_000, "checking_us": 0}
-    plain, counted = (plan("auto", 0, 5_000, sizes, Samples(), counting).doubted for counting in (False, True))
-    assert (plain, counted) == (280_000, 320_000)
+    """Where no update has told how long; and counts are not kept by FP-update."""
+    sizes = {"asserted": ASSERTED, "facts": FACTS, "materialise_ms": 2_000, "checking_us": 0, "materialise_derived": 1}
+    plain, counted = (plan("auto", 0, 1_000, sizes, Samples(), counting).costs for counting in (False, True))
+    assert plain is not None
+    assert counted is not None
+    assert counted.anew == pytest.approx(plain.anew + 0.99 * choose.COUNTING * FACTS)
+    assert counted.naive is None is not plain.naive

@@ -4,6 +4,7 @@ algorithm and mode, compared table by table after each step."""
 from __future__ import annotations
 
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ from tests.maintain_support import Bench, counts_of, state_of
 from tests.random_programs import TYPE, Triple, ex, facts, programs, rules_of
 from tests.test_closure import PHASES
 from triplestore.engine import Engine
-from triplestore.maintain import join
+from triplestore.maintain import dred_or_fixpoint_update as either
+from triplestore.maintain import foretell, join
+from triplestore.maintain.foretell import Costs
 from triplestore.maintain.memory import COUNTING, DELETING, Derivations
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.terms import OWL, RDFS
@@ -48,14 +51,17 @@ def follow(
     counting: bool = False,
     most: int = 1 << 30,
     many: int = join.MANY,
+    costs: Costs | None = None,
 ) -> int:
     """Apply a history; after each step compare the closure in memory with one made anew, and the reported change with
     the difference. counting: compare the derivation counts too. most: facts of a closure from which on the rest is
-    left out. many: see `join.MANY`; 0 joins atoms before instances wherever that can be. The number of steps that could
-    be maintained."""
+    left out. many: see `join.MANY`; 0 joins atoms before instances wherever that can be. costs: what each deletion will
+    take is foretold by these, from one fact on. The number of steps that could be maintained."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(join, "MANY", many)
-        return _follow(engine, history, program, equality, algorithm, counting, most)
+        patch.setattr(foretell, "FIRST", 1)
+        patch.setattr(foretell, "GROWTH", 2)
+        return _follow(engine, history, program, equality, algorithm, counting, most, costs)
 
 
 def _follow(
@@ -66,6 +72,7 @@ def _follow(
     algorithm: str,
     counting: bool,
     most: int,
+    costs: Costs | None,
 ) -> int:
     derivations: Derivations = "counted" if counting else "none"
     start, updates = history
@@ -86,7 +93,7 @@ def _follow(
         if len(after[0]) > most:
             return done
         try:
-            rows = bench.update(memory, plus, minus, algorithm)
+            rows = bench.update(memory, plus, minus, algorithm, costs=costs)
         except NotMaintainableError:
             assert state_of(memory) == before, "a refused update leaves no trace"
             try:
@@ -114,15 +121,19 @@ def _follow(
 WAYS = [
     *(pytest.param("rewrite", name, False, id=f"rewrite-{name}") for name in DELETING if name not in COUNTING),
     *(pytest.param(mode, name, True, id=f"{mode}-{name}") for mode in ("axioms", "off") for name in DELETING),
+    *(pytest.param(mode, either.NAME, mode != "rewrite", id=f"{mode}-either") for mode in ("rewrite", "axioms", "off")),
 ]
 """Each mode with the algorithms that it has; counts are kept where they can be."""
 
 MANY = st.sampled_from([0, join.MANY])
 
+COSTS = st.sampled_from([None, *(Costs(inf, 1, 1.0, naive) for naive in (None, 0.0))])
+"""Nothing is foretold; DRed will be cheaper than FP-update; FP-update will be; neither dearer than computing anew."""
+
 
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
-@given(history=histories(), program=programs, many=MANY)
+@given(history=histories(), program=programs, many=MANY, costs=COSTS)
 def test_maintenance_equals_materialisation(
     embedded: Engine,
     history: tuple[list[Triple], list[Update]],
@@ -131,14 +142,15 @@ def test_maintenance_equals_materialisation(
     algorithm: str,
     counting: bool,
     many: int,
+    costs: Costs | None,
 ) -> None:
-    follow(embedded, history, program, equality, algorithm, counting, 250, many)
+    follow(embedded, history, program, equality, algorithm, counting, 250, many, costs)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
-@given(history=histories(odd=True), program=programs, many=MANY)
+@given(history=histories(odd=True), program=programs, many=MANY, costs=COSTS)
 def test_maintenance_equals_materialisation_often(
     embedded: Engine,
     history: tuple[list[Triple], list[Update]],
@@ -147,8 +159,9 @@ def test_maintenance_equals_materialisation_often(
     algorithm: str,
     counting: bool,
     many: int,
+    costs: Costs | None,
 ) -> None:
-    assume(follow(embedded, history, program, equality, algorithm, counting, many=many) > 0)
+    assume(follow(embedded, history, program, equality, algorithm, counting, many=many, costs=costs) > 0)
 
 
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)

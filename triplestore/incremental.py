@@ -23,6 +23,7 @@ from triplestore.fingerprints import Fingerprints
 from triplestore.maintain import Outcome, Reasoning, rematerialise
 from triplestore.maintain.choose import Plan, Probe, learnt, plan, plan_rules
 from triplestore.maintain.datatypes import TypeJudge, judge_types_in
+from triplestore.maintain.foretell import Foretelling
 from triplestore.maintain.keys import NONE, Ids, LayoutFullError, member, merged, minus, union
 from triplestore.maintain.memory import Derivations, Memory, Rows
 from triplestore.maintain.program import NotMaintainableError
@@ -34,7 +35,7 @@ from triplestore.rows import columns_of, same_as_rows, table_of, violation_rows
 from triplestore.storage import patches, segments
 from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles
 from triplestore.tables import ASSERTED, COUNT, FACT, SAME_AS, TERM, VIOLATION, Table, token_sql
-from triplestore.transaction import Transaction
+from triplestore.transaction import TRIED, Transaction
 
 SMALL: Final = 50_000
 """Triples of a change up to which it is looked at here."""
@@ -83,7 +84,7 @@ class Incremental:
         memory: nothing has been done then, see `reason`."""
         if len(add) + len(delete) > SMALL or not self.workspace.manifest.materialised:
             return None
-        if algorithm == rematerialise.NAME:
+        if algorithm == rematerialise.NAME and not self._known:  # reading the closure would only be to net the change
             self.reason = "asked for"
             return None
         with self.transaction.phase("read"):
@@ -156,9 +157,11 @@ class Incremental:
         if chosen.name is None:
             self.reason = chosen.reason
             return None
+        started = time.perf_counter()
         try:
             rows = self._maintained(memory, change, chosen, known)
         except TooDearError:
+            self.transaction.phases.more({TRIED: time.perf_counter() - started})
             self.reason = f"{chosen.name} was dearer than computing the closure anew"
             return None
         except (NotMaintainableError, LayoutFullError) as error:
@@ -190,7 +193,7 @@ class Incremental:
             change.minus,
             chosen.name or "",
             *self._judges,
-            Budget(chosen.seconds, chosen.doubted),
+            Budget(chosen.seconds, None if chosen.costs is None else Foretelling(chosen.costs)),
             self.transaction.report,
             terms.values if twins(manifest) else {},
             terms.ill_typed,
@@ -224,11 +227,17 @@ class Incremental:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
+    @property
+    def _known(self) -> bool:
+        """Whether the closure of the version at hand is in memory."""
+        known = self.workspace.memory
+        return known is not None and known[0] == _content(self.workspace.manifest)
+
     def _memory(self) -> Memory | None:
         """The closure of the version at hand, read if need be; None where it cannot be kept in memory."""
         workspace, manifest = self.workspace, self.workspace.manifest
         workspace.views(TERM)
-        if workspace.memory is not None and workspace.memory[0] == _content(manifest):
+        if self._known and workspace.memory is not None:
             return workspace.memory[1]
         workspace.memory = None
         if sum(manifest.files_of(table.name).rows for table in (ASSERTED, FACT)) > LARGEST:
@@ -330,7 +339,7 @@ class Incremental:
         with transaction.phase("write"):
             files = self._written(memory, change, rows)
         stats = stats_after(before.stats, rows, memory)
-        stats |= learnt(chosen, len(change.minus), rows.figures.doubted, rows.figures.seconds, before.stats)
+        stats |= learnt(chosen, len(change.minus), rows.algorithm, rows.figures, before.stats)
         last = transaction.publish(operation, outcome, files, change.counters, (), draft=draft, stats=stats)
         memory.commit()
         self.workspace.memory = _content(self.workspace.manifest), memory

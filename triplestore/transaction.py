@@ -38,6 +38,12 @@ SHOWN: Final = 50
 DEARER: Final = 1.25
 """What computing the closure anew is taken to cost at most, as a multiple of what it cost before."""
 
+TRIED: Final = "tried"
+"""The phase of maintaining the closure in memory that was given up."""
+
+BESIDES: Final = ("read", "net", TRIED)
+"""Phases that an update takes whatever maintains the closure, or for nothing."""
+
 Tokens = tuple[str, str, str]
 
 
@@ -354,7 +360,9 @@ class Transaction:
             return int(min(1000 * now, DEARER * grown * known) if known else 1000 * now)
 
         # A load reads files, too; materialising does not compare with what was there.
-        total = time.perf_counter() - self.started if operation in ("update", "rules") else 0
+        total = time.perf_counter() - self.started - sum(self.phases.get(name, 0.0) for name in BESIDES)
+        if operation not in ("update", "rules"):
+            total = 0.0
         return {
             "materialise_ms": likely("materialise_ms", outcome.figures.seconds),
             "materialise_derived": outcome.figures.derived,

@@ -2,9 +2,9 @@
 
 `auto` goes by what it knows of the store itself: how long computing the closure anew took the last time; which
 algorithm is faster on a few of its facts, tried out once and undone; and what deletions have cost. DRed is faster
-nearly everywhere; B/F where much is doubted and little lost, as in cliques. What a deletion will cost DRed is known
-early: overdeleting is the least of its work, and the rest follows the number of facts that it overdeletes. So it is
-begun, and given up where they get too many. B/F shows its cost late: what it took for those few facts foretells it.
+nearly everywhere; B/F where much is doubted and little lost, as in cliques. What DRed will take is foretold from a part
+of what it overdeletes (`triplestore.maintain.foretell`): so it is begun, and then finished, given up, or left to
+FP-update. B/F shows its cost late: what it took for those few facts foretells it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from triplestore.maintain import (
     Task,
     backward_forward,
     backward_forward_counting,
-    dred,
     dred_counting,
+    dred_or_fixpoint_update,
+    fixpoint_update,
     insertion,
     memory,
     rematerialise,
 )
+from triplestore.maintain.foretell import Costs
+from triplestore.materialise.figures import Figures
 
 LARGE_SHARE: Final = 0.5
 """New facts as a share of the closure beyond which computing it anew is cheaper than extending it."""
@@ -39,18 +42,22 @@ it."""
 LEAST: Final = 0.05
 """Seconds that maintenance may take in any case."""
 
-DOUBT: Final = 10_000
-"""Nanoseconds that DRed takes for each fact that it overdeletes, until the store's own figures tell."""
+DOUBT, DOUBT_COUNTED = 10_000, 13_000
+"""Nanoseconds that DRed takes for each fact that it overdeletes, without and with counts, until the store's own figures
+tell."""
+
+NAIVE: Final = 3.5e-7
+"""Seconds that FP-update takes for each derivation of the closure, until the store's own figures tell."""
 
 LATE: Final = 1.5
-"""Times what computing anew takes, after which DRed is given up though it has overdeleted what it may: by then most of
-its work is done."""
+"""Times what computing anew takes, after which DRed is given up whatever was foretold: by then most of its work is
+done."""
 
 TELLING: Final = 20_000
 """Overdeleted facts from which on an update tells that: with fewer, other costs hide it."""
 
-ALWAYS: Final = 1_000
-"""Facts that DRed may overdelete in any case."""
+LEFT: Final = 0.1
+"""Share of the derivations from which on running the rules over what is left tells what it takes over all."""
 
 FEW: Final = 3
 """Deleted facts from which on the algorithms are compared, if they have not been."""
@@ -73,7 +80,7 @@ TRY: Final = 0.25
 NAMES: Final = ("auto", rematerialise.NAME, *memory.DELETING)
 """What `--maintain` takes."""
 
-TRIED: Final = (backward_forward.NAME, dred.NAME)
+TRIED: Final = (backward_forward.NAME, dred_or_fixpoint_update.NAME)
 """The algorithms that `auto` chooses from, the first one first where nothing is known."""
 
 COUNTED: Final = (backward_forward_counting.NAME, dred_counting.NAME)
@@ -91,13 +98,13 @@ class Probe(Protocol):
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to do: an algorithm of `memory.ALGORITHMS` (None: compute the closure anew), why, and for how many seconds
-    and overdeleted facts at most. checking: microseconds that B/F took for the few facts tried out, 0 if DRed is
-    faster; to be remembered."""
+    at most. costs: what to foretell from, where it overdeletes. checking: microseconds that B/F took for the few facts
+    tried out, 0 if DRed is faster; to be remembered."""
 
     name: str | None
     reason: str
     seconds: float | None = None
-    doubted: int | None = None
+    costs: Costs | None = None
     checking: int | None = None
 
 
@@ -118,12 +125,11 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe:
     if anew is None or (minus < FEW and "checking_us" not in sizes):
         return Plan(tried[0], "few facts are deleted", allowed)
     checking = sizes["checking_us"] if "checking_us" in sizes else _compared(anew, probe, tried)
+    anew *= 1 - minus / max(sizes["asserted"], 1)
     if not checking:
-        most = max(ALWAYS, int(1e9 * anew) // sizes.get("doubt_ns", DOUBT))
-        told = f"cheaper than computing anew ({anew:.2f} s) up to {most:,} overdeleted facts"
-        if minus > most:
-            return Plan(None, f"maintaining is {told}", checking=checking)
-        return Plan(tried[1], told, max(LEAST, LATE * anew), most, checking)
+        costs = _costs(anew, sizes, counting)
+        told = f"foretold to be cheaper than computing anew ({anew:.2f} s)"
+        return Plan(tried[1], told, max(LEAST, LATE * anew), costs, checking)
     wanted = checking / 1e6 * (minus / COMPARED) ** CONCAVE
     told = f"maintaining takes about {wanted:.2f} s, computing anew {anew:.2f} s"
     if wanted > anew:
@@ -140,18 +146,33 @@ def _compared(anew: float, probe: Probe, tried: Sequence[str]) -> int:
     return max(1, int(1e6 * checking))
 
 
-def learnt(chosen: Plan, minus: int, doubted: int, seconds: float, sizes: Mapping[str, int]) -> dict[str, int]:
-    """What the next version's statistics are to have of an update that `auto` chose an algorithm for: what B/F takes
-    for a few facts (0: DRed is faster), and what DRed takes for each overdeleted fact; as means with what was known."""
+def _costs(anew: float, sizes: Mapping[str, int], counting: bool) -> Costs:
+    """What there is to foretell from."""
+    doubt = sizes.get("doubt_ns", DOUBT_COUNTED if counting else DOUBT) / 1e9
+    naive = sizes["naive_ms"] / 1000 if "naive_ms" in sizes else NAIVE * sizes.get("materialise_derived", 0)
+    return Costs(max(LEAST, anew), sizes["facts"], doubt, None if counting or not naive else naive)
+
+
+def learnt(chosen: Plan, minus: int, name: str, figures: Figures, sizes: Mapping[str, int]) -> dict[str, int]:
+    """What the next version's statistics are to have of an update that `auto` chose an algorithm for, which came to be
+    the one named: what B/F takes for a few facts (0: DRed is faster), what DRed takes for each overdeleted fact, and
+    FP-update to run the rules over the closure; as means with what was known. sizes: the statistics before."""
     found: dict[str, int] = {}
     if chosen.checking:
-        now = round(1e6 * seconds * (COMPARED / minus) ** CONCAVE)
+        now = round(1e6 * figures.seconds * (COMPARED / minus) ** CONCAVE)
         found["checking_us"] = max(1, (now + chosen.checking) // 2)
     elif chosen.checking == 0:
         found["checking_us"] = 0
-    if chosen.doubted is not None and doubted >= TELLING:
-        now = round(1e9 * seconds / doubted)
-        found["doubt_ns"] = (now + sizes.get("doubt_ns", DOUBT)) // 2
+    if chosen.costs is None or figures.doubted < TELLING:
+        return found
+    if name == fixpoint_update.NAME:
+        left = chosen.costs.left(figures.doubted)
+        now = round(1e3 * figures.phases["rederive"] / left) if left > LEFT else 0
+        if now:
+            found["naive_ms"] = (now + round(1e3 * (chosen.costs.naive or 0))) // 2
+    else:
+        now, known = round(1e9 * figures.seconds / figures.doubted), round(1e9 * chosen.costs.doubt)
+        found["doubt_ns"] = (now + known) // 2
     return found
 
 

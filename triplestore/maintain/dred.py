@@ -20,13 +20,17 @@ NAME = "dred"
 
 def dred(run: Run) -> None:
     """Bring the closure up to date with the asserted facts that went and came (`run.working.minus`, `plus`)."""
-    working = run.working
     with run.phase("overdelete"):
         overdeleted, dissolved = overdelete(run)
+    finish(run, overdeleted, dissolved)
+
+
+def finish(run: Run, overdeleted: Ids, dissolved: Ids) -> None:
+    """Rederive, and insert."""
     with run.phase("rederive"):
         back = rederive(run, overdeleted, dissolved)
     with run.phase("insert"):
-        extend(run, union(back, working.plus))
+        extend(run, union(back, run.working.plus))
 
 
 def overdelete(run: Run) -> tuple[Ids, Ids]:
@@ -41,20 +45,21 @@ def overdelete(run: Run) -> tuple[Ids, Ids]:
         with run.round(0) as figures:
             run.program = run.grounded()
             gone = union(gone, *run.lost_with(run.program, figures))
-    frontier, tokens = _lost(run, gone, deleted, dissolved)
-    while len(frontier) or len(tokens):
-        dissolved = union(dissolved, tokens)
-        frontier = union(frontier, minus(working.mentioning(tokens), deleted)) if len(tokens) else frontier
-        with run.round(len(frontier)) as figures:
-            run.afford(len(deleted) + len(frontier))
-            found = run.forward(run.before.rules, frontier, working.facts, deleted, figures)
-            deleted = union(deleted, frontier)
-            frontier, tokens = _lost(run, found, deleted, dissolved)
-            if not ungrounded and len(working.schema_of(frontier)):
-                ungrounded = True
-                run.program = run.grounded()
-                lost = _lost(run, union(*run.lost_with(run.program, figures)), deleted, dissolved)
-                frontier, tokens = union(frontier, lost[0]), union(tokens, lost[1])
+    for portion in run.portions(gone, ungrounded):
+        frontier, tokens = _lost(run, portion, deleted, dissolved)
+        while len(frontier) or len(tokens):
+            dissolved = union(dissolved, tokens)
+            frontier = union(frontier, minus(working.mentioning(tokens), deleted)) if len(tokens) else frontier
+            with run.round(len(frontier)) as figures:
+                run.afford(len(deleted) + len(frontier))
+                found = run.forward(run.before.rules, frontier, working.facts, deleted, figures)
+                deleted = union(deleted, frontier)
+                frontier, tokens = _lost(run, found, deleted, dissolved)
+                if not ungrounded and len(working.schema_of(frontier)):
+                    ungrounded = True
+                    run.program = run.grounded()
+                    lost = _lost(run, union(*run.lost_with(run.program, figures)), deleted, dissolved)
+                    frontier, tokens = union(frontier, lost[0]), union(tokens, lost[1])
     run.figures.doubted = len(deleted)
     run.note("overdeleted", deleted)
     return deleted, dissolved

@@ -48,29 +48,31 @@ def overdelete(run: Run, counts: Counts) -> Ids:
     one is counted off. `run.program` becomes what holds of the program without them."""
     working, deleted, spared = run.working, NONE, NONE
     counts.add(working.minus, NONRECURSIVE, -1)
-    frontier, forced = working.minus, NONE
+    gone, forced = working.minus, NONE
     ungrounded = False
-    if len(working.schema_of(frontier)) or run.rules_changed:
+    if len(working.schema_of(gone)) or run.rules_changed:
         ungrounded = True
         forced, found = _ground(run, NONE)
-        frontier = union(frontier, found)
-    while True:
-        found = minus(_doubted(run, frontier), deleted)
-        none = counts.of(found)[NONRECURSIVE] == 0
-        if not ungrounded and len(working.schema_of(found[none])):
-            ungrounded = True
-            forced, more = _ground(run, deleted)
-            found = union(found, minus(_doubted(run, more), deleted))
+        gone = union(gone, found)
+    for portion in run.portions(gone, ungrounded):
+        frontier = portion
+        while True:
+            found = minus(_doubted(run, frontier), deleted)
             none = counts.of(found)[NONRECURSIVE] == 0
-        lost = minus(forced[working.facts.contains(forced)], deleted)
-        delta = union(found[none & ~member(found, _held(run))], lost)
-        spared = union(spared, minus(found, delta))
-        if not len(delta):
-            break
-        with run.round(len(delta)) as figures:
-            run.afford(len(deleted) + len(delta))
-            frontier = run.forward(run.program.rules, delta, working.facts, deleted, figures, times=-1)
-            deleted = union(deleted, delta)
+            if not ungrounded and len(working.schema_of(found[none])):
+                ungrounded = True
+                forced, more = _ground(run, deleted)
+                found = union(found, minus(_doubted(run, more), deleted))
+                none = counts.of(found)[NONRECURSIVE] == 0
+            lost = minus(forced[working.facts.contains(forced)], deleted)
+            delta = union(found[none & ~member(found, _held(run))], lost)
+            spared = union(spared, minus(found, delta))
+            if not len(delta):
+                break
+            with run.round(len(delta)) as figures:
+                run.afford(len(deleted) + len(delta))
+                frontier = run.forward(run.program.rules, delta, working.facts, deleted, figures, times=-1)
+                deleted = union(deleted, delta)
     run.figures.doubted = len(deleted)
     run.note("overdeleted", deleted)
     run.note("spared", minus(spared, deleted))

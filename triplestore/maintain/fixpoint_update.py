@@ -26,6 +26,11 @@ def fixpoint_update(run: Run) -> None:
     """Bring the closure up to date with the asserted facts that went and came (`run.working.minus`, `plus`)."""
     with run.phase("overdelete"):
         unsure, dissolved = overdelete(run)
+    finish(run, unsure, dissolved)
+
+
+def finish(run: Run, unsure: Ids, dissolved: Ids) -> None:
+    """Derive what of the unsure facts is supported."""
     with run.phase("rederive"):
         back = dissolve(run, unsure, dissolved)
         run.note("kept", run.working.facts)

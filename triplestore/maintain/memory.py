@@ -21,6 +21,7 @@ from triplestore.maintain import backward_forward as bf
 from triplestore.maintain import backward_forward_counting as bfc
 from triplestore.maintain import dred as dr
 from triplestore.maintain import dred_counting as drc
+from triplestore.maintain import dred_or_fixpoint_update as either
 from triplestore.maintain import fixpoint_update as fp
 from triplestore.maintain.classes import Classes
 from triplestore.maintain.counts import NONRECURSIVE, Counts
@@ -70,11 +71,12 @@ ALGORITHMS: Final[dict[str, Callable[[Run], str]]] = {
     fp.NAME: _fixpoint_update,
     drc.NAME: drc.dred_counting,
     bfc.NAME: bfc.backward_forward_counting,
+    either.NAME: either.dred_or_fixpoint_update,
 }
 """Algorithms over the closure in memory; each returns what to call what it did."""
 
-DELETING: Final = tuple(name for name in ALGORITHMS if name != INSERTION)
-"""Those that can delete."""
+DELETING: Final = tuple(name for name in ALGORITHMS if name not in (INSERTION, either.NAME))
+"""Those that can delete, and be asked for."""
 
 COUNTING: Final = (drc.NAME, bfc.NAME)
 """Those that need derivation counts."""

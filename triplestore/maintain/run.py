@@ -16,6 +16,7 @@ from triplestore.compile.schema import Constants, Fact
 from triplestore.compile.specialise import Specialiser
 from triplestore.maintain.classes import Map
 from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE, Counts
+from triplestore.maintain.foretell import Foretelling
 from triplestore.maintain.join import Instances, Rules, all_matches, encoded, matches
 from triplestore.maintain.keys import NONE, Ids, Mask, union
 from triplestore.maintain.program import NotMaintainableError, Specialised, as_keys, instances_lost, specialise
@@ -34,16 +35,16 @@ Watch = Callable[[str, Ids], None]
 
 
 class TooDearError(Exception):
-    """An algorithm has touched more facts than it was allowed to."""
+    """An algorithm takes, or will take, longer than it may."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a run may cost before `TooDearError` is raised: seconds of processor time, and facts overdeleted. None: any
-    number."""
+    """What a run may cost before `TooDearError` is raised: seconds of processor time (None: any number), and what
+    overdeletion foretells."""
 
     seconds: float | None = None
-    doubted: int | None = None
+    foretelling: Foretelling | None = None
 
 
 class Run:
@@ -74,6 +75,7 @@ class Run:
         self.figures, self.report, self.budget = Figures(), report, budget or Budget()
         self.phase = self.figures.phases.timed
         self._started = time.thread_time()  # what else the machine does is no matter
+        self._doubted = 0
         self.rules_changed = self.constants_changed = False  # since the program was made
         self.specialised_anew = False  # whether it has been made anew since, over all that holds
         self.dirty: set[int] = set()  # terms whose class changed, and representatives of such classes (codes)
@@ -99,13 +101,34 @@ class Run:
         if self._watch:
             self._watch(name, found.keys if isinstance(found, Relation) else found)
 
-    def afford(self, doubted: int = 0) -> None:
-        """Raise TooDearError where the run has taken too long, or so many facts are too many to overdelete."""
-        seconds, most = self.budget.seconds, self.budget.doubted
-        if seconds is not None and time.thread_time() - self._started > seconds:
+    @property
+    def taken(self) -> float:
+        """Seconds of processor time so far."""
+        return time.thread_time() - self._started
+
+    def afford(self, doubted: int | None = None) -> None:
+        """Raise TooDearError where the run has taken too long, or will as it overdeletes so many facts."""
+        seconds, foretelling = self.budget.seconds, self.budget.foretelling
+        if seconds is not None and self.taken > seconds:
             raise TooDearError
-        if most is not None and doubted > most:
-            raise TooDearError
+        if doubted is not None:
+            self._doubted = doubted
+            if foretelling is not None and foretelling.dear(doubted, self.taken):
+                raise TooDearError
+
+    def portions(self, gone: Ids, together: bool = False) -> Iterator[Ids]:
+        """The facts to overdelete with what they support, all together unless the rest is to be foretold from some.
+        Raises TooDearError where that is too dear."""
+        foretelling = self.budget.foretelling
+        if foretelling is None or together:
+            yield gone
+            return
+        done = 0
+        for portion in foretelling.portions(gone):
+            yield portion
+            done += len(portion)
+            if done < len(gone) and foretelling.dear_rest(done, len(gone), self._doubted, self.taken):
+                raise TooDearError
 
     # -- rules -----------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 A cell of the table is one update of a copy of the store, in this process, which has just made two small updates by
 `auto`: the closure is in memory, as it is in a server. Seconds are those of the transaction, its commit included. The
-ways to maintain are measured in turn, each as often as the others, on the same deletions.
+ways to maintain are measured in turn, on the same deletions; a way that cannot be the best is run once.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ SHARES = (0.25, 0.5, 0.75, 1.0)
 """Of the break-even point: the size at which rematerialising is as fast as the best algorithm."""
 SMALL = 100
 """Sizes up to which the runs of a cell are made one after the other in one store."""
-RUNS: Final = 5, 3
+RUNS: Final = 5, 5
 """Of a cell: of a small size, of a large one."""
+HOPELESS: Final = 2.5
+"""Times what the best way took, beyond which one is not run again at a large size."""
 MOST, BRIEF = 15, 5.0
 """Runs of a small size, while those before have taken less than so many seconds together."""
 WARM = 3
@@ -134,20 +136,33 @@ class Subject:
                         store.update_files(add=[draw])
         else:
             draw = self._file("draw", self.lines[:size])
+            left = list(ways)
             for _ in range(runs):
-                for way in ways:
+                for way in left:
                     if time.perf_counter() > end:
                         break
                     with self.store(way) as store:
                         found[way] += store.update_files(delete=[draw], maintain=_algorithm(way))
-        least = min(map(len, found.values()))
-        return [self._cell(size, way, runs_[:least]) for way, runs_ in found.items()] if least else []
+                left = _promising(found)
+        return [self._cell(size, way, measured) for way, measured in found.items()] if all(found.values()) else []
 
     def _cell(self, size: int, way: str, found: Sequence[Mapping[str, Any]]) -> Cell:
         middle = {k: int(statistics.median(f[k] for f in found)) for k in ("derived", "doubted", "checked")}
         seconds = statistics.median(f["seconds"] for f in found)
         last = {k: found[-1][k] for k in ("deleted", "added", "reason", "phases")}
         return Cell(size, way, seconds, len(found), **middle, **last, ran=found[-1]["algorithm"])
+
+
+def _promising(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """The ways that may be the best for their kind of store, and what chooses, in the order in which they are to be
+    measured next: each time another one first."""
+    kept: list[str] = []
+    for family in (PLAIN, COUNTED):
+        times = {way: found[way][0]["seconds"] for way in family if found.get(way)}
+        best = min(times.values(), default=0.0)
+        kept += [way for way in times if way == family[-1] or times[way] <= HOPELESS * best]
+    turn = max(map(len, found.values())) % max(len(kept), 1)
+    return kept[turn:] + kept[:turn]
 
 
 def measure(name: str, folder: Path, seconds: float) -> dict[str, Any]:

@@ -1,0 +1,89 @@
+"""What is foretold of a deletion, from made-up courses of it; and that overdeletion in portions is overdeletion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from triplestore.maintain.foretell import FIRST, Costs, Foretelling
+
+COSTS = Costs(anew=1.0, facts=1_000_000, doubt=1e-5, naive=None)
+"""DRed may overdelete 100,000 facts."""
+
+
+@pytest.mark.parametrize("size", [0, 1, FIRST, 2 * FIRST - 1, 2 * FIRST, 5_000, 50_000])
+def test_portions_are_all_of_it(size: int) -> None:
+    portions = list(Foretelling(COSTS).portions(np.arange(size, dtype=np.int64)))
+    assert sorted(np.concatenate(portions).tolist()) == list(range(size))
+    assert len(portions) < 8
+    assert len(portions[0]) in (size, FIRST)
+    assert all(len(portion) >= FIRST for portion in portions[1:])
+
+
+def test_a_portion_is_spread_over_all() -> None:
+    first = next(iter(Foretelling(COSTS).portions(np.arange(10_000, dtype=np.int64))))
+    assert first.min() < 1_000
+    assert first.max() > 9_000
+
+
+def given_up(costs: Costs, size: int, course: Callable[[int], tuple[int, float]]) -> int | None:
+    """How many of `size` facts were dealt with when it was given up, if so many overdelete so many, in so many
+    seconds."""
+    foretelling, done = Foretelling(costs), 0
+    for portion in foretelling.portions(np.arange(size, dtype=np.int64)):
+        done += len(portion)
+        doubted, seconds = course(done)
+        if foretelling.dear(doubted, seconds) or (done < size and foretelling.dear_rest(done, size, doubted, seconds)):
+            return done
+    return None
+
+
+def test_what_is_cheap_is_never_given_up() -> None:
+    for size in (1, 100, 1_000, 9_000):
+        assert given_up(COSTS, size, lambda n: (10 * n, 0.01 + 1e-6 * n)) is None
+
+
+def test_what_will_be_dear_is_given_up_at_once() -> None:
+    assert given_up(COSTS, 40_000, lambda n: (40 * n, 0.01 + 4e-5 * n)) == FIRST
+
+
+def test_what_grows_more_slowly_than_it_began_is_not_given_up() -> None:
+    """By the first portion alone it would be five times as many, were they to go on as they began."""
+    assert given_up(COSTS, 40_000, lambda n: (int(100 * n**0.65), 0.01 + 1e-6 * n)) is None
+
+
+def test_a_forecast_is_believed_when_it_is_sure() -> None:
+    """A little dearer than computing anew: found out on the way, not at once."""
+    found = given_up(COSTS, 10_000, lambda n: (14 * n, 0.01 + 2e-6 * n))
+    assert found is not None
+    assert FIRST < found < 10_000
+
+
+def test_what_is_nearly_done_is_finished() -> None:
+    """Half as dear again as computing anew: of which less, or more, than a third is done."""
+    foretelling = Foretelling(COSTS)
+    assert foretelling.dear(150_000, 0.4)
+    assert not foretelling.dear(150_000, 0.6)
+
+
+def test_few_facts_are_never_too_many() -> None:
+    dear = Costs(anew=1e-3, facts=1_000_000, doubt=1.0)
+    assert given_up(dear, 500, lambda n: (n, 1e-3)) is None
+
+
+def test_fixpoint_update_goes_on_where_little_is_left() -> None:
+    """DRed takes 9 s for 900,000 facts; the rules half a second over all facts, over a tenth a thirtieth of that."""
+    costs = Costs(anew=3.0, facts=1_000_000, doubt=1e-5, naive=0.5)
+    assert costs.dred(900_000, 0.2) == pytest.approx(9)
+    assert costs.fixpoint_update(900_000, 0.2) == pytest.approx(0.5 + 0.5 * 0.1**1.5)
+    foretelling = Foretelling(costs)
+    assert foretelling.by_fixpoint_update(900_000, 0.2)
+    assert not foretelling.dear(900_000, 0.2)
+    assert not foretelling.by_fixpoint_update(1_000, 0.01)
+
+
+def test_without_facts_there_is_nothing_to_divide_by() -> None:
+    empty = Costs(anew=0.05, facts=0, doubt=1e-5, naive=0.1)
+    assert not Foretelling(empty).dear(0, 0.0)
