@@ -7,18 +7,18 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from triplestore.maintain.foretell import FIRST, Costs, Foretelling
+from triplestore.maintain.foretell import FIRST, LOOKED_UP, PART, REST, Costs, Foretelling
 
 COSTS = Costs(anew=1.0, facts=1_000_000, doubt=1e-5, naive=None)
 """DRed may overdelete 100,000 facts."""
 
 
-@pytest.mark.parametrize("size", [0, 1, FIRST, 2 * FIRST - 1, 2 * FIRST, 5_000, 50_000])
+@pytest.mark.parametrize("size", [0, 1, FIRST, 4 * FIRST - 1, 4 * FIRST, 5_000, 50_000])
 def test_portions_are_all_of_it(size: int) -> None:
     portions = list(Foretelling(COSTS).portions(np.arange(size, dtype=np.int64)))
     assert sorted(np.concatenate(portions).tolist()) == list(range(size))
     assert len(portions) < 8
-    assert len(portions[0]) in (size, FIRST)
+    assert len(portions[0]) in (size, FIRST, size // PART)
     assert all(len(portion) >= FIRST for portion in portions[1:])
 
 
@@ -46,19 +46,27 @@ def test_what_is_cheap_is_never_given_up() -> None:
 
 
 def test_what_will_be_dear_is_given_up_at_once() -> None:
-    assert given_up(COSTS, 40_000, lambda n: (40 * n, 0.01 + 4e-5 * n)) == FIRST
+    assert given_up(COSTS, 40_000, lambda n: (40 * n, 0.01 + 4e-5 * n)) == 40_000 // PART
 
 
 def test_what_grows_more_slowly_than_it_began_is_not_given_up() -> None:
-    """By the first portion alone it would be five times as many, were they to go on as they began."""
-    assert given_up(COSTS, 40_000, lambda n: (int(100 * n**0.65), 0.01 + 1e-6 * n)) is None
+    """By the first portion alone it would be four times as many, were they to go on as they began."""
+    assert given_up(COSTS, 40_000, lambda n: (int(80 * n**0.65), 0.01 + 1e-6 * n)) is None
 
 
 def test_a_forecast_is_believed_when_it_is_sure() -> None:
-    """A little dearer than computing anew: found out on the way, not at once."""
-    found = given_up(COSTS, 10_000, lambda n: (14 * n, 0.01 + 2e-6 * n))
+    """It grows faster than sets that share what they touch: found out on the way, not at once."""
+    found = given_up(COSTS, 10_000, lambda n: (18 * n, 0.01 + 2e-6 * n))
     assert found is not None
-    assert FIRST < found < 10_000
+    assert 10_000 // PART < found < 1_000
+
+
+def test_once_there_is_no_doubt_the_rest_is_dealt_with_together() -> None:
+    foretelling, sizes = Foretelling(COSTS), []
+    for portion in foretelling.portions(np.arange(40_000, dtype=np.int64)):
+        sizes.append(len(portion))
+        foretelling.dear_rest(sum(sizes), 40_000, sum(sizes), 0.01)
+    assert sizes == [40_000 // PART, 40_000 - 40_000 // PART]
 
 
 def test_what_is_nearly_done_is_finished() -> None:
@@ -77,7 +85,7 @@ def test_fixpoint_update_goes_on_where_little_is_left() -> None:
     """DRed takes 9 s for 900,000 facts; the rules half a second over all facts, over a tenth a thirtieth of that."""
     costs = Costs(anew=3.0, facts=1_000_000, doubt=1e-5, naive=0.5)
     assert costs.dred(900_000, 0.2) == pytest.approx(9)
-    assert costs.fixpoint_update(900_000, 0.2) == pytest.approx(0.5 + 0.5 * 0.1**1.5)
+    assert costs.fixpoint_update(900_000, 0.2) == pytest.approx(REST[1] * 0.2 + LOOKED_UP * 9 + 0.5 * 0.1**1.5)
     foretelling = Foretelling(costs)
     assert foretelling.by_fixpoint_update(900_000, 0.2)
     assert not foretelling.dear(900_000, 0.2)

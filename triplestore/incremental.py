@@ -102,7 +102,8 @@ class Incremental:
         try:
             probe = self._probe(memory)
             size, counting = (len(change.plus), len(change.minus)), memory.counts is not None
-            chosen = plan(algorithm, *size, self._sizes(memory), probe, counting)
+            rewriting = memory.working.equality == "rewrite"
+            chosen = plan(algorithm, *size, self._sizes(memory), probe, counting, rewriting)
         except NotMaintainableError as error:
             self.reason = str(error)
             return None

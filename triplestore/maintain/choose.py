@@ -46,7 +46,7 @@ DOUBT, DOUBT_COUNTED = 10_000, 13_000
 """Nanoseconds that DRed takes for each fact that it overdeletes, without and with counts, until the store's own figures
 tell."""
 
-NAIVE: Final = 3.5e-7
+NAIVE: Final = 4e-7
 """Seconds that FP-update takes for each derivation of the closure, until the store's own figures tell."""
 
 LATE: Final = 1.5
@@ -108,9 +108,18 @@ class Plan:
     checking: int | None = None
 
 
-def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe: Probe, counting: bool = False) -> Plan:
+def plan(
+    algorithm: str,
+    plus: int,
+    minus: int,
+    sizes: Mapping[str, int],
+    probe: Probe,
+    counting: bool = False,
+    rewriting: bool = False,
+) -> Plan:
     """What maintains the closure when so many asserted facts come and go. sizes: a version's statistics, with
-    `asserted` and `facts`. counting: derivations are counted. Raises UsageError for an unknown algorithm."""
+    `asserted` and `facts`. counting: derivations are counted. rewriting: equality is rewritten. Raises UsageError for
+    an unknown algorithm."""
     check(algorithm)
     if algorithm == rematerialise.NAME:
         return Plan(None, "asked for")
@@ -127,7 +136,7 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Mapping[str, int], probe:
     checking = sizes["checking_us"] if "checking_us" in sizes else _compared(anew, probe, tried)
     anew *= 1 - minus / max(sizes["asserted"], 1)
     if not checking:
-        costs = _costs(anew, sizes, counting)
+        costs = _costs(anew, sizes, counting, rewriting)
         told = f"foretold to be cheaper than computing anew ({anew:.2f} s)"
         return Plan(tried[1], told, max(LEAST, LATE * anew), costs, checking)
     wanted = checking / 1e6 * (minus / COMPARED) ** CONCAVE
@@ -146,11 +155,12 @@ def _compared(anew: float, probe: Probe, tried: Sequence[str]) -> int:
     return max(1, int(1e6 * checking))
 
 
-def _costs(anew: float, sizes: Mapping[str, int], counting: bool) -> Costs:
-    """What there is to foretell from."""
+def _costs(anew: float, sizes: Mapping[str, int], counting: bool, rewriting: bool) -> Costs:
+    """What there is to foretell from. FP-update keeps no counts, and with rewriting it is hardly ever the faster one:
+    most of the work is then to merge again what came apart."""
     doubt = sizes.get("doubt_ns", DOUBT_COUNTED if counting else DOUBT) / 1e9
     naive = sizes["naive_ms"] / 1000 if "naive_ms" in sizes else NAIVE * sizes.get("materialise_derived", 0)
-    return Costs(max(LEAST, anew), sizes["facts"], doubt, None if counting or not naive else naive)
+    return Costs(max(LEAST, anew), sizes["facts"], doubt, None if counting or rewriting or not naive else naive)
 
 
 def learnt(chosen: Plan, minus: int, name: str, figures: Figures, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -166,10 +176,9 @@ def learnt(chosen: Plan, minus: int, name: str, figures: Figures, sizes: Mapping
     if chosen.costs is None or figures.doubted < TELLING:
         return found
     if name == fixpoint_update.NAME:
-        left = chosen.costs.left(figures.doubted)
-        now = round(1e3 * figures.phases["rederive"] / left) if left > LEFT else 0
-        if now:
-            found["naive_ms"] = (now + round(1e3 * (chosen.costs.naive or 0))) // 2
+        if chosen.costs.naive is not None and chosen.costs.left(figures.doubted) > LEFT:
+            now = chosen.costs.naively(figures.doubted, figures.phases["rederive"])
+            found["naive_ms"] = round(500 * (now + chosen.costs.naive))
     else:
         now, known = round(1e9 * figures.seconds / figures.doubted), round(1e9 * chosen.costs.doubt)
         found["doubt_ns"] = (now + known) // 2
@@ -186,7 +195,7 @@ def _anew(sizes: Mapping[str, int], counting: bool) -> float | None:
     return OVERHEAD + COMMITTED * sizes["materialise_ms"] / 1000 + counts
 
 
-OVERHEAD, COMMITTED, COUNTING = 0.1, 1.35, 2e-6
+OVERHEAD, COMMITTED, COUNTING = 0.1, 1.1, 2.5e-6
 """What an update that computes the closure anew takes where none has been seen: seconds, and times the seconds of the
 last materialisation, for reading what is asserted, comparing, and writing; seconds for each fact's count."""
 

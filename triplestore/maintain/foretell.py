@@ -10,8 +10,8 @@ rules over all others, and both insert what still holds, which is much like over
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from math import log
+from dataclasses import dataclass
+from math import exp, log
 from typing import Final
 
 import numpy as np
@@ -19,21 +19,38 @@ import numpy as np
 from triplestore.maintain.keys import Ids
 
 FIRST: Final = 64
-"""Deleted facts that overdeletion begins with."""
+"""Deleted facts that overdeletion begins with at least."""
 
-GROWTH: Final = 4
-"""Times as many as before after which the rest is foretold again."""
+PART: Final = 64
+"""Of more, the part that it begins with."""
 
-SLOWEST: Final = 0.7
-"""The power of its size with which what a deletion overdeletes is taken to grow until that is seen: sets share what
-they touch. It grows faster in most data, so that nothing is given up too soon."""
+GROWTH: Final = 2, 4
+"""Times as many as before after which the rest is foretold again: the first time, and later."""
 
-UNSURE: Final = 0.1
+CONCAVE: Final = 0.75
+"""The power of its size with which a deletion meets facts, until that is seen: sets share what they touch."""
+
+MOST: Final = 0.999
+"""Share of the closure that may be overdeleted and leave something to tell the rest from."""
+
+UNSURE: Final = 0.05
 """The power of how much is still to come by which a forecast must be worse than computing anew to be believed."""
 
-REST: Final = 2.0, 2.5
+SURE: Final = 0.6
+"""Of what computing anew takes, the part up to which a forecast ends all doubt."""
+
+JOINS: Final = 0.012
+"""Seconds that a portion takes however small it is."""
+
+OVERDELETING: Final = 0.2
+"""Of what DRed takes for each overdeleted fact, what overdeleting it does at least."""
+
+REST: Final = 1.6, 1.7
 """Times the seconds of overdeletion that all of DRed takes at least, and all of FP-update but for running the rules
 over what is left: what is overdeleted is mostly inserted again."""
+
+LOOKED_UP: Final = 0.1
+"""Of what DRed takes for each overdeleted fact, what FP-update does beside that: asserted facts are looked up."""
 
 JOINED: Final = 1.5
 """The power of its facts with which running the rules over a part of the closure grows, most bodies having one atom or
@@ -59,11 +76,14 @@ class Costs:
         return max(self.doubt * doubted, REST[0] * seconds)
 
     def fixpoint_update(self, doubted: float, seconds: float) -> float:
-        """The same of FP-update: what it derives from the rest is what overdeleting did not derive."""
+        """The same of FP-update."""
         if self.naive is None:
             return float("inf")
-        left = self.left(doubted)
-        return REST[1] * seconds + left * max(self.naive, seconds / max(1 - left, 0.01))
+        return REST[1] * seconds + LOOKED_UP * self.doubt * doubted + self.left(doubted) * self.naive
+
+    def naively(self, doubted: int, seconds: float) -> float:
+        """What running the rules over all facts takes, if FP-update took so long over what was left."""
+        return max(0.0, seconds - LOOKED_UP * self.doubt * doubted) / self.left(doubted)
 
     def left(self, doubted: float) -> float:
         """The share of the closure's derivations that is left without so many facts."""
@@ -79,15 +99,18 @@ class Foretelling:
     """Overdeletion seen from its costs. Seconds are of processor time since it began."""
 
     costs: Costs
-    _seen: list[tuple[int, float, float]] = field(default_factory=list)  # deleted, overdeleted, seconds
+    _seen: tuple[int, float] | None = None  # facts dealt with when the rest was foretold last, and `met` then
+    _portions: int = 0
+    _sure: bool = False
 
     def portions(self, gone: Ids) -> Iterator[Ids]:
-        """The facts to delete, in portions that grow, each spread over all."""
+        """The facts to delete, in portions that grow, each spread over all; the last one is all the rest, once there is
+        nothing more to foretell."""
         order = np.random.default_rng(0).permutation(len(gone))
-        start, end = 0, FIRST
-        while 2 * end <= len(gone):
+        start, end = 0, max(FIRST, len(gone) // PART)
+        while GROWTH[1] * end <= len(gone) and not self._sure:
             yield gone[order[start:end]]
-            start, end = end, GROWTH * end
+            start, end = end, GROWTH[start > 0] * end
         yield gone[order[start:]]
 
     def dear(self, doubted: int, seconds: float) -> bool:
@@ -96,23 +119,19 @@ class Foretelling:
 
     def dear_rest(self, done: int, size: int, doubted: int, seconds: float) -> bool:
         """Whether to give up, as `done` of `size` facts have been dealt with."""
-        in_all, taking = self._forecast(done, size, doubted, seconds)
-        wanted = self.costs.least(in_all, taking) - seconds
-        return doubted > ALWAYS and wanted > self.costs.anew * (size / done) ** UNSURE
+        more, closure = size / done, max(self.costs.facts, 1)
+        met = -log(1 - min(doubted / closure, MOST))  # times that a fact is met, if they are met at random
+        power = CONCAVE
+        if self._seen is not None and self._seen[1] > 0 < met:
+            power = min(1.0, log(met / self._seen[1]) / log(done / self._seen[0]))
+        self._seen = done, met
+        self._portions += 1
+        in_all = closure * (1 - exp(-met * more**power))
+        for_each = max(OVERDELETING * self.costs.doubt, (seconds - JOINS * self._portions) / max(doubted, 1))
+        wanted = self.costs.least(in_all, max(seconds, for_each * in_all)) - seconds
+        self._sure = wanted < SURE * self.costs.anew
+        return doubted > ALWAYS and wanted > self.costs.anew * more**UNSURE
 
     def by_fixpoint_update(self, doubted: int, seconds: float) -> bool:
         """Whether FP-update is to go on from there, and not DRed."""
         return self.costs.fixpoint_update(doubted, seconds) < self.costs.dred(doubted, seconds)
-
-    def _forecast(self, done: int, size: int, doubted: int, seconds: float) -> tuple[float, float]:
-        """Facts overdeleted and seconds taken in the end. The first time seconds say nothing: they are the same for
-        any few facts."""
-        overdeleting, taking = SLOWEST, 0.0
-        if self._seen:
-            before, *last = self._seen[-1]
-            grown = log(done / before)
-            now = zip((doubted, seconds), last, strict=True)
-            overdeleting, taking = (min(1.0, log(max(a, 1e-9) / max(b, 1e-9)) / grown) for a, b in now)
-        self._seen.append((done, doubted, seconds))
-        more = size / done
-        return min(doubted * more**overdeleting, self.costs.facts), seconds * more**taking

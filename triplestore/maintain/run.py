@@ -4,7 +4,7 @@ and a bound on what they may cost."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -145,7 +145,7 @@ class Run:
         """The heads of all rule instances with a body fact in `delta` (part of `relation`) and the others in
         `relation` without `done`; each instance once, by the convention of `triplestore.compile.plan.Read`. times: what
         is added to the count of each head, where derivations are counted."""
-        found = []
+        found: list[tuple[Ids, bool]] = []
         older = union(done, delta)
         for instances in rules.forward:  # none with `Occurs`: see `check_occurring`
             for focus, element in enumerate(instances.shape.body):
@@ -157,9 +157,8 @@ class Run:
                 _, output, _ = matches(instances, focus, delta, others, classes or self.working.classes)
                 if len(output):
                     figures.derivations += len(output)
-                    found.append(heads(self.layout, output))
-                    self._count(found[-1], instances.recursive, times)
-        return np.concatenate(found) if found else NONE
+                    found.append((heads(self.layout, output), instances.recursive))
+        return self._counted(found, times)
 
     def backward(self, rules: Rules, facts: Ids, relation: Relation, without: Ids, most: int) -> tuple[Ids, Ids, Mask]:
         """The derivations of facts by bodies in `relation` but for some keys: (the bodies' facts, distinct; positions
@@ -206,15 +205,14 @@ class Run:
         self, rules: Rules, relation: Relation, figures: RoundFigures, without: Ids = NONE, times: int = 0
     ) -> Ids:
         """The heads of rule instances over a relation but for some keys. times: as in `forward`."""
-        found = []
+        found: list[tuple[Ids, bool]] = []
         for instances in rules.forward:
             self.figures.joins += 1
             output = all_matches(instances, relation, self.working.classes, without)
             figures.derivations += len(output)
             if len(output):
-                found.append(heads(self.layout, output))
-                self._count(found[-1], instances.recursive, times)
-        return np.concatenate(found) if found else NONE
+                found.append((heads(self.layout, output), instances.recursive))
+        return self._counted(found, times)
 
     def rules(self, instances: Mapping[Shape, Iterable[Row]], program: Specialised | None = None) -> Rules:
         """Instances of a program (default: the present one) for `forward` and `heads_of`."""
@@ -222,9 +220,13 @@ class Run:
 
     # -- counts ----------------------------------------------------------------------------------------------------
 
-    def _count(self, found: Ids, recursive: bool, times: int) -> None:
+    def _counted(self, found: Sequence[tuple[Ids, bool]], times: int) -> Ids:
+        """Heads of rule instances, which are recursive or not, with their derivations counted `times`."""
         if self.counts is not None and times:
-            self.counts.add(found, RECURSIVE if recursive else NONRECURSIVE, times)
+            for kind in (NONRECURSIVE, RECURSIVE):
+                some = [keys for keys, recursive in found if recursive == (kind == RECURSIVE)]
+                self.counts.add(np.concatenate(some) if some else NONE, kind, times)
+        return np.concatenate([keys for keys, _ in found]) if found else NONE
 
     def count_anew(self, before: Specialised, after: Specialised, without: Ids = NONE) -> None:
         """Where derivations are counted: count those by instances of both programs as the second has them, over the
