@@ -6,12 +6,12 @@ the sorted arrays of a store's `same_as`, so that a change costs what it touches
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 
-from triplestore.maintain.keys import NONE, Ids, Mask, member
+from triplestore.maintain.keys import NONE, Ids, Mask, distinct, member
 
 
 class Map(Protocol):
@@ -161,15 +161,18 @@ class Classes:
     def normalise(self, codes: Ids) -> Ids:
         if self.none or not len(codes):
             return codes
-        if len(self._terms):
-            at = np.minimum(np.searchsorted(self._terms, codes), len(self._terms) - 1)
-            found = np.where(self._terms[at] == codes, self._named[at], codes)
-        else:
-            found = codes
+        found = self._stored(codes)
         if self.over.representative:
             changed = self.over.known(codes)
             found = np.where(changed, self.over.normalise(codes), found)
         return found
+
+    def _stored(self, codes: Ids) -> Ids:
+        """The representatives in the arrays."""
+        if not len(self._terms):
+            return codes
+        at = np.minimum(np.searchsorted(self._terms, codes), len(self._terms) - 1)
+        return np.where(self._terms[at] == codes, self._named[at], codes)
 
     def large(self, codes: Ids) -> Mask:
         if self.none:
@@ -204,24 +207,45 @@ class Classes:
     def merge(self, pairs: Iterable[tuple[int, int]]) -> set[int]:
         """Merge the classes of pairs of terms; the representatives that lost their place."""
         pairs = list(pairs)
-        for term in {t for pair in pairs for t in pair}:
-            self._open(term)
+        self._open({t for pair in pairs for t in pair})
         return self.over.merge(pairs)
 
     def part(self, representative: int, into: Iterable[Iterable[int]]) -> None:
         """Take a class apart into these (together all its members)."""
-        self._open(representative)
+        self._open([representative])
         for members in into:
             self.over.put(members)
 
-    def _open(self, term: int) -> None:
-        """Have the class of a term in `over`, and its state noted."""
-        members = self.of(term)
-        named = min(members)
-        for one in members:
-            self.before.setdefault(one, named)
-        if term not in self.over.representative:
-            self.over.put(members)
+    def dissolve(self, representatives: Sequence[int]) -> list[int]:
+        """Take classes apart into their members, each alone; those."""
+        self._open(representatives)
+        alone = [member for named in representatives for member in self.of(named)]
+        for term in alone:
+            self.over.put((term,))
+        return alone
+
+    def _open(self, terms: Iterable[int]) -> None:
+        """Have the classes of terms in `over`, and their state noted."""
+        new: list[int] = []
+        for term in terms:
+            named = self.over.representative.get(term)
+            if named is None:
+                new.append(term)
+            else:
+                for one in self.over.members.get(named, (named,)):
+                    self.before.setdefault(one, named)
+        if not new:
+            return
+        codes = distinct(self._stored(np.array(new, dtype=np.int64)))
+        rows, members = _expand(codes, member(codes, self._groups.keys), self._groups)
+        ends = np.cumsum(np.bincount(rows, minlength=len(codes)))
+        ordered = members[np.argsort(rows, kind="stable")].tolist()
+        start = 0
+        for named, end in zip(codes.tolist(), ends.tolist(), strict=True):
+            for one in ordered[start:end]:
+                self.before.setdefault(one, named)
+            self.over.put(ordered[start:end])
+            start = end
 
     def change(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Rows (term, representative) of `same_as` that came and went since `mark`."""

@@ -106,8 +106,5 @@ def dissolve(run: Run, overdeleted: Ids, dissolved: Ids) -> Ids:
     same = np.full(len(equal_s), working.same_as, dtype=np.int64)
     held = run.program.held
     working.remove(overdeleted)
-    for representative in dissolved.tolist():
-        members = working.classes.of(representative)
-        working.classes.part(representative, [[member_] for member_ in members])
-        run.dirty.update(members)
+    run.dirty.update(working.classes.dissolve(dissolved.tolist()))
     return union(asserted, run.layout.keys(equal_s, same, equal_o), held)

@@ -33,14 +33,18 @@ CONCAVE: Final = 0.75
 MOST: Final = 0.999
 """Share of the closure that may be overdeleted and leave something to tell the rest from."""
 
-UNSURE: Final = 0.05
-"""The power of how much is still to come by which a forecast must be worse than computing anew to be believed."""
+UNSURE: Final = 1.5, 0.05
+"""Times what computing anew takes that is believed of a first forecast; the power of how much is still to come by which
+a later one must be worse."""
 
 SURE: Final = 0.6
 """Of what computing anew takes, the part up to which a forecast ends all doubt."""
 
-JOINS: Final = 0.012
-"""Seconds that a portion takes however small it is."""
+BEGINNING: Final = 0.03
+"""Seconds of overdeletion that tell nothing: joins take some time however few facts they join."""
+
+SHOWING: Final = 5_000
+"""Overdeleted facts from which on seconds show what each of them takes."""
 
 OVERDELETING: Final = 0.2
 """Of what DRed takes for each overdeleted fact, what overdeleting it does at least."""
@@ -48,6 +52,9 @@ OVERDELETING: Final = 0.2
 REST: Final = 1.6, 1.7
 """Times the seconds of overdeletion that all of DRed takes at least, and all of FP-update but for running the rules
 over what is left: what is overdeleted is mostly inserted again."""
+
+BETTER: Final = 1.2
+"""Times what FP-update takes that DRed must take to be left for it."""
 
 LOOKED_UP: Final = 0.1
 """Of what DRed takes for each overdeleted fact, what FP-update does beside that: asserted facts are looked up."""
@@ -79,7 +86,10 @@ class Costs:
         """The same of FP-update."""
         if self.naive is None:
             return float("inf")
-        return REST[1] * seconds + LOOKED_UP * self.doubt * doubted + self.left(doubted) * self.naive
+        left, naive = self.left(doubted), self.naive
+        if doubted >= SHOWING:  # what is derived from the rest is what overdeletion has not derived
+            naive = max(naive, (seconds - BEGINNING) / max(1 - left, 0.01))
+        return REST[1] * seconds + LOOKED_UP * self.doubt * doubted + left * naive
 
     def naively(self, doubted: int, seconds: float) -> float:
         """What running the rules over all facts takes, if FP-update took so long over what was left."""
@@ -100,7 +110,6 @@ class Foretelling:
 
     costs: Costs
     _seen: tuple[int, float] | None = None  # facts dealt with when the rest was foretold last, and `met` then
-    _portions: int = 0
     _sure: bool = False
 
     def portions(self, gone: Ids) -> Iterator[Ids]:
@@ -121,17 +130,19 @@ class Foretelling:
         """Whether to give up, as `done` of `size` facts have been dealt with."""
         more, closure = size / done, max(self.costs.facts, 1)
         met = -log(1 - min(doubted / closure, MOST))  # times that a fact is met, if they are met at random
-        power = CONCAVE
+        power, believed = CONCAVE, UNSURE[0]
         if self._seen is not None and self._seen[1] > 0 < met:
+            believed = more ** UNSURE[1]
             power = min(1.0, log(met / self._seen[1]) / log(done / self._seen[0]))
         self._seen = done, met
-        self._portions += 1
         in_all = closure * (1 - exp(-met * more**power))
-        for_each = max(OVERDELETING * self.costs.doubt, (seconds - JOINS * self._portions) / max(doubted, 1))
+        for_each = OVERDELETING * self.costs.doubt
+        if doubted >= SHOWING:
+            for_each = max(for_each, (seconds - BEGINNING) / doubted)
         wanted = self.costs.least(in_all, max(seconds, for_each * in_all)) - seconds
         self._sure = wanted < SURE * self.costs.anew
-        return doubted > ALWAYS and wanted > self.costs.anew * more**UNSURE
+        return doubted > ALWAYS and wanted > self.costs.anew * believed
 
     def by_fixpoint_update(self, doubted: int, seconds: float) -> bool:
         """Whether FP-update is to go on from there, and not DRed."""
-        return self.costs.fixpoint_update(doubted, seconds) < self.costs.dred(doubted, seconds)
+        return BETTER * self.costs.fixpoint_update(doubted, seconds) < self.costs.dred(doubted, seconds)

@@ -233,8 +233,8 @@ class Memory:
             run.figures,
             working.ids_of(working.came),
             working.ids_of(working.went),
-            [self._ids(pair) for pair in merged],
-            [self._ids(pair) for pair in parted],
+            self._ids(merged),
+            self._ids(parted),
             frozenset(violations - self.violations),
             frozenset(self.violations - violations),
             *self._counts_changed(),
@@ -302,9 +302,9 @@ class Memory:
         if self.counts is not None:
             self.counts.revert()
 
-    def _ids(self, pair: tuple[int, int]) -> tuple[int, int]:
-        term, representative = self.working.layout.decode(np.array(pair, dtype=np.int64)).tolist()
-        return term, representative
+    def _ids(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        codes = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        return list(zip(*(self.working.layout.decode(column).tolist() for column in codes.T), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

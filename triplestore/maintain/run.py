@@ -76,6 +76,7 @@ class Run:
         self.phase = self.figures.phases.timed
         self._started = time.thread_time()  # what else the machine does is no matter
         self._doubted = 0
+        self._foretelling: Foretelling | None = None  # while facts are overdeleted
         self.rules_changed = self.constants_changed = False  # since the program was made
         self.specialised_anew = False  # whether it has been made anew since, over all that holds
         self.dirty: set[int] = set()  # terms whose class changed, and representatives of such classes (codes)
@@ -107,28 +108,28 @@ class Run:
         return time.thread_time() - self._started
 
     def afford(self, doubted: int | None = None) -> None:
-        """Raise TooDearError where the run has taken too long, or will as it overdeletes so many facts."""
-        seconds, foretelling = self.budget.seconds, self.budget.foretelling
+        """Raise TooDearError where the run has taken too long, or will. doubted: facts overdeleted now."""
+        self._doubted = self._doubted if doubted is None else doubted
+        seconds = self.budget.seconds
         if seconds is not None and self.taken > seconds:
             raise TooDearError
-        if doubted is not None:
-            self._doubted = doubted
-            if foretelling is not None and foretelling.dear(doubted, self.taken):
-                raise TooDearError
+        if self._foretelling is not None and self._foretelling.dear(self._doubted, self.taken):
+            raise TooDearError
 
     def portions(self, gone: Ids, together: bool = False) -> Iterator[Ids]:
         """The facts to overdelete with what they support, all together unless the rest is to be foretold from some.
         Raises TooDearError where that is too dear."""
-        foretelling = self.budget.foretelling
+        foretelling = self._foretelling = self.budget.foretelling
         if foretelling is None or together:
             yield gone
-            return
-        done = 0
-        for portion in foretelling.portions(gone):
-            yield portion
-            done += len(portion)
-            if done < len(gone) and foretelling.dear_rest(done, len(gone), self._doubted, self.taken):
-                raise TooDearError
+        else:
+            done = 0
+            for portion in foretelling.portions(gone):
+                yield portion
+                done += len(portion)
+                if done < len(gone) and foretelling.dear_rest(done, len(gone), self._doubted, self.taken):
+                    raise TooDearError
+        self._foretelling = None
 
     # -- rules -----------------------------------------------------------------------------------------------------
 
