@@ -76,6 +76,14 @@ def test_what_is_nearly_done_is_finished() -> None:
     assert not foretelling.dear(150_000, 0.6)
 
 
+def test_a_round_that_will_take_long_is_not_begun() -> None:
+    """2,000 facts have been joined, in a tenth of a second; 60,000 are next."""
+    foretelling = Foretelling(COSTS)
+    assert not foretelling.dear(62_000, 0.1)
+    assert foretelling.dear(62_000, 0.1, 60_000)
+    assert not foretelling.dear(12_000, 0.1, 10_000)
+
+
 def test_few_facts_are_never_too_many() -> None:
     dear = Costs(anew=1e-3, facts=1_000_000, doubt=1.0)
     assert given_up(dear, 500, lambda n: (n, 1e-3)) is None

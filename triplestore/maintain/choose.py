@@ -68,7 +68,7 @@ COMPARED: Final = 8
 FASTER: Final = 0.9
 """Of DRed's seconds for them, what B/F may take to be preferred."""
 
-SLIGHT: Final = 0.03
+SLIGHT: Final = 0.015
 """Seconds of DRed for them that make no difference."""
 
 CONCAVE: Final = 0.85

@@ -51,7 +51,7 @@ def overdelete(run: Run) -> tuple[Ids, Ids]:
             dissolved = union(dissolved, tokens)
             frontier = union(frontier, minus(working.mentioning(tokens), deleted)) if len(tokens) else frontier
             with run.round(len(frontier)) as figures:
-                run.afford(len(deleted) + len(frontier))
+                run.afford(len(deleted), len(frontier))
                 found = run.forward(run.before.rules, frontier, working.facts, deleted, figures)
                 deleted = union(deleted, frontier)
                 frontier, tokens = _lost(run, found, deleted, dissolved)

@@ -70,7 +70,7 @@ def overdelete(run: Run, counts: Counts) -> Ids:
             if not len(delta):
                 break
             with run.round(len(delta)) as figures:
-                run.afford(len(deleted) + len(delta))
+                run.afford(len(deleted), len(delta))
                 frontier = run.forward(run.program.rules, delta, working.facts, deleted, figures, times=-1)
                 deleted = union(deleted, delta)
     run.figures.doubted = len(deleted)

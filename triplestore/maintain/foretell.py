@@ -122,9 +122,12 @@ class Foretelling:
             start, end = end, GROWTH[start > 0] * end
         yield gone[order[start:]]
 
-    def dear(self, doubted: int, seconds: float) -> bool:
-        """Whether to give up, if so many facts have been overdeleted and more may be."""
-        return doubted > ALWAYS and self.costs.least(doubted, seconds) - seconds > self.costs.anew
+    def dear(self, doubted: int, seconds: float, frontier: int = 0) -> bool:
+        """Whether to give up, if so many facts have been overdeleted and more may be. frontier: of these, how many have
+        yet to be joined; each will take what the others have taken."""
+        joined = doubted - frontier
+        coming = max(0.0, seconds - BEGINNING) / joined * frontier if joined >= ALWAYS else 0.0
+        return doubted > ALWAYS and self.costs.least(doubted, seconds + coming) - seconds > self.costs.anew
 
     def dear_rest(self, done: int, size: int, doubted: int, seconds: float) -> bool:
         """Whether to give up, as `done` of `size` facts have been dealt with."""

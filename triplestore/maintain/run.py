@@ -107,13 +107,15 @@ class Run:
         """Seconds of processor time so far."""
         return time.thread_time() - self._started
 
-    def afford(self, doubted: int | None = None) -> None:
-        """Raise TooDearError where the run has taken too long, or will. doubted: facts overdeleted now."""
-        self._doubted = self._doubted if doubted is None else doubted
+    def afford(self, deleted: int | None = None, frontier: int = 0) -> None:
+        """Raise TooDearError where the run has taken too long, or will. deleted: facts overdeleted by now; frontier:
+        those that are next."""
+        if deleted is not None:
+            self._doubted = deleted + frontier
         seconds = self.budget.seconds
         if seconds is not None and self.taken > seconds:
             raise TooDearError
-        if self._foretelling is not None and self._foretelling.dear(self._doubted, self.taken):
+        if self._foretelling is not None and self._foretelling.dear(self._doubted, self.taken, frontier):
             raise TooDearError
 
     def portions(self, gone: Ids, together: bool = False) -> Iterator[Ids]:
