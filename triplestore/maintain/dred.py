@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from triplestore.maintain.extend import extend
+from triplestore.maintain.foretell import CLASS
 from triplestore.maintain.keys import NONE, Ids, member, minus, union
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.run import Run
@@ -51,7 +52,7 @@ def overdelete(run: Run) -> tuple[Ids, Ids]:
             dissolved = union(dissolved, tokens)
             frontier = union(frontier, minus(working.mentioning(tokens), deleted)) if len(tokens) else frontier
             with run.round(len(frontier)) as figures:
-                run.afford(len(deleted), len(frontier))
+                run.afford(len(deleted) + CLASS * len(dissolved), len(frontier))
                 found = run.forward(run.before.rules, frontier, working.facts, deleted, figures)
                 deleted = union(deleted, frontier)
                 frontier, tokens = _lost(run, found, deleted, dissolved)
@@ -60,7 +61,7 @@ def overdelete(run: Run) -> tuple[Ids, Ids]:
                     run.program = run.grounded()
                     lost = _lost(run, union(*run.lost_with(run.program, figures)), deleted, dissolved)
                     frontier, tokens = union(frontier, lost[0]), union(tokens, lost[1])
-    run.figures.doubted = len(deleted)
+    run.figures.doubted, run.figures.dissolved = len(deleted), len(dissolved)
     run.note("overdeleted", deleted)
     return deleted, dissolved
 

@@ -18,30 +18,36 @@ import numpy as np
 
 from triplestore.maintain.keys import Ids
 
-FIRST: Final = 64
+FIRST: Final = 32
 """Deleted facts that overdeletion begins with at least."""
 
-PART: Final = 64
+PART: Final = 128
 """Of more, the part that it begins with."""
 
 GROWTH: Final = 2, 4
 """Times as many as before after which the rest is foretold again: the first time, and later."""
 
 CONCAVE: Final = 0.75
-"""The power of its size with which a deletion meets facts, until that is seen: sets share what they touch."""
+"""The least power of its size with which a deletion meets facts: sets share what they touch."""
 
 MOST: Final = 0.999
 """Share of the closure that may be overdeleted and leave something to tell the rest from."""
 
-UNSURE: Final = 1.5, 0.05
-"""Times what computing anew takes that is believed of a first forecast; the power of how much is still to come by which
-a later one must be worse."""
+DEARER: Final = 1.2
+"""Times what computing anew takes that the rest must be foretold to take to be given up: to go on with what is hardly
+dearer loses less than to have begun for nothing."""
 
 SURE: Final = 0.6
 """Of what computing anew takes, the part up to which a forecast ends all doubt."""
 
 BEGINNING: Final = 0.03
 """Seconds of overdeletion that tell nothing: joins take some time however few facts they join."""
+
+FIRED: Final = 7e-8
+"""Seconds that a derivation takes at least."""
+
+CLASS: Final = 5
+"""Overdeleted facts that take as long as a class that comes apart, and is merged again."""
 
 SHOWING: Final = 5_000
 """Overdeleted facts from which on seconds show what each of them takes."""
@@ -109,8 +115,9 @@ class Foretelling:
     """Overdeletion seen from its costs. Seconds are of processor time since it began."""
 
     costs: Costs
-    _seen: tuple[int, float] | None = None  # facts dealt with when the rest was foretold last, and `met` then
-    _sure: bool = False
+    _seen: tuple[int, float, float] = (0, 0.0, 0.0)  # facts dealt with, `met` and its rate, as last foretold
+    _dear: bool = False  # what was foretold then
+    _sure: bool = False  # that it is not dear
 
     def portions(self, gone: Ids) -> Iterator[Ids]:
         """The facts to delete, in portions that grow, each spread over all; the last one is all the rest, once there is
@@ -122,29 +129,31 @@ class Foretelling:
             start, end = end, GROWTH[start > 0] * end
         yield gone[order[start:]]
 
-    def dear(self, doubted: int, seconds: float, frontier: int = 0) -> bool:
-        """Whether to give up, if so many facts have been overdeleted and more may be. frontier: of these, how many have
-        yet to be joined; each will take what the others have taken."""
-        joined = doubted - frontier
-        coming = max(0.0, seconds - BEGINNING) / joined * frontier if joined >= ALWAYS else 0.0
+    def dear(self, doubted: int, seconds: float, frontier: int = 0, derived: int = 0) -> bool:
+        """Whether to give up, if so many facts have been overdeleted, by so many derivations, and more may be.
+        frontier: of these facts, how many have yet to be joined; each will take what the others have taken."""
+        joined = max(doubted - frontier, 1)
+        coming = frontier / joined * max(seconds - BEGINNING, FIRED * derived)
         return doubted > ALWAYS and self.costs.least(doubted, seconds + coming) - seconds > self.costs.anew
 
     def dear_rest(self, done: int, size: int, doubted: int, seconds: float) -> bool:
-        """Whether to give up, as `done` of `size` facts have been dealt with."""
+        """Whether to give up, as `done` of `size` facts have been dealt with: if what has been overdeleted since this
+        was asked last says so, and what had been before said so, too. So single facts that support a great deal do not
+        mislead it."""
         more, closure = size / done, max(self.costs.facts, 1)
         met = -log(1 - min(doubted / closure, MOST))  # times that a fact is met, if they are met at random
-        power, believed = CONCAVE, UNSURE[0]
-        if self._seen is not None and self._seen[1] > 0 < met:
-            believed = more ** UNSURE[1]
-            power = min(1.0, log(met / self._seen[1]) / log(done / self._seen[0]))
-        self._seen = done, met
-        in_all = closure * (1 - exp(-met * more**power))
+        before, met_before, rate_before = self._seen
+        rate, power = (met - met_before) / (done - before), CONCAVE
+        if rate > 0 < rate_before:
+            power = min(1.0, max(CONCAVE, 1 + log(rate / rate_before) / log(done / before)))
+        in_all = closure * (1 - exp(-met - rate * done * (more**power - 1) / power))
         for_each = OVERDELETING * self.costs.doubt
         if doubted >= SHOWING:
             for_each = max(for_each, (seconds - BEGINNING) / doubted)
         wanted = self.costs.least(in_all, max(seconds, for_each * in_all)) - seconds
-        self._sure = wanted < SURE * self.costs.anew
-        return doubted > ALWAYS and wanted > self.costs.anew * believed
+        again, self._dear = self._dear, wanted > DEARER * self.costs.anew
+        self._seen, self._sure = (done, met, rate), wanted < SURE * self.costs.anew
+        return doubted > ALWAYS and again and self._dear
 
     def by_fixpoint_update(self, doubted: int, seconds: float) -> bool:
         """Whether FP-update is to go on from there, and not DRed."""

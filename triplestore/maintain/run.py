@@ -112,10 +112,10 @@ class Run:
         those that are next."""
         if deleted is not None:
             self._doubted = deleted + frontier
-        seconds = self.budget.seconds
+        seconds, foretelling = self.budget.seconds, self._foretelling
         if seconds is not None and self.taken > seconds:
             raise TooDearError
-        if self._foretelling is not None and self._foretelling.dear(self._doubted, self.taken, frontier):
+        if foretelling is not None and foretelling.dear(self._doubted, self.taken, frontier, self.figures.derived):
             raise TooDearError
 
     def portions(self, gone: Ids, together: bool = False) -> Iterator[Ids]:

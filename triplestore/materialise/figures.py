@@ -60,6 +60,8 @@ class Figures:
     rounds: list[RoundFigures] = field(default_factory=list)
     seconds: float = 0.0
     doubted: int = 0
+    dissolved: int = 0
+    """Classes of equals that were taken apart while facts were overdeleted."""
     checked: int = 0
     proved: int = 0
     looked_at: int = 0

@@ -38,7 +38,7 @@ SMALL = 100
 RUNS: Final = 5, 5
 """Of a cell: of a small size, of a large one."""
 HOPELESS: Final = 2.5
-"""Times what the best way took, beyond which one is not run again at a large size."""
+"""Times what the best way took, beyond which one is not run again."""
 MOST, BRIEF = 15, 5.0
 """Runs of a small size, while those before have taken less than so many seconds together."""
 WARM = 3
@@ -123,6 +123,7 @@ class Subject:
         brief: small ones more often, while that has taken less than so many seconds. end: when to stop, by
         `time.perf_counter`."""
         found: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
+        left = list(ways)
         if size <= SMALL:
             with ExitStack() as stack:
                 stores = {way: stack.enter_context(self.store(way)) for way in ways}
@@ -131,12 +132,12 @@ class Subject:
                     if number >= runs and time.perf_counter() - started > brief:
                         break
                     draw = self._file("draw", self.lines[number * size : (number + 1) * size])
-                    for way, store in stores.items():
-                        found[way] += store.update_files(delete=[draw], maintain=_algorithm(way))
-                        store.update_files(add=[draw])
+                    for way in left:
+                        found[way] += stores[way].update_files(delete=[draw], maintain=_algorithm(way))
+                        stores[way].update_files(add=[draw])
+                    left = _promising(found)
         else:
             draw = self._file("draw", self.lines[:size])
-            left = list(ways)
             for _ in range(runs):
                 for way in left:
                     if time.perf_counter() > end:

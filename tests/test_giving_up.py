@@ -1,0 +1,87 @@
+"""What `auto` begins and gives up, or leaves to another algorithm on the way, comes out as it must, on each engine."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from rdflib.namespace import OWL, RDF, RDFS, Namespace
+
+from tests.conftest import MakeStore
+from triplestore import Store, transaction
+from triplestore.maintain import choose
+from triplestore.maintain.foretell import Foretelling
+
+E = Namespace("http://e/")
+EDGES = [(E[f"n{i}"], E.p, E[f"n{i + 1}"]) for i in range(700) if i % 4 < 3]
+DELETED = EDGES[::2]
+"""Enough of the data to be overdeleted in portions, not too much to be maintained at all."""
+
+
+@pytest.fixture
+def begun(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store with short transitive chains, whose closure is in memory; DRed is the faster algorithm."""
+    monkeypatch.setattr(choose, "_compared", lambda *_: 0)
+    store = make_store(equality="axioms")
+    axioms = [(E.p, RDF.type, OWL.TransitiveProperty), (E.p, RDFS.domain, E.Node)]
+    store.update(add=[*axioms, *EDGES])
+    store.update(delete=EDGES[1:3])
+    store.update(add=EDGES[1:3])
+    return store
+
+
+def deleted_as_it_must(store: Store) -> dict[str, Any]:
+    """The figures of deleting half of the edges, what is left being what materialising makes of it."""
+    figures = store.update(delete=DELETED)
+    now = set(store.triples())
+    assert not now & set(DELETED)
+    store.materialise()
+    assert set(store.triples()) == now
+    return figures
+
+
+def test_the_cheaper_one_is_finished(begun: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Foretelling, "dear", lambda *_: False)
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(Foretelling, "dear_rest", lambda _, done, size, *__: bool(asked.append((done, size))))
+    figures = deleted_as_it_must(begun)
+    assert figures["algorithm"] == "dred"
+    assert [size for _, size in asked] == [len(DELETED)] * len(asked)
+    assert len(asked) >= 1
+    assert "tried" not in figures["phases"]
+
+
+def test_fixpoint_update_finishes_it(begun: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, answer in (("dear", False), ("dear_rest", False), ("by_fixpoint_update", True)):
+        monkeypatch.setattr(Foretelling, name, lambda *_, answer=answer: answer)
+    assert deleted_as_it_must(begun)["algorithm"] == "fixpoint-update"
+
+
+@pytest.mark.parametrize("name", ["dear", "dear_rest"])
+def test_what_is_given_up_leaves_no_trace(begun: Store, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Before a round, or after a portion."""
+    monkeypatch.setattr(Foretelling, "dear", lambda *_: name == "dear")
+    monkeypatch.setattr(Foretelling, "dear_rest", lambda *_: True)
+    before = set(begun.triples())
+    dry = begun.update(delete=DELETED, dry_run=True)
+    assert set(begun.triples()) == before
+    figures = deleted_as_it_must(begun)
+    for one in (dry, figures):
+        assert one["algorithm"] == "rematerialise"
+        assert "dearer than computing the closure anew" in one["reason"]
+        assert one["phases"]["tried"] > 0
+    assert (dry["added"], dry["deleted"]) == (figures["added"], figures["deleted"])
+
+
+def test_what_was_given_up_is_no_cost_of_computing_anew(begun: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def dear(*_: Any) -> bool:
+        time.sleep(0.3)
+        return True
+
+    monkeypatch.setattr(Foretelling, "dear", dear)
+    monkeypatch.setattr(transaction, "DEARER", 1e9)
+    figures = begun.update(delete=DELETED)
+    assert figures["phases"]["tried"] >= 0.3
+    besides = sum(figures["phases"].get(name, 0.0) for name in ("read", "net", "tried"))
+    assert 0 < begun._session.manifest.stats["anew_ms"] / 1000 <= figures["seconds"] - besides
