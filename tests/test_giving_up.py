@@ -11,6 +11,7 @@ from rdflib.namespace import OWL, RDF, RDFS, Namespace
 from tests.conftest import MakeStore
 from triplestore import Store, transaction
 from triplestore.maintain import choose
+from triplestore.maintain import dred_or_fixpoint_update as either
 from triplestore.maintain.foretell import Foretelling
 
 E = Namespace("http://e/")
@@ -53,6 +54,7 @@ def test_the_cheaper_one_is_finished(begun: Store, monkeypatch: pytest.MonkeyPat
 
 
 def test_fixpoint_update_finishes_it(begun: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(either, "FEW", 10)
     for name, answer in (("dear", False), ("dear_rest", False), ("by_fixpoint_update", True)):
         monkeypatch.setattr(Foretelling, name, lambda *_, answer=answer: answer)
     assert deleted_as_it_must(begun)["algorithm"] == "fixpoint-update"

@@ -60,7 +60,9 @@ def follow(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(join, "MANY", many)
         patch.setattr(foretell, "FIRST", 1)
-        patch.setattr(foretell, "GROWTH", (2, 2))
+        patch.setattr(foretell, "GROWTH", (2,))
+        patch.setattr(either, "FEW", 1)
+        patch.setattr(either, "SAMPLE", 2)
         return _follow(engine, history, program, equality, algorithm, counting, most, costs)
 
 
@@ -127,7 +129,7 @@ WAYS = [
 
 MANY = st.sampled_from([0, join.MANY])
 
-COSTS = st.sampled_from([None, *(Costs(inf, 1, 1.0, naive) for naive in (None, 0.0))])
+COSTS = st.sampled_from([None, *(Costs(inf, 1, 0.0, naive) for naive in (None, 0.0))])
 """Nothing is foretold; DRed will be cheaper than FP-update; FP-update will be; neither dearer than computing anew."""
 
 

@@ -74,7 +74,7 @@ SLIGHT: Final = 0.015
 CONCAVE: Final = 0.85
 """The power of its size with which what B/F takes for a deletion grows: sets share what they touch."""
 
-TRY: Final = 0.25
+TRY: Final = 0.5
 """Of the time that computing anew takes, what trying an algorithm out may take: once for a store."""
 
 NAMES: Final = ("auto", rematerialise.NAME, *memory.DELETING)

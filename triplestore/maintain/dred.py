@@ -23,11 +23,6 @@ def dred(run: Run) -> None:
     """Bring the closure up to date with the asserted facts that went and came (`run.working.minus`, `plus`)."""
     with run.phase("overdelete"):
         overdeleted, dissolved = overdelete(run)
-    finish(run, overdeleted, dissolved)
-
-
-def finish(run: Run, overdeleted: Ids, dissolved: Ids) -> None:
-    """Rederive, and insert."""
     with run.phase("rederive"):
         back = rederive(run, overdeleted, dissolved)
     with run.phase("insert"):

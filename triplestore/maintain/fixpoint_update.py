@@ -26,21 +26,16 @@ def fixpoint_update(run: Run) -> None:
     """Bring the closure up to date with the asserted facts that went and came (`run.working.minus`, `plus`)."""
     with run.phase("overdelete"):
         unsure, dissolved = overdelete(run)
-    finish(run, unsure, dissolved)
-
-
-def finish(run: Run, unsure: Ids, dissolved: Ids) -> None:
-    """Derive what of the unsure facts is supported."""
     with run.phase("rederive"):
         back = dissolve(run, unsure, dissolved)
         run.note("kept", run.working.facts)
-        back = rederived(run, unsure, union(back, _consequences(run, unsure)))
+        back = rederived(run, unsure, union(back, consequences(run, unsure)))
     with run.phase("insert"):
         extend(run, union(back, run.working.plus))
     run.note("supported", unsure[run.working.facts.contains(unsure)])
 
 
-def _consequences(run: Run, unsure: Ids) -> Ids:
+def consequences(run: Run, unsure: Ids) -> Ids:
     """The unsure facts that the new program derives from the kept ones: T(K), naively, once."""
     if not len(unsure):
         return NONE

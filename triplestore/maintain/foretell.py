@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, repeat
 from math import exp, log
 from typing import Final
 
@@ -24,8 +25,8 @@ FIRST: Final = 32
 PART: Final = 128
 """Of more, the part that it begins with."""
 
-GROWTH: Final = 2, 4
-"""Times as many as before after which the rest is foretold again: the first time, and later."""
+GROWTH: Final = 2, 2, 4
+"""Times as many as before after which the rest is foretold again: the first two times, and later."""
 
 CONCAVE: Final = 0.75
 """The least power of its size with which a deletion meets facts: sets share what they touch."""
@@ -37,8 +38,8 @@ DEARER: Final = 1.2
 """Times what computing anew takes that the rest must be foretold to take to be given up: to go on with what is hardly
 dearer loses less than to have begun for nothing."""
 
-SURE: Final = 0.6
-"""Of what computing anew takes, the part up to which a forecast ends all doubt."""
+SURE: Final = 0.4, 0.8
+"""Of what computing anew takes, the part up to which a forecast ends all doubt: the first one, and later ones."""
 
 BEGINNING: Final = 0.03
 """Seconds of overdeletion that tell nothing: joins take some time however few facts they join."""
@@ -60,7 +61,10 @@ REST: Final = 1.6, 1.7
 over what is left: what is overdeleted is mostly inserted again."""
 
 BETTER: Final = 1.2
-"""Times what FP-update takes that DRed must take to be left for it."""
+"""Times what FP-update takes to bring facts back that DRed must take to be left for it."""
+
+DERIVED: Final = 0.5
+"""Of what overdeletion took for its derivations, what those of the rest take at least."""
 
 LOOKED_UP: Final = 0.1
 """Of what DRed takes for each overdeleted fact, what FP-update does beside that: asserted facts are looked up."""
@@ -92,10 +96,14 @@ class Costs:
         """The same of FP-update."""
         if self.naive is None:
             return float("inf")
-        left, naive = self.left(doubted), self.naive
+        left, least = self.left(doubted), 0.0
         if doubted >= SHOWING:  # what is derived from the rest is what overdeletion has not derived
-            naive = max(naive, (seconds - BEGINNING) / max(1 - left, 0.01))
-        return REST[1] * seconds + LOOKED_UP * self.doubt * doubted + left * naive
+            least = DERIVED * left * (seconds - BEGINNING) / max(1 - left, 0.01)
+        return REST[1] * seconds + max(least, self.naive_rest(doubted))
+
+    def naive_rest(self, doubted: float) -> float:
+        """What FP-update takes to bring back what follows from the other facts."""
+        return LOOKED_UP * self.doubt * doubted + self.left(doubted) * (self.naive or 0.0)
 
     def naively(self, doubted: int, seconds: float) -> float:
         """What running the rules over all facts takes, if FP-update took so long over what was left."""
@@ -124,9 +132,10 @@ class Foretelling:
         nothing more to foretell."""
         order = np.random.default_rng(0).permutation(len(gone))
         start, end = 0, max(FIRST, len(gone) // PART)
-        while GROWTH[1] * end <= len(gone) and not self._sure:
+        growth = chain(GROWTH, repeat(GROWTH[-1]))
+        while GROWTH[-1] * end <= len(gone) and not self._sure:
             yield gone[order[start:end]]
-            start, end = end, GROWTH[start > 0] * end
+            start, end = end, next(growth) * end
         yield gone[order[start:]]
 
     def dear(self, doubted: int, seconds: float, frontier: int = 0, derived: int = 0) -> bool:
@@ -152,9 +161,10 @@ class Foretelling:
             for_each = max(for_each, (seconds - BEGINNING) / doubted)
         wanted = self.costs.least(in_all, max(seconds, for_each * in_all)) - seconds
         again, self._dear = self._dear, wanted > DEARER * self.costs.anew
-        self._seen, self._sure = (done, met, rate), wanted < SURE * self.costs.anew
+        self._sure = wanted < SURE[before > 0] * self.costs.anew
+        self._seen = done, met, rate
         return doubted > ALWAYS and again and self._dear
 
-    def by_fixpoint_update(self, doubted: int, seconds: float) -> bool:
-        """Whether FP-update is to go on from there, and not DRed."""
-        return BETTER * self.costs.fixpoint_update(doubted, seconds) < self.costs.dred(doubted, seconds)
+    def by_fixpoint_update(self, doubted: int, asking: float) -> bool:
+        """Whether FP-update is to go on from there: asking of each fact whether something derives it takes so long."""
+        return self.costs.naive is not None and asking > BETTER * self.costs.naive_rest(doubted)
