@@ -89,6 +89,11 @@ def test_a_round_that_will_take_long_is_not_begun() -> None:
     assert not foretelling.dear(12_000, 0.1, 10_000)
 
 
+def test_what_an_axiom_derived_says_nothing_of_the_first_round() -> None:
+    """2,000 facts have lost a derivation with an axiom; none of them has been joined."""
+    assert not Foretelling(COSTS).dear(2_000, 0.1, 2_000, 10_000)
+
+
 def test_few_facts_are_never_too_many() -> None:
     dear = Costs(anew=1e-3, facts=1_000_000, doubt=1.0)
     assert given_up(dear, 500, lambda n: (n, 1e-3)) is None

@@ -141,8 +141,8 @@ class Foretelling:
     def dear(self, doubted: int, seconds: float, frontier: int = 0, derived: int = 0) -> bool:
         """Whether to give up, if so many facts have been overdeleted, by so many derivations, and more may be.
         frontier: of these facts, how many have yet to be joined; each will take what the others have taken."""
-        joined = max(doubted - frontier, 1)
-        coming = frontier / joined * max(seconds - BEGINNING, FIRED * derived)
+        joined = doubted - frontier
+        coming = frontier / joined * max(seconds - BEGINNING, FIRED * derived) if joined else 0.0
         return doubted > ALWAYS and self.costs.least(doubted, seconds + coming) - seconds > self.costs.anew
 
     def dear_rest(self, done: int, size: int, doubted: int, seconds: float) -> bool:
