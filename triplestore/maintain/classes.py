@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from triplestore.maintain.keys import NONE, Ids, Mask, distinct, member
+from triplestore.maintain.keys import NONE, Ids, Mask, distinct, member, places
 
 
 class Map(Protocol):
@@ -116,10 +116,7 @@ class Partition:
 
     def normalise(self, codes: Ids) -> Ids:
         terms, named = self._sorted()
-        if not len(terms) or not len(codes):
-            return codes
-        at = np.minimum(np.searchsorted(terms, codes), len(terms) - 1)
-        return np.where(terms[at] == codes, named[at], codes)
+        return _mapped(codes, terms, named)
 
     def large(self, codes: Ids) -> Mask:
         return member(codes, self._grouped().keys)
@@ -169,10 +166,7 @@ class Classes:
 
     def _stored(self, codes: Ids) -> Ids:
         """The representatives in the arrays."""
-        if not len(self._terms):
-            return codes
-        at = np.minimum(np.searchsorted(self._terms, codes), len(self._terms) - 1)
-        return np.where(self._terms[at] == codes, self._named[at], codes)
+        return _mapped(codes, self._terms, self._named)
 
     def large(self, codes: Ids) -> Mask:
         if self.none:
@@ -276,6 +270,14 @@ def _counted(named: Mapping[int, int]) -> dict[int, int]:
     for representative in named.values():
         counts[representative] = counts.get(representative, 0) + 1
     return counts
+
+
+def _mapped(codes: Ids, terms: Ids, named: Ids) -> Ids:
+    """The representative of each term by two arrays, the first one sorted; a term that is not there is its own."""
+    if not len(terms) or not len(codes):
+        return codes
+    at, known = places(codes, terms)
+    return np.where(known, named[at], codes)
 
 
 def _expand(codes: Ids, large: Mask, groups: Groups) -> tuple[Ids, Ids]:

@@ -35,8 +35,8 @@ SHARES = (0.25, 0.5, 0.75, 1.0)
 """Of the break-even point: the size at which rematerialising is as fast as the best algorithm."""
 SMALL = 100
 """Sizes up to which the runs of a cell are made one after the other in one store."""
-RUNS: Final = 5, 5
-"""Of a cell: of a small size, of a large one."""
+RUNS: Final = 5
+"""Of a cell."""
 HOPELESS: Final = 2.5
 """Times what the best way took, beyond which one is not run again."""
 MOST, BRIEF = 15, 5.0
@@ -175,7 +175,7 @@ def measure(name: str, folder: Path, seconds: float) -> dict[str, Any]:
     able: list[str] = list(subject.ways)
 
     def row(size: int) -> list[Cell]:
-        found = subject.row(size, able, RUNS[size > SMALL], BRIEF, end) if time.perf_counter() < end else []
+        found = subject.row(size, able, RUNS, BRIEF, end) if time.perf_counter() < end else []
         cells.extend(found)
         return found
 
