@@ -57,7 +57,9 @@ def test_fixpoint_update_finishes_it(begun: Store, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(either, "FEW", 10)
     for name, answer in (("dear", False), ("dear_rest", False), ("by_fixpoint_update", True)):
         monkeypatch.setattr(Foretelling, name, lambda *_, answer=answer: answer)
-    assert deleted_as_it_must(begun)["algorithm"] == "fixpoint-update"
+    figures = deleted_as_it_must(begun)
+    assert figures["algorithm"] == "fixpoint-update"
+    assert set(figures["sets"]) == {"overdeleted", "kept", "rederived", "supported"}
 
 
 @pytest.mark.parametrize("name", ["dear", "dear_rest"])

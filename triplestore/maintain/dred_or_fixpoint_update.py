@@ -35,6 +35,8 @@ def dred_or_fixpoint_update(run: Run) -> str:
         back = dred.rederived(run, overdeleted, union(held, back))
     with run.phase("insert"):
         extend(run, union(back, run.working.plus))
+    if found is None:
+        run.note("supported", overdeleted[run.working.facts.contains(overdeleted)])
     return name
 
 

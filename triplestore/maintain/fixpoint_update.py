@@ -28,7 +28,6 @@ def fixpoint_update(run: Run) -> None:
         unsure, dissolved = overdelete(run)
     with run.phase("rederive"):
         back = dissolve(run, unsure, dissolved)
-        run.note("kept", run.working.facts)
         back = rederived(run, unsure, union(back, consequences(run, unsure)))
     with run.phase("insert"):
         extend(run, union(back, run.working.plus))
@@ -37,6 +36,7 @@ def fixpoint_update(run: Run) -> None:
 
 def consequences(run: Run, unsure: Ids) -> Ids:
     """The unsure facts that the new program derives from the kept ones: T(K), naively, once."""
+    run.note("kept", run.working.facts)
     if not len(unsure):
         return NONE
     with run.round(len(run.working.facts)) as figures:
