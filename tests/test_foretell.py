@@ -61,9 +61,18 @@ def test_single_facts_that_support_a_great_deal_do_not_mislead(found: int) -> No
 
 
 def test_what_grows_faster_later_is_found_out_then() -> None:
-    found = given_up(COSTS, 10_000, lambda n: (18 * n, 0.01 + 2e-6 * n))
+    found = given_up(COSTS, 10_000, lambda n: (18 * n, 0.01 + 5e-5 * n))
     assert found is not None
-    assert 10_000 // PART < found < 1_000
+    assert 10_000 // PART < found < 2_000
+
+
+@pytest.mark.parametrize(("seconds", "given"), [(0.07, 4), (0.04, 16)])
+def test_what_is_hardly_dearer_is_looked_at_until_that_costs_something(seconds: float, given: int) -> None:
+    """It will take one and a half times as long as computing anew, as all portions but the first one say: of which two
+    take 0.07 s, or 0.04 s, which is little."""
+    beginning = 40_000 // PART
+    found = given_up(COSTS, 40_000, lambda n: (4 * n, seconds + 1e-5 * max(0, n - 4 * beginning)))
+    assert found == given * beginning
 
 
 def test_once_there_is_no_doubt_the_rest_is_dealt_with_together() -> None:

@@ -13,6 +13,9 @@ from triplestore import Store, transaction
 from triplestore.maintain import choose
 from triplestore.maintain import dred_or_fixpoint_update as either
 from triplestore.maintain.foretell import Foretelling
+from triplestore.maintain.join import Rules
+from triplestore.maintain.keys import Ids, Mask
+from triplestore.maintain.run import Run
 
 E = Namespace("http://e/")
 EDGES = [(E[f"n{i}"], E.p, E[f"n{i + 1}"]) for i in range(700) if i % 4 < 3]
@@ -23,7 +26,7 @@ DELETED = EDGES[::2]
 @pytest.fixture
 def begun(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store with short transitive chains, whose closure is in memory; DRed is the faster algorithm."""
-    monkeypatch.setattr(choose, "_compared", lambda *_: 0)
+    monkeypatch.setattr(choose, "_compared", lambda *_: (0, None))
     store = make_store(equality="axioms")
     axioms = [(E.p, RDF.type, OWL.TransitiveProperty), (E.p, RDFS.domain, E.Node)]
     store.update(add=[*axioms, *EDGES])
@@ -60,6 +63,30 @@ def test_fixpoint_update_finishes_it(begun: Store, monkeypatch: pytest.MonkeyPat
     figures = deleted_as_it_must(begun)
     assert figures["algorithm"] == "fixpoint-update"
     assert set(figures["sets"]) == {"overdeleted", "kept", "rederived", "supported"}
+
+
+def test_what_asking_takes_however_few_facts_there_are_is_none_of_the_forecast(
+    begun: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes a millisecond each time, and two microseconds for each fact."""
+    told: list[tuple[int, float]] = []
+    asked: list[int] = []
+    derivable = Run.derivable
+
+    def ask(run: Run, rules: Rules, facts: Ids, *others: Any) -> Mask:
+        asked.append(len(facts))
+        return derivable(run, rules, facts, *others)
+
+    monkeypatch.setattr(Run, "derivable", ask)
+    monkeypatch.setattr(Run, "taken", property(lambda _: 1e-3 * len(asked) + 2e-6 * sum(asked)))
+    monkeypatch.setattr(either, "FEW", 10)
+    monkeypatch.setattr(Foretelling, "portions", lambda _, gone: iter([gone]))
+    monkeypatch.setattr(Foretelling, "dear", lambda *_: False)
+    monkeypatch.setattr(Foretelling, "by_fixpoint_update", lambda _, *given: bool(told.append(given)))
+    assert deleted_as_it_must(begun)["algorithm"] == "dred"
+    *sample, rest = asked
+    assert 1 < sum(sample) < rest
+    assert told == [(pytest.approx(sum(asked), rel=0.5), pytest.approx(2e-6 * rest))]
 
 
 @pytest.mark.parametrize("name", ["dear", "dear_rest"])

@@ -21,9 +21,9 @@ from triplestore.engine import queries
 from triplestore.engine.arrow import as_numpy
 from triplestore.fingerprints import Fingerprints
 from triplestore.maintain import Outcome, Reasoning, rematerialise
-from triplestore.maintain.choose import Plan, Probe, learnt, plan, plan_rules
+from triplestore.maintain.choose import Plan, Probe, Tried, learnt, plan, plan_rules
 from triplestore.maintain.datatypes import TypeJudge, judge_types_in
-from triplestore.maintain.foretell import Foretelling
+from triplestore.maintain.foretell import CLASS, Foretelling
 from triplestore.maintain.keys import NONE, Ids, LayoutFullError, member, merged, minus, union
 from triplestore.maintain.memory import Derivations, Memory, Rows
 from triplestore.maintain.program import NotMaintainableError
@@ -211,18 +211,18 @@ class Incremental:
     def _probe(self, memory: Memory) -> Probe:
         """Deletes a few facts, spread over the asserted ones that are no axioms, and undoes it."""
 
-        def probe(name: str, size: int, seconds: float) -> float | None:
+        def probe(name: str, size: int, seconds: float) -> Tried | None:
             keys = memory.said.keys
             spread = keys[np.arange(1, size + 1) * len(keys) // (size + 1)]
             sample = memory.working.facts_of(minus(spread, memory.working.schema_of(spread)))
             started = time.thread_time()  # what else the machine does is no matter
             try:
-                memory.update(memory.reasoning, (), sample, name, *self._judges, Budget(seconds))
+                rows = memory.update(memory.reasoning, (), sample, name, *self._judges, Budget(seconds))
             except TooDearError:
                 return None
             taken = time.thread_time() - started
             memory.revert()
-            return taken
+            return Tried(taken, rows.figures.doubted + CLASS * rows.figures.dissolved)
 
         return probe
 

@@ -19,7 +19,7 @@ from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import common, minus
 from triplestore.figures import figures_of, lines_of
 from triplestore.maintain import Change, Outcome, Task, rematerialise
-from triplestore.maintain.choose import maintain
+from triplestore.maintain.choose import LEARNT, maintain
 from triplestore.maintain.regrouping import Part, regrouping, remember
 from triplestore.materialise.figures import Figures, Phases, RoundFigures
 from triplestore.materialise.mint import Mint
@@ -83,7 +83,9 @@ class Transaction:
 
     def materialise(self, counting: bool) -> dict[str, Any]:
         """Publish the closure, computed from scratch; from now on derivations are counted, or not."""
-        self.workspace.manifest = replace(self.workspace.manifest, counting=counting)
+        known = self.workspace.manifest
+        kept = {k: v for k, v in known.stats.items() if counting == known.counting or k not in LEARNT}
+        self.workspace.manifest = replace(known, counting=counting, stats=kept)
         self.workspace.tables(ASSERTED, FACT, SAME_AS)
         self.workspace.views(TERM)
         self.workspace.stated(twins(self.workspace.manifest))

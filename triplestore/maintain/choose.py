@@ -77,6 +77,21 @@ CONCAVE: Final = 0.85
 TRY: Final = 0.5
 """Of the time that computing anew takes, what trying an algorithm out may take: once for a store."""
 
+STEP: Final = 0.15
+"""Of that time, what deleting some facts may take for twice as many to be tried out, and half of what these may."""
+
+MOST: Final = 1_024
+"""Facts up to which that goes on."""
+
+SEEN: Final = 2_500, 5_000
+"""Facts that DRed must overdelete when it is tried out to tell what each of them takes, and those that are enough."""
+
+GOING: Final = 0.5
+"""Of the share of the data that goes, the part that computing anew takes less: comparing and writing take more."""
+
+LEARNT: Final = ("checking_us", "doubt_ns", "naive_ms")
+"""What `learnt` tells of the algorithms: others maintain a store that keeps derivation counts."""
+
 NAMES: Final = ("auto", rematerialise.NAME, *memory.DELETING)
 """What `--maintain` takes."""
 
@@ -90,22 +105,31 @@ COUNTED: Final = (backward_forward_counting.NAME, dred_counting.NAME)
 class Probe(Protocol):
     """Tries an algorithm out and undoes it."""
 
-    def __call__(self, name: str, size: int, seconds: float) -> float | None:
-        """The seconds of processor time that deleting so many of the store's facts took; None if more than
-        `seconds`."""
+    def __call__(self, name: str, size: int, seconds: float) -> Tried | None:
+        """What deleting so many of the store's facts took; None if more than `seconds`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """Seconds of processor time that an algorithm took, and the facts that it overdeleted or doubted."""
+
+    seconds: float
+    doubted: int
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to do: an algorithm of `memory.ALGORITHMS` (None: compute the closure anew), why, and for how many seconds
-    at most. costs: what to foretell from, where it overdeletes. checking: microseconds that B/F took for the few facts
-    tried out, 0 if DRed is faster; to be remembered."""
+    at most. costs: what to foretell from, where it overdeletes. To be remembered: checking, the microseconds that B/F
+    took for the few facts tried out, 0 if DRed is faster; doubt, the nanoseconds that DRed took then for each fact that
+    it overdeleted, if that was found out now."""
 
     name: str | None
     reason: str
     seconds: float | None = None
     costs: Costs | None = None
     checking: int | None = None
+    doubt: int | None = None
 
 
 def plan(
@@ -133,12 +157,12 @@ def plan(
         return Plan(memory.INSERTION, "nothing is deleted", allowed)
     if anew is None or (minus < FEW and "checking_us" not in sizes):
         return Plan(tried[0], "few facts are deleted", allowed)
-    checking = sizes["checking_us"] if "checking_us" in sizes else _compared(anew, probe, tried)
-    anew *= 1 - minus / max(sizes["asserted"], 1)
+    checking, doubt = (sizes["checking_us"], None) if "checking_us" in sizes else _compared(anew, probe, tried)
+    anew *= 1 - GOING * minus / max(sizes["asserted"], 1)
     if not checking:
-        costs = _costs(anew, sizes, counting, rewriting)
+        costs = _costs(anew, {**sizes, "doubt_ns": doubt} if doubt else sizes, counting, rewriting)
         told = f"foretold to be cheaper than computing anew ({anew:.2f} s)"
-        return Plan(tried[1], told, max(LEAST, LATE * anew), costs, checking)
+        return Plan(tried[1], told, max(LEAST, LATE * anew), costs, checking, doubt)
     wanted = checking / 1e6 * (minus / COMPARED) ** CONCAVE
     told = f"maintaining takes about {wanted:.2f} s, computing anew {anew:.2f} s"
     if wanted > anew:
@@ -146,14 +170,32 @@ def plan(
     return Plan(tried[0], told, max(LEAST, anew / 2, min(2 * wanted, anew)), checking=checking)
 
 
-def _compared(anew: float, probe: Probe, tried: Sequence[str]) -> int:
-    """Which of the two algorithms is faster on a few facts, as `Plan.checking` says it: B/F where DRed takes much
-    longer. Each is tried on one fact before, since it makes indexes the first time."""
+def _compared(anew: float, probe: Probe, tried: Sequence[str]) -> tuple[int, int | None]:
+    """Which of the two algorithms is faster on a few facts, as `Plan` says it (checking, doubt): B/F where DRed takes
+    much longer. Each is tried on one fact before, since it makes indexes the first time."""
     seconds = max(LEAST, TRY * anew)
     checking, overdeleting = ([probe(name, size, seconds) for size in (1, COMPARED)][-1] for name in tried)
-    if checking is None or (overdeleting is not None and (overdeleting <= SLIGHT or checking > FASTER * overdeleting)):
-        return 0
-    return max(1, int(1e6 * checking))
+    if overdeleting is None:
+        return (max(1, int(1e6 * checking.seconds)), None) if checking else (0, None)
+    slight = overdeleting.seconds <= SLIGHT
+    if checking and not slight and checking.seconds <= FASTER * overdeleting.seconds:
+        return max(1, int(1e6 * checking.seconds)), None
+    return 0, _doubting(anew, probe, tried[1], overdeleting)
+
+
+def _doubting(anew: float, probe: Probe, name: str, found: Tried) -> int | None:
+    """Nanoseconds that DRed takes for each fact that it overdeletes, seen from deletions of growing size. None if
+    hardly any are overdeleted. The last deletion is made twice, as it makes indexes the first time."""
+    seconds, size = max(LEAST, 2 * STEP * anew), COMPARED
+    while size < MOST and found.seconds <= STEP * anew and found.doubted < SEEN[1]:
+        more = probe(name, 2 * size, seconds)
+        if more is None:
+            break
+        size, found = 2 * size, more
+    if found.doubted < SEEN[0]:
+        return None
+    again = probe(name, size, seconds) or found
+    return max(1, round(1e9 * min(again.seconds, found.seconds) / found.doubted))
 
 
 def _costs(anew: float, sizes: Mapping[str, int], counting: bool, rewriting: bool) -> Costs:
@@ -174,6 +216,8 @@ def learnt(chosen: Plan, minus: int, name: str, figures: Figures, sizes: Mapping
         found["checking_us"] = max(1, (now + chosen.checking) // 2)
     elif chosen.checking == 0:
         found["checking_us"] = 0
+    if chosen.doubt:
+        found["doubt_ns"] = chosen.doubt
     if chosen.costs is None or figures.doubted < TELLING:
         return found
     if name == fixpoint_update.NAME:

@@ -34,9 +34,13 @@ CONCAVE: Final = 0.75
 MOST: Final = 0.999
 """Share of the closure that may be overdeleted and leave something to tell the rest from."""
 
-DEARER: Final = 1.2
+DEARER: Final = 1.1
 """Times what computing anew takes that the rest must be foretold to take to be given up: to go on with what is hardly
 dearer loses less than to have begun for nothing."""
+
+CHEAP, FAR = 0.06, 2.5
+"""Of what computing anew takes, what overdeletion may take before it is given up, to foretell better; unless the rest
+is foretold to take so many times as long."""
 
 SURE: Final = 0.4, 0.8
 """Of what computing anew takes, the part up to which a forecast ends all doubt: the first one, and later ones."""
@@ -50,13 +54,13 @@ FIRED: Final = 7e-8
 CLASS: Final = 5
 """Overdeleted facts that take as long as a class that comes apart, and is merged again."""
 
-SHOWING: Final = 5_000
+SHOWING: Final = 8_000
 """Overdeleted facts from which on seconds show what each of them takes."""
 
 OVERDELETING: Final = 0.2
 """Of what DRed takes for each overdeleted fact, what overdeleting it does at least."""
 
-REST: Final = 1.6, 1.7
+REST: Final = 1.6, 2.1
 """Times the seconds of overdeletion that all of DRed takes at least, and all of FP-update but for running the rules
 over what is left: what is overdeleted is mostly inserted again."""
 
@@ -163,8 +167,10 @@ class Foretelling:
         again, self._dear = self._dear, wanted > DEARER * self.costs.anew
         self._sure = wanted < SURE[before > 0] * self.costs.anew
         self._seen = done, met, rate
-        return doubted > ALWAYS and again and self._dear
+        told = wanted > FAR * self.costs.anew or seconds > CHEAP * self.costs.anew
+        return doubted > ALWAYS and again and self._dear and told
 
     def by_fixpoint_update(self, doubted: int, asking: float) -> bool:
-        """Whether FP-update is to go on from there: asking of each fact whether something derives it takes so long."""
+        """Whether FP-update is to go on from there: asking of the facts whether something derives them takes so
+        long."""
         return self.costs.naive is not None and asking > BETTER * self.costs.naive_rest(doubted)
