@@ -49,7 +49,7 @@ tell."""
 NAIVE: Final = 2.5e-7
 """Seconds that FP-update takes for each derivation of the closure, until the store's own figures tell."""
 
-LATE: Final = 1.5
+LATE: Final = 2.5
 """Times what computing anew takes, after which DRed is given up whatever was foretold: by then most of its work is
 done."""
 

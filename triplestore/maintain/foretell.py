@@ -42,6 +42,9 @@ CHEAP, FAR = 0.06, 2.5
 """Of what computing anew takes, what overdeletion may take before it is given up, to foretell better; unless the rest
 is foretold to take so many times as long."""
 
+STEADY: Final = 1.25
+"""Times what a deleted fact overdeletes in one portion that it may in the next, where one of them is believed."""
+
 SURE: Final = 0.4, 0.8
 """Of what computing anew takes, the part up to which a forecast ends all doubt: the first one, and later ones."""
 
@@ -63,9 +66,6 @@ OVERDELETING: Final = 0.2
 REST: Final = 1.6, 2.1
 """Times the seconds of overdeletion that all of DRed takes at least, and all of FP-update but for running the rules
 over what is left: what is overdeleted is mostly inserted again."""
-
-BETTER: Final = 1.2
-"""Times what FP-update takes to bring facts back that DRed must take to be left for it."""
 
 DERIVED: Final = 0.5
 """Of what overdeletion took for its derivations, what those of the rest take at least."""
@@ -146,13 +146,14 @@ class Foretelling:
         """Whether to give up, if so many facts have been overdeleted, by so many derivations, and more may be.
         frontier: of these facts, how many have yet to be joined; each will take what the others have taken."""
         joined = doubted - frontier
-        coming = frontier / joined * max(seconds - BEGINNING, FIRED * derived) if joined else 0.0
+        told = max(seconds - BEGINNING, 0.0) if joined > ALWAYS else 0.0
+        coming = frontier / joined * max(told, FIRED * derived) if joined else 0.0
         return doubted > ALWAYS and self.costs.least(doubted, seconds + coming) - seconds > self.costs.anew
 
     def dear_rest(self, done: int, size: int, doubted: int, seconds: float) -> bool:
         """Whether to give up, as `done` of `size` facts have been dealt with: if what has been overdeleted since this
-        was asked last says so, and what had been before said so, too. So single facts that support a great deal do not
-        mislead it."""
+        was asked last says so, and what had been before said so, too, or is much like it. So single facts that support
+        a great deal do not mislead it."""
         more, closure = size / done, max(self.costs.facts, 1)
         met = -log(1 - min(doubted / closure, MOST))  # times that a fact is met, if they are met at random
         before, met_before, rate_before = self._seen
@@ -167,10 +168,11 @@ class Foretelling:
         again, self._dear = self._dear, wanted > DEARER * self.costs.anew
         self._sure = wanted < SURE[before > 0] * self.costs.anew
         self._seen = done, met, rate
+        steady = 1 / STEADY <= rate / rate_before <= STEADY if rate_before else False
         told = wanted > FAR * self.costs.anew or seconds > CHEAP * self.costs.anew
-        return doubted > ALWAYS and again and self._dear and told
+        return doubted > ALWAYS and self._dear and (again or steady) and told
 
     def by_fixpoint_update(self, doubted: int, asking: float) -> bool:
         """Whether FP-update is to go on from there: asking of the facts whether something derives them takes so
         long."""
-        return self.costs.naive is not None and asking > BETTER * self.costs.naive_rest(doubted)
+        return self.costs.naive is not None and asking > self.costs.naive_rest(doubted)

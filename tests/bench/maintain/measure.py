@@ -128,9 +128,9 @@ class Subject:
     def row(
         self, size: int, ways: Sequence[str], runs: int, brief: float = 0.0, end: float = float("inf")
     ) -> list[Cell]:
-        """Measure deletions of a size: small ones after each other, in a store for each way; large ones in a copy each.
-        brief: small ones more often, while that has taken less than so many seconds. end: when to stop, by
-        `time.perf_counter`."""
+        """Measure deletions of a size, of other facts each time: small ones after each other, in a store for each way;
+        large ones in a copy each. brief: small ones more often, while that has taken less than so many seconds. end:
+        when to stop, by `time.perf_counter`."""
         found: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
         left = list(ways)
         if size <= SMALL:
@@ -140,14 +140,14 @@ class Subject:
                 for number in range(max(runs, min(MOST, len(self.lines) // size))):
                     if number >= runs and time.perf_counter() - started > brief:
                         break
-                    draw = self._file("draw", self.lines[number * size : (number + 1) * size])
+                    draw = self._file("draw", self._drawn(number * size, size))
                     for way in left:
                         found[way] += stores[way].update_files(delete=[draw], maintain=_algorithm(way))
                         stores[way].update_files(add=[draw])
                     left = _promising(found)
         else:
-            draw = self._file("draw", self.lines[:size])
-            for _ in range(runs):
+            for number in range(runs):
+                draw = self._file("draw", self._drawn(number * size, size))
                 for way in left:
                     if time.perf_counter() > end:
                         break
@@ -155,6 +155,11 @@ class Subject:
                         found[way] += store.update_files(delete=[draw], maintain=_algorithm(way))
                 left = _promising(found)
         return [self._cell(size, way, measured) for way, measured in found.items()] if all(found.values()) else []
+
+    def _drawn(self, start: int, size: int) -> list[str]:
+        """So many facts, from the beginning again after the last one."""
+        start %= len(self.lines)
+        return [*self.lines[start : start + size], *self.lines[: max(0, start + size - len(self.lines))]]
 
     def _cell(self, size: int, way: str, found: Sequence[Mapping[str, Any]]) -> Cell:
         middle = {k: int(statistics.median(f[k] for f in found)) for k in ("derived", "doubted", "checked")}
