@@ -66,7 +66,7 @@ def test_what_grows_faster_later_is_found_out_then() -> None:
     assert 10_000 // PART < found < 2_000
 
 
-@pytest.mark.parametrize(("seconds", "given"), [(0.07, 2), (0.04, 16)])
+@pytest.mark.parametrize(("seconds", "given"), [(0.07, 4), (0.04, 16)])
 def test_what_is_hardly_dearer_is_looked_at_until_that_costs_something(seconds: float, given: int) -> None:
     """It will take one and a half times as long as computing anew, as all portions but the first one say: of which two
     take 0.07 s, or 0.04 s, which is little."""
@@ -75,12 +75,11 @@ def test_what_is_hardly_dearer_is_looked_at_until_that_costs_something(seconds: 
     assert found == given * beginning
 
 
-@pytest.mark.parametrize(("more", "given"), [(0, 2), (8, 4)])
-def test_a_portion_that_is_much_like_the_one_before_is_believed(more: int, given: int) -> None:
-    """The second one says that it will be dear; it overdeletes as much for each fact as the first one, or more."""
-    beginning = 40_000 // PART
-    found = given_up(COSTS, 40_000, lambda n: (4 * n + more * max(0, n - beginning), 0.07))
-    assert found == given * beginning
+@pytest.mark.parametrize(("facts", "given"), [(1_000_000, 4), (50_000, 2)])
+def test_one_portion_is_believed_where_much_is_overdeleted(facts: int, given: int) -> None:
+    """The second one says that it will be dear, and then has overdeleted 2,496 facts."""
+    costs, beginning = Costs(anew=0.2, facts=facts, doubt=1e-5), 40_000 // PART
+    assert given_up(costs, 40_000, lambda n: (4 * n if n > beginning else n, 0.03)) == given * beginning
 
 
 def test_once_there_is_no_doubt_the_rest_is_dealt_with_together() -> None:

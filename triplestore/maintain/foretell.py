@@ -42,8 +42,8 @@ CHEAP, FAR = 0.06, 2.5
 """Of what computing anew takes, what overdeletion may take before it is given up, to foretell better; unless the rest
 is foretold to take so many times as long."""
 
-STEADY: Final = 1.25
-"""Times what a deleted fact overdeletes in one portion that it may in the next, where one of them is believed."""
+MUCH: Final = 0.04
+"""Share of the closure that must have been overdeleted for one portion to be believed: single facts are no matter."""
 
 SURE: Final = 0.4, 0.8
 """Of what computing anew takes, the part up to which a forecast ends all doubt: the first one, and later ones."""
@@ -152,8 +152,8 @@ class Foretelling:
 
     def dear_rest(self, done: int, size: int, doubted: int, seconds: float) -> bool:
         """Whether to give up, as `done` of `size` facts have been dealt with: if what has been overdeleted since this
-        was asked last says so, and what had been before said so, too, or is much like it. So single facts that support
-        a great deal do not mislead it."""
+        was asked last says so, and what had been before said so, too, or was much. So single facts that support a great
+        deal do not mislead it."""
         more, closure = size / done, max(self.costs.facts, 1)
         met = -log(1 - min(doubted / closure, MOST))  # times that a fact is met, if they are met at random
         before, met_before, rate_before = self._seen
@@ -168,9 +168,9 @@ class Foretelling:
         again, self._dear = self._dear, wanted > DEARER * self.costs.anew
         self._sure = wanted < SURE[before > 0] * self.costs.anew
         self._seen = done, met, rate
-        steady = 1 / STEADY <= rate / rate_before <= STEADY if rate_before else False
+        believed = again or (before > 0 and doubted > MUCH * closure)
         told = wanted > FAR * self.costs.anew or seconds > CHEAP * self.costs.anew
-        return doubted > ALWAYS and self._dear and (again or steady) and told
+        return doubted > ALWAYS and self._dear and believed and told
 
     def by_fixpoint_update(self, doubted: int, asking: float) -> bool:
         """Whether FP-update is to go on from there: asking of the facts whether something derives them takes so
