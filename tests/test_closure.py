@@ -91,7 +91,7 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 @pytest.mark.parametrize("equality", MODES)
 @settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=True,
@@ -141,7 +141,7 @@ def test_equals_the_oracle_often(
 
 
 @pytest.mark.spark
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(triples=facts(), program=programs, equality=st.sampled_from(MODES))
 def test_equals_the_oracle_on_spark(
     spark_engine: Engine, triples: list[Triple], program: tuple[str, ...], equality: str

@@ -148,7 +148,7 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(triples=facts(odd=False), program=programs)
 def test_proofs(embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
     explained(embedded, triples, rules_of(program), equality)

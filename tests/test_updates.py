@@ -86,7 +86,7 @@ def rule_names(program: tuple[str, ...], folder: str) -> list[str]:
 
 
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(history=histories(), program=programs)
 def test_updates_equal_the_oracle(
     history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
