@@ -3,7 +3,7 @@
 A cell of the table is one update of a copy of the store, in this process, which has just made two small updates by
 `auto`: the closure is in memory, as it is in a server, and the store knows of itself what its first update has tried
 out. Seconds are those of the transaction, its commit included. The ways to maintain are measured in turn, on the same
-deletions; a way that cannot be the best is run once.
+deletions; a way that cannot be the best is run once or twice.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ SHARES = (0.25, 0.5, 0.75, 1.0)
 """Of the break-even point: the size at which rematerialising is as fast as the best algorithm."""
 SMALL = 100
 """Sizes up to which the runs of a cell are made one after the other in one store."""
-RUNS: Final = 9
+RUNS: Final = 7
 """Of a cell."""
-HOPELESS: Final = 1.6
-"""Times what the best way took, beyond which one is not run again."""
-MOST, BRIEF = 15, 5.0
+HOPELESS: Final = 3.0, 1.6
+"""Times what the best way took, beyond which one is not run again: in the first run, and in each of the first two."""
+MOST, BRIEF = 15, 10.0
 """Runs of a small size, while those before have taken less than so many seconds together."""
 WARM = 3
 """Facts of each of the two updates before a cell."""
@@ -172,11 +172,16 @@ def _promising(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     """The ways that may be the best for their kind of store, and what chooses, in the order in which they are to be
     measured next: each time another one first."""
     kept: list[str] = []
+    turns = max(map(len, found.values()))
     for family in (PLAIN, COUNTED):
-        times = {way: found[way][0]["seconds"] for way in family if found.get(way)}
-        best = min(times.values(), default=0.0)
-        kept += [way for way in times if way == family[-1] or times[way] <= HOPELESS * best]
-    turn = max(map(len, found.values())) % max(len(kept), 1)
+        times = {way: [one["seconds"] for one in found[way]] for way in family if found.get(way)}
+        best = [min(taken[turn] for taken in times.values() if len(taken) > turn) for turn in range(turns) if times]
+        for way, taken in times.items():
+            worse = [seconds / least for seconds, least in zip(taken, best, strict=False)]
+            hopeless = worse[0] > HOPELESS[0] or (len(worse) > 1 and min(worse[:2]) > HOPELESS[1])
+            if way == family[-1] or not hopeless:
+                kept.append(way)
+    turn = turns % max(len(kept), 1)
     return kept[turn:] + kept[:turn]
 
 

@@ -52,7 +52,10 @@ def regret(row: Row, family: Sequence[str]) -> tuple[float, float] | None:
 
 
 def _best(row: Row, family: Sequence[str]) -> float | None:
-    return min((float(row[way]["seconds"]) for way in family[:-1] if way in row), default=None)
+    """Seconds of the best choice: none that was left out because it took much longer on the same deletions."""
+    runs = max((row[way]["runs"] for way in family if way in row), default=0)
+    found = (row[way] for way in family[:-1] if way in row)
+    return min((float(cell["seconds"]) for cell in found if 2 * cell["runs"] >= runs), default=None)
 
 
 def markdown(results: Mapping[str, Result], scaled: Mapping[str, Result], where: Mapping[str, Any]) -> str:
