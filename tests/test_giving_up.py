@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -56,6 +57,7 @@ def test_the_cheaper_one_is_finished(begun: Store, monkeypatch: pytest.MonkeyPat
     assert "tried" not in figures["phases"]
 
 
+@pytest.mark.long_on_spark
 def test_fixpoint_update_finishes_it(begun: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(either, "FEW", 10)
     for name, answer in (("dear", False), ("dear_rest", False), ("by_fixpoint_update", True)):
@@ -65,6 +67,7 @@ def test_fixpoint_update_finishes_it(begun: Store, monkeypatch: pytest.MonkeyPat
     assert set(figures["sets"]) == {"overdeleted", "kept", "rederived", "supported"}
 
 
+@pytest.mark.long_on_spark
 def test_what_asking_takes_however_few_facts_there_are_is_none_of_the_forecast(
     begun: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,7 +92,7 @@ def test_what_asking_takes_however_few_facts_there_are_is_none_of_the_forecast(
     assert told == [(pytest.approx(sum(asked), rel=0.5), pytest.approx(2e-6 * rest))]
 
 
-@pytest.mark.parametrize("name", ["dear", "dear_rest"])
+@pytest.mark.parametrize("name", [pytest.param("dear", marks=pytest.mark.long_on_spark), "dear_rest"])
 def test_what_is_given_up_leaves_no_trace(begun: Store, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Before a round, or after a portion."""
     monkeypatch.setattr(Foretelling, "dear", lambda *_: name == "dear")
@@ -105,6 +108,19 @@ def test_what_is_given_up_leaves_no_trace(begun: Store, monkeypatch: pytest.Monk
     assert (dry["added"], dry["deleted"]) == (figures["added"], figures["deleted"])
 
 
+@pytest.mark.long_on_spark
+def test_checking_that_was_given_up_is_remembered(begun: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    stats = begun._session.manifest.stats
+    known = {**stats, "checking_us": 500, "anew_ms": 10_000}
+    begun._session.workspace.manifest = replace(begun._session.manifest, stats=known)
+    monkeypatch.setattr(Run, "taken", 1e9)
+    figures = deleted_as_it_must(begun)
+    assert figures["algorithm"] == "rematerialise"
+    assert "backward-forward was dearer" in figures["reason"]
+    assert begun._session.manifest.stats["checking_us"] > 600
+
+
+@pytest.mark.long_on_spark
 def test_what_was_given_up_is_no_cost_of_computing_anew(begun: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def dear(*_: Any) -> bool:
         time.sleep(0.3)

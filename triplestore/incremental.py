@@ -21,7 +21,7 @@ from triplestore.engine import queries
 from triplestore.engine.arrow import as_numpy
 from triplestore.fingerprints import Fingerprints
 from triplestore.maintain import Outcome, Reasoning, rematerialise
-from triplestore.maintain.choose import Plan, Probe, Tried, learnt, plan, plan_rules
+from triplestore.maintain.choose import Plan, Probe, Tried, given_up, learnt, plan, plan_rules
 from triplestore.maintain.datatypes import TypeJudge, judge_types_in
 from triplestore.maintain.foretell import CLASS, Foretelling
 from triplestore.maintain.keys import NONE, Ids, LayoutFullError, member, merged, minus, union
@@ -164,6 +164,9 @@ class Incremental:
         except TooDearError:
             self.transaction.phases.more({TRIED: time.perf_counter() - started})
             self.reason = f"{chosen.name} was dearer than computing the closure anew"
+            manifest = self.workspace.manifest
+            told = given_up(chosen, len(change.minus))
+            self.workspace.manifest = replace(manifest, stats={**manifest.stats, **told})
             return None
         except (NotMaintainableError, LayoutFullError) as error:
             reason = str(error) or "the store has outgrown its layout in memory"

@@ -71,7 +71,7 @@ FASTER: Final = 0.9
 SLIGHT: Final = 0.015
 """Seconds of DRed for them that make no difference."""
 
-CONCAVE: Final = 0.85
+CONCAVE: Final = 0.95
 """The power of its size with which what B/F takes for a deletion grows: sets share what they touch."""
 
 TRY: Final = 0.5
@@ -167,7 +167,7 @@ def plan(
     told = f"maintaining takes about {wanted:.2f} s, computing anew {anew:.2f} s"
     if wanted > anew:
         return Plan(None, told)
-    return Plan(tried[0], told, max(LEAST, anew / 2, min(2 * wanted, anew)), checking=checking)
+    return Plan(tried[0], told, max(LEAST, anew / 2, 2 * wanted), checking=checking)
 
 
 def _compared(anew: float, probe: Probe, tried: Sequence[str]) -> tuple[int, int | None]:
@@ -229,6 +229,14 @@ def learnt(chosen: Plan, minus: int, name: str, figures: Figures, sizes: Mapping
         now, known = round(1e9 * figures.seconds / doubted), round(1e9 * chosen.costs.doubt)
         found["doubt_ns"] = (now + known) // 2
     return found
+
+
+def given_up(chosen: Plan, minus: int) -> dict[str, int]:
+    """As `learnt`, of an update for which that took longer than it may: B/F is foretold to take longer the next
+    time."""
+    if not chosen.checking or not chosen.seconds:
+        return {}
+    return {"checking_us": max(1, (round(1e6 * chosen.seconds * (COMPARED / minus) ** CONCAVE) + chosen.checking) // 2)}
 
 
 def _anew(sizes: Mapping[str, int], counting: bool) -> float | None:
