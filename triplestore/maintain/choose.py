@@ -249,7 +249,7 @@ def _anew(sizes: Mapping[str, int], counting: bool) -> float | None:
     return OVERHEAD + COMMITTED * sizes["materialise_ms"] / 1000 + counts
 
 
-OVERHEAD, COMMITTED, COUNTING = 0.1, 1.1, 2.5e-6
+OVERHEAD, COMMITTED, COUNTING = 0.1, 1.1, 3e-6
 """What an update that computes the closure anew takes where none has been seen: seconds, and times the seconds of the
 last materialisation, for reading what is asserted, comparing, and writing; seconds for each fact's count."""
 

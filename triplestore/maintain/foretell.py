@@ -106,8 +106,12 @@ class Costs:
         return REST[1] * seconds + max(least, self.naive_rest(doubted))
 
     def naive_rest(self, doubted: float) -> float:
-        """What FP-update takes to bring back what follows from the other facts."""
-        return LOOKED_UP * self.doubt * doubted + self.left(doubted) * (self.naive or 0.0)
+        """What FP-update takes to bring back what holds: to look asserted facts up, and to run the rules."""
+        return LOOKED_UP * self.doubt * doubted + self.running(doubted)
+
+    def running(self, doubted: float) -> float:
+        """What running the rules over the other facts takes."""
+        return self.left(doubted) * (self.naive or 0.0)
 
     def naively(self, doubted: int, seconds: float) -> float:
         """What running the rules over all facts takes, if FP-update took so long over what was left."""
@@ -175,4 +179,4 @@ class Foretelling:
     def by_fixpoint_update(self, doubted: int, asking: float) -> bool:
         """Whether FP-update is to go on from there: asking of the facts whether something derives them takes so
         long."""
-        return self.costs.naive is not None and asking > self.costs.naive_rest(doubted)
+        return self.costs.naive is not None and asking > self.costs.running(doubted)
