@@ -124,6 +124,7 @@ def test_fixpoint_update_goes_on_where_little_is_left() -> None:
     foretelling = Foretelling(costs)
     assert not foretelling.dear(900_000, 0.2)
     assert foretelling.by_fixpoint_update(900_000, 4.0)
+    assert foretelling.by_fixpoint_update(900_000, 0.5), "to look asserted facts up takes both the same"
     assert not foretelling.by_fixpoint_update(900_000, 0.01), "the rules take 0.016 s"
     assert not Foretelling(COSTS).by_fixpoint_update(900_000, 4.0), "it is not to be considered"
 

@@ -54,8 +54,9 @@ def _rederived(run: Run, overdeleted: Ids, held: Ids) -> Ids | None:
         return derivable(rest)
     some = rest[::SAMPLE]
     first, more, others = some[::FIRST], minus(some, some[::FIRST]), minus(rest, some)
-    begun = run.taken
     found = derivable(first)
+    begun = run.taken
+    derivable(first)  # once more, as it has made indexes
     between = run.taken
     found = union(found, derivable(more))
     each = (run.taken - between - (between - begun)) / max(1, len(more) - len(first))
