@@ -172,16 +172,16 @@ def _promising(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     """The ways that may be the best for their kind of store, and what chooses, in the order in which they are to be
     measured next: each time another one first."""
     kept: list[str] = []
-    turns = max(map(len, found.values()))
     for family in (PLAIN, COUNTED):
         times = {way: [one["seconds"] for one in found[way]] for way in family if found.get(way)}
-        best = [min(taken[turn] for taken in times.values() if len(taken) > turn) for turn in range(turns) if times]
+        turns = max(map(len, times.values()), default=0)
+        best = [min(taken[turn] for taken in times.values() if len(taken) > turn) for turn in range(turns)]
         for way, taken in times.items():
             worse = [seconds / least for seconds, least in zip(taken, best, strict=False)]
             hopeless = worse[0] > HOPELESS[0] or (len(worse) > 1 and min(worse[:2]) > HOPELESS[1])
             if way == family[-1] or not hopeless:
                 kept.append(way)
-    turn = turns % max(len(kept), 1)
+    turn = max(map(len, found.values())) % max(len(kept), 1)
     return kept[turn:] + kept[:turn]
 
 
