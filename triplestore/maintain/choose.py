@@ -175,12 +175,10 @@ def _compared(anew: float, probe: Probe, tried: Sequence[str]) -> tuple[int, int
     much longer. Each is tried on one fact before, since it makes indexes the first time."""
     seconds = max(LEAST, TRY * anew)
     checking, overdeleting = ([probe(name, size, seconds) for size in (1, COMPARED)][-1] for name in tried)
-    if overdeleting is None:
-        return (max(1, int(1e6 * checking.seconds)), None) if checking else (0, None)
-    slight = overdeleting.seconds <= SLIGHT
-    if checking and not slight and checking.seconds <= FASTER * overdeleting.seconds:
+    dred = overdeleting.seconds if overdeleting else float("inf")
+    if checking and dred > SLIGHT and checking.seconds <= FASTER * dred:
         return max(1, int(1e6 * checking.seconds)), None
-    return 0, _doubting(anew, probe, tried[1], overdeleting)
+    return 0, _doubting(anew, probe, tried[1], overdeleting) if overdeleting else None
 
 
 def _doubting(anew: float, probe: Probe, name: str, found: Tried) -> int | None:
@@ -212,8 +210,7 @@ def learnt(chosen: Plan, minus: int, name: str, figures: Figures, sizes: Mapping
     FP-update to run the rules over the closure; as means with what was known. sizes: the statistics before."""
     found: dict[str, int] = {}
     if chosen.checking:
-        now = round(1e6 * figures.seconds * (COMPARED / minus) ** CONCAVE)
-        found["checking_us"] = max(1, (now + chosen.checking) // 2)
+        found["checking_us"] = _checking(chosen.checking, figures.seconds, minus)
     elif chosen.checking == 0:
         found["checking_us"] = 0
     if chosen.doubt:
@@ -236,7 +233,13 @@ def given_up(chosen: Plan, minus: int) -> dict[str, int]:
     time."""
     if not chosen.checking or not chosen.seconds:
         return {}
-    return {"checking_us": max(1, (round(1e6 * chosen.seconds * (COMPARED / minus) ** CONCAVE) + chosen.checking) // 2)}
+    return {"checking_us": _checking(chosen.checking, chosen.seconds, minus)}
+
+
+def _checking(known: int, seconds: float, minus: int) -> int:
+    """Microseconds that B/F takes for the few facts: the mean of what was known and of what so many took."""
+    now = round(1e6 * seconds * float((COMPARED / minus) ** CONCAVE))
+    return max(1, (now + known) // 2)
 
 
 def _anew(sizes: Mapping[str, int], counting: bool) -> float | None:
