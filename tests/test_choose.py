@@ -8,6 +8,7 @@ import pytest
 
 from triplestore.maintain import choose
 from triplestore.maintain.choose import COUNTED, TRIED, Tried, given_up, learnt, plan
+from triplestore.maintain.foretell import USUAL
 from triplestore.materialise.figures import Figures, Phases
 
 ASSERTED, FACTS, ANEW = 100_000, 200_000, 2.0
@@ -55,32 +56,35 @@ def test_the_algorithms_are_compared_once(checking: float, overdeleting: float, 
 @pytest.mark.parametrize(
     ("doubted", "seconds", "sizes", "doubt"),
     [
-        (100, 0.001, (16, 32, 64, 64), 10_000),
-        (1_000, 0.003, (8,), 3_000),
+        (100, 0.001, (16, 32, 64, 64, 64), 9_375),
+        (1_000, 0.003, (8, 8), 1_500),
         (100, 0.02, (16,), None),
-        (100, 0.005, (16, 32, 64, 64), 50_000),
+        (100, 0.005, (16, 32, 64, 64, 64), 46_875),
         (1, 0.0001, (16, 32, 64, 128, 256, 512, 1_024), None),
-        (3, 0.0001, (16, 32, 64, 128, 256, 512, 1_024, 1_024), 33_333),
+        (3, 0.0001, (16, 32, 64, 128, 256, 512, 1_024, 1_024, 1_024), 33_203),
     ],
     ids=["enough", "at once", "dear", "rather dear", "nothing follows", "little follows"],
 )
 def test_what_overdeleting_a_fact_takes_is_tried_out(
     doubted: int, seconds: float, sizes: tuple[int, ...], doubt: int | None
 ) -> None:
-    """By deletions that grow until they tell enough, or take too long; and then it is remembered."""
+    """By deletions that grow until they tell enough, or take too long, without half of what the first one takes; and
+    then it is remembered, with how many are overdeleted."""
     name = TRIED[1]
     samples = Samples({TRIED[0]: 1.0, name: seconds}, doubted)
     chosen = plan("auto", 0, 100, KNOWN, samples)
     assert samples.sizes(name) == [1, choose.COMPARED, *sizes]
-    assert chosen.doubt == doubt
+    assert chosen.found.get("doubt_ns") == doubt
     assert chosen.costs is not None
     assert chosen.costs.doubt == (doubt or choose.DOUBT) / 1e9
     remembered = learnt(chosen, 100, "dred", figures(0.1, 0), KNOWN)
     assert remembered.get("doubt_ns") == doubt
     again = plan("auto", 0, 100, {**KNOWN, **remembered}, Samples())
     assert again.costs is not None
-    assert again.costs.doubt == chosen.costs.doubt
-    assert again.doubt is None
+    assert again.costs == chosen.costs
+    assert "doubt_ns" not in again.found
+    largest = max(size for size in (choose.COMPARED, *sizes))
+    assert again.costs.usually(largest) == pytest.approx(doubted * largest, rel=0.01)
 
 
 def figures(seconds: float, doubted: int, rederiving: float = 0.0) -> Figures:
@@ -94,10 +98,24 @@ def test_what_dred_takes_is_learnt() -> None:
     assert chosen.costs is not None
     assert chosen.costs.doubt == 1e-5
     slower = learnt(chosen, 5_000, "dred", figures(1.0, 50_000), sizes)
+    reach = slower.pop("reach_milli")
     assert slower == {"checking_us": 0, "doubt_ns": 15_000}, "the mean of what was known and of 20 microseconds a fact"
-    again = plan("auto", 0, 5_000, {**sizes, **slower}, Samples()).costs
+    again = plan("auto", 0, 5_000, {**sizes, **slower, "reach_milli": reach}, Samples()).costs
     assert again is not None
     assert again.doubt == 1.5e-5
+    assert again.usually(5_000) == pytest.approx(50_000, rel=0.01)
+
+
+def test_how_many_facts_are_overdeleted_is_learnt() -> None:
+    """As the mean of what was known and what was seen, whatever algorithm finished it."""
+    sizes = {**KNOWN, "checking_us": 0, "reach_milli": 10_000}
+    chosen = plan("auto", 0, 5_000, sizes, Samples())
+    assert chosen.costs is not None
+    assert chosen.costs.reach == 10
+    for name in ("dred", "fixpoint-update"):
+        told = learnt(chosen, 5_000, name, figures(1.0, 50_000), sizes)["reach_milli"] / 1000
+        seen = chosen.costs.met(50_000) / 5_000**USUAL
+        assert told == pytest.approx((10 + seen) / 2, rel=0.001)
 
 
 def test_what_fixpoint_update_takes_is_learnt() -> None:
@@ -107,6 +125,7 @@ def test_what_fixpoint_update_takes_is_learnt() -> None:
     assert chosen.costs is not None
     assert chosen.costs.naive == choose.NAIVE * 1_000_000
     told = learnt(chosen, 5_000, "fixpoint-update", figures(2.0, FACTS // 2, 1.0), sizes)
+    del told["reach_milli"]
     assert told == {"checking_us": 0, "naive_ms": round((250 + 900 / 0.5**1.5) / 2)}
     again = plan("auto", 0, 5_000, {**sizes, **told}, Samples()).costs
     assert again is not None
@@ -116,7 +135,7 @@ def test_what_fixpoint_update_takes_is_learnt() -> None:
 def test_nearly_nothing_left_tells_nothing_of_the_whole() -> None:
     sizes = {**KNOWN, "checking_us": 0, "materialise_derived": 1_000_000}
     chosen = plan("auto", 0, 5_000, sizes, Samples())
-    assert learnt(chosen, 5_000, "fixpoint-update", figures(2.0, FACTS - 100, 0.01), sizes) == {"checking_us": 0}
+    assert "naive_ms" not in learnt(chosen, 5_000, "fixpoint-update", figures(2.0, FACTS - 100, 0.01), sizes)
 
 
 def test_few_doubted_facts_tell_nothing() -> None:

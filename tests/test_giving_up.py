@@ -27,7 +27,7 @@ DELETED = EDGES[::2]
 @pytest.fixture
 def begun(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store with short transitive chains, whose closure is in memory; DRed is the faster algorithm."""
-    monkeypatch.setattr(choose, "_compared", lambda *_: (0, None))
+    monkeypatch.setattr(choose, "_compared", lambda *_: {"checking_us": 0})
     store = make_store(equality="axioms")
     axioms = [(E.p, RDF.type, OWL.TransitiveProperty), (E.p, RDFS.domain, E.Node)]
     store.update(add=[*axioms, *EDGES])
@@ -58,10 +58,13 @@ def test_the_cheaper_one_is_finished(begun: Store, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.long_on_spark
-def test_fixpoint_update_finishes_it(begun: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("plain", [None, True], ids=["by a sample", "at once"])
+def test_fixpoint_update_finishes_it(begun: Store, monkeypatch: pytest.MonkeyPatch, plain: bool | None) -> None:
     monkeypatch.setattr(either, "FEW", 10)
-    for name, answer in (("dear", False), ("dear_rest", False), ("by_fixpoint_update", True)):
-        monkeypatch.setattr(Foretelling, name, lambda *_, answer=answer: answer)
+    for name in ("dear", "dear_rest"):
+        monkeypatch.setattr(Foretelling, name, lambda *_: False)
+    answer = {1: plain, 2: True}
+    monkeypatch.setattr(Foretelling, "by_fixpoint_update", lambda _, *given: answer[len(given)])
     figures = deleted_as_it_must(begun)
     assert figures["algorithm"] == "fixpoint-update"
     assert set(figures["sets"]) == {"overdeleted", "kept", "rederived", "supported"}
@@ -85,7 +88,7 @@ def test_what_asking_takes_however_few_facts_there_are_is_none_of_the_forecast(
     monkeypatch.setattr(either, "FEW", 10)
     monkeypatch.setattr(Foretelling, "portions", lambda _, gone: iter([gone]))
     monkeypatch.setattr(Foretelling, "dear", lambda *_: False)
-    monkeypatch.setattr(Foretelling, "by_fixpoint_update", lambda _, *given: bool(told.append(given)))
+    monkeypatch.setattr(Foretelling, "by_fixpoint_update", lambda _, *given: told.append(given) if given[1:] else None)
     assert deleted_as_it_must(begun)["algorithm"] == "dred"
     *sample, rest = asked
     assert 1 < sum(sample) < rest

@@ -60,7 +60,7 @@ def follow(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(join, "MANY", many)
         patch.setattr(foretell, "FIRST", 1)
-        patch.setattr(foretell, "GROWTH", (2,))
+        patch.setattr(foretell, "GROWTH", (2, 2))
         patch.setattr(either, "FEW", 1)
         patch.setattr(either, "SAMPLE", 2)
         return _follow(engine, history, program, equality, algorithm, counting, most, costs)

@@ -10,7 +10,7 @@ FP-update. B/F shows its cost late: what it took for those few facts foretells i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from triplestore.errors import UsageError
@@ -26,7 +26,7 @@ from triplestore.maintain import (
     memory,
     rematerialise,
 )
-from triplestore.maintain.foretell import CLASS, Costs
+from triplestore.maintain.foretell import CLASS, USUAL, Costs
 from triplestore.materialise.figures import Figures
 
 LARGE_SHARE: Final = 0.5
@@ -86,10 +86,16 @@ MOST: Final = 1_024
 SEEN: Final = 2_500, 5_000
 """Facts that DRed must overdelete when it is tried out to tell what each of them takes, and those that are enough."""
 
+AGAIN: Final = 2
+"""Times that the last of these is repeated."""
+
+JOINING: Final = 0.5
+"""Of what a few facts take, the part that joins take however few there are, which is no matter where there are many."""
+
 GOING: Final = 0.5
 """Of the share of the data that goes, the part that computing anew takes less: comparing and writing take more."""
 
-LEARNT: Final = ("checking_us", "doubt_ns", "naive_ms")
+LEARNT: Final = ("checking_us", "doubt_ns", "reach_milli", "naive_ms")
 """What `learnt` tells of the algorithms: others maintain a store that keeps derivation counts."""
 
 NAMES: Final = ("auto", rematerialise.NAME, *memory.DELETING)
@@ -120,16 +126,16 @@ class Tried:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to do: an algorithm of `memory.ALGORITHMS` (None: compute the closure anew), why, and for how many seconds
-    at most. costs: what to foretell from, where it overdeletes. To be remembered: checking, the microseconds that B/F
-    took for the few facts tried out, 0 if DRed is faster; doubt, the nanoseconds that DRed took then for each fact that
-    it overdeleted, if that was found out now."""
+    at most. costs: what to foretell from, where it overdeletes. found: what trying algorithms out has told, now or
+    earlier, to be remembered: `checking_us`, the microseconds that B/F took for a few facts, 0 if DRed is faster; and,
+    where that was found out now, `doubt_ns`, the nanoseconds that DRed took for each fact that it overdeleted, and
+    `reach_milli`, thousandths of `Costs.reach`."""
 
     name: str | None
     reason: str
     seconds: float | None = None
     costs: Costs | None = None
-    checking: int | None = None
-    doubt: int | None = None
+    found: Mapping[str, int] = field(default_factory=dict)
 
 
 def plan(
@@ -157,43 +163,54 @@ def plan(
         return Plan(memory.INSERTION, "nothing is deleted", allowed)
     if anew is None or (minus < FEW and "checking_us" not in sizes):
         return Plan(tried[0], "few facts are deleted", allowed)
-    checking, doubt = (sizes["checking_us"], None) if "checking_us" in sizes else _compared(anew, probe, tried)
+    known = "checking_us" in sizes
+    found = {"checking_us": sizes["checking_us"]} if known else _compared(anew, sizes["facts"], probe, tried)
     anew *= 1 - GOING * minus / max(sizes["asserted"], 1)
-    if not checking:
-        costs = _costs(anew, {**sizes, "doubt_ns": doubt} if doubt else sizes, counting, rewriting)
+    if not found["checking_us"]:
+        costs = _costs(anew, {**sizes, **found}, counting, rewriting)
         told = f"foretold to be cheaper than computing anew ({anew:.2f} s)"
-        return Plan(tried[1], told, max(LEAST, LATE * anew), costs, checking, doubt)
-    wanted = checking / 1e6 * (minus / COMPARED) ** CONCAVE
+        return Plan(tried[1], told, max(LEAST, LATE * anew), costs, found)
+    wanted = found["checking_us"] / 1e6 * (minus / COMPARED) ** CONCAVE
     told = f"maintaining takes about {wanted:.2f} s, computing anew {anew:.2f} s"
     if wanted > anew:
         return Plan(None, told)
-    return Plan(tried[0], told, max(LEAST, anew / 2, 2 * wanted), checking=checking)
+    return Plan(tried[0], told, max(LEAST, anew / 2, 2 * wanted), found=found)
 
 
-def _compared(anew: float, probe: Probe, tried: Sequence[str]) -> tuple[int, int | None]:
-    """Which of the two algorithms is faster on a few facts, as `Plan` says it (checking, doubt): B/F where DRed takes
-    much longer. Each is tried on one fact before, since it makes indexes the first time."""
+def _compared(anew: float, facts: int, probe: Probe, tried: Sequence[str]) -> dict[str, int]:
+    """Which of the two algorithms is faster on a few facts, as `Plan.found` says it: B/F where DRed takes much longer.
+    Each is tried on one fact before, since it makes indexes the first time."""
     seconds = max(LEAST, TRY * anew)
     checking, overdeleting = ([probe(name, size, seconds) for size in (1, COMPARED)][-1] for name in tried)
     dred = overdeleting.seconds if overdeleting else float("inf")
     if checking and dred > SLIGHT and checking.seconds <= FASTER * dred:
-        return max(1, int(1e6 * checking.seconds)), None
-    return 0, _doubting(anew, probe, tried[1], overdeleting) if overdeleting else None
+        return {"checking_us": max(1, int(1e6 * checking.seconds))}
+    doubting = _doubting(anew, facts, probe, tried[1], overdeleting) if overdeleting else {}
+    return {"checking_us": 0, **doubting}
 
 
-def _doubting(anew: float, probe: Probe, name: str, found: Tried) -> int | None:
-    """Nanoseconds that DRed takes for each fact that it overdeletes, seen from deletions of growing size. None if
-    hardly any are overdeleted. The last deletion is made twice, as it makes indexes the first time."""
-    seconds, size = max(LEAST, 2 * STEP * anew), COMPARED
+def _doubting(anew: float, facts: int, probe: Probe, name: str, found: Tried) -> dict[str, int]:
+    """What DRed takes for each fact that it overdeletes, and how many these are, seen from deletions of growing size,
+    the first of which found so many; the former only if enough are overdeleted. The last deletion is made again, as it
+    makes indexes the first time, and as the machine may have had other work."""
+    seconds, size, costs = max(LEAST, 2 * STEP * anew), COMPARED, Costs(anew, facts, 0.0)
+    joining = JOINING * found.seconds
     while size < MOST and found.seconds <= STEP * anew and found.doubted < SEEN[1]:
         more = probe(name, 2 * size, seconds)
         if more is None:
             break
         size, found = 2 * size, more
-    if found.doubted < SEEN[0]:
-        return None
-    again = probe(name, size, seconds) or found
-    return max(1, round(1e9 * min(again.seconds, found.seconds) / found.doubted))
+    told = {"reach_milli": _reach(costs, found.doubted, size)}
+    if found.doubted >= SEEN[0]:
+        again = [tried.seconds for _ in range(AGAIN) if (tried := probe(name, size, seconds))]
+        least = min([found.seconds, *again])
+        told["doubt_ns"] = max(1, round(1e9 * max(least - joining, least / 2) / found.doubted))
+    return told
+
+
+def _reach(costs: Costs, doubted: int, size: int) -> int:
+    """Thousandths of `Costs.reach`, if so many facts were overdeleted with so many."""
+    return max(1, round(1000 * costs.met(doubted) / float(size**USUAL)))
 
 
 def _costs(anew: float, sizes: Mapping[str, int], counting: bool, rewriting: bool) -> Costs:
@@ -201,28 +218,28 @@ def _costs(anew: float, sizes: Mapping[str, int], counting: bool, rewriting: boo
     most of the work is then to merge again what came apart."""
     doubt = sizes.get("doubt_ns", DOUBT_COUNTED if counting else DOUBT) / 1e9
     naive = sizes["naive_ms"] / 1000 if "naive_ms" in sizes else NAIVE * sizes.get("materialise_derived", 0)
-    return Costs(max(LEAST, anew), sizes["facts"], doubt, None if counting or rewriting or not naive else naive)
+    considered = None if counting or rewriting or not naive else naive
+    return Costs(max(LEAST, anew), sizes["facts"], doubt, considered, sizes.get("reach_milli", 0) / 1000)
 
 
 def learnt(chosen: Plan, minus: int, name: str, figures: Figures, sizes: Mapping[str, int]) -> dict[str, int]:
     """What the next version's statistics are to have of an update that `auto` chose an algorithm for, which came to be
-    the one named: what B/F takes for a few facts (0: DRed is faster), what DRed takes for each overdeleted fact, and
-    FP-update to run the rules over the closure; as means with what was known. sizes: the statistics before."""
-    found: dict[str, int] = {}
-    if chosen.checking:
-        found["checking_us"] = _checking(chosen.checking, figures.seconds, minus)
-    elif chosen.checking == 0:
-        found["checking_us"] = 0
-    if chosen.doubt:
-        found["doubt_ns"] = chosen.doubt
+    the one named: what B/F takes for a few facts (0: DRed is faster), what DRed takes for each overdeleted fact, how
+    many these are, and what FP-update takes to run the rules over the closure; as means with what was known. sizes: the
+    statistics before."""
+    found = dict(chosen.found)
+    if found.get("checking_us"):
+        found["checking_us"] = _checking(found["checking_us"], figures.seconds, minus)
     if chosen.costs is None or figures.doubted < TELLING:
         return found
+    doubted = figures.doubted + CLASS * figures.dissolved
+    reach, known = _reach(chosen.costs, doubted, max(1, minus)), round(1000 * chosen.costs.reach)
+    found["reach_milli"] = (reach + known) // 2 if known else reach
     if name == fixpoint_update.NAME:
         if chosen.costs.naive is not None and chosen.costs.left(figures.doubted) > LEFT:
             now = chosen.costs.naively(figures.doubted, figures.phases["rederive"])
             found["naive_ms"] = round(500 * (now + chosen.costs.naive))
     else:
-        doubted = figures.doubted + CLASS * figures.dissolved
         now, known = round(1e9 * figures.seconds / doubted), round(1e9 * chosen.costs.doubt)
         found["doubt_ns"] = (now + known) // 2
     return found
@@ -231,9 +248,8 @@ def learnt(chosen: Plan, minus: int, name: str, figures: Figures, sizes: Mapping
 def given_up(chosen: Plan, minus: int) -> dict[str, int]:
     """As `learnt`, of an update for which that took longer than it may: B/F is foretold to take longer the next
     time."""
-    if not chosen.checking or not chosen.seconds:
-        return {}
-    return {"checking_us": _checking(chosen.checking, chosen.seconds, minus)}
+    known = chosen.found.get("checking_us")
+    return {"checking_us": _checking(known, chosen.seconds, minus)} if known and chosen.seconds else {}
 
 
 def _checking(known: int, seconds: float, minus: int) -> int:

@@ -15,10 +15,10 @@ from triplestore.maintain.run import Run
 
 NAME = f"{dred.NAME} or {fixpoint_update.NAME}"
 
-SAMPLE: Final = 16
+SAMPLE: Final = 8
 """One in so many facts is asked first."""
 
-FIRST: Final = 4
+FIRST: Final = 32
 """One in so many of these before the others: what rules take however few facts there are tells nothing."""
 
 FEW: Final = 20_000
@@ -52,6 +52,9 @@ def _rederived(run: Run, overdeleted: Ids, held: Ids) -> Ids | None:
 
     if foretelling is None or len(rest) <= FEW:
         return derivable(rest)
+    plain = foretelling.by_fixpoint_update(len(overdeleted))
+    if plain is not None:
+        return None if plain else derivable(rest)
     some = rest[::SAMPLE]
     first, more, others = some[::FIRST], minus(some, some[::FIRST]), minus(rest, some)
     found = derivable(first)

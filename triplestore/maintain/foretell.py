@@ -1,17 +1,17 @@
 """What deleting will take, foretold from a part of it, so that what is dearer than computing the closure anew is given
 up early.
 
-Overdeletion may take the deleted facts in any order. So it begins with a few of them, spread over all, and goes on with
-some times as many; after each portion it is known how the facts that it overdeletes, and its seconds, grow with those
-that are deleted. What follows goes by how many there are in the end: DRed looks at each of them, FP-update runs the
-rules over all others, and both insert what still holds, which is much like overdeleting it.
+Overdeletion may take the deleted facts in any order. So where those that the store has seen deleted leave it open what
+these will take, it begins with a few of them, spread over all, and goes on with some times as many; after each portion
+it is known how the facts that it overdeletes, and its seconds, grow with those that are deleted. What follows goes by
+how many there are in the end: DRed looks at each of them, FP-update runs the rules over all others, and both insert
+what still holds, which is much like overdeleting it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, repeat
 from math import exp, log
 from typing import Final
 
@@ -23,33 +23,53 @@ FIRST: Final = 32
 """Deleted facts that overdeletion begins with at least."""
 
 PART: Final = 128
-"""Of more, the part that it begins with."""
+"""Of more, the part that it begins with where nothing is known."""
 
-GROWTH: Final = 2, 2, 4
-"""Times as many as before after which the rest is foretold again: the first two times, and later."""
+LARGE: Final = 16
+"""The part that it begins with at most."""
 
-CONCAVE: Final = 0.75
-"""The least power of its size with which a deletion meets facts: sets share what they touch."""
+GROWTH: Final = 2, 4
+"""Times as many as before after which the rest is foretold again: the first time, and later."""
+
+CLEAR: Final = 0.6
+"""Of what computing anew takes, the part up to which what deletions have taken in this store settles it: each portion
+takes some milliseconds, however few facts it has."""
+
+LOOK: Final = 0.1
+"""Of what computing anew takes, what DRed would take for the portion that it begins with otherwise: overdeletion is a
+third of that."""
+
+CONCAVE, USUAL = 0.7, 0.8
+"""The power of its size with which a deletion meets facts, as sets share what they touch: the least, and where its own
+portions do not tell yet."""
+
+SWAYED: Final = 1.3
+"""Times as many as the first portion foretells to be overdeleted, up to which what the store knows is heeded."""
 
 MOST: Final = 0.999
 """Share of the closure that may be overdeleted and leave something to tell the rest from."""
 
-DEARER: Final = 1.1
-"""Times what computing anew takes that the rest must be foretold to take to be given up: to go on with what is hardly
-dearer loses less than to have begun for nothing."""
+DEARER, FAR = 1.1, 1.5
+"""Times what computing anew takes that the rest must be foretold to take to be given up, and to be given up at once: to
+go on with what is hardly dearer loses less than to have begun for nothing."""
 
-CHEAP, FAR = 0.06, 2.5
-"""Of what computing anew takes, what overdeletion may take before it is given up, to foretell better; unless the rest
-is foretold to take so many times as long."""
+CHEAP: Final = 0.06
+"""Of what computing anew takes, what overdeletion may take before it is given up, to foretell better, where it is not
+far dearer."""
+
+NEXT: Final = 1.25
+"""Times what computing anew takes that what has been overdeleted, with what is next, must be foretold to take for a
+round not to be begun: each fact of that may support less than those before."""
 
 MUCH: Final = 0.04
 """Share of the closure that must have been overdeleted for one portion to be believed: single facts are no matter."""
 
 SURE: Final = 0.4, 0.8
-"""Of what computing anew takes, the part up to which a forecast ends all doubt: the first one, and later ones."""
+"""Of what computing anew takes, the part up to which a forecast ends all doubt: the first one where the store knows
+nothing, and others."""
 
-BEGINNING: Final = 0.03
-"""Seconds of overdeletion that tell nothing: joins take some time however few facts they join."""
+BEGINNING: Final = 0.025
+"""Seconds of each portion that tell nothing: joins take some time however few facts they join."""
 
 FIRED: Final = 7e-8
 """Seconds that a derivation takes at least."""
@@ -73,6 +93,15 @@ DERIVED: Final = 0.5
 LOOKED_UP: Final = 0.1
 """Of what DRed takes for each overdeleted fact, what FP-update does beside that: asserted facts are looked up."""
 
+ASKING: Final = 0.3
+"""Of what DRed takes for each overdeleted fact, what asking whether something derives it does, as a rule."""
+
+PLAIN: Final = 2.0
+"""Times what running the rules takes that asking must take, as a rule, or the other way round, to ask no sample."""
+
+WORTH: Final = 1.2
+"""Times what running the rules takes that asking of the rest is to take, by a sample, for FP-update to go on."""
+
 JOINED: Final = 1.5
 """The power of its facts with which running the rules over a part of the closure grows, most bodies having one atom or
 two."""
@@ -85,12 +114,26 @@ ALWAYS: Final = 1_000
 class Costs:
     """What the ways to bring a closure of so many facts up to date take, in seconds. anew: computing it anew. doubt:
     DRed, for each fact that it overdeletes. naive: running the rules over all of it, as FP-update does; None where that
-    is not to be considered."""
+    is not to be considered. reach: how often a deletion of one fact meets facts, some of them more than once; one of n
+    does so n ** `USUAL` times as often. 0: nothing is known."""
 
     anew: float
     facts: int
     doubt: float
     naive: float | None = None
+    reach: float = 0.0
+
+    def met(self, doubted: float) -> float:
+        """How often facts were met at random, if so many were at all."""
+        return -self.facts * log(1 - min(doubted / max(self.facts, 1), MOST))
+
+    def overdeleted(self, met: float) -> float:
+        """The other way round."""
+        return self.facts * (1 - exp(-met / max(self.facts, 1)))
+
+    def usually(self, size: int) -> float:
+        """The facts that a deletion of so many overdeletes, as the store knows it."""
+        return self.overdeleted(self.reach * size**USUAL)
 
     def dred(self, doubted: float, seconds: float) -> float:
         """What DRed takes where overdeleting so many facts takes so long."""
@@ -131,52 +174,76 @@ class Foretelling:
     """Overdeletion seen from its costs. Seconds are of processor time since it began."""
 
     costs: Costs
-    _seen: tuple[int, float, float] = (0, 0.0, 0.0)  # facts dealt with, `met` and its rate, as last foretold
-    _dear: bool = False  # what was foretold then
+    _seen: tuple[int, float] = (0, 0.0)  # facts dealt with, and how often they met facts, as last foretold
+    _portions: int = 0  # that have been dealt with
+    _dear: bool = False  # what was foretold then; at first, what the store knows says
     _sure: bool = False  # that it is not dear
 
     def portions(self, gone: Ids) -> Iterator[Ids]:
         """The facts to delete, in portions that grow, each spread over all; the last one is all the rest, once there is
         nothing more to foretell."""
+        start, end = 0, self._first(len(gone))
         order = np.random.default_rng(0).permutation(len(gone))
-        start, end = 0, max(FIRST, len(gone) // PART)
-        growth = chain(GROWTH, repeat(GROWTH[-1]))
         while GROWTH[-1] * end <= len(gone) and not self._sure:
             yield gone[order[start:end]]
-            start, end = end, next(growth) * end
+            self._portions += 1
+            start, end = end, GROWTH[self._portions > 1] * end
         yield gone[order[start:]]
+
+    def _first(self, size: int) -> int:
+        """How many of so many facts to begin with; all, where what the store knows leaves no doubt."""
+        if not self.costs.reach:
+            return max(FIRST, size // PART)
+        costs = self.costs
+        coming = costs.usually(size)
+        self._dear = costs.least(coming, OVERDELETING * costs.doubt * coming) > FAR * costs.anew
+        if costs.doubt * coming < CLEAR * costs.anew:
+            return max(1, size)
+        few = LOOK * costs.anew / (costs.doubt * costs.reach)
+        return max(FIRST, min(size // LARGE, int(few ** (1 / USUAL))))
 
     def dear(self, doubted: int, seconds: float, frontier: int = 0, derived: int = 0) -> bool:
         """Whether to give up, if so many facts have been overdeleted, by so many derivations, and more may be.
         frontier: of these facts, how many have yet to be joined; each will take what the others have taken."""
         joined = doubted - frontier
-        told = max(seconds - BEGINNING, 0.0) if joined > ALWAYS else 0.0
+        told = self._telling(seconds) if joined > ALWAYS else 0.0
         coming = frontier / joined * max(told, FIRED * derived) if joined else 0.0
-        return doubted > ALWAYS and self.costs.least(doubted, seconds + coming) - seconds > self.costs.anew
+        return doubted > ALWAYS and self.costs.least(doubted, seconds + coming) - seconds > NEXT * self.costs.anew
 
     def dear_rest(self, done: int, size: int, doubted: int, seconds: float) -> bool:
         """Whether to give up, as `done` of `size` facts have been dealt with: if what has been overdeleted since this
-        was asked last says so, and what had been before said so, too, or was much. So single facts that support a great
-        deal do not mislead it."""
-        more, closure = size / done, max(self.costs.facts, 1)
-        met = -log(1 - min(doubted / closure, MOST))  # times that a fact is met, if they are met at random
-        before, met_before, rate_before = self._seen
-        rate, power = (met - met_before) / (done - before), CONCAVE
-        if rate > 0 < rate_before:
-            power = min(1.0, max(CONCAVE, 1 + log(rate / rate_before) / log(done / before)))
-        in_all = closure * (1 - exp(-met - rate * done * (more**power - 1) / power))
+        was asked last says so, and what had been before, or what the store knows, said so, too, or it was much. So
+        single facts that support a great deal do not mislead it."""
+        met, (before, met_before) = self.costs.met(doubted), self._seen
+        power = USUAL
+        if met_before:
+            power = min(1.0, max(CONCAVE, log(met / met_before) / log(done / before)))
+        reach = (met - met_before) / (done**power - before**power)
+        in_all = self.costs.overdeleted(met + reach * (size**power - done**power))
+        if not before and self.costs.reach:
+            in_all = min((in_all + self.costs.usually(size)) / 2, SWAYED * in_all)
         for_each = OVERDELETING * self.costs.doubt
         if doubted >= SHOWING:
-            for_each = max(for_each, (seconds - BEGINNING) / doubted)
+            for_each = max(for_each, self._telling(seconds) / doubted)
         wanted = self.costs.least(in_all, max(seconds, for_each * in_all)) - seconds
-        again, self._dear = self._dear, wanted > DEARER * self.costs.anew
-        self._sure = wanted < SURE[before > 0] * self.costs.anew
-        self._seen = done, met, rate
-        believed = again or (before > 0 and doubted > MUCH * closure)
+        again, self._dear = self._dear, wanted > (DEARER if before else FAR) * self.costs.anew
+        self._sure = wanted < SURE[before > 0 or self.costs.reach > 0] * self.costs.anew
+        self._seen = done, met
+        believed = again or (before > 0 and doubted > MUCH * self.costs.facts)
         told = wanted > FAR * self.costs.anew or seconds > CHEAP * self.costs.anew
         return doubted > ALWAYS and self._dear and believed and told
 
-    def by_fixpoint_update(self, doubted: int, asking: float) -> bool:
-        """Whether FP-update is to go on from there: asking of the facts whether something derives them takes so
-        long."""
-        return self.costs.naive is not None and asking > self.costs.running(doubted)
+    def _telling(self, seconds: float) -> float:
+        """The seconds of overdeletion that go by the number of facts."""
+        return max(0.0, seconds - BEGINNING * (1 + self._portions))
+
+    def by_fixpoint_update(self, doubted: int, asking: float | None = None) -> bool | None:
+        """Whether FP-update is to go on from there, if asking of the facts whether something derives them takes so
+        long. Without that: by what DRed usually takes; None if it leaves doubt."""
+        running = self.costs.running(doubted)
+        if self.costs.naive is None:
+            return False
+        if asking is not None:
+            return asking > WORTH * running
+        usual = ASKING * self.costs.doubt * doubted
+        return usual > running if max(usual, running) > PLAIN * min(usual, running) else None
