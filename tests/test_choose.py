@@ -8,7 +8,7 @@ import pytest
 
 from triplestore.maintain import choose
 from triplestore.maintain.choose import COUNTED, TRIED, Tried, given_up, learnt, plan
-from triplestore.maintain.foretell import USUAL
+from triplestore.maintain.foretell import BEGINNING, OVERDELETING, USUAL
 from triplestore.materialise.figures import Figures, Phases
 
 ASSERTED, FACTS, ANEW = 100_000, 200_000, 2.0
@@ -88,7 +88,7 @@ def test_what_overdeleting_a_fact_takes_is_tried_out(
 
 
 def figures(seconds: float, doubted: int, rederiving: float = 0.0) -> Figures:
-    return Figures(seconds=seconds, doubted=doubted, phases=Phases(rederive=rederiving))
+    return Figures(seconds=seconds, doubted=doubted, phases=Phases(overdelete=seconds / 4, rederive=rederiving))
 
 
 def test_what_dred_takes_is_learnt() -> None:
@@ -99,6 +99,7 @@ def test_what_dred_takes_is_learnt() -> None:
     assert chosen.costs.doubt == 1e-5
     slower = learnt(chosen, 5_000, "dred", figures(1.0, 50_000), sizes)
     reach = slower.pop("reach_milli")
+    assert slower.pop("overdelete_ns") == round(1e9 * (0.25 - BEGINNING) / 50_000)
     assert slower == {"checking_us": 0, "doubt_ns": 15_000}, "the mean of what was known and of 20 microseconds a fact"
     again = plan("auto", 0, 5_000, {**sizes, **slower, "reach_milli": reach}, Samples()).costs
     assert again is not None
@@ -118,6 +119,21 @@ def test_how_many_facts_are_overdeleted_is_learnt() -> None:
         assert told == pytest.approx((10 + seen) / 2, rel=0.001)
 
 
+def test_what_overdeleting_takes_is_learnt() -> None:
+    """Without what a portion takes however few facts it has; and the next time as the mean with that."""
+    sizes = {**KNOWN, "checking_us": 0, "reach_milli": 10_000}
+    chosen = plan("auto", 0, 5_000, sizes, Samples())
+    assert chosen.costs is not None
+    assert chosen.costs.for_each() == OVERDELETING * choose.DOUBT / 1e9
+    found = learnt(chosen, 5_000, "dred", figures(1.0, 50_000), sizes)
+    sizes = {**sizes, **found}
+    again = plan("auto", 0, 5_000, sizes, Samples())
+    assert again.costs is not None
+    assert again.costs.for_each() == pytest.approx((0.25 - BEGINNING) / 50_000)
+    told = learnt(again, 5_000, "dred", figures(2.0, 50_000), sizes)
+    assert told["overdelete_ns"] == pytest.approx(1e9 * (0.375 - BEGINNING) / 50_000, rel=0.001)
+
+
 def test_what_fixpoint_update_takes_is_learnt() -> None:
     """Running the rules over half of the facts took a second, 0.1 s of it for looking up the others."""
     sizes = {**KNOWN, "checking_us": 0, "materialise_derived": 1_000_000, "doubt_ns": 10_000}
@@ -125,7 +141,7 @@ def test_what_fixpoint_update_takes_is_learnt() -> None:
     assert chosen.costs is not None
     assert chosen.costs.naive == choose.NAIVE * 1_000_000
     told = learnt(chosen, 5_000, "fixpoint-update", figures(2.0, FACTS // 2, 1.0), sizes)
-    del told["reach_milli"]
+    del told["reach_milli"], told["overdelete_ns"]
     assert told == {"checking_us": 0, "naive_ms": round((250 + 900 / 0.5**1.5) / 2)}
     again = plan("auto", 0, 5_000, {**sizes, **told}, Samples()).costs
     assert again is not None

@@ -85,6 +85,18 @@ def test_what_the_store_knows_may_be_wrong_either_way() -> None:
     assert len(list(Foretelling(cheap).portions(np.arange(40_000, dtype=np.int64)))) == 1
 
 
+def test_seconds_of_a_portion_tell_only_until_the_store_has_told() -> None:
+    """The first 20,000 facts take 40 microseconds each, the others nothing; as a rule they take two in this store."""
+
+    def course(deleted: int) -> tuple[int, float]:
+        doubted = 3 * deleted
+        return doubted, 0.02 + 4e-5 * min(20_000, doubted)
+
+    costs = replace(COSTS, facts=400_000)
+    assert given_up(costs, 40_000, course) == 32 * (40_000 // PART)
+    assert given_up(replace(costs, overdeleting=2e-6), 40_000, course) is None
+
+
 def test_what_is_met_and_what_is_overdeleted_are_the_same_told_twice() -> None:
     for doubted in (1, 1_000, 600_000):
         assert COSTS.overdeleted(COSTS.met(doubted)) == pytest.approx(doubted)

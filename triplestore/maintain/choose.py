@@ -26,7 +26,7 @@ from triplestore.maintain import (
     memory,
     rematerialise,
 )
-from triplestore.maintain.foretell import CLASS, USUAL, Costs
+from triplestore.maintain.foretell import BEGINNING, CLASS, USUAL, Costs
 from triplestore.materialise.figures import Figures
 
 LARGE_SHARE: Final = 0.5
@@ -95,7 +95,7 @@ JOINING: Final = 0.5
 GOING: Final = 0.5
 """Of the share of the data that goes, the part that computing anew takes less: comparing and writing take more."""
 
-LEARNT: Final = ("checking_us", "doubt_ns", "reach_milli", "naive_ms")
+LEARNT: Final = ("checking_us", "doubt_ns", "reach_milli", "overdelete_ns", "naive_ms")
 """What `learnt` tells of the algorithms: others maintain a store that keeps derivation counts."""
 
 NAMES: Final = ("auto", rematerialise.NAME, *memory.DELETING)
@@ -219,29 +219,36 @@ def _costs(anew: float, sizes: Mapping[str, int], counting: bool, rewriting: boo
     doubt = sizes.get("doubt_ns", DOUBT_COUNTED if counting else DOUBT) / 1e9
     naive = sizes["naive_ms"] / 1000 if "naive_ms" in sizes else NAIVE * sizes.get("materialise_derived", 0)
     considered = None if counting or rewriting or not naive else naive
-    return Costs(max(LEAST, anew), sizes["facts"], doubt, considered, sizes.get("reach_milli", 0) / 1000)
+    reach, overdeleting = sizes.get("reach_milli", 0) / 1e3, sizes.get("overdelete_ns", 0) / 1e9
+    return Costs(max(LEAST, anew), sizes["facts"], doubt, considered, reach, overdeleting)
 
 
 def learnt(chosen: Plan, minus: int, name: str, figures: Figures, sizes: Mapping[str, int]) -> dict[str, int]:
     """What the next version's statistics are to have of an update that `auto` chose an algorithm for, which came to be
     the one named: what B/F takes for a few facts (0: DRed is faster), what DRed takes for each overdeleted fact, how
-    many these are, and what FP-update takes to run the rules over the closure; as means with what was known. sizes: the
-    statistics before."""
+    many these are and what overdeleting one takes, and what FP-update takes to run the rules over the closure; as means
+    with what was known. sizes: the statistics before."""
     found = dict(chosen.found)
     if found.get("checking_us"):
         found["checking_us"] = _checking(found["checking_us"], figures.seconds, minus)
     if chosen.costs is None or figures.doubted < TELLING:
         return found
     doubted = figures.doubted + CLASS * figures.dissolved
-    reach, known = _reach(chosen.costs, doubted, max(1, minus)), round(1000 * chosen.costs.reach)
-    found["reach_milli"] = (reach + known) // 2 if known else reach
+    seconds = max(0.0, figures.phases["overdelete"] - BEGINNING)
+    seen = {
+        "reach_milli": _reach(chosen.costs, doubted, max(1, minus)),
+        "overdelete_ns": max(1, round(1e9 * seconds / doubted)),
+    }
+    for key, one in seen.items():
+        before = found.get(key) or sizes.get(key)
+        found[key] = (one + before) // 2 if before else one
     if name == fixpoint_update.NAME:
         if chosen.costs.naive is not None and chosen.costs.left(figures.doubted) > LEFT:
             now = chosen.costs.naively(figures.doubted, figures.phases["rederive"])
             found["naive_ms"] = round(500 * (now + chosen.costs.naive))
     else:
-        now, known = round(1e9 * figures.seconds / doubted), round(1e9 * chosen.costs.doubt)
-        found["doubt_ns"] = (now + known) // 2
+        took, known = round(1e9 * figures.seconds / doubted), round(1e9 * chosen.costs.doubt)
+        found["doubt_ns"] = (took + known) // 2
     return found
 
 

@@ -81,7 +81,8 @@ SHOWING: Final = 8_000
 """Overdeleted facts from which on seconds show what each of them takes."""
 
 OVERDELETING: Final = 0.2
-"""Of what DRed takes for each overdeleted fact, what overdeleting it does at least."""
+"""Of what DRed takes for each overdeleted fact, what overdeleting it does at least, until the store's own figures
+tell."""
 
 REST: Final = 1.6, 2.1
 """Times the seconds of overdeletion that all of DRed takes at least, and all of FP-update but for running the rules
@@ -115,13 +116,15 @@ class Costs:
     """What the ways to bring a closure of so many facts up to date take, in seconds. anew: computing it anew. doubt:
     DRed, for each fact that it overdeletes. naive: running the rules over all of it, as FP-update does; None where that
     is not to be considered. reach: how often a deletion of one fact meets facts, some of them more than once; one of n
-    does so n ** `USUAL` times as often. 0: nothing is known."""
+    does so n ** `USUAL` times as often. overdeleting: what that takes for each overdeleted fact. 0, of both: nothing is
+    known."""
 
     anew: float
     facts: int
     doubt: float
     naive: float | None = None
     reach: float = 0.0
+    overdeleting: float = 0.0
 
     def met(self, doubted: float) -> float:
         """How often facts were met at random, if so many were at all."""
@@ -134,6 +137,10 @@ class Costs:
     def usually(self, size: int) -> float:
         """The facts that a deletion of so many overdeletes, as the store knows it."""
         return self.overdeleted(self.reach * size**USUAL)
+
+    def for_each(self) -> float:
+        """What overdeleting a fact takes, as far as is known."""
+        return self.overdeleting or OVERDELETING * self.doubt
 
     def dred(self, doubted: float, seconds: float) -> float:
         """What DRed takes where overdeleting so many facts takes so long."""
@@ -196,7 +203,7 @@ class Foretelling:
             return max(FIRST, size // PART)
         costs = self.costs
         coming = costs.usually(size)
-        self._dear = costs.least(coming, OVERDELETING * costs.doubt * coming) > FAR * costs.anew
+        self._dear = costs.least(coming, costs.for_each() * coming) > FAR * costs.anew
         if costs.doubt * coming < CLEAR * costs.anew:
             return max(1, size)
         few = LOOK * costs.anew / (costs.doubt * costs.reach)
@@ -222,8 +229,8 @@ class Foretelling:
         in_all = self.costs.overdeleted(met + reach * (size**power - done**power))
         if not before and self.costs.reach:
             in_all = min((in_all + self.costs.usually(size)) / 2, SWAYED * in_all)
-        for_each = OVERDELETING * self.costs.doubt
-        if doubted >= SHOWING:
+        for_each = self.costs.for_each()
+        if doubted >= SHOWING and not self.costs.overdeleting:
             for_each = max(for_each, self._telling(seconds) / doubted)
         wanted = self.costs.least(in_all, max(seconds, for_each * in_all)) - seconds
         again, self._dear = self._dear, wanted > (DEARER if before else FAR) * self.costs.anew
