@@ -8,7 +8,7 @@ import pytest
 
 from triplestore.maintain import choose
 from triplestore.maintain.choose import COUNTED, TRIED, Tried, given_up, learnt, plan
-from triplestore.maintain.foretell import BEGINNING, OVERDELETING, USUAL
+from triplestore.maintain.foretell import OVERDELETING, USUAL
 from triplestore.materialise.figures import Figures, Phases
 
 ASSERTED, FACTS, ANEW = 100_000, 200_000, 2.0
@@ -99,7 +99,7 @@ def test_what_dred_takes_is_learnt() -> None:
     assert chosen.costs.doubt == 1e-5
     slower = learnt(chosen, 5_000, "dred", figures(1.0, 50_000), sizes)
     reach = slower.pop("reach_milli")
-    assert slower.pop("overdelete_ns") == round(1e9 * (0.25 - BEGINNING) / 50_000)
+    assert slower.pop("overdelete_ns") == 5_000
     assert slower == {"checking_us": 0, "doubt_ns": 15_000}, "the mean of what was known and of 20 microseconds a fact"
     again = plan("auto", 0, 5_000, {**sizes, **slower, "reach_milli": reach}, Samples()).costs
     assert again is not None
@@ -120,7 +120,7 @@ def test_how_many_facts_are_overdeleted_is_learnt() -> None:
 
 
 def test_what_overdeleting_takes_is_learnt() -> None:
-    """Without what a portion takes however few facts it has; and the next time as the mean with that."""
+    """And the next time as the mean with that."""
     sizes = {**KNOWN, "checking_us": 0, "reach_milli": 10_000}
     chosen = plan("auto", 0, 5_000, sizes, Samples())
     assert chosen.costs is not None
@@ -129,9 +129,9 @@ def test_what_overdeleting_takes_is_learnt() -> None:
     sizes = {**sizes, **found}
     again = plan("auto", 0, 5_000, sizes, Samples())
     assert again.costs is not None
-    assert again.costs.for_each() == pytest.approx((0.25 - BEGINNING) / 50_000)
+    assert again.costs.for_each() == pytest.approx(0.25 / 50_000)
     told = learnt(again, 5_000, "dred", figures(2.0, 50_000), sizes)
-    assert told["overdelete_ns"] == pytest.approx(1e9 * (0.375 - BEGINNING) / 50_000, rel=0.001)
+    assert told["overdelete_ns"] == 7_500
 
 
 def test_what_fixpoint_update_takes_is_learnt() -> None:

@@ -26,7 +26,7 @@ from triplestore.maintain import (
     memory,
     rematerialise,
 )
-from triplestore.maintain.foretell import BEGINNING, CLASS, USUAL, Costs
+from triplestore.maintain.foretell import CLASS, USUAL, Costs
 from triplestore.materialise.figures import Figures
 
 LARGE_SHARE: Final = 0.5
@@ -234,10 +234,9 @@ def learnt(chosen: Plan, minus: int, name: str, figures: Figures, sizes: Mapping
     if chosen.costs is None or figures.doubted < TELLING:
         return found
     doubted = figures.doubted + CLASS * figures.dissolved
-    seconds = max(0.0, figures.phases["overdelete"] - BEGINNING)
     seen = {
         "reach_milli": _reach(chosen.costs, doubted, max(1, minus)),
-        "overdelete_ns": max(1, round(1e9 * seconds / doubted)),
+        "overdelete_ns": max(1, round(1e9 * figures.phases["overdelete"] / doubted)),
     }
     for key, one in seen.items():
         before = found.get(key) or sizes.get(key)
