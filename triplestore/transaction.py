@@ -349,9 +349,9 @@ class Transaction:
 
     def _cost(self, operation: str, outcome: Outcome) -> dict[str, int]:
         """What computing the closure from scratch took, for choosing what maintains it next: milliseconds of the
-        reasoning (`materialise_ms`), and with all that an update does besides (`anew_ms`; 0 where that is not
-        known). Not much more than what was known, if the store has not grown: a machine that is busy with something
-        else tells little."""
+        reasoning (`materialise_ms`), and with all that an update does besides (`anew_ms`, the mean of what was known
+        and of the last one; 0 where that is not known). Not much more than what was known, if the store has not grown:
+        a machine that is busy with something else tells little."""
         if outcome.algorithm != rematerialise.NAME:
             return {}
         before, rows = self.workspace.manifest.stats, self.workspace.manifest.files_of(FACT.name).rows
@@ -365,10 +365,11 @@ class Transaction:
         total = time.perf_counter() - self.started - sum(self.phases.get(name, 0.0) for name in BESIDES)
         if operation not in ("update", "rules"):
             total = 0.0
+        anew, known = likely("anew_ms", total), before.get("anew_ms", 0) if operation == "update" else 0
         return {
             "materialise_ms": likely("materialise_ms", outcome.figures.seconds),
             "materialise_derived": outcome.figures.derived,
-            "anew_ms": likely("anew_ms", total),
+            "anew_ms": (anew + known) // 2 if known else anew,
         }
 
     def _run(self, counters: Counters) -> tuple[Figures, Counters]:

@@ -92,10 +92,10 @@ AGAIN: Final = 2
 JOINING: Final = 0.5
 """Of what a few facts take, the part that joins take however few there are, which is no matter where there are many."""
 
-GOING: Final = 0.5
+GOING: Final = 0.2
 """Of the share of the data that goes, the part that computing anew takes less: comparing and writing take more."""
 
-LEARNT: Final = ("checking_us", "doubt_ns", "reach_milli", "overdelete_ns", "naive_ms")
+LEARNT: Final = ("checking_us", "doubt_ns", "reach_milli", "overdelete_ns", "asking_ns", "naive_ms")
 """What `learnt` tells of the algorithms: others maintain a store that keeps derivation counts."""
 
 NAMES: Final = ("auto", rematerialise.NAME, *memory.DELETING)
@@ -219,35 +219,37 @@ def _costs(anew: float, sizes: Mapping[str, int], counting: bool, rewriting: boo
     doubt = sizes.get("doubt_ns", DOUBT_COUNTED if counting else DOUBT) / 1e9
     naive = sizes["naive_ms"] / 1000 if "naive_ms" in sizes else NAIVE * sizes.get("materialise_derived", 0)
     considered = None if counting or rewriting or not naive else naive
-    reach, overdeleting = sizes.get("reach_milli", 0) / 1e3, sizes.get("overdelete_ns", 0) / 1e9
-    return Costs(max(LEAST, anew), sizes["facts"], doubt, considered, reach, overdeleting)
+    overdeleting, asking = (sizes.get(key, 0) / 1e9 for key in ("overdelete_ns", "asking_ns"))
+    return Costs(
+        max(LEAST, anew), sizes["facts"], doubt, considered, sizes.get("reach_milli", 0) / 1e3, overdeleting, asking
+    )
 
 
 def learnt(chosen: Plan, minus: int, name: str, figures: Figures, sizes: Mapping[str, int]) -> dict[str, int]:
     """What the next version's statistics are to have of an update that `auto` chose an algorithm for, which came to be
     the one named: what B/F takes for a few facts (0: DRed is faster), what DRed takes for each overdeleted fact, how
-    many these are and what overdeleting one takes, and what FP-update takes to run the rules over the closure; as means
-    with what was known. sizes: the statistics before."""
-    found = dict(chosen.found)
+    many these are, what overdeleting one takes, and what asking for it, and what FP-update takes to run the rules over
+    the closure; as means with what was known. sizes: the statistics before."""
+    found, costs = dict(chosen.found), chosen.costs
     if found.get("checking_us"):
         found["checking_us"] = _checking(found["checking_us"], figures.seconds, minus)
-    if chosen.costs is None or figures.doubted < TELLING:
+    if costs is None or figures.doubted < TELLING:
         return found
-    doubted = figures.doubted + CLASS * figures.dissolved
+    doubted, phases = figures.doubted + CLASS * figures.dissolved, figures.phases
     seen = {
-        "reach_milli": _reach(chosen.costs, doubted, max(1, minus)),
-        "overdelete_ns": max(1, round(1e9 * figures.phases["overdelete"] / doubted)),
+        "reach_milli": _reach(costs, doubted, max(1, minus)),
+        "overdelete_ns": 1e9 * phases["overdelete"] / doubted,
     }
+    assumed: dict[str, float] = {}
+    if name != fixpoint_update.NAME:
+        seen |= {"doubt_ns": 1e9 * figures.seconds / doubted, "asking_ns": 1e9 * phases["rederive"] / doubted}
+        assumed = {"doubt_ns": 1e9 * costs.doubt}
+    elif costs.naive is not None and costs.left(figures.doubted) > LEFT:
+        seen |= {"naive_ms": 1000 * costs.naively(figures.doubted, phases["rederive"])}
+        assumed = {"naive_ms": 1000 * costs.naive}
     for key, one in seen.items():
-        before = found.get(key) or sizes.get(key)
-        found[key] = (one + before) // 2 if before else one
-    if name == fixpoint_update.NAME:
-        if chosen.costs.naive is not None and chosen.costs.left(figures.doubted) > LEFT:
-            now = chosen.costs.naively(figures.doubted, figures.phases["rederive"])
-            found["naive_ms"] = round(500 * (now + chosen.costs.naive))
-    else:
-        took, known = round(1e9 * figures.seconds / doubted), round(1e9 * chosen.costs.doubt)
-        found["doubt_ns"] = (took + known) // 2
+        before = found.get(key) or sizes.get(key) or assumed.get(key)
+        found[key] = max(1, round((one + before) / 2 if before else one))
     return found
 
 

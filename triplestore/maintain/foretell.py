@@ -95,10 +95,11 @@ LOOKED_UP: Final = 0.1
 """Of what DRed takes for each overdeleted fact, what FP-update does beside that: asserted facts are looked up."""
 
 ASKING: Final = 0.3
-"""Of what DRed takes for each overdeleted fact, what asking whether something derives it does, as a rule."""
+"""Of what DRed takes for each overdeleted fact, what asking whether something derives it does, until the store's own
+figures tell."""
 
-PLAIN: Final = 2.0
-"""Times what running the rules takes that asking must take, as a rule, or the other way round, to ask no sample."""
+PLAIN: Final = 1.5
+"""Times what running the rules takes that asking must take then, or the other way round, to ask no sample."""
 
 WORTH: Final = 1.2
 """Times what running the rules takes that asking of the rest is to take, by a sample, for FP-update to go on."""
@@ -116,8 +117,8 @@ class Costs:
     """What the ways to bring a closure of so many facts up to date take, in seconds. anew: computing it anew. doubt:
     DRed, for each fact that it overdeletes. naive: running the rules over all of it, as FP-update does; None where that
     is not to be considered. reach: how often a deletion of one fact meets facts, some of them more than once; one of n
-    does so n ** `USUAL` times as often. overdeleting: what that takes for each overdeleted fact. 0, of both: nothing is
-    known."""
+    does so n ** `USUAL` times as often. overdeleting, asking: what that takes for each overdeleted fact, and what
+    finding those of them that are asserted or derived otherwise does. 0, of these three: nothing is known."""
 
     anew: float
     facts: int
@@ -125,6 +126,7 @@ class Costs:
     naive: float | None = None
     reach: float = 0.0
     overdeleting: float = 0.0
+    asking: float = 0.0
 
     def met(self, doubted: float) -> float:
         """How often facts were met at random, if so many were at all."""
@@ -153,7 +155,10 @@ class Costs:
         left, least = self.left(doubted), 0.0
         if doubted >= SHOWING:  # what is derived from the rest is what overdeletion has not derived
             least = DERIVED * left * (seconds - BEGINNING) / max(1 - left, 0.01)
-        return REST[1] * seconds + max(least, self.naive_rest(doubted))
+        besides = REST[1] * seconds
+        if self.asking:
+            besides = max((self.doubt - self.asking) * doubted, REST[0] * seconds)
+        return besides + max(least, self.naive_rest(doubted))
 
     def naive_rest(self, doubted: float) -> float:
         """What FP-update takes to bring back what holds: to look asserted facts up, and to run the rules."""
@@ -203,7 +208,7 @@ class Foretelling:
             return max(FIRST, size // PART)
         costs = self.costs
         coming = costs.usually(size)
-        self._dear = costs.least(coming, costs.for_each() * coming) > FAR * costs.anew
+        self._dear = costs.least(coming, costs.for_each() * coming) > self._far() * costs.anew
         if costs.doubt * coming < CLEAR * costs.anew:
             return max(1, size)
         few = LOOK * costs.anew / (costs.doubt * costs.reach)
@@ -233,12 +238,17 @@ class Foretelling:
         if doubted >= SHOWING and not self.costs.overdeleting:
             for_each = max(for_each, self._telling(seconds) / doubted)
         wanted = self.costs.least(in_all, max(seconds, for_each * in_all)) - seconds
-        again, self._dear = self._dear, wanted > (DEARER if before else FAR) * self.costs.anew
+        again, self._dear = self._dear, wanted > (DEARER if before else self._far()) * self.costs.anew
         self._sure = wanted < SURE[before > 0 or self.costs.reach > 0] * self.costs.anew
         self._seen = done, met
         believed = again or (before > 0 and doubted > MUCH * self.costs.facts)
         told = wanted > FAR * self.costs.anew or seconds > CHEAP * self.costs.anew
         return doubted > ALWAYS and self._dear and believed and told
+
+    def _far(self) -> float:
+        """Times what computing anew takes that is dear before two portions have told. What large deletions took in this
+        store is as good as a portion."""
+        return DEARER if self.costs.overdeleting else FAR
 
     def _telling(self, seconds: float) -> float:
         """The seconds of overdeletion that go by the number of facts."""
@@ -246,10 +256,12 @@ class Foretelling:
 
     def by_fixpoint_update(self, doubted: int, asking: float | None = None) -> bool | None:
         """Whether FP-update is to go on from there, if asking of the facts whether something derives them takes so
-        long. Without that: by what DRed usually takes; None if it leaves doubt."""
+        long. Without that: by what DRed takes in this store, or else as a rule; None if that leaves doubt."""
         running = self.costs.running(doubted)
         if self.costs.naive is None:
             return False
+        if self.costs.asking:
+            return self.costs.asking * doubted > self.costs.naive_rest(doubted)
         if asking is not None:
             return asking > WORTH * running
         usual = ASKING * self.costs.doubt * doubted
