@@ -1,10 +1,10 @@
 """One data set: every algorithm on deletions of every size, each from the same state of the same store.
 
-A cell of the table is one update of a copy of the store, in this process, which has just made two small updates by
-`auto`: the closure is in memory, as it is in a server, and the store knows of itself what its first update has tried
-out. Seconds are those of the transaction, its commit included. The ways to maintain are measured in turn, on the same
-deletions; a way that cannot be the best is run once or twice. Every deletion is made twice, and the faster one counts:
-what else the machine does makes single ones slower by half.
+A cell of the table is one update of a copy of a store that has been in use: it has seen a small and a larger deletion
+by `auto`, and its closure computed anew, and knows what these took. This process has just made two small updates of the
+copy: the closure is in memory, as it is in a server. Seconds are those of the transaction, its commit included. The
+ways to maintain are measured in turn, on the same deletions; a way that cannot be the best is run once or twice. Every
+deletion is made twice, and the faster one counts: what else the machine does makes single ones slower by half.
 """
 
 from __future__ import annotations
@@ -46,6 +46,10 @@ MOST, BRIEF = 15, 10.0
 """Runs of a small size, while those before have taken less than so many seconds together."""
 WARM = 3
 """Facts of each of the two updates before a cell."""
+USED: Final = 0.03
+"""Share of the data that a store in use has seen deleted together."""
+OFTEN: Final = 3
+"""Times that it has, and that its closure has been computed anew for an update."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,14 @@ def _algorithm(way: str) -> str:
     return way.partition(",")[0]
 
 
+def _split(order: Sequence[int], *sizes: int) -> Iterator[Sequence[int]]:
+    """Parts of these sizes, and what is left."""
+    for size in sizes:
+        yield order[:size]
+        order = order[size:]
+    yield order
+
+
 class Subject:
     """A data set in a store, and facts to delete from it."""
 
@@ -85,22 +97,29 @@ class Subject:
         files.mkdir()
         data.make(files)
         lines = list(dict.fromkeys(data.data(files).read_text(encoding="utf-8").splitlines()))
-        order = Dice(0, 20).sample(len(lines), len(lines) // 2 + WARM).tolist()
-        self.change = self._file("change", [lines[i] for i in order[:WARM]])
-        self.lines = [lines[i] for i in order[WARM:]]
+        order = Dice(0, 20).sample(len(lines), len(lines)).tolist()
+        change, self.lines, others = ([lines[i] for i in part] for part in _split(order, WARM, len(lines) // 2))
+        self.change, used = self._file("change", change), self._file("used", others[: round(USED * len(lines))])
         with Store.create(self.base, data.rulesets(files), data.equality, engine="duckdb") as store:
             store.load(*data.files(files), materialise=False)
             store.materialise()
             store.materialise()
             self.stats = store.stats()
-            self._warm(store)
+            self._use(store, used)
         self.counting = folder / "counting" if data.counted else None
         if self.counting:
             shutil.copytree(self.base, self.counting, copy_function=os.link)
             with Store.open(self.counting, engine="duckdb") as store:
                 store.materialise(counting=True)
-                self._warm(store)
+                self._use(store, used)
         self.ways = (*PLAIN, *(COUNTED if self.counting else ()))
+
+    def _use(self, store: Store, used: Path) -> None:
+        """Let the store see what it is to know of itself."""
+        self._warm(store)
+        for facts, algorithm in OFTEN * ((used, AUTO), (self.change, REMATERIALISE)):
+            store.update_files(delete=[facts], maintain=algorithm)
+            store.update_files(add=[facts])
 
     def _warm(self, store: Store) -> None:
         """Change the store and change it back."""
