@@ -10,7 +10,7 @@ import pytest
 from rdflib.namespace import OWL, RDF, RDFS, Namespace
 
 from tests.conftest import MakeStore
-from triplestore import Store, transaction
+from triplestore import Store
 from triplestore.maintain import choose
 from triplestore.maintain import dred_or_fixpoint_update as either
 from triplestore.maintain.foretell import Foretelling
@@ -34,6 +34,12 @@ def begun(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> Store:
     store.update(delete=EDGES[1:3])
     store.update(add=EDGES[1:3])
     return store
+
+
+def knowing(store: Store, **stats: int) -> None:
+    """Put figures among those of the store."""
+    manifest = store._session.manifest
+    store._session.workspace.manifest = replace(manifest, stats={**manifest.stats, **stats})
 
 
 def deleted_as_it_must(store: Store) -> dict[str, Any]:
@@ -113,9 +119,7 @@ def test_what_is_given_up_leaves_no_trace(begun: Store, monkeypatch: pytest.Monk
 
 @pytest.mark.long_on_spark
 def test_checking_that_was_given_up_is_remembered(begun: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    stats = begun._session.manifest.stats
-    known = {**stats, "checking_us": 500, "anew_ms": 10_000}
-    begun._session.workspace.manifest = replace(begun._session.manifest, stats=known)
+    knowing(begun, checking_us=500, anew_ms=10_000)
     monkeypatch.setattr(Run, "taken", 1e9)
     figures = deleted_as_it_must(begun)
     assert figures["algorithm"] == "rematerialise"
@@ -130,8 +134,18 @@ def test_what_was_given_up_is_no_cost_of_computing_anew(begun: Store, monkeypatc
         return True
 
     monkeypatch.setattr(Foretelling, "dear", dear)
-    monkeypatch.setattr(transaction, "DEARER", 1e9)
+    knowing(begun, anew_ms=0)
     figures = begun.update(delete=DELETED)
     assert figures["phases"]["tried"] >= 0.3
     besides = sum(figures["phases"].get(name, 0.0) for name in ("read", "net", "tried"))
     assert 0 < begun._session.manifest.stats["anew_ms"] / 1000 <= figures["seconds"] - besides
+
+
+@pytest.mark.long_on_spark
+def test_what_computing_anew_takes_is_a_mean(begun: Store) -> None:
+    """And no more than a quarter more than what was known."""
+    for known, least, most in ((100_000, 50_000, 60_000), (10, 10, 11)):
+        knowing(begun, anew_ms=known)
+        begun.update(delete=DELETED, maintain="rematerialise")
+        assert least <= begun._session.manifest.stats["anew_ms"] <= most
+        begun.update(add=DELETED)
