@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from rdflib import Namespace
@@ -15,7 +16,9 @@ from rdflib.namespace import RDF, RDFS
 from tests.cli_support import contents, done, run
 from triplestore import Store
 from triplestore.errors import UsageError
+from triplestore.maintain import counts as counts_kept
 from triplestore.maintain.choose import LEARNT
+from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE
 from triplestore.maintain.memory import COUNTING, DELETING
 from triplestore.storage.manifest import Versions
 
@@ -217,3 +220,23 @@ def test_on_spark(spark: SparkSession, kg: Path, tmp_path: Path) -> None:
         store.update(delete=[(E.flat, E["in"], E.town)], maintain="backward-forward-counting")
         store.update(add=[(E.tom, RDF.type, E.Cat)], maintain="rematerialise")
     assert counts(kg) == anew(kg, tmp_path / "copy")
+
+
+@pytest.mark.parametrize("patch", [0, 1_000])
+def test_what_is_undone_leaves_the_counts_as_they_were(patch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is kept beside the large arrays; and then they go on."""
+    monkeypatch.setattr(counts_kept, "_PATCH", patch)
+    keys = np.arange(0, 40, 2)
+    kept = counts_kept.Counts(keys, np.ones((2, len(keys)), dtype=np.int64))
+    kept.add(np.array([0, 1, 1]), NONRECURSIVE, 1)
+    kept.begin()
+    before = kept.rows()
+    for _ in range(2):
+        kept.add(np.array([0, 2, 4, 7, 41]), RECURSIVE, 1)
+        kept.add(np.array([2, 4]), NONRECURSIVE, -1)
+        assert kept.change()[0].tolist() == [0, 2, 4]
+        assert kept.change()[2].tolist() == [0, 2, 4, 7, 41]
+        kept.revert()
+        assert all((was == is_).all() for was, is_ in zip(before, kept.rows(), strict=True))
+    kept.add(np.array([7]), RECURSIVE, 1)
+    assert kept.change()[2].tolist() == [7]

@@ -30,13 +30,13 @@ class Counts:
     def __init__(self, keys: Ids = NONE, counts: Ids | None = None) -> None:
         self._base = _Table(keys, _noughts(len(keys)) if counts is None else counts)
         self._over = _Table()
-        self._before = _Table()
+        self.begin()
 
     def begin(self) -> None:
         """Begin to note changes."""
-        self._before = _Table()
         if len(self._over.keys) > max(_PATCH, len(self._base.keys) // 8):
             self._base, self._over = _Table(*self.rows()), _Table()
+        self._before, self._over_before = _Table(), self._over
 
     def of(self, keys: Ids) -> Ids:
         """The counts of facts: two rows."""
@@ -49,10 +49,10 @@ class Counts:
         keys, number = np.unique(found, return_counts=True)
         now = self.of(keys)
         fresh = ~member(keys, self._before.keys)
-        self._before.put(keys[fresh], now[:, fresh])
+        self._before = self._before.put(keys[fresh], now[:, fresh])
         now[kind] += times * number
         assert (now[kind] >= 0).all(), "a derivation has been taken off that was not counted"
-        self._over.put(keys, now)
+        self._over = self._over.put(keys, now)
 
     def change(self) -> tuple[Ids, Ids, Ids, Ids]:
         """What has changed since `begin`: keys and counts that were, keys and counts that are. Facts without
@@ -65,8 +65,7 @@ class Counts:
 
     def revert(self) -> None:
         """Undo what happened since `begin`."""
-        self._over.put(self._before.keys, self._before.counts)
-        self.begin()
+        self._before, self._over = _Table(), self._over_before
 
     def rows(self) -> tuple[Ids, Ids]:
         """Every fact with a derivation: keys, counts."""
@@ -77,7 +76,7 @@ class Counts:
 
 
 class _Table:
-    """Sorted keys, and two counts of each."""
+    """Sorted keys, and two counts of each, which never change."""
 
     def __init__(self, keys: Ids = NONE, counts: Ids | None = None) -> None:
         self.keys = keys
@@ -90,13 +89,13 @@ class _Table:
             otherwise[:, known] = self.counts[:, np.searchsorted(self.keys, keys[known])]
         return otherwise
 
-    def put(self, keys: Ids, counts: Ids) -> None:
-        """Have these counts for these keys (sorted)."""
+    def put(self, keys: Ids, counts: Ids) -> _Table:
+        """The same with these counts for these keys (sorted)."""
         known = member(keys, self.keys)
-        self.counts[:, np.searchsorted(self.keys, keys[known])] = counts[:, known]
         at = np.searchsorted(self.keys, keys[~known])
-        self.keys = np.insert(self.keys, at, keys[~known])
-        self.counts = np.insert(self.counts, at, counts[:, ~known], axis=1)
+        found = _Table(np.insert(self.keys, at, keys[~known]), np.insert(self.counts, at, counts[:, ~known], axis=1))
+        found.counts[:, np.searchsorted(found.keys, keys[known])] = counts[:, known]
+        return found
 
 
 def _noughts(size: int) -> Ids:
