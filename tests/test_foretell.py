@@ -14,6 +14,7 @@ from triplestore.maintain.foretell import (
     LARGE,
     LOOK,
     LOOKED_UP,
+    NEXT,
     PART,
     REST,
     USUAL,
@@ -71,8 +72,8 @@ def test_what_the_store_knows_is_believed_with_the_first_portion() -> None:
     dear, course = replace(KNOWN, reach=400.0), lambda n: (int(COSTS.overdeleted(400 * n**USUAL)), 0.01)
     first = given_up(dear, 40_000, course)
     assert first == len(next(iter(Foretelling(dear).portions(np.arange(40_000, dtype=np.int64)))))
-    assert first * 24 > ALWAYS, "which is enough to tell"
-    assert given_up(dear, 5_000, lambda n: (24 * n, 0.01 + 1e-6 * n)) is None
+    assert first * 20 > ALWAYS, "which is enough to tell"
+    assert given_up(dear, 5_000, lambda n: (20 * n, 0.01 + 1e-6 * n)) is None
     without = given_up(replace(COSTS, anew=4.0), 40_000, course)
     assert without is not None
     assert without > 40_000 // PART
@@ -90,6 +91,29 @@ def test_what_large_deletions_took_is_as_good_as_a_portion() -> None:
     later = given_up(costs, 40_000, course)
     assert later is not None
     assert later > first
+
+
+def test_a_portion_alone_does_not_end_the_doubt() -> None:
+    """The store knows that DRed will be dear; the first portion says that it is cheap; what is next will tell."""
+    costs = replace(KNOWN, reach=400.0)
+    first = len(next(iter(Foretelling(costs).portions(np.arange(40_000, dtype=np.int64)))))
+
+    def course(deleted: int) -> tuple[int, float]:
+        return int(COSTS.overdeleted(400 * max(0, deleted - first) ** USUAL)) + deleted, 0.01
+
+    assert given_up(costs, 40_000, course) == 2 * first
+    assert given_up(costs, 40_000, lambda n: (n, 0.01)) is None
+
+
+@pytest.mark.parametrize("shrinking", [0.0, 0.5])
+def test_what_is_lost_is_not_computed_anew(shrinking: float) -> None:
+    """Where 900,000 facts are overdeleted, computing anew takes a second, or 0.6 s; the rest of DRed 0.8 s."""
+    costs = replace(COSTS, doubt=9e-7, shrinking=shrinking)
+    assert costs.anew_after(900_000) == pytest.approx(1 - 0.81 * shrinking)
+    assert costs.anew_after(1_000) == pytest.approx(1)
+    assert Foretelling(costs).dear(900_000, 0.01) is (0.8 / (1 - 0.81 * shrinking) > NEXT)
+    course = given_up(costs, 40_000, lambda n: (int(COSTS.overdeleted(480 * n**USUAL)), 0.07))
+    assert (course is not None) == (shrinking > 0)
 
 
 def test_what_the_store_knows_may_be_wrong_either_way() -> None:
@@ -154,6 +178,19 @@ def test_what_is_hardly_dearer_is_looked_at_until_that_costs_something(seconds: 
     beginning = 40_000 // PART
     found = given_up(COSTS, 40_000, lambda n: (4 * n, seconds + 1e-5 * max(0, n - 4 * beginning)))
     assert found == given * beginning
+
+
+def test_what_is_hardly_dearer_is_not_begun_for_lack_of_more_portions() -> None:
+    """Of 300 facts 32 and 64 are looked at, and then all."""
+    costs = Costs(anew=0.5, facts=1_000_000, doubt=1e-5, reach=1_000.0)
+    assert costs.doubt * costs.usually(300) == pytest.approx(0.91, rel=0.01)
+
+    def course(deleted: int) -> tuple[int, float]:
+        return int(costs.overdeleted(620 * deleted**USUAL)), 0.01
+
+    assert given_up(costs, 300, course) == 64
+    assert given_up(costs, 3_000, course) == 32
+    assert given_up(replace(costs, anew=2.0), 300, course) is None
 
 
 @pytest.mark.parametrize(("facts", "given"), [(1_000_000, 8), (50_000, 2)])

@@ -95,6 +95,9 @@ JOINING: Final = 0.5
 GOING: Final = 0.2
 """Of the share of the data that goes, the part that computing anew takes less: comparing and writing take more."""
 
+SHRINKING, SHRINKING_COUNTED = 0.15, 0.5
+"""Of what computing anew takes, the part that is saved where all is overdeleted, without and with counts."""
+
 LEARNT: Final = ("checking_us", "doubt_ns", "reach_milli", "overdelete_ns", "asking_ns", "naive_ms")
 """What `learnt` tells of the algorithms: others maintain a store that keeps derivation counts."""
 
@@ -221,7 +224,14 @@ def _costs(anew: float, sizes: Mapping[str, int], counting: bool, rewriting: boo
     considered = None if counting or rewriting or not naive else naive
     overdeleting, asking = (sizes.get(key, 0) / 1e9 for key in ("overdelete_ns", "asking_ns"))
     return Costs(
-        max(LEAST, anew), sizes["facts"], doubt, considered, sizes.get("reach_milli", 0) / 1e3, overdeleting, asking
+        max(LEAST, anew),
+        sizes["facts"],
+        doubt,
+        considered,
+        sizes.get("reach_milli", 0) / 1e3,
+        overdeleting,
+        asking,
+        SHRINKING_COUNTED if counting else SHRINKING,
     )
 
 

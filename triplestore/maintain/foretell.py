@@ -54,8 +54,8 @@ DEARER, FAR = 1.1, 1.5
 go on with what is hardly dearer loses less than to have begun for nothing."""
 
 CHEAP: Final = 0.06
-"""Of what computing anew takes, what overdeletion may take before it is given up, to foretell better, where it is not
-far dearer."""
+"""Of what computing anew takes, what overdeletion may take before it is given up, to foretell better from what is next,
+where it is not far dearer."""
 
 NEXT: Final = 1.25
 """Times what computing anew takes that what has been overdeleted, with what is next, must be foretold to take for a
@@ -118,7 +118,8 @@ class Costs:
     DRed, for each fact that it overdeletes. naive: running the rules over all of it, as FP-update does; None where that
     is not to be considered. reach: how often a deletion of one fact meets facts, some of them more than once; one of n
     does so n ** `USUAL` times as often. overdeleting, asking: what that takes for each overdeleted fact, and what
-    finding those of them that are asserted or derived otherwise does. 0, of these three: nothing is known."""
+    finding those of them that are asserted or derived otherwise does. 0, of these three: nothing is known. shrinking:
+    the part of anew that is saved where all is overdeleted; by the square of the share, where some is."""
 
     anew: float
     facts: int
@@ -127,6 +128,7 @@ class Costs:
     reach: float = 0.0
     overdeleting: float = 0.0
     asking: float = 0.0
+    shrinking: float = 0.0
 
     def met(self, doubted: float) -> float:
         """How often facts were met at random, if so many were at all."""
@@ -135,6 +137,10 @@ class Costs:
     def overdeleted(self, met: float) -> float:
         """The other way round."""
         return self.facts * (1 - exp(-met / max(self.facts, 1)))
+
+    def anew_after(self, doubted: float) -> float:
+        """What computing anew takes where a deletion overdeletes so many facts: most of them are gone then."""
+        return self.anew * (1 - self.shrinking * float((doubted / max(self.facts, 1)) ** 2))
 
     def usually(self, size: int) -> float:
         """The facts that a deletion of so many overdeletes, as the store knows it."""
@@ -188,7 +194,7 @@ class Foretelling:
     costs: Costs
     _seen: tuple[int, float] = (0, 0.0)  # facts dealt with, and how often they met facts, as last foretold
     _portions: int = 0  # that have been dealt with
-    _dear: bool = False  # what was foretold then; at first, what the store knows says
+    _dear: int = 0  # how often it was foretold to be dear; what the store knows says so first
     _sure: bool = False  # that it is not dear
 
     def portions(self, gone: Ids) -> Iterator[Ids]:
@@ -208,8 +214,8 @@ class Foretelling:
             return max(FIRST, size // PART)
         costs = self.costs
         coming = costs.usually(size)
-        self._dear = costs.least(coming, costs.for_each() * coming) > self._far() * costs.anew
-        if costs.doubt * coming < CLEAR * costs.anew:
+        self._dear += costs.least(coming, costs.for_each() * coming) > self._far() * costs.anew_after(coming)
+        if costs.doubt * coming < CLEAR * costs.anew_after(coming):
             return max(1, size)
         few = LOOK * costs.anew / (costs.doubt * costs.reach)
         return max(FIRST, min(size // LARGE, int(few ** (1 / USUAL))))
@@ -220,12 +226,13 @@ class Foretelling:
         joined = doubted - frontier
         told = self._telling(seconds) if joined > ALWAYS else 0.0
         coming = frontier / joined * max(told, FIRED * derived) if joined else 0.0
-        return doubted > ALWAYS and self.costs.least(doubted, seconds + coming) - seconds > NEXT * self.costs.anew
+        wanted = self.costs.least(doubted, seconds + coming) - seconds
+        return doubted > ALWAYS and wanted > NEXT * self.costs.anew_after(doubted)
 
     def dear_rest(self, done: int, size: int, doubted: int, seconds: float) -> bool:
         """Whether to give up, as `done` of `size` facts have been dealt with: if what has been overdeleted since this
-        was asked last says so, and what had been before, or what the store knows, said so, too, or it was much. So
-        single facts that support a great deal do not mislead it."""
+        was asked last says so, and some of what had been before, or what the store knows, said so, too, or it was much.
+        So single facts that support a great deal do not mislead it."""
         met, (before, met_before) = self.costs.met(doubted), self._seen
         power = USUAL
         if met_before:
@@ -238,12 +245,14 @@ class Foretelling:
         if doubted >= SHOWING and not self.costs.overdeleting:
             for_each = max(for_each, self._telling(seconds) / doubted)
         wanted = self.costs.least(in_all, max(seconds, for_each * in_all)) - seconds
-        again, self._dear = self._dear, wanted > (DEARER if before else self._far()) * self.costs.anew
-        self._sure = wanted < SURE[before > 0 or self.costs.reach > 0] * self.costs.anew
-        self._seen = done, met
-        believed = again or (before > 0 and doubted > MUCH * self.costs.facts)
-        told = wanted > FAR * self.costs.anew or seconds > CHEAP * self.costs.anew
-        return doubted > ALWAYS and self._dear and believed and told
+        anew, far, said = self.costs.anew_after(in_all), FAR if before else self._far(), self._dear > 0
+        dear = wanted > (DEARER if before else far) * anew
+        sure = wanted < SURE[before > 0 or self.costs.reach > 0] * anew
+        self._seen, self._dear, self._sure = (done, met), self._dear + dear, sure and (before > 0 or not said)
+        believed = said or (before > 0 and doubted > MUCH * self.costs.facts)
+        last = GROWTH[-1] * GROWTH[self._portions > 0] * done > size
+        told = last or wanted > far * anew or seconds > CHEAP * self.costs.anew
+        return doubted > ALWAYS and dear and believed and told
 
     def _far(self) -> float:
         """Times what computing anew takes that is dear before two portions have told. What large deletions took in this
