@@ -89,9 +89,9 @@ def _split(order: Sequence[int], *sizes: int) -> Iterator[Sequence[int]]:
 
 
 class Subject:
-    """A data set in a store, and facts to delete from it."""
+    """A data set in a store, and facts to delete from it. fresh: it has not been in use."""
 
-    def __init__(self, data: DataSet, folder: Path) -> None:
+    def __init__(self, data: DataSet, folder: Path, fresh: bool = False) -> None:
         self.folder, self.base, self._copies = folder, folder / "base", count()
         files = folder / "files"
         files.mkdir()
@@ -99,7 +99,8 @@ class Subject:
         lines = list(dict.fromkeys(data.data(files).read_text(encoding="utf-8").splitlines()))
         order = Dice(0, 20).sample(len(lines), len(lines)).tolist()
         change, self.lines, others = ([lines[i] for i in part] for part in _split(order, WARM, len(lines) // 2))
-        self.change, used = self._file("change", change), self._file("used", others[: round(USED * len(lines))])
+        self.change = self._file("change", change)
+        used = None if fresh else self._file("used", others[: round(USED * len(lines))])
         with Store.create(self.base, data.rulesets(files), data.equality, engine="duckdb") as store:
             store.load(*data.files(files), materialise=False)
             store.materialise()
@@ -114,10 +115,10 @@ class Subject:
                 self._use(store, used)
         self.ways = (*PLAIN, *(COUNTED if self.counting else ()))
 
-    def _use(self, store: Store, used: Path) -> None:
-        """Let the store see what it is to know of itself."""
+    def _use(self, store: Store, used: Path | None) -> None:
+        """Let the store see what it is to know of itself: little, without facts that are to be used."""
         self._warm(store)
-        for facts, algorithm in OFTEN * ((used, AUTO), (self.change, REMATERIALISE)):
+        for facts, algorithm in OFTEN * ((used, AUTO), (self.change, REMATERIALISE)) if used else ():
             store.update_files(delete=[facts], maintain=algorithm)
             store.update_files(add=[facts])
 
@@ -151,23 +152,17 @@ class Subject:
         """Measure deletions of a size, of other facts each time: small ones after each other, in a store for each way;
         large ones in a copy each. brief: small ones more often, while that has taken less than so many seconds. end:
         when to stop, by `time.perf_counter`."""
-        found: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
-        left = list(ways)
-        if size <= SMALL:
-            with ExitStack() as stack:
-                stores = {way: stack.enter_context(self.store(way)) for way in ways}
-                started = time.perf_counter()
-                for number in range(max(runs, min(MOST, len(self.lines) // size))):
-                    if number >= runs and time.perf_counter() - started > brief:
-                        break
-                    draw = self._file("draw", self._drawn(number * size, size))
-                    for way, figures in _turn(left, draw, _and_back(stores, draw), end).items():
-                        found[way].append(figures)
-                    left = _promising(found)
-        else:
-            for number in range(runs):
+        found: dict[str, list[Mapping[str, Any]]] = {way: [] for way in ways}
+        left, small = list(ways), size <= SMALL
+        with ExitStack() as stack:
+            stores = {way: stack.enter_context(self.store(way)) for way in ways} if small else {}
+            most, started = max(runs, min(MOST, len(self.lines) // size)) if small else runs, time.perf_counter()
+            for number in range(most):
+                if number >= runs and time.perf_counter() - started > brief:
+                    break
                 draw = self._file("draw", self._drawn(number * size, size))
-                for way, figures in _turn(left, draw, self.store, end).items():
+                store_of = _and_back(stores, draw) if small else self.store
+                for way, figures in _turn(left, draw, store_of, end).items():
                     found[way].append(figures)
                 left = _promising(found)
         return [self._cell(size, way, measured) for way, measured in found.items()] if all(found.values()) else []
@@ -229,11 +224,11 @@ def _promising(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     return kept[turn:] + kept[:turn]
 
 
-def measure(name: str, folder: Path, seconds: float) -> dict[str, Any]:
-    """The cells of a data set, as many as fit into so many seconds."""
+def measure(name: str, folder: Path, seconds: float, fresh: bool = False) -> dict[str, Any]:
+    """The cells of a data set, as many as fit into so many seconds. fresh: of a store that has not been in use."""
     end = time.perf_counter() + seconds
     data = next(d for d in DATA_SETS if d.name == name)
-    subject = Subject(data, folder)
+    subject = Subject(data, folder, fresh)
     cells: list[Cell] = []
     able: list[str] = list(subject.ways)
 

@@ -34,6 +34,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--data", default=",".join(names), help="data sets, by name, or none")
     parser.add_argument("--minutes", type=float, default=13.0, help="for all data sets together")
+    parser.add_argument("--fresh", action="store_true", help="with stores that have seen no large deletion")
     parser.add_argument("--scales", default="ten,spark", help=f"of {','.join(SCALES)}, or none")
     parser.add_argument(
         "--out",
@@ -65,7 +66,8 @@ def main(arguments: list[str]) -> int:
 
     for number, name in enumerate(chosen):
         share = max(15.0, (end - time.monotonic()) / (len(chosen) - number))
-        results[name] = {**_run({"job": "maintain", "name": name, "seconds": share}, 2 * share + 60), "when": _now()}
+        job = {"job": "maintain", "name": name, "seconds": share, "fresh": given.fresh}
+        results[name] = {**_run(job, 2 * share + 60), "when": _now()}
         save()
     for name in scales:
         scaled[name] = {**_run({**SCALES[name]}, LIMITS[name]), "when": _now()}
