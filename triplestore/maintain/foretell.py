@@ -194,7 +194,7 @@ class Foretelling:
     costs: Costs
     _seen: tuple[int, float] = (0, 0.0)  # facts dealt with, and how often they met facts, as last foretold
     _portions: int = 0  # that have been dealt with
-    _dear: int = 0  # how often it was foretold to be dear; what the store knows says so first
+    _dear: bool = False  # whether it has been foretold to be dear, first by what the store knows
     _sure: bool = False  # that it is not dear
 
     def portions(self, gone: Ids) -> Iterator[Ids]:
@@ -214,7 +214,7 @@ class Foretelling:
             return max(FIRST, size // PART)
         costs = self.costs
         coming = costs.usually(size)
-        self._dear += costs.least(coming, costs.for_each() * coming) > self._far() * costs.anew_after(coming)
+        self._dear = costs.least(coming, costs.for_each() * coming) > self._far() * costs.anew_after(coming)
         if costs.doubt * coming < CLEAR * costs.anew_after(coming):
             return max(1, size)
         few = LOOK * costs.anew / (costs.doubt * costs.reach)
@@ -245,10 +245,10 @@ class Foretelling:
         if doubted >= SHOWING and not self.costs.overdeleting:
             for_each = max(for_each, self._telling(seconds) / doubted)
         wanted = self.costs.least(in_all, max(seconds, for_each * in_all)) - seconds
-        anew, far, said = self.costs.anew_after(in_all), FAR if before else self._far(), self._dear > 0
+        anew, far, said = self.costs.anew_after(in_all), FAR if before else self._far(), self._dear
         dear = wanted > (DEARER if before else far) * anew
         sure = wanted < SURE[before > 0 or self.costs.reach > 0] * anew
-        self._seen, self._dear, self._sure = (done, met), self._dear + dear, sure and (before > 0 or not said)
+        self._seen, self._dear, self._sure = (done, met), said or dear, sure and (before > 0 or not said)
         believed = said or (before > 0 and doubted > MUCH * self.costs.facts)
         last = GROWTH[-1] * GROWTH[self._portions > 0] * done > size
         told = last or wanted > far * anew or seconds > CHEAP * self.costs.anew
