@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import subprocess
 import sys
@@ -48,11 +49,16 @@ def _streams(stdin: bytes) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
     raw = io.BytesIO(), io.BytesIO()
     out, err = (io.TextIOWrapper(stream, encoding="utf-8", write_through=True) for stream in raw)
     kept = sys.stdin, sys.stdout, sys.stderr
+    loggers = [logging.getLogger(name) for name in ("triplake", "uvicorn")]
+    logged = [(logger.handlers, logger.propagate, logger.level) for logger in loggers]
     sys.stdin, sys.stdout, sys.stderr = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"), out, err
     try:
         yield raw
     finally:
         sys.stdin, sys.stdout, sys.stderr = kept
+        for logger, (handlers, propagate, level) in zip(loggers, logged, strict=True):
+            logger.handlers, logger.propagate = handlers, propagate  # a server's write to what is gone now
+            logger.setLevel(level)
         out.detach()
         err.detach()
 
