@@ -24,7 +24,8 @@ class Counts:
     """Keys of facts, and an array of two rows: nonrecursive and recursive counts.
 
     The invariant: the counts of a fact are in `_over` if they have changed since the large arrays were made, else in
-    those, and nought if they are in neither; all keys are sorted. `_before` has what they were at `begin`.
+    those, and nought if they are in neither; all keys are sorted. `_before` has what those that
+    changed were at `begin`, `_over_before` what `_over` was then.
     """
 
     def __init__(self, keys: Ids = NONE, counts: Ids | None = None) -> None:

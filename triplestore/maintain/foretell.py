@@ -202,11 +202,19 @@ class Foretelling:
         nothing more to foretell."""
         start, end = 0, self._first(len(gone))
         order = np.random.default_rng(0).permutation(len(gone))
-        while GROWTH[-1] * end <= len(gone) and not self._sure:
+        while self._divided(end, len(gone)) and not self._sure:
             yield gone[order[start:end]]
+            start, end = end, self._next(end)
             self._portions += 1
-            start, end = end, GROWTH[self._portions > 1] * end
         yield gone[order[start:]]
+
+    def _next(self, end: int) -> int:
+        """Where the portion ends that comes after the one that ends there."""
+        return GROWTH[self._portions > 0] * end
+
+    def _divided(self, end: int, size: int) -> bool:
+        """Whether a portion that ends there is one of several; else it is all the rest."""
+        return GROWTH[-1] * end <= size
 
     def _first(self, size: int) -> int:
         """How many of so many facts to begin with; all, where what the store knows leaves no doubt."""
@@ -250,8 +258,7 @@ class Foretelling:
         sure = wanted < SURE[before > 0 or self.costs.reach > 0] * anew
         self._seen, self._dear, self._sure = (done, met), said or dear, sure and (before > 0 or not said)
         believed = said or (before > 0 and doubted > MUCH * self.costs.facts)
-        last = GROWTH[-1] * GROWTH[self._portions > 0] * done > size
-        told = last or wanted > far * anew or seconds > CHEAP * self.costs.anew
+        told = not self._divided(self._next(done), size) or wanted > far * anew or seconds > CHEAP * self.costs.anew
         return doubted > ALWAYS and dear and believed and told
 
     def _far(self) -> float:

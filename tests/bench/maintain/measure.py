@@ -80,14 +80,6 @@ def _algorithm(way: str) -> str:
     return way.partition(",")[0]
 
 
-def _split(order: Sequence[int], *sizes: int) -> Iterator[Sequence[int]]:
-    """Parts of these sizes, and what is left."""
-    for size in sizes:
-        yield order[:size]
-        order = order[size:]
-    yield order
-
-
 class Subject:
     """A data set in a store, and facts to delete from it. fresh: it has not been in use."""
 
@@ -97,10 +89,10 @@ class Subject:
         files.mkdir()
         data.make(files)
         lines = list(dict.fromkeys(data.data(files).read_text(encoding="utf-8").splitlines()))
-        order = Dice(0, 20).sample(len(lines), len(lines)).tolist()
-        change, self.lines, others = ([lines[i] for i in part] for part in _split(order, WARM, len(lines) // 2))
-        self.change = self._file("change", change)
-        used = None if fresh else self._file("used", others[: round(USED * len(lines))])
+        lines = [lines[i] for i in Dice(0, 20).sample(len(lines), len(lines)).tolist()]
+        middle = WARM + len(lines) // 2
+        self.change, self.lines = self._file("change", lines[:WARM]), lines[WARM:middle]
+        used = None if fresh else self._file("used", lines[middle : middle + round(USED * len(lines))])
         with Store.create(self.base, data.rulesets(files), data.equality, engine="duckdb") as store:
             store.load(*data.files(files), materialise=False)
             store.materialise()
