@@ -28,10 +28,6 @@ from triplestore.engine.dialect import Dialect
 from triplestore.expressions import Expressions, Value, stored, token
 from triplestore.terms import FIRST_LITERAL
 
-INLINE: Final = 100
-"""Instances up to which they are written into the statement; more become a working table."""
-
-
 _FRESH: Final = " AND r.fresh = 1"
 
 

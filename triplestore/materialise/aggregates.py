@@ -14,6 +14,7 @@ from typing import Final
 from triplestore.compile.plan import Group, Grouped, K, Row, Shape
 from triplestore.compile.sql import Instances, Terms, select
 from triplestore.engine import Engine
+from triplestore.engine.scratch import unique
 from triplestore.expressions import Expressions, Value, parts, result, stored, token
 from triplestore.materialise.mint import Mint
 from triplestore.terms import SAME_AS
@@ -30,7 +31,6 @@ class Aggregates:
     def __init__(self, engine: Engine, equality: str, terms: Terms, mint: Mint) -> None:
         self.engine, self.equality, self.terms, self.mint = engine, equality, terms, mint
         self._tables: dict[tuple[Group, Row], str] = {}
-        self._made = 0
 
     def forget(self, element: Grouped, row: Row) -> None:
         """Make an instance's table anew when it is next asked for: its facts may have come by now."""
@@ -52,8 +52,7 @@ class Aggregates:
         """The table of an instance: columns c0, c1 ... hold the keys, then the results, as ids."""
         key = element.group, parameters(element, row)
         if key not in self._tables:
-            self._made += 1
-            self._tables[key] = f"aggregate_{self._made}"
+            self._tables[key] = unique("aggregate")
             self._tabulate(*key, self._tables[key])
         return self._tables[key]
 

@@ -17,6 +17,7 @@ from triplestore.compile.sql import Instances as Source
 from triplestore.compile.sql import Terms, select, select_links, select_star
 from triplestore.compile.symmetry import half
 from triplestore.engine.arrow import int64s
+from triplestore.engine.scratch import Scratch
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.facts import Facts
 from triplestore.materialise.stability import Stability
@@ -43,28 +44,31 @@ class Firing:
     ) -> None:
         self.engine, self.facts, self.transitive = facts.engine, facts, transitive
         self.stages, self.aggregates, self.stability, self.terms = stages, aggregates, stability, terms
+        self._scratch = Scratch(facts.engine)  # what the statements of the round read
 
     def statements(
         self, program: Mapping[Shape, Mapping[Row, str]], fresh: Mapping[Shape, Mapping[Row, str]]
     ) -> list[Statement]:
-        """Every statement that can find something this round. fresh: the instances that came."""
+        """Every statement that can find something this round; those of the last one have run. fresh: the instances that
+        came."""
+        self._scratch.clear()
         found: list[Statement] = []
         known = self.facts.predicates | {p for p, _ in self.facts.sizes}
-        for number, (shape, rows) in enumerate(program.items()):
+        for shape, rows in program.items():
             new = fresh.get(shape, {})
             usable = [row for row in rows if self.stages.runs(shape, row) and possible(shape, row, known)]
             if shape == CHAIN:
                 usable, returned = self.transitive.take(usable)
                 new = {**new, **{row: rows[row] for row in returned if row in rows}}
             if _is_star(shape):
-                found += self._stars(shape, f"{number}", [row for row in usable if row in new], usable)
+                found += self._stars(shape, [row for row in usable if row in new], usable)
                 continue
             equal = {row for row in usable if self._is_equality(shape, row)}
             for by_group in (False, True):
                 part = [row for row in usable if (row in equal) == by_group]
                 come, stayed = [row for row in part if row in new], [row for row in part if row not in new]
                 if part:
-                    found += (self._links if by_group else self._matches)(shape, f"{number}", come, stayed)
+                    found += (self._links if by_group else self._matches)(shape, come, stayed)
         return found
 
     def _is_equality(self, shape: Shape, row: Row) -> bool:
@@ -77,17 +81,17 @@ class Firing:
             and half(shape) is not None
         )
 
-    def _matches(self, shape: Shape, name: str, come: Sequence[Row], stayed: Sequence[Row]) -> Iterator[Statement]:
+    def _matches(self, shape: Shape, come: Sequence[Row], stayed: Sequence[Row]) -> Iterator[Statement]:
         """All matches of instances that came, and of those that stayed the ones that read the delta."""
         for tables, rows in self.aggregates.by_tables(shape, come):
             scans = [tables.get(i) or self.facts.scan(e, Read.ALL) for i, e in enumerate(shape.body)]
-            source = instances(self.engine, shape, rows, "fresh")
+            source = instances(self._scratch, rows)
             self._note(shape, rows, scans, source)
             yield shape, "instances", select(shape, scans, source, terms=self.terms)
         for focus, usable in self._focused(shape, stayed):
-            for part, (tables, rows) in enumerate(self.aggregates.by_tables(shape, usable)):
+            for tables, rows in self.aggregates.by_tables(shape, usable):
                 scans = [tables.get(i) or self.facts.scan(e, reads(i, focus)) for i, e in enumerate(shape.body)]
-                source = instances(self.engine, shape, rows, f"{name}_{focus}_{part}")
+                source = instances(self._scratch, rows)
                 self._note(shape, rows, scans, source)
                 yield shape, f"atom {focus}", select(shape, scans, source, terms=self.terms)
 
@@ -96,22 +100,22 @@ class Firing:
         if shape.negative and self.stages.unsettled:
             self.stability.note(shape, len(rows[0]), scans, source)
 
-    def _links(self, shape: Shape, name: str, come: Sequence[Row], stayed: Sequence[Row]) -> Iterator[Statement]:
+    def _links(self, shape: Shape, come: Sequence[Row], stayed: Sequence[Row]) -> Iterator[Statement]:
         """The same for instances whose matches are pairs of a group: a member, and links to it from the others."""
         member = half(shape)
         assert member is not None
         scans = [self.facts.scan(e, Read.ALL) for e in member.body]
         if come:
-            source = instances(self.engine, shape, come, "fresh_links")
+            source = instances(self._scratch, come)
             yield shape, "groups", select_links(member, scans, (), source, SAME_AS)
         focused = self._focused(member, stayed)
         if focused:
             touched = set[Row]().union(*(usable for _, usable in focused))
-            source = instances(self.engine, shape, sorted(touched), f"{name}_links")
+            source = instances(self._scratch, sorted(touched))
             anew = [[self.facts.scan(e, reads(i, n)) for i, e in enumerate(member.body)] for n, _ in focused]
             yield shape, "groups", select_links(member, scans, anew if self.facts.old else (), source, SAME_AS)
 
-    def _stars(self, shape: Shape, name: str, come: Sequence[Row], rows: Sequence[Row]) -> Iterator[Statement]:
+    def _stars(self, shape: Shape, come: Sequence[Row], rows: Sequence[Row]) -> Iterator[Statement]:
         """The same for instances that ask several things of one term: joined two by two, these would meet in terms that
         have most of them and lack one."""
         kept = set(come)
@@ -120,20 +124,18 @@ class Firing:
         scan = self.facts.scan(shape.body[0], Read.ALL)
         for what, some, delta in (("instances", come, None), ("any atom", touched, "delta")):
             if some:
-                yield shape, what, select_star(self._members(shape, f"{name}_{delta}", some), scan, delta)
+                yield shape, what, select_star(self._members(shape, some), scan, delta)
 
-    def _members(self, shape: Shape, name: str, rows: Sequence[Row]) -> str:
+    def _members(self, shape: Shape, rows: Sequence[Row]) -> str:
         """A table of what instances of a star ask for (`select_star`)."""
         asked = []
         for number, row in enumerate(rows):
             pairs = _asked(shape, row)
             head = [row[slot.number] for slot in shape.output if isinstance(slot, K)]
             asked += [(number, p, o, len(pairs), *head) for p, o in pairs]
-        table = f"star_{name}"
         columns = ("number", "p", "o", "needed", "head_p", "head_o")
         arrays = (int64s(column) for column in zip(*asked, strict=True))
-        self.engine.load(table, pa.table(dict(zip(columns, arrays, strict=True))))
-        return table
+        return self._scratch.load("star", pa.table(dict(zip(columns, arrays, strict=True))))
 
     def _focused(self, shape: Shape, rows: Sequence[Row]) -> list[tuple[int, list[Row]]]:
         """For every body element that the delta may match, its number, and the instances to look at."""

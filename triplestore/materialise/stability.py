@@ -18,6 +18,7 @@ from triplestore.compile.plan import K, Pattern, Row, Shape, Slot, V
 from triplestore.compile.sql import Instances, Terms, select
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
+from triplestore.engine.scratch import Scratch, unique
 from triplestore.errors import InputError
 from triplestore.materialise.aggregates import CLASSES, Aggregates
 from triplestore.materialise.statements import instances
@@ -38,22 +39,24 @@ class Stability:
         if shape in self._tables:
             self.engine.append(self._tables[shape], [sql])
         else:
-            self._tables[shape] = f"fired_{len(self._tables)}"
+            self._tables[shape] = unique("fired")
             self.engine.create(self._tables[shape], sql)
 
     def verify(self, running: Mapping[Shape, Mapping[Row, str]], aggregates: Aggregates) -> None:
         """Compare with the matches in `fact`. running: the instances. Raises InputError where they differ."""
         aggregates.forget_all()
+        scratch = Scratch(self.engine)
         for shape, rows in running.items():
             if not shape.negative:
                 continue
             whole, columns = _whole(shape, len(next(iter(rows))))
             selects = []
-            for part, (tables, some) in enumerate(aggregates.by_tables(shape, list(rows))):
-                source = instances(self.engine, shape, some, f"final_{part}")
+            for tables, some in aggregates.by_tables(shape, list(rows)):
+                source = instances(scratch, some)
                 scans = [tables.get(i) or _table(element) for i, element in enumerate(shape.body)]
                 selects.append(select(whole, scans, source, columns, self.terms))
             self.engine.create("found", " UNION ".join(selects))
+            scratch.clear()
             self.engine.create("final", self._normal("found", columns))
             fired = self._tables.get(shape)
             self.engine.create("fired", self._normal(fired, columns) if fired else "SELECT * FROM final WHERE 1 = 0")

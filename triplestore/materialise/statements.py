@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from typing import Final
 
 import pyarrow as pa
 
 from triplestore.compile.plan import K, Pattern, Read, Row, Shape
 from triplestore.compile.schema import Fact
-from triplestore.compile.sql import INLINE, Instances, inline
-from triplestore.engine import Engine
+from triplestore.compile.sql import Instances, inline
 from triplestore.engine.arrow import int64s
+from triplestore.engine.scratch import Scratch
+
+INLINE: Final = 100
+"""Instances up to which they are written into the statement; more become a working table."""
 
 
 def reads(atom: int, focus: int) -> Read:
@@ -25,16 +29,14 @@ def possible(shape: Shape, row: Row, predicates: Container[int]) -> bool:
     return all(row[e.p.number] in predicates for e in shape.body if isinstance(e, Pattern) and isinstance(e.p, K))
 
 
-def instances(engine: Engine, shape: Shape, rows: Sequence[Row], name: str) -> Instances:
-    """Rows of parameters for a statement: in its text if they are few, else a working table named after `name`."""
+def instances(scratch: Scratch, rows: Sequence[Row]) -> Instances:
+    """Rows of parameters for a statement: in its text if they are few, else a working table of its own."""
     if not rows[0]:
         return Instances(None)
     if len(rows) <= INLINE:
         return inline(rows)
-    table = f"instances_{name}_{abs(hash(shape)) % 10**8}"
     columns = zip(*rows, strict=True)
-    engine.load(table, pa.table({f"k{i}": int64s(column) for i, column in enumerate(columns)}))
-    return Instances(table)
+    return Instances(scratch.load("instances", pa.table({f"k{i}": int64s(c) for i, c in enumerate(columns)})))
 
 
 def absent(alias: str, table: str) -> str:

@@ -25,6 +25,7 @@ import pyarrow as pa
 from triplestore.compile.plan import K, Pattern, Read, Row, Shape, V
 from triplestore.compile.sql import select_closure, select_reached
 from triplestore.engine.arrow import as_numpy, int64s
+from triplestore.engine.scratch import Scratch
 from triplestore.engine.sets import Ids
 from triplestore.materialise.facts import Facts
 from triplestore.materialise.figures import ShapeFigures
@@ -59,6 +60,7 @@ class Transitive:
         self._closed: set[Row] = set()
         self.returned: set[Row] = set()
         self._given_up: set[int] = set()
+        self._scratch = Scratch(facts.engine)
         self._rewrites = 0
 
     def take(self, rows: Sequence[Row]) -> tuple[list[Row], set[Row]]:
@@ -103,6 +105,7 @@ class Transitive:
 
     def _selects(self, rows: Sequence[Row], grown: set[int], late: Sequence[str]) -> tuple[list[str], bool]:
         """What finds the facts that are missing, and whether no two of these find the same."""
+        self._scratch.clear()  # the statements of the last time have run
         anew = [row for row in rows if row not in self._closed]
         more = [row for row in rows if row in self._closed and row[1] in grown]
         touched = [row for row in rows if row in self._closed and row[0] != row[1] and (late or self._touched(row))]
@@ -113,13 +116,9 @@ class Transitive:
         ]
         delta = " UNION ALL ".join(f"SELECT s, p, o FROM {table}" for table in ("delta", *late))
         everything = self.facts.scan(CHAIN.body[0], Read.ALL)
-        for name, some, scan, fresh in (
-            ("anew", anew, everything, False),
-            ("more", more, everything, True),
-            ("touched", touched, f"({delta})", False),
-        ):
+        for some, scan, fresh in ((anew, everything, False), (more, everything, True), (touched, f"({delta})", False)):
             if others := [row for row in some if row[0] != row[1]]:
-                selects.append(select_reached(scan, instances(self.engine, CHAIN, others, f"reached_{name}"), fresh))
+                selects.append(select_reached(scan, instances(self._scratch, others), fresh))
         return selects, len({row[0] for row in rows}) == len(rows) and not set(more) & set(touched)
 
     def _touched(self, row: Row) -> bool:

@@ -14,6 +14,7 @@ from triplestore.compile.plan import K, Pattern, Row, Shape
 from triplestore.compile.sql import Terms, select_array
 from triplestore.engine.arrow import id_lists, strings
 from triplestore.engine.queries import count
+from triplestore.engine.scratch import Scratch
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes, representatives, violations_sql
 from triplestore.materialise.mint import Mint
@@ -80,27 +81,28 @@ class Violations:
     def _find_constraints(self, since: str | None) -> None:
         """What constraints find in `fact`; with `since`, only matches that involve one of its facts, or a new instance,
         are looked for."""
-        selects = []
+        selects: list[str] = []
+        scratch = Scratch(self.engine)
 
-        def find(rule: str, shape: Shape, rows: Sequence[Row], name: str, focus: int | None) -> None:
-            for part, (tables, some) in enumerate(self.aggregates.by_tables(shape, rows)):
+        def find(rule: str, shape: Shape, rows: Sequence[Row], focus: int | None) -> None:
+            for tables, some in self.aggregates.by_tables(shape, rows):
                 scans = [
                     tables.get(i)
                     or (str(since) if i == focus else "fact" if isinstance(element, Pattern) else "occurs")
                     for i, element in enumerate(shape.body)
                 ]
-                source = instances(self.engine, shape, some, f"{name}_{part}")
+                source = instances(scratch, some)
                 selects.append(select_array(shape, scans, source, rule, self.engine.dialect, self.terms))
 
         program = self.specialisation.program
-        for number, ((rule, shape), rows) in enumerate(program.constraints.items()):
+        for (rule, shape), rows in program.constraints.items():
             usable = [row for row in rows if possible(shape, row, self.facts.predicates)]
             known = self.before.get((rule, shape), {}) if since and shape.monotone and not shape.uses_occurs else {}
             fresh = [row for row in usable if row not in known]
-            find(rule, shape, fresh, f"c{number}", None)
+            find(rule, shape, fresh, None)
             old = [row for row in usable if row in known]
             for focus in range(len(shape.body)) if old else ():
-                find(rule, shape, old, f"c{number}_{focus}", focus)
+                find(rule, shape, old, focus)
         direct = sorted(program.violations)
         if direct:
             rules, facts = zip(*direct, strict=True)
@@ -108,6 +110,7 @@ class Violations:
             selects.append("SELECT rule, facts FROM at_fault")
         if selects:
             self.engine.append("violation", selects)
+        scratch.clear()
 
     def _find_ill_typed(self, datatypes: Datatypes, stated: str, since: str) -> None:
         names = representatives(self.engine, self.facts.equality)

@@ -17,6 +17,7 @@ from triplestore.compile.specialise import Specialiser
 from triplestore.compile.sql import select
 from triplestore.compile.symmetry import half
 from triplestore.engine.queries import count
+from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import instances
 from triplestore.proof.computed import Source
 from triplestore.proof.proof import ASSERTED
@@ -95,11 +96,11 @@ def _stated(source: Source) -> None:
 
 def _links(source: Source, shape: Shape, rows: Sequence[Row]) -> dict[Row, int]:
     """The links of each instance of a shape; they are added to `cause_link`."""
-    engine = source.engine
+    engine, scratch = source.engine, Scratch(source.engine)
     a, _, b = shape.output
     assert isinstance(a, V | K)
     assert isinstance(b, V | K)
-    given = instances(engine, shape, rows, "cause")
+    given = instances(scratch, rows)
     parameters = [K(i) for i in range(len(rows[0]))]
     keys = [f"k{i}" for i in range(len(rows[0]))]
     member = half(shape)
@@ -119,6 +120,7 @@ def _links(source: Source, shape: Shape, rows: Sequence[Row]) -> dict[Row, int]:
     real = " AND ".join(f"{n} < {FIRST_LITERAL}" for n in terms)
     found = select(Shape(body.body, body.conditions, output), scans, given, names)
     engine.create("cause_member", f"SELECT DISTINCT {', '.join(names)} FROM ({found}) x WHERE {real}")
+    scratch.clear()
     engine.append("cause_link", [f"SELECT a, b FROM ({edges}) e WHERE a <> b"])
     each = ", ".join(keys)
     counted = engine.query(

@@ -17,6 +17,7 @@ from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Specialiser
 from triplestore.compile.sql import Terms, select
 from triplestore.engine import Engine
+from triplestore.engine.scratch import Scratch
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import instances
@@ -84,6 +85,7 @@ class Computed:
         )
         self._terms = Terms(self.engine.dialect, self._own)
         known = _Known(self.engine, self._by_value)
+        self._scratch = Scratch(self.engine)
         self._aggregates = Aggregates(self.engine, self._equality, self._terms, known)
 
     def deriving(self, rule: Rule, head: Atom, alike: Sequence[Sequence[int]]) -> Iterator[Found]:
@@ -105,7 +107,7 @@ class Computed:
         found: dict[Fact, None] = {}
         for (_, shape), rows in program.constraints.items():
             names = [f"e{i}" for i in range(len(shape.output))]
-            given = instances(self.engine, shape, list(rows), "members")
+            given = instances(self._scratch, list(rows))
             terms = Terms(self.engine.dialect, {**self._own, **constants})
             sql = select(shape, ["fact"] * len(shape.body), given, names, terms)
             for row in self._rows(f"SELECT DISTINCT {', '.join(names)} FROM ({sql}) m ORDER BY {', '.join(names)}"):
@@ -129,11 +131,12 @@ class Computed:
                 tables[i] if isinstance(e, Grouped) else _OCCURRING if isinstance(e, Occurs) else "fact"
                 for i, e in enumerate(shape.body)
             ]
-            sql = select(shape, scans, instances(self.engine, shape, some, "computed"), names, self._terms)
+            sql = select(shape, scans, instances(self._scratch, some), names, self._terms)
             listed = ", ".join(names)
             found = self._rows(
                 f"SELECT DISTINCT {listed} FROM ({sql}) m WHERE {' AND '.join(wheres)} ORDER BY {listed} LIMIT {MOST}"
             )
+            self._scratch.clear()
             ids = dictionary.lookup(self.engine, {str(row[place]) for row in found for place in made})
             for row in found:
                 own = [ids[str(value)] if place in made else int(value) for place, value in enumerate(row)]

@@ -15,6 +15,7 @@ from triplestore.compile.backward import Backward, Body, BodyMatch, Known, Tripl
 from triplestore.compile.plan import K, Pattern, Row, Shape, V
 from triplestore.compile.schema import SCHEMA_CONDITION, Constants, Fact, SchemaFacts
 from triplestore.compile.sql import select
+from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import instances, triples_table
 from triplestore.proof.computed import Computed, Source
 from triplestore.rule import Aggregate, constants_of
@@ -76,7 +77,7 @@ class Slice:
         self._keys: set[tuple[object, ...]] = set()
         self._asserted_sets: dict[Fact, set[Fact]] = {}
         self._sample = sample
-        self._statements = 0
+        self._scratch = Scratch(source.engine)
         constants = Constants({**BUILTIN_IDS, **source.constants}, source.constants.equal)
         used = {constants[t] for r in source.rules for t in constants_of(r) if t in constants}
         self.meet(used | {i for ids in constants.equal.values() for i in ids} | {SAME_AS})
@@ -217,6 +218,7 @@ class Slice:
             return
         selects = [self._select(number, shape, list(wanted[shape])) for number, shape in enumerate(shapes)]
         found = self.source.engine.query(" UNION ALL ".join(selects) + " ORDER BY shape, leaf, ids").to_pydict()
+        self._scratch.clear()
         counts: dict[tuple[int, Row], int] = {}
         leaves: set[tuple[int, Row]] = set()
         for number, ids, leaf in zip(found["shape"], found["ids"], found["leaf"], strict=True):
@@ -237,8 +239,7 @@ class Slice:
     def _select(self, number: int, shape: Shape, rows: Sequence[Row]) -> str:
         """The matches of a shape: at most `_sample` per row, those whose facts are all asserted first."""
         engine = self.source.engine
-        self._statements += 1
-        given = instances(engine, shape, rows, f"backward{self._statements}")
+        given = instances(self._scratch, rows)
         variables = sorted({s.number for e in shape.body for s in e.slots if isinstance(s, V)})
         parameters = range(len(rows[0]))
         found = Shape(shape.body, (), (*(K(i) for i in parameters), *(V(i) for i in variables)))
