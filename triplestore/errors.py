@@ -23,6 +23,10 @@ class UnsupportedError(UsageError):
     """A construct of a standard that Triplake does not support yet; names the construct."""
 
 
+class LimitError(UsageError):
+    """A text goes beyond a limit of size or nesting, which the message tells with the place."""
+
+
 class InputError(TriplakeError):
     """Bad input data. Nothing was committed.
 
@@ -53,6 +57,12 @@ class DamagedStoreError(TriplakeError):
     """The store lacks a file it names, holds one that cannot be read, or is of a newer format."""
 
     exit_code = 5
+
+
+class MemoryLimitError(TriplakeError):
+    """The work needs more memory, or more room for what it spills, than it may have. Nothing was committed."""
+
+    exit_code = 7
 
 
 class StoppedError(TriplakeError):

@@ -55,7 +55,7 @@ def common(function: F) -> F:
                 help="What does the work; auto is DuckDB in this process unless a Spark master is configured.",
             ),
             click.option("--master", metavar="URL", help="Spark master, as in local[2] or spark://host:7077."),
-            click.option("--memory-limit", metavar="SIZE", help="Memory for the engine, as in 2GB; it spills to disk."),
+            click.option("--memory-limit", metavar="SIZE", help="Memory, as in 2GB (default: half of the machine's)."),
             click.option("--quiet", "-q", is_flag=True, help="No progress on stderr."),
             click.option("--verbose", "-v", is_flag=True, help="Figures per round and shape; tracebacks of faults."),
         )

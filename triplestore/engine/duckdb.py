@@ -19,14 +19,18 @@ from triplestore.engine import Columns, Reader, WrittenFile, queries
 from triplestore.engine.arrow import of_arity
 from triplestore.engine.components import connected_components
 from triplestore.engine.dialect import Dialect, string
+from triplestore.engine.duckdb_errors import failure
 from triplestore.engine.plan import PlanStep
-from triplestore.errors import EngineError
+from triplestore.errors import UsageError
 
 ROW_GROUP = 122_880
 """Rows per Parquet row group: small enough for zone maps to skip, large enough to compress."""
 
 BATCH: Final = 100_000
 """Rows of a batch of `batches`, at most."""
+
+MEMORY: Final = "50%"
+"""Of the machine's memory (or the container's) that an engine takes before it spills, by default."""
 
 MAX_LINE: Final = 16 << 20
 """Bytes of the longest line of text that `lines` reads."""
@@ -40,8 +44,8 @@ def _literal_glob(path: str) -> str:
 class DuckDBEngine:
     """An `Engine` on one in-memory DuckDB database; see the protocol for the methods.
 
-    memory_limit: as DuckDB writes it ("2GB"); None leaves DuckDB's own default (80 % of the machine).
-    scratch: folder for spilled data; a temporary one by default, removed on close.
+    memory_limit: as DuckDB writes it ("2GB", "40%"); None is half of the machine's. scratch: folder for spilled data; a
+    temporary one by default, removed on close. What is spilled takes half of what is free there at most.
     """
 
     name = "duckdb"
@@ -54,12 +58,16 @@ class DuckDBEngine:
         self._tidy = weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
         self._connection = duckdb.connect(":memory:")
         self._statement(f"SET temp_directory = {string(self._scratch)}")
+        self._statement(f"SET max_temp_directory_size = '{shutil.disk_usage(self._scratch).free // 2} B'")
         self._statement("SET preserve_insertion_order = false")
         self._statement("SET allocator_background_threads = true")  # what a statement freed goes back to the system
         self._statement("SET enable_progress_bar = false")
         self._statement("SET TimeZone = 'UTC'")
-        if memory_limit is not None:
-            self._statement(f"SET memory_limit = {string(memory_limit)}")
+        try:
+            self._connection.execute(f"SET memory_limit = {string(memory_limit or MEMORY)}")
+        except duckdb.Error as error:
+            self.close()
+            raise UsageError(f"a memory limit is a size, as in 2GB, not {memory_limit!r}") from error
         if threads is not None:
             self._statement(f"SET threads = {threads}")
         self._views: set[str] = set()
@@ -69,7 +77,7 @@ class DuckDBEngine:
         try:
             return self._connection.execute(sql)
         except duckdb.Error as error:
-            raise EngineError(str(error), sql) from error
+            raise failure(error, sql) from error
 
     def _changed(self, sql: str) -> int:
         row = self._statement(sql).fetchone()
@@ -121,13 +129,13 @@ class DuckDBEngine:
         try:
             return self._connection.sql(sql).to_arrow_table()
         except duckdb.Error as error:
-            raise EngineError(str(error), sql) from error
+            raise failure(error, sql) from error
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         try:
             return self._connection.execute(sql).fetchall()  # a relation would have it bound three times
         except duckdb.Error as error:
-            raise EngineError(str(error), sql) from error
+            raise failure(error, sql) from error
 
     def plan(self, sql: str) -> PlanStep:
         found = json.loads(self._statement(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}").fetchall()[0][1])["operator"][0]
@@ -241,6 +249,6 @@ def streamed(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[pa.Rec
         finally:
             reader.close()
     except duckdb.Error as error:
-        raise EngineError(str(error), sql) from error
+        raise failure(error, sql) from error
     except OSError as error:  # so Arrow reports what happens in DuckDB between two batches
-        raise EngineError(str(error), sql) from error
+        raise failure(error, sql) from error

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from triplestore.engine.duckdb import DuckDBEngine, streamed
-from triplestore.errors import EngineError, StoppedError
+from triplestore.errors import EngineError, StoppedError, TriplakeError
 
 
 class DuckDBReader(DuckDBEngine):
@@ -71,7 +71,7 @@ class DuckDBReader(DuckDBEngine):
         self._check()
         try:
             yield
-        except EngineError:
+        except TriplakeError:
             self._spoilt = True
             self._check()
             raise

@@ -21,7 +21,11 @@ def make_engine(
     memory_limit: str | None = None,
 ) -> Engine:
     """The engine of that name. `auto` is Spark where a session or a master is given (`SPARK_MASTER` counts) or
-    `TRIPLAKE_ENGINE=spark` is set, DuckDB in this process otherwise. Raises UsageError for an unknown name."""
+    `TRIPLAKE_ENGINE=spark` is set, DuckDB in this process otherwise.
+
+    memory_limit: a size ("2GB"), or for DuckDB a share of the machine ("35%"). Raises UsageError for an
+    unknown name.
+    """
     if name not in ENGINES:
         raise UsageError(f"no engine '{name}'; give one of {', '.join(ENGINES)}")
     if name == "auto":
@@ -31,7 +35,8 @@ def make_engine(
     if name == "spark" or (name == "auto" and (spark or master or os.environ.get("SPARK_MASTER"))):
         from triplestore.engine.spark import SparkEngine
 
-        return SparkEngine(spark=spark, master=master, memory_limit=memory_limit)
+        share = memory_limit is not None and memory_limit.endswith("%")  # Spark has a default of its own
+        return SparkEngine(spark=spark, master=master, memory_limit=None if share else memory_limit)
     from triplestore.engine.duckdb import DuckDBEngine
 
     return DuckDBEngine(memory_limit=memory_limit)

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from triplestore.errors import (
     ConflictError,
     InputError,
+    MemoryLimitError,
     StoppedError,
     TriplakeError,
     UnsupportedError,
@@ -38,6 +39,8 @@ def http_error(error: Exception) -> HttpError:
     if isinstance(error, HttpError):
         return error
     if isinstance(error, StoppedError):
+        return HttpError(503, str(error), {"Retry-After": "60"})
+    if isinstance(error, MemoryLimitError):
         return HttpError(503, str(error), {"Retry-After": "60"})
     if isinstance(error, ConflictError):
         return HttpError(503, f"{error}", {"Retry-After": "1"})

@@ -37,6 +37,9 @@ ATTEMPTS: Final = 5
 LOOK: Final = 1.0
 """Seconds between two looks for versions that other processes have published."""
 
+MEMORY: Final = "35%"
+"""Of the machine's memory that all reads together take before they spill, by default; and as much the writer."""
+
 INSIST: Final = 0.1
 """Seconds between two attempts to stop a job: it may be between two statements."""
 
@@ -197,6 +200,8 @@ class Service:
     """The store at `path`, read and written for the requests of a server. Enter it before use (`async with`)."""
 
     def __init__(self, path: str | Path, settings: Settings, **options: Any) -> None:
+        if options.get("memory_limit") is None:
+            options["memory_limit"] = MEMORY
         self.path, self.settings, self._options = Path(path), settings, options
         limits = settings.limits
         self.readers = Readers(path, limits.concurrent, **options)

@@ -1,0 +1,30 @@
+"""What DuckDB's errors are to Triplake: beyond memory or disk is told with the limit, all else with the statement."""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+
+from triplestore.errors import EngineError, MemoryLimitError, TriplakeError
+
+_MEMORY = "Out of Memory Error: "
+
+
+def failure(error: duckdb.Error | OSError, sql: str) -> TriplakeError:
+    """The error to raise for one of DuckDB's (or of Arrow's, which reports what DuckDB raised between two batches)."""
+    said = str(error)
+    if not isinstance(error, duckdb.OutOfMemoryException) and _MEMORY not in said:
+        return EngineError(said, sql)
+    reason = said.split(_MEMORY, 1)[-1].splitlines()[0].rstrip(".")
+    if "max_temp_directory_size" in said:
+        return MemoryLimitError(
+            f"too much would be spilled to disk, half of what was free there is the limit ({reason}): ask for less "
+            "(LIMIT, a closer pattern), give more memory with --memory-limit, or make room where TMPDIR points"
+        )
+    size = re.search(r"data of size ([\d.]+ \w+) \(([\d.]+ \w+)/([\d.]+ \w+) used\)", reason)
+    if size:
+        reason = f"{size[1]} more was needed, {size[2]} of {size[3]} was in use"
+    return MemoryLimitError(
+        f"out of memory ({reason}): give more with --memory-limit, or ask for less (LIMIT, a closer pattern)"
+    )
