@@ -73,6 +73,11 @@ NOT = {
     "a union of what is no class": "[] a owl:Class ; owl:unionOf (:Dog :rex)",
     "membership of a union": ":rex a [ a owl:Class ; owl:unionOf (:Cat :Young) ]",
     "one part of two": ":rex a :Dog , :Cat",
+    "a property that occurs nowhere": ":new rdfs:subPropertyOf :new",
+    "a chain of what is no property": ":new owl:propertyChainAxiom (:new)",
+    "a domain of what is no property": ":new rdfs:domain owl:Thing",
+    "a range that is no class": ":p rdfs:range :new",
+    "a kind of what is no property": ":new a owl:IrreflexiveProperty",
 }
 
 
@@ -114,6 +119,40 @@ def test_a_literal_that_would_equal_a_resource_is_no_contradiction(tmp_path: Pat
         made.update(add=graph(":f a owl:FunctionalProperty . :a :f 'text' , :b"))
         assert {violation.rule for violation in made.check()} == {"eq-literal"}
         assert not made.entails(graph(":x :y :z")).holds
+
+
+def test_an_ill_typed_literal_is_a_contradiction_wherever_it_is(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "kg", engine="duckdb") as made:
+        made.update(add=graph(":x owl:sameAs '128'^^xsd:byte"))
+        assert "dt-not-type" in {violation.rule for violation in made.check()}
+        assert made.entails(graph(":x :y :z")).holds
+
+
+def test_terms_that_only_the_conclusion_has(tmp_path: Path) -> None:
+    """What holds of every property does not hold of a term that nothing says is one."""
+    with Store.create(tmp_path / "kg", ["owl2rl", "rdfs", "rdfs-axiomatic"], engine="duckdb") as made:
+        made.update(add=graph(":a :b :c"))
+        for conclusion in (
+            ":new rdfs:subPropertyOf :new",
+            ":new owl:propertyChainAxiom (:new)",
+            ":new rdfs:domain rdfs:Resource",
+        ):
+            assert not made.entails(graph(conclusion)).holds, conclusion
+        assert made.entails(graph(":b rdfs:subPropertyOf :b . :b rdfs:domain rdfs:Resource")).holds
+
+
+@pytest.mark.parametrize("rules", [("rdfs",), ("owl2rl", "rdfs")], ids="+".join)
+def test_members_of_containers_that_only_the_conclusion_has(tmp_path: Path, rules: tuple[str, ...]) -> None:
+    """Of rdf:_1, rdf:_2 .. the axiomatic triples hold, which are too many to be stored."""
+    conclusion = "rdf:_42 a rdf:Property ; rdfs:subPropertyOf rdfs:member"
+    with Store.create(tmp_path / "with", [*rules, "rdfs-axiomatic"], engine="duckdb") as made:
+        made.update(add=graph(":a :b :c"))
+        assert made.entails(graph(conclusion)).holds
+        assert not made.entails(graph("rdf:_42 a owl:Class")).holds
+        assert not made.entails(graph("rdf:_0 a rdf:Property")).holds
+    with Store.create(tmp_path / "without", rules, engine="duckdb") as made:
+        made.update(add=graph(":a :b :c"))
+        assert not made.entails(graph(conclusion)).holds
 
 
 def test_axioms_are_implications_to_rdfs(tmp_path: Path) -> None:

@@ -74,6 +74,9 @@ _BY_CLASS: Final[dict[Node, Callable[[Node], tuple[Supposition, ...]]]] = {
 CLASS_AXIOMS: Final = frozenset((RDFS.subClassOf, OWL.equivalentClass, OWL.disjointWith))
 """Axioms both of whose ends must be classes."""
 
+PROPERTY_KINDS: Final = tuple(_BY_CLASS)
+"""Classes of properties that an axiom may put one in."""
+
 _PAIRWISE: Final[dict[Node, Node]] = {
     OWL.AllDifferent: OWL.differentFrom,
     OWL.AllDisjointClasses: OWL.disjointWith,
@@ -88,6 +91,14 @@ def meaning(triple: Triple) -> tuple[Supposition, ...]:
     if p == RDF.type:
         return _BY_CLASS[o](s) if o in _BY_CLASS else ()
     return _BY_PREDICATE[p](s, o) if p in _BY_PREDICATE else ()
+
+
+def of_properties(triple: Triple) -> tuple[Node, ...]:
+    """The terms of an axiom that `meaning` has the suppositions of, which must be properties for it to hold."""
+    s, p, o = triple
+    if p == RDF.type or p in (RDFS.domain, RDFS.range):
+        return (s,)
+    return () if p == OWL.differentFrom or p in CLASS_AXIOMS else (s, o)
 
 
 def chain_meaning(prop: Node, chain: Sequence[Node]) -> Supposition:

@@ -17,6 +17,7 @@ Suppositions are made in a scratch copy; the store itself is only read.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
@@ -24,12 +25,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from rdflib import OWL, RDF, RDFS, BNode, Graph, Literal, URIRef
+from rdflib import OWL, RDF, RDFS, BNode, Graph, URIRef
 from rdflib.collection import Collection
 from rdflib.term import Node
 
 from triplestore.axioms import (
     CLASS_AXIOMS,
+    PROPERTY_KINDS,
     Supposition,
     Triple,
     chain_meaning,
@@ -38,14 +40,25 @@ from triplestore.axioms import (
     is_pairwise,
     meaning,
     negative_meaning,
+    of_properties,
     pairwise,
     values_within,
 )
+from triplestore.materialise.same_as import LITERAL_RULE
 
 _EXPRESSIONS: Final = (OWL.unionOf, OWL.intersectionOf, OWL.complementOf, OWL.oneOf, OWL.onProperty)
 _CARDINALITIES: Final = (OWL.minCardinality, OWL.maxCardinality, OWL.cardinality)
 _CLASS_KINDS: Final = (OWL.Class, RDFS.Class, OWL.Restriction)
 _FILLERS: Final = (OWL.someValuesFrom, OWL.allValuesFrom)
+_CLASSES: Final = (OWL.Thing, OWL.Nothing, RDFS.Resource, RDFS.Literal, *_CLASS_KINDS)
+_PROPERTY_KINDS: Final = (RDF.Property, OWL.ObjectProperty, OWL.DatatypeProperty, *PROPERTY_KINDS)
+_OF_PROPERTIES: Final = (RDFS.subPropertyOf, OWL.equivalentProperty, OWL.propertyDisjointWith, OWL.inverseOf)
+"""Axioms both of whose ends are properties."""
+
+_MEMBER: Final = re.compile(re.escape(str(RDF)) + "_[1-9][0-9]*")
+"""rdf:_1, rdf:_2 .."""
+
+_PREFIXES: Final = f"PREFIX owl: <{OWL}> PREFIX rdf: <{RDF}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +91,17 @@ Open = Callable[[Path], Asked]
 def contradictions(store: Asked) -> list[Any]:
     """The violations that are contradictions: all, but those of an IRI or blank node that would equal a literal, which
     only this store refuses (a resource may denote a literal's value)."""
-
-    def mixed(violation: Any) -> bool:
-        if len(violation.triples) != 1 or violation.triples[0][1] != OWL.sameAs:
-            return False
-        s, _, o = violation.triples[0]
-        return isinstance(s, Literal) != isinstance(o, Literal)
-
-    return [v for v in store.check() if not mixed(v)]
+    return [violation for violation in store.check() if violation.rule != LITERAL_RULE]
 
 
-def entails(store: Asked, graph: Iterable[Triple], open_copy: Open, extensional: bool) -> Entailment:
+def entails(
+    store: Asked, graph: Iterable[Triple], open_copy: Open, extensional: bool, axiomatic: bool = False
+) -> Entailment:
     """Whether the store entails a graph (rdflib triples); see the module's text for how.
 
     extensional: axioms are equivalences, as OWL's semantics has it; RDFS leaves them implications ("RDF 1.1 Semantics",
-    section 9), so steps 3 to 5 are not for its rules.
+    section 9), so steps 3 to 5 are not for its rules. axiomatic: the axiomatic triples of RDF and RDFS hold; of rdf:_1,
+    rdf:_2 .. they are supposed where the graph mentions these.
 
     Raises UsageError where the closure is not up to date, or for a triple that RDF has no place for.
     """
@@ -104,10 +113,11 @@ def entails(store: Asked, graph: Iterable[Triple], open_copy: Open, extensional:
         return Entailment(True, (f"the store is inconsistent ({found[0].rule}): everything follows",))
     if _in_closure(store, conclusion):
         return Entailment(True, ("all of it is in the closure",))
-    if not extensional:
-        return Entailment(False, (), tuple(t for t in conclusion if not _in_closure(store, [t])) or tuple(conclusion))
     with _Scratch(store, open_copy) as scratch:
-        return _Reduction(store, scratch, conclusion).answer()
+        reduction = _Reduction(store, scratch, conclusion)
+        if axiomatic:
+            reduction.number_members()
+        return reduction.answer(extensional)
 
 
 class _Scratch(ExitStack):
@@ -146,12 +156,24 @@ class _Reduction:
     graph: Graph
     by: list[str] = field(default_factory=list)
 
-    def answer(self) -> Entailment:
-        self._name_expressions()
-        goals = self._goals()
-        missing = [triple for triple, proved in goals if not proved()]
-        if missing:
-            return Entailment(False, tuple(self.by), tuple(missing))
+    def number_members(self) -> None:
+        """Suppose what holds of the rdf:_n that the graph mentions."""
+        mentioned = {term for triple in self.graph for term in triple if _MEMBER.fullmatch(str(term))}
+        new = [
+            t
+            for term in sorted(mentioned, key=str)
+            if not _in_closure(self.store, [t := (term, RDF.type, RDF.Property)])
+        ]
+        if new:
+            self.by.append(f"{len(new)} container membership property(ies) of the graph are properties (axiomatic)")
+            self.scratch.store.update(add=new)
+
+    def answer(self, extensional: bool) -> Entailment:
+        if extensional:
+            self._name_expressions()
+            missing = [triple for triple, proved in self._goals() if not proved()]
+            if missing:
+                return Entailment(False, tuple(self.by), tuple(missing))
         if not _in_closure(self._current, self.graph):
             alone = [triple for triple in self.graph if not _in_closure(self._current, [triple])]
             return Entailment(False, tuple(self.by), tuple(alone or self.graph))
@@ -210,6 +232,8 @@ class _Reduction:
     def _is_class(self, term: Node, within: frozenset[Node] = frozenset()) -> bool:
         if isinstance(term, BNode):
             return bool(self._description(term, within))
+        if term in _CLASSES:
+            return True
         uses = (RDFS.subClassOf, OWL.equivalentClass, OWL.disjointWith, OWL.complementOf)
         patterns = [
             *((term, RDF.type, kind) for kind in (OWL.Class, RDFS.Class, RDFS.Datatype)),
@@ -219,9 +243,22 @@ class _Reduction:
         return any(_in_closure(self.store, [pattern]) for pattern in patterns)
 
     def _is_property(self, term: Node) -> bool:
-        kinds = (RDF.Property, OWL.ObjectProperty, OWL.DatatypeProperty)
-        patterns = [*((term, RDF.type, kind) for kind in kinds), (BNode(), term, BNode())]
-        return isinstance(term, URIRef) and any(_in_closure(self.store, [pattern]) for pattern in patterns)
+        """Whether the store says that a term is a property: as a predicate, or in an axiom about properties."""
+        if not isinstance(term, URIRef):
+            return False
+        patterns = [
+            *((term, RDF.type, kind) for kind in _PROPERTY_KINDS),
+            (BNode(), term, BNode()),
+            *((term, p, BNode()) for p in (RDFS.domain, RDFS.range, OWL.propertyChainAxiom, *_OF_PROPERTIES)),
+            *((BNode(), p, term) for p in (OWL.onProperty, OWL.assertionProperty, *_OF_PROPERTIES)),
+        ]
+        if any(_in_closure(self.store, [pattern]) for pattern in patterns):
+            return True
+        listed = "(owl:propertyChainAxiom|owl:hasKey)/rdf:rest*/rdf:first"
+        disjoint = "a owl:AllDisjointProperties ; owl:members/rdf:rest*/rdf:first"
+        return any(
+            bool(self.store.query(f"{_PREFIXES} ASK {{ ?x {way} {term.n3()} }}").boolean) for way in (listed, disjoint)
+        )
 
     # -- step 4 ----------------------------------------------------------------------------------------------------
 
@@ -240,6 +277,8 @@ class _Reduction:
         for prop, head in list(self.graph.subject_objects(OWL.propertyChainAxiom)):
             if isinstance(head, BNode):
                 chain = list(Collection(self.graph, head))
+                if not all(self._is_property(each) for each in (prop, *chain)):
+                    continue
                 self._take([(prop, OWL.propertyChainAxiom, head), *_list_triples(self.graph, head)])
                 goals.append(((prop, OWL.propertyChainAxiom, head), self._proof([chain_meaning(prop, chain)])))
         for triple in list(self.graph):
@@ -264,6 +303,10 @@ class _Reduction:
         if p in CLASS_AXIOMS and not (self._is_class(s) and self._is_class(o)):
             return None
         suppositions = meaning(triple)
+        if suppositions and not all(self._is_property(each) for each in of_properties(triple)):
+            return None
+        if p in (RDFS.domain, RDFS.range) and not self._is_class(o):
+            return None
         return self._proof(suppositions) if suppositions else None
 
     def _proof(
@@ -296,7 +339,8 @@ class _Reduction:
         p, head = heads[0]
         members = list(Collection(self.graph, head))
         self._take([(node, RDF.type, kind), (node, p, head), *_list_triples(self.graph, head)])
-        return [(t, self._proof(meaning(t))) for t in pairwise(kind, members)]
+        pairs = pairwise(kind, members)
+        return [(t, self._axiom_proof(t) or (lambda: False)) for t in pairs]
 
     def _negative_goals(self, node: Node) -> list[tuple[Triple, Callable[[], bool]]]:
         about = dict(self.graph.predicate_objects(node))

@@ -380,8 +380,14 @@ class Store:
         reductions that `triplestore.entails` describes."""
         from triplestore.entails import entails  # when asked for: rdflib takes a fifth of a second to import
 
-        owl = any(r.name == "owl2rl" for r in self.rulesets)
-        return entails(self, graph, lambda folder: Store.open(folder, engine="duckdb"), owl)
+        names = {r.name for r in self.rulesets}
+        return entails(
+            self,
+            graph,
+            lambda folder: Store.open(folder, engine="duckdb"),
+            extensional="owl2rl" in names,
+            axiomatic="rdfs-axiomatic" in names,
+        )
 
     def outside_profile(self) -> list[Finding]:
         """The asserted axioms that this store's rules do not use, or use in part: outside OWL 2 RL, or without rule."""
