@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import pyarrow as pa
@@ -63,6 +63,12 @@ class Result:
     def at_most(self, rows: int) -> Result:
         """The same answer; reading more rows than that raises UsageError."""
         return Result(self.kind, self.variables, self._bounded(rows), self._truth, self._nodes)
+
+    def through(self, pieces: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> Result:
+        """The same answer, a stream read by way of `pieces`; what is whole already stays as it is."""
+        if self._stream is not None:
+            self._stream = pieces(self._stream)
+        return self
 
     def _bounded(self, rows: int) -> Iterator[pa.RecordBatch]:
         found = 0

@@ -24,6 +24,7 @@ from triplestore.store import changing, figures, keeping, proofs, reading
 from triplestore.store.keeping import EQUALITY_MODES
 from triplestore.store.proofs import Violation
 from triplestore.store.session import Notify, Session
+from triplestore.store.turns import in_turn
 from triplestore.tables import FACT, STORED
 from triplestore.terms import from_rdflib, to_rdflib
 
@@ -42,10 +43,13 @@ TokenTriple = tuple[str, str, str]
 
 
 class Store:
-    """A triple store on disk, at one of its versions. Make one with `Store.create` or `Store.open`; close it."""
+    """A triple store on disk, at one of its versions. Make one with `Store.create` or `Store.open`; close it.
+
+    Several threads may call it: they take turns (`triplestore.store.turns`)."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._turns = session.turns
 
     # -- opening and closing ---------------------------------------------------------------------------------------
 
@@ -92,8 +96,9 @@ class Store:
         return cls(Session(versions, make_engine(engine, spark, master, memory_limit), manifest, pinned=at is not None))
 
     def close(self) -> None:
-        """Free the engine. The store on disk needs no closing."""
-        self._session.engine.close()
+        """Free the engine, once the call of another thread has ended; any further one raises UsageError.
+        The store on disk needs no closing."""
+        self._turns.close(self._session.engine.close)
 
     def __enter__(self) -> Store:
         return self
@@ -146,6 +151,7 @@ class Store:
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
+    @in_turn
     def load(
         self,
         *files: str | Path,
@@ -164,6 +170,7 @@ class Store:
         """
         return changing.load(self._session, files, format, materialise, on_error, rejects, maintain, base)
 
+    @in_turn
     def replace(self, *files: str | Path, format: str | None = None, base: str | None = None) -> LoadReport:
         """Let the triples of RDF files (none: nothing) take the place of all that were asserted, as one transaction.
 
@@ -171,6 +178,7 @@ class Store:
         """
         return changing.replace_all(self._session, files, format, base)
 
+    @in_turn
     def materialise(self, counting: bool | None = None) -> None:
         """Compute the closure from scratch. counting: from now on keep derivation counts, or do not (None: as before);
         see `create`."""
@@ -180,6 +188,7 @@ class Store:
                 check_countable(manifest.rulesets, manifest.equality)
             transaction.materialise(manifest.counting if counting is None else counting)
 
+    @in_turn
     def update(
         self,
         add: Iterable[Any] = (),
@@ -197,6 +206,7 @@ class Store:
         """
         return changing.update(self._session, add, delete, maintain, dry_run)
 
+    @in_turn
     def update_files(
         self,
         *files: str | Path,
@@ -222,6 +232,7 @@ class Store:
         size = max(1, len(changes)) if dry_run else batch
         return changing.apply_all(self._session, changes, size, number, maintain, dry_run, load_folder, each)
 
+    @in_turn
     def sparql_update(
         self,
         text: str,
@@ -239,6 +250,7 @@ class Store:
         """
         return changing.sparql_update(self._session, text, maintain, dry_run, load_folder, base)
 
+    @in_turn
     def change_rules(
         self, add: Sequence[str] = (), remove: Sequence[str] = (), maintain: str = "auto"
     ) -> dict[str, Any]:
@@ -246,20 +258,24 @@ class Store:
         closure; figures as `update` has. Raises UsageError for a name that is not there."""
         return changing.change_rules(self._session, add, remove, maintain)
 
+    @in_turn
     def compact(self) -> None:
         """Rewrite every table as one sorted file (per engine task), without tombstones. A new version, same content."""
         keeping.compact(self._session)
 
+    @in_turn
     def vacuum(self, keep: int = 1) -> tuple[int, int, int]:
         """Forget all but the newest `keep` versions and delete what only they used: (versions, files, bytes)."""
         return keeping.vacuum(self._session, keep)
 
+    @in_turn
     def copy(self, path: str | Path) -> None:
         """Write a compact copy of this version to a new folder, as version 1 of a store of its own."""
         keeping.copy(self._session, path)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
+    @in_turn
     def query(
         self,
         text: str,
@@ -272,14 +288,16 @@ class Store:
         """Answer a SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) over the closure.
 
         same_as: "expand" answers over every member of a class, "canonical" one row per class. stream: the rows come as
-        they are found, to be read once, before anything else is asked of this store; memory does not grow with them.
+        they are found, to be read once, before the store changes; memory does not grow with them.
         generalised: match also the derived triples that RDF has no place for (a literal as subject, a blank node as
         predicate). prefer: in canonical answers a class appears as its member that starts with the first of these, or
         as the one that comes first anyhow: built-in vocabulary, IRIs, blank nodes, of these the shortest.
         base: what relative IRIs are resolved against, unless the text has a BASE.
         """
-        return reading.query(self._session, text, same_as, stream, generalised, prefer, base)
+        found = reading.query(self._session, text, same_as, stream, generalised, prefer, base)
+        return found.through(self._turns.pieces) if stream else found
 
+    @in_turn
     def explain_query(self, text: str, same_as: str = "expand", prefer: Sequence[str] = ()) -> QueryExplanation:
         """Run a SPARQL query for how it is answered: algebra, SQL, and the engine's plan with the rows it counted."""
         return reading.explain_query(self._session, text, same_as, prefer)
@@ -292,9 +310,8 @@ class Store:
         virtual: also what holds of every term and is not stored: that it equals itself (unless equality is off) and, by
         the rules of RDFS, is an rdfs:Resource.
         """
-        for rows in self.token_batches(what, same_as, virtual):
-            for s, p, o in rows:
-                yield to_rdflib(s), to_rdflib(p), to_rdflib(o)
+        batches = self.token_batches(what, same_as, virtual)
+        return ((to_rdflib(s), to_rdflib(p), to_rdflib(o)) for rows in batches for s, p, o in rows)
 
     def match(
         self,
@@ -305,15 +322,14 @@ class Store:
     ) -> Iterator[tuple[Node, Node, Node]]:
         """The triples of the closure (or of its asserted or inferred part) that have these terms; None is any."""
         pattern = tuple(None if term is None else from_rdflib(term) for term in (subject, predicate, object))
-        for triple in reading.matching(self._session, pattern, what):
-            s, p, o = map(to_rdflib, triple)
-            yield s, p, o
+        found = self._turns.pieces(reading.matching(self._session, pattern, what))
+        return ((to_rdflib(s), to_rdflib(p), to_rdflib(o)) for s, p, o in found)
 
     def token_batches(
         self, what: str = "all", same_as: str = "expand", virtual: bool = False
     ) -> Iterator[list[TokenTriple]]:
         """The store's triples as tokens, in batches; see `triples`."""
-        return reading.token_batches(self._session, what, same_as, virtual)
+        return self._turns.pieces(reading.token_batches(self._session, what, same_as, virtual))
 
     def lines(
         self,
@@ -325,12 +341,14 @@ class Store:
     ) -> Iterator[list[str]]:
         """The store's triples as N-Triples lines, in batches; `ordered` sorts them by their bytes. See `triples`, and
         `query` for `prefer`."""
-        return reading.lines(self._session, what, same_as, ordered, virtual, prefer)
+        return self._turns.pieces(reading.lines(self._session, what, same_as, ordered, virtual, prefer))
 
+    @in_turn
     def equality_classes(self, most: int = 10, members: int = 50) -> list[tuple[int, list[Node]]]:
         """The largest classes of equal terms: the size of each, and its first members (the first represents)."""
         return figures.equality_classes(self._session, most, members)
 
+    @in_turn
     def check(self, limit: int | None = None, by: bool = False) -> list[Violation]:
         """The inconsistencies: rule id and triples at fault, in a stable order; `limit` of each rule at most.
 
@@ -338,6 +356,7 @@ class Store:
         """
         return proofs.check(self._session, limit, by)
 
+    @in_turn
     def explain(self, triple: Any) -> Proof | None:
         """Why a triple (rdflib terms) of the closure holds: a proof of smallest depth, down to asserted triples. None
         if it does not hold."""
@@ -346,10 +365,12 @@ class Store:
         s, p, o = triple[:3]
         return explain(proofs.source(self._session), (from_rdflib(s), from_rdflib(p), from_rdflib(o)))
 
+    @in_turn
     def explain_violation(self, rule: str, number: int = 1) -> Proof:
         """Why the closure is inconsistent: a proof of the violation of that number (from 1) of a rule in `check`."""
         return proofs.explain_violation(self._session, rule, number)
 
+    @in_turn
     def why_same(self, left: Node, right: Node) -> Chain | None:
         """Why two terms (rdflib's) are one: the shortest chain of links between them, each with its rule and the
         asserted triples behind it. None if they are not one. Raises UsageError with equality off."""
@@ -357,6 +378,7 @@ class Store:
 
         return why_same(proofs.equality_source(self._session), from_rdflib(left), from_rdflib(right))
 
+    @in_turn
     def equality_class(self, term: Node, most: int | None = 20) -> EqualityClass | None:
         """The class of terms that are one with a term (rdflib's): members, links, and up to `most` bridges (None:
         all), links without which it would fall apart. None if the term equals no other."""
@@ -364,6 +386,7 @@ class Store:
 
         return equality_class(proofs.equality_source(self._session), from_rdflib(term), most)
 
+    @in_turn
     def equality_stats(self, most: int = 10) -> dict[str, Any]:
         """What terms are one, and why, over the whole store; keys as `triplake stats --same-as --json` documents them.
 
@@ -371,10 +394,12 @@ class Store:
         """
         return figures.equality_stats(self._session, most)
 
+    @in_turn
     def violated(self) -> dict[str, int]:
         """How many inconsistencies there are of each rule, by the rule's id."""
         return proofs.violated(self._session)
 
+    @in_turn
     def entails(self, graph: Iterable[tuple[Node, Node, Node]]) -> Entailment:
         """Whether a graph (rdflib triples, an rdflib Graph) follows from the store: from the closure, or by the
         reductions that `triplestore.entails` describes."""
@@ -389,18 +414,22 @@ class Store:
             axiomatic="rdfs-axiomatic" in names,
         )
 
+    @in_turn
     def outside_profile(self) -> list[Finding]:
         """The asserted axioms that this store's rules do not use, or use in part: outside OWL 2 RL, or without rule."""
         return figures.outside_profile(self._session)
 
+    @in_turn
     def missing_imports(self) -> dict[str, list[str]]:
         """What is imported by owl:imports and was not loaded: IRI -> the IRIs of the ontologies that import it."""
         return figures.missing_imports(self._session)
 
+    @in_turn
     def stats(self) -> dict[str, Any]:
         """Counts of this version; keys as `triplake stats --json` documents them."""
         return figures.stats(self._session)
 
+    @in_turn
     def log(self, version: int | None = None) -> list[Mapping[str, Any]]:
         """The versions that can be read (or one of them), oldest first: version, created, engine, and the operation's
         figures. Raises UsageError for an unknown one."""
@@ -420,6 +449,7 @@ class Store:
         """The normalised closure (s, p, o: ids) as a Spark DataFrame; see also `table_df`."""
         return self.table_df(FACT.name)
 
+    @in_turn
     def table_df(self, name: str) -> DataFrame:
         """A stored table ("term", "asserted", "fact", "same_as", "violation") as a Spark DataFrame."""
         tables = {t.name: t for t in STORED}

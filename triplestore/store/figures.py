@@ -122,12 +122,13 @@ def log(session: Session, version: int | None) -> list[Mapping[str, Any]]:
 @contextmanager
 def log_facts(session: Session, version: int | None) -> Iterator[Difference]:
     """See `Store.log_facts`."""
-    try:
-        number = session.versions.read().version if version is None else version
-        with difference(session.engine, session.versions, number) as found:
-            yield found
-    finally:
-        session.workspace.forget()
+    with session.turns.turn():
+        try:
+            number = session.versions.read().version if version is None else version
+            with difference(session.engine, session.versions, number) as found:
+                yield found
+        finally:
+            session.workspace.forget()
 
 
 def _largest(session: Session, pi: str, most: int, members: int) -> list[tuple[int, list[Node]]]:

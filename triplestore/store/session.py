@@ -11,6 +11,7 @@ from triplestore.engine import Engine
 from triplestore.errors import UsageError
 from triplestore.statistics import Statistics
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
+from triplestore.store.turns import Turns
 from triplestore.transaction import Transaction
 from triplestore.workspace import Workspace
 
@@ -36,6 +37,7 @@ class Session:
         workspace: Workspace | None = None,
     ) -> None:
         self.versions, self.engine, self.pinned = versions, engine, pinned
+        self.turns = Turns(versions.path)
         self.workspace = workspace or Workspace(engine, versions, manifest)
         self.known: tuple[Manifest, Known] | None = None  # what queries of that version have looked up
         self.asked = 0  # queries of that version

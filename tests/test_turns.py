@@ -1,0 +1,175 @@
+"""A Store in the hands of several threads, and one that is closed."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rdflib import RDF, RDFS, Graph, Namespace
+
+from tests.conftest import MakeStore
+from triplestore import Store
+from triplestore.errors import UsageError
+
+EX = Namespace("http://ex/")
+PEOPLE = "SELECT ?x WHERE { ?x a <http://ex/Person> }"
+PATH = "SELECT ?x WHERE { ?x <http://ex/next>+ <http://ex/n20> }"
+
+
+@pytest.fixture
+def store(make_store: MakeStore) -> Store:
+    made = make_store()
+    chain = [(EX[f"n{i}"], EX.next, EX[f"n{i + 1}"]) for i in range(20)]
+    students = [(EX[f"s{i}"], RDF.type, EX.Student) for i in range(10)]
+    made.update(add=[(EX.Student, RDFS.subClassOf, EX.Person), *students, *chain])
+    return made
+
+
+@pytest.fixture
+def long(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store whose answers come in several pieces."""
+    monkeypatch.setattr("triplestore.engine.duckdb.BATCH", 2048)
+    monkeypatch.setattr("triplestore.engine.spark.BATCH", 2048)
+    monkeypatch.setattr(import_module("sparql.query"), "AT_ONCE", 10)
+    made = make_store(["rdfs"])
+    made.update(
+        add=[(EX.Student, RDFS.subClassOf, EX.Person), *((EX[f"s{i}"], RDF.type, EX.Student) for i in range(5000))]
+    )
+    return made
+
+
+def test_four_threads(store: Store) -> None:
+    """Queries of every kind beside each other and beside updates: each sees some version, and none fails."""
+
+    def ask(thread: int) -> list[int]:
+        found = []
+        for number in range(3):
+            found.append(len(store.query(PEOPLE)))
+            assert len(list(store.query(PATH, stream=True))) == 20
+            assert len(list(store.match(None, EX.next, None))) == 20
+            assert store.explain((EX.s0, RDF.type, EX.Person)) is not None
+            assert sum(len(batch) for batch in store.token_batches("asserted")) >= 31
+            if thread == 0:
+                store.update(add=[(EX[f"t{number}"], RDF.type, EX.Student)])
+        return found
+
+    with ThreadPoolExecutor(4) as threads:
+        seen = list(threads.map(ask, range(4)))
+    for counts in seen:
+        assert counts == sorted(counts)
+        assert 10 <= counts[0] <= counts[-1] <= 13
+    assert len(store.query(PEOPLE)) == 13
+
+
+def test_a_half_read_answer_keeps_nobody_waiting(long: Store) -> None:
+    store = long
+    streams: list[Iterator[Any]] = [
+        iter(store.query(PEOPLE, stream=True)),
+        store.triples("asserted"),
+        store.match(None, RDF.type, EX.Student),
+        store.lines(),
+    ]
+    for stream in streams:
+        next(stream)
+    done = threading.Event()
+
+    def change() -> None:
+        store.update(add=[(EX.late, RDF.type, EX.Student)])
+        assert len(store.query(PEOPLE)) == 5001
+        done.set()
+
+    other = threading.Thread(target=change, daemon=True)
+    other.start()
+    assert done.wait(60)
+    rest = [sum(1 for _ in stream) for stream in streams[:3]]
+    assert rest == [4999, 5000, 4999]  # as when they began
+    assert (EX.late, RDF.type, EX.Person) in set(store.triples())
+    del streams, stream
+    gc.collect()
+    assert len(store.query(PEOPLE)) == 5001
+
+
+def test_closing_while_others_read(store: Store) -> None:
+    """They get whole answers, and then one clear error."""
+    begun, ends = threading.Event(), []
+
+    def read() -> None:
+        try:
+            while True:
+                assert len(store.query(PEOPLE)) == 10
+                begun.set()
+        except UsageError as error:
+            ends.append(str(error))
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    assert begun.wait(60)
+    store.close()
+    for thread in threads:
+        thread.join(60)
+    assert [f"the store {store.path} is closed" in end for end in ends] == [True] * 3
+
+
+CALLS: dict[str, Callable[[Store], Any]] = {
+    "query": lambda store: store.query(PEOPLE),
+    "ask": lambda store: store.query("ASK {}"),
+    "match": lambda store: store.match(EX.s0),
+    "triples": lambda store: store.triples(),
+    "lines": lambda store: store.lines(),
+    "update": lambda store: store.update(add=[(EX.a, EX.b, EX.c)]),
+    "sparql_update": lambda store: store.sparql_update("CLEAR ALL"),
+    "update_files": lambda store: store.update_files("none.ru"),
+    "load": lambda store: store.load("none.ttl"),
+    "stats": lambda store: store.stats(),
+    "check": lambda store: store.check(),
+    "explain": lambda store: store.explain((EX.s0, RDF.type, EX.Person)),
+    "entails": lambda store: store.entails(Graph()),
+    "compact": lambda store: store.compact(),
+    "log": lambda store: store.log(),
+    "log_facts": lambda store: store.log_facts().__enter__(),
+    "table_df": lambda store: store.table_df("fact"),
+}
+
+
+@pytest.mark.long_on_spark
+def test_after_close_every_call_says_so(long: Store) -> None:
+    store = long
+    stream, triples = iter(store.query(PEOPLE, stream=True)), store.triples()
+    next(stream)
+    next(triples)
+    answer = store.query(PEOPLE)
+    version = store.version
+    store.close()
+    store.close()
+    for call in CALLS.values():
+        with pytest.raises(UsageError, match="is closed: open it again with"):
+            call(store)
+    for left in (stream, triples):
+        with pytest.raises(UsageError, match="is closed"):
+            list(left)
+    assert len(list(answer)) == 5000
+    assert store.version == version
+
+
+def test_calls_within_a_call(tmp_path: Path) -> None:
+    """What follows progress may ask the store."""
+    with Store.create(tmp_path / "kg") as store:
+        versions: list[int] = []
+        store.notify = store.verbose = lambda line: versions.append(store.log()[-1]["version"])
+        store.load(_file(tmp_path))
+        assert set(versions) <= {1, 2}
+        with store.log_facts() as change:
+            assert list(change.lines("asserted", "added")) == ["<http://ex/a> <http://ex/b> <http://ex/c> ."]
+
+
+def _file(folder: Path) -> Path:
+    file = folder / "one.nt"
+    file.write_text("<http://ex/a> <http://ex/b> <http://ex/c> .\n")
+    return file
