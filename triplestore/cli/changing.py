@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -91,28 +90,23 @@ def load(
     made = not Versions(store).exists()
     if made:
         chosen = _rulesets(rules, axiomatic)
-        opened = Store.create(store, chosen, equality, counting=counting, **options.engine_options)
+        opened = Store.create(store, chosen, equality, counting=counting, hold=True, **options.engine_options)
     else:
         opened = Store.open(store, **options.engine_options)
-    try:
-        with opened, reporting(options, opened):
-            if not made:
-                _check_settings(opened, rules, axiomatic, equality, counting)
-            report = opened.load(
-                *files,
-                format=format_,
-                materialise=not no_materialise,
-                on_error=on_error,
-                rejects=rejects or (f"{store.rstrip('/')}.rejects" if on_error == "skip" else None),
-            )
-            last = opened.log()[-1]
-            warn_of_violations(opened)
-            warn_of_missing_imports(opened)
-            tell_outside_profile(options, opened)
-    except BaseException:
-        if made and len(Versions(store).numbers()) <= 1:
-            shutil.rmtree(store, ignore_errors=True)
-        raise
+    with opened, reporting(options, opened):
+        if not made:
+            _check_settings(opened, rules, axiomatic, equality, counting)
+        report = opened.load(
+            *files,
+            format=format_,
+            materialise=not no_materialise,
+            on_error=on_error,
+            rejects=rejects or (f"{store.rstrip('/')}.rejects" if on_error == "skip" else None),
+        )
+        last = opened.log(opened.version)[-1]
+        warn_of_violations(opened)
+        warn_of_missing_imports(opened)
+        tell_outside_profile(options, opened)
     if report.graphs_dropped:
         warn(
             f"{report.graphs_dropped:,} quads had a graph name, which Triplake does not keep: their triples were loaded"

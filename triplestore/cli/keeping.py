@@ -104,16 +104,27 @@ def compact(options: Common, store: str) -> None:
 
 @click.command()
 @click.argument("store")
-@click.option("--keep", type=click.IntRange(min=1), default=1, show_default=True, help="Newest versions to keep.")
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Forget all but the newest N versions. [default: none]",
+)
 @common
-def vacuum(options: Common, store: str, keep: int) -> None:
-    """Forget older versions and delete the files that only they needed."""
+def vacuum(options: Common, store: str, keep: int | None) -> None:
+    """Delete the files that no version needs; with --keep, forget older versions and delete theirs too."""
     from triplestore.storage.manifest import Versions
+    from triplestore.storage.vacuum import forgettable
+    from triplestore.storage.vacuum import vacuum as remove_unneeded
 
     versions = Versions(store)
     versions.check()
-    gone, files, freed = versions.vacuum(keep)
+    gone, files, freed = remove_unneeded(versions, keep)
     say(options, f"forgot {gone:,} versions, deleted {files:,} files, freed {freed:,} bytes")
+    if keep is None:
+        older, more = forgettable(versions)
+        if older:
+            say(options, f"kept all {older + 1:,} versions; --keep 1 would forget {older:,}, and free {more:,} bytes")
 
 
 @click.command()

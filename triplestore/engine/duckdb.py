@@ -184,11 +184,8 @@ class DuckDBEngine:
         if rows == 0:
             path.unlink()
             return []
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        with open(path, "r+b") as file:  # not every platform syncs what is open to be read
+            os.fsync(file.fileno())
         return [WrittenFile(path.name, rows, path.stat().st_size)]
 
     def components(self, sql: str) -> pa.Table:

@@ -69,7 +69,7 @@ class FileSystem:
             here = self.local(source)
             rows = self._rows(source)
             if here is not None:
-                with open(here, "rb") as file:
+                with open(here, "r+b") as file:  # not every platform syncs what is open to be read
                     os.fsync(file.fileno())
                 os.rename(here, str(self.local(target)))
                 size = os.path.getsize(str(self.local(target)))

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -27,17 +27,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from triplestore.engine import WrittenFile
-from triplestore.errors import ConflictError, DamagedStoreError, UsageError
+from triplestore.errors import ConflictError, DamagedStoreError, TriplakeError, UsageError
+from triplestore.storage import leases
+from triplestore.storage.durable import put_if_absent, sync_folder, write_durably
+from triplestore.storage.making import DATA, FULL_OR_BROKEN, MARK, VERSIONS, Making, is_empty, making_of
 
 FORMAT: Final = 2
 """The store format that this program reads and writes. 2: terms carry ill_typed, canonical and value."""
 
-ORPHAN_AGE: Final = 3600.0
-"""Seconds before `vacuum` takes a file that no version names for a dead writer's, not a living one's."""
-
-_MARK: Final = "triplake.json"
-_VERSIONS: Final = "_versions"
-_DATA: Final = "data"
+READABLE: Final = (2,)
+"""The formats that it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,41 +104,96 @@ class Manifest:
     def bytes(self) -> int:
         return sum(t.bytes for t in self.tables.values())
 
+    @property
+    def named(self) -> Iterator[tuple[str, WrittenFile]]:
+        """Every file of the version, with the name of its table."""
+        for name, table in self.tables.items():
+            for f in (*table.files, *table.tombstones):
+                yield name, f
+
 
 class Versions:
-    """The versions of the store at `path`: list, read, publish, vacuum."""
+    """The versions of the store at `path`: list, read, publish."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.data = self.path / _DATA
+        self.data = self.path / DATA
+        self.folder = self.path / VERSIONS
+        self._making: Making | None = None
+        self._hold = False  # whether what is published next is held back
+        self._first: Manifest | None = None  # version 1, where it is held back
+        self._stems: list[str] = []  # names of files of the store that is being made
 
     def exists(self) -> bool:
         """Whether there is a store here, of any format. One whose making was cut short before version 1 is none."""
         return self._format() is not None and not self._unfinished()
 
-    def create(self) -> None:
-        """Make the folders of an empty store. Raises UsageError where a store or other files are in the way, or the
-        folder cannot be made. What a creation left that was cut short is no obstacle."""
+    def create(self, hold: bool = False) -> None:
+        """Make the folders of an empty store, for version 1 to be published; nobody else makes one here meanwhile.
+
+        hold: version 1 is published with the version after it (or by `settle`): a store whose first load fails, or is
+        killed, is none.
+
+        Raises UsageError where a store or other files are in the way, or the folder cannot be made; ConflictError where
+        another process is at it. What a making left that was cut short is no obstacle. See `withdraw`.
+        """
         if self.exists():
+            if hold:  # there was none when it was decided to make one
+                raise self._overtaken()
             raise UsageError(f"{self.path} is a Triplake store already; load into it, or give another folder")
-        if self.path.exists() and not (self.path.is_dir() and (_is_empty(self.path) or self._unfinished())):
+        if self.path.exists() and not (self.path.is_dir() and (is_empty(self.path) or self._unfinished())):
             raise UsageError(f"{self.path} is not an empty folder; give a new or empty one for the store")
         try:
-            (self.path / _VERSIONS).mkdir(parents=True, exist_ok=True)
-            self.data.mkdir(exist_ok=True)
-            draft = self.path / _VERSIONS / f".{_MARK}.{uuid.uuid4().hex}"
-            _write_durably(draft, json.dumps({"format": FORMAT}))
-            os.replace(draft, self.path / _MARK)
+            self._making = Making(self.path, json.dumps({"format": FORMAT}))
         except OSError as error:
+            if error.errno in FULL_OR_BROKEN:
+                raise
             raise UsageError(f"a store cannot be made at {self.path}: {error.strerror or error}") from error
+        if self.numbers():
+            self.withdraw()
+            raise self._overtaken()
+        self._hold = hold
+
+    def _overtaken(self) -> ConflictError:
+        return ConflictError(f"another process has made a store at {self.path} meanwhile; run the command again")
+
+    def settle(self) -> None:
+        """Publish version 1 where it is held back."""
+        if (first := self._first) is not None:
+            self._first = None
+            self._publish(first)
+
+    def withdraw(self) -> None:
+        """Where a store is being made and nothing has been published yet: take away what was made, and nothing else."""
+        making, self._making, self._first = self._making, None, None
+        if making is not None:
+            making.undo(self._stems)
+
+    @property
+    def version(self) -> int:
+        """The number of the newest version, 0 without any."""
+        return max(self.numbers(), default=0)
+
+    def is_newest(self, version: int) -> bool:
+        """Whether a version is the newest one, which takes no list of all of them: numbers have no gaps after it."""
+        if self._first is not None:
+            return version == self._first.version
+        return self.file(version).exists() and not self.file(version + 1).exists()
+
+    def working(self) -> AbstractContextManager[None]:
+        """Be known as a writer, whose files `vacuum` leaves alone. To be held from before the newest version is read,
+        until the next one is published."""
+        return leases.held(self.folder, self.version)
 
     def _unfinished(self) -> bool:
-        """Whether a process died here between making the folders and publishing version 1."""
-        return (self.path / _VERSIONS).is_dir() and not self.numbers() and self._format() == FORMAT
+        """Whether a process died here, or is at work, between making the folders and publishing version 1."""
+        if not self.folder.is_dir() or self.numbers() or self._format() not in READABLE:
+            return False
+        return making_of(self.path).exists() or not self.data.is_dir() or not any(self.data.iterdir())
 
     def _format(self) -> Any:
         """The store's format number, None without a store. Raises DamagedStoreError where it cannot be read."""
-        mark = self.path / _MARK
+        mark = self.path / MARK
         try:
             return json.loads(mark.read_text())["format"]
         except (FileNotFoundError, NotADirectoryError):
@@ -158,50 +212,77 @@ class Versions:
                 f"or `triplake load {self.path} FILE...`"
             )
         if not isinstance(number, int):
-            raise DamagedStoreError(f"{self.path / _MARK} holds no format number; restore it from a copy")
+            raise DamagedStoreError(f"{self.path / MARK} holds no format number; restore it from a copy")
         if number > FORMAT:
             raise DamagedStoreError(
                 f"{self.path} is of store format {number}, this program reads up to {FORMAT}; install a newer Triplake"
             )
-        if number < FORMAT:
+        if number not in READABLE:
             raise DamagedStoreError(
-                f"{self.path} is of store format {number}, this program reads format {FORMAT}; export its asserted "
-                "triples with the Triplake that made it (`triplake export --what asserted`) and load them anew"
+                f"{self.path} is of store format {number}, this program reads from {READABLE[0]} on; export its "
+                "asserted triples with the Triplake that made it (`triplake export --what asserted`) and load them anew"
             )
 
     def numbers(self) -> list[int]:
         """The versions that can be read, ascending."""
-        folder = self.path / _VERSIONS
-        return sorted(int(f.stem) for f in folder.glob("*.json") if f.stem.isdigit()) if folder.is_dir() else []
+        try:
+            names = os.listdir(self.folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return sorted(int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdigit())
 
     def read(self, version: int | None = None) -> Manifest:
         """The manifest of a version (default: the newest). Raises UsageError for an unknown one."""
+        if self._first is not None and version in (None, self._first.version):
+            return self._first
+        if version is not None and self.file(version).exists():
+            return self.manifest(version)
         numbers = self.numbers()
         if not numbers:
-            raise DamagedStoreError(
-                f"{self.path} holds no version. If its making was interrupted, make it again with `triplake init` or "
-                f"`triplake load`; if {_VERSIONS} was lost, restore it from a copy"
-            )
-        number = numbers[-1] if version is None else version
-        if number not in numbers:
-            raise UsageError(f"{self.path} has no version {number}; it has {_ranges(numbers)}")
-        file = self._file(number)
+            raise self._none()
+        if version is not None:
+            raise UsageError(f"{self.path} has no version {version}; it has {_ranges(numbers)}")
+        return self.manifest(numbers[-1])
+
+    def manifest(self, version: int) -> Manifest:
+        """The manifest of a version that there is. Raises DamagedStoreError where it cannot be read."""
+        file = self.file(version)
         try:
             return _from_json(json.loads(file.read_text()))
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             raise DamagedStoreError(
-                f"{file} cannot be read ({error}); restore it from a copy, or read an older version with --at"
+                f"{file} cannot be read ({error}); restore it from a copy, read an older version with --at, or go back "
+                f"to one with `triplake restore {self.path} --to VERSION`"
             ) from error
 
+    def _none(self) -> TriplakeError:
+        """Why there is no version."""
+        at_it = making_of(self.path)
+        if at_it.exists() and leases.living(at_it, leases.now(self.folder)):
+            return UsageError(f"{self.path} is being made by another process; wait until it is done")
+        return DamagedStoreError(
+            f"{self.path} holds no version. If its making was interrupted, make it again with `triplake init` or "
+            f"`triplake load`; if {VERSIONS} was lost, restore it from a copy"
+        )
+
     def publish(self, manifest: Manifest) -> Manifest:
-        """Make `manifest` the newest version, if nobody has taken its number. Raises ConflictError if so."""
+        """Make `manifest` the newest version, if nobody has taken its number. Raises ConflictError if so, and where
+        files that it names are gone; nothing is published then."""
+        if self._hold:
+            self._hold, self._first = False, manifest
+            return manifest
+        self.settle()
+        return self._publish(manifest)
+
+    def _publish(self, manifest: Manifest) -> Manifest:
         manifest = replace(manifest, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-        target = self._file(manifest.version)
+        target = self.file(manifest.version)
         draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-        _sync_folder(self.data)
-        _write_durably(draft, json.dumps(_to_json(manifest), indent=1))
+        sync_folder(self.data)
+        write_durably(draft, json.dumps(_to_json(manifest), indent=1))
         try:
-            os.link(draft, target)
+            self._check_there(manifest)
+            put_if_absent(draft, target, _claimed)
         except FileExistsError as error:
             raise ConflictError(
                 f"another writer published version {manifest.version} of {self.path} first; "
@@ -209,74 +290,63 @@ class Versions:
             ) from error
         finally:
             draft.unlink(missing_ok=True)
-        _sync_folder(target.parent)
+        if self._making is not None:
+            self._making.done()
+            self._making = None
+        sync_folder(self.folder)
         return manifest
+
+    def _check_there(self, manifest: Manifest) -> None:
+        """Raise ConflictError where a file that a version to be published names is not there."""
+        try:
+            self.verify(manifest)
+        except DamagedStoreError as error:
+            raise ConflictError(
+                f"{str(error).partition(';')[0]}: another process removed it, or its disk lost it, before it could be "
+                "published; nothing was changed, run the command again"
+            ) from error
 
     def new_stem(self, table: str) -> str:
         """A fresh file name (without suffix) for a data file."""
-        return f"{table}-{uuid.uuid4().hex[:16]}"
+        stem = f"{table}-{uuid.uuid4().hex[:16]}"
+        if self._making is not None:
+            self._stems.append(stem)
+        return stem
 
     def verify(self, manifest: Manifest) -> None:
         """Raise DamagedStoreError where a file that the version names is missing or of another size."""
-        for name, table in manifest.tables.items():
-            for f in (*table.files, *table.tombstones):
-                path = self.data / f.path
-                try:
-                    size = path.stat().st_size
-                except OSError:
-                    size = -1
-                if size != f.bytes:
-                    what = "is missing" if size < 0 else f"has {size} bytes instead of {f.bytes}"
-                    raise _damaged(path, name, manifest, what)
+        for name, f in manifest.named:
+            path = self.data / f.path
+            try:
+                size = path.stat().st_size
+            except OSError:
+                size = -1
+            if size != f.bytes:
+                what = "is missing" if size < 0 else f"has {size} bytes instead of {f.bytes}"
+                raise _damaged(path, name, manifest, what)
 
-    def examine(self, manifest: Manifest) -> None:
+    def examine(self, *manifests: Manifest) -> None:
         """As `verify`, and each file's footer is read too: what to do where an engine could not read the store."""
-        self.verify(manifest)
-        for name, table in manifest.tables.items():
-            for f in (*table.files, *table.tombstones):
-                try:
-                    pq.read_metadata(self.data / f.path)
-                except (pa.ArrowException, OSError) as error:
-                    raise _damaged(self.data / f.path, name, manifest, f"cannot be read ({error})") from error
+        seen = set[WrittenFile]()
+        for manifest in manifests:
+            self.verify(manifest)
+            for name, f in manifest.named:
+                if f not in seen:
+                    seen.add(f)
+                    try:
+                        pq.read_metadata(self.data / f.path)
+                    except (pa.ArrowException, OSError) as error:
+                        raise _damaged(self.data / f.path, name, manifest, f"cannot be read ({error})") from error
 
-    def vacuum(self, keep: int = 1) -> tuple[int, int, int]:
-        """Forget all but the newest `keep` versions and delete the files that only they (or dead writers) named.
+    def file(self, version: int) -> Path:
+        """Where the manifest of a version is, or would be."""
+        return self.folder / f"{version:010d}.json"
 
-        Returns (versions forgotten, files deleted, bytes freed). Files that no version names are left alone for
-        `ORPHAN_AGE` seconds, since a living writer may be about to publish them. Raises DamagedStoreError, and deletes
-        nothing, where a version to keep is damaged: an older one may be all that can still be read.
-        """
-        newest, numbers = self.read(), self.numbers()
-        for manifest in (*(self.read(n) for n in numbers[-keep:-1]), newest):
-            self.examine(manifest)
-        kept, gone = numbers[-keep:], numbers[:-keep]
-        needed = frozenset(path for n in kept for path in self._paths(n))
-        dropped = frozenset(path for n in gone for path in self._paths(n)) - needed
-        for number in gone:
-            self._file(number).unlink(missing_ok=True)
-        _sync_folder(self.path / _VERSIONS)
-        deleted = freed = 0
-        now = time.time()
-        for file in (*self.data.iterdir(), *(self.path / _VERSIONS).glob(".*")):
-            if file.name in needed:
-                continue
-            status = file.stat()
-            if file.name in dropped or now - status.st_mtime > ORPHAN_AGE:
-                if file.is_dir():
-                    freed += sum(f.stat().st_size for f in file.rglob("*") if f.is_file())
-                    shutil.rmtree(file, ignore_errors=True)
-                else:
-                    freed += status.st_size
-                    file.unlink(missing_ok=True)
-                deleted += 1
-        return len(gone), deleted, freed
 
-    def _paths(self, version: int) -> Iterator[str]:
-        for table in self.read(version).tables.values():
-            yield from table.paths
-
-    def _file(self, version: int) -> Path:
-        return self.path / _VERSIONS / f"{version:010d}.json"
+def _claimed(path: Path) -> Callable[[], None] | None:
+    """For `put_if_absent`."""
+    lease = leases.take(path)
+    return None if lease is None else lease.end
 
 
 def _to_json(manifest: Manifest) -> dict[str, Any]:
@@ -301,28 +371,5 @@ def _damaged(path: Path, table: str, manifest: Manifest, what: str) -> DamagedSt
     )
 
 
-def _is_empty(folder: Path) -> bool:
-    """Whether a folder holds nothing, or no more than a store's folders with nothing but drafts in them."""
-    return all(
-        entry.name in (_VERSIONS, _DATA) and entry.is_dir() and all(f.name.startswith(".") for f in entry.iterdir())
-        for entry in folder.iterdir()
-    )
-
-
 def _ranges(numbers: list[int]) -> str:
     return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-
-
-def _write_durably(path: Path, text: str) -> None:
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -64,15 +64,20 @@ class Store:
         master: str | None = None,
         memory_limit: str | None = None,
         counting: bool = False,
+        hold: bool = False,
     ) -> Store:
         """Make an empty store at `path` and open it.
 
         rules: names of built-in rulesets or paths of rule files. equality: "rewrite", "axioms" or "off"; by default
         "rewrite" if the rules mention owl:sameAs, else "off". counting: keep derivation counts, for the maintenance
-        algorithms that need them. Raises UsageError, InputError (a faulty rule file).
+        algorithms that need them. hold: it is there for others when the first load has succeeded; if it is closed
+        before, nothing is left of it. Raises UsageError, InputError (a faulty rule file), ConflictError (another
+        process makes one there).
         """
-        keeping.create(path, rules, equality, counting)
-        return cls.open(path, engine, spark, master=master, memory_limit=memory_limit)
+        versions = keeping.create(path, rules, equality, counting, hold)
+        with keeping.withdrawing(versions):
+            made = make_engine(engine, spark, master, memory_limit)
+            return cls(Session(versions, made, versions.read(), pinned=False))
 
     @classmethod
     def open(
@@ -98,7 +103,11 @@ class Store:
     def close(self) -> None:
         """Free the engine, once the call of another thread has ended; any further one raises UsageError.
         The store on disk needs no closing."""
-        self._turns.close(self._session.engine.close)
+        self._turns.close(self._free)
+
+    def _free(self) -> None:
+        self._session.versions.withdraw()
+        self._session.engine.close()
 
     def __enter__(self) -> Store:
         return self
@@ -264,8 +273,9 @@ class Store:
         keeping.compact(self._session)
 
     @in_turn
-    def vacuum(self, keep: int = 1) -> tuple[int, int, int]:
-        """Forget all but the newest `keep` versions and delete what only they used: (versions, files, bytes)."""
+    def vacuum(self, keep: int | None = None) -> tuple[int, int, int]:
+        """Forget all but the newest `keep` versions (None: none of them) and delete what no version that is left needs:
+        (versions, files, bytes). What a process needs that is writing stays."""
         return keeping.vacuum(self._session, keep)
 
     @in_turn

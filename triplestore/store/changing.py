@@ -45,7 +45,12 @@ def load(
         session.engine.drop("encoded")
         seconds = time.perf_counter() - started
         session.notify(f"encoded {plus:,} new triples, {new_terms:,} new terms {_rate(report.triples, seconds)}")
-        transaction.commit("load", plus, 0, counters, maintain if materialise else None)
+        if plus or (materialise and not session.manifest.materialised):
+            transaction.commit("load", plus, 0, counters, maintain if materialise else None)
+        else:
+            session.versions.settle()
+            session.notify(f"nothing new: the store stays at version {session.manifest.version}")
+            session.workspace.forget()
         return report
 
 

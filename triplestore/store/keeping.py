@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from triplestore.engine.select import make_engine
-from triplestore.errors import ConflictError, UsageError
+from triplestore.errors import UsageError
 from triplestore.reasoning import check_countable, mentions_same_as, rules_of, ruleset_text
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
+from triplestore.storage.vacuum import vacuum as remove_unneeded
 from triplestore.store.session import Session
 from triplestore.tables import COUNT, STORED, Table
 from triplestore.transaction import Transaction
@@ -21,7 +22,7 @@ from triplestore.workspace import Workspace
 EQUALITY_MODES: Final = ("rewrite", "axioms", "off")
 
 
-def create(path: str | Path, rules: Sequence[str], equality: str | None, counting: bool) -> None:
+def create(path: str | Path, rules: Sequence[str], equality: str | None, counting: bool, hold: bool) -> Versions:
     """See `Store.create`."""
     texts = tuple(ruleset_text(name) for name in rules)
     mentioned = any(mentions_same_as(r) for text in texts for r in rules_of(text))
@@ -31,36 +32,38 @@ def create(path: str | Path, rules: Sequence[str], equality: str | None, countin
     if counting:
         check_countable(texts, equality)
     versions = Versions(path)
-    versions.create()
-    small = make_engine("duckdb")
+    versions.create(hold)
+    with withdrawing(versions):
+        small = make_engine("duckdb")
+        try:
+            workspace = Workspace(small, versions, Manifest(0, texts, equality, small.name, counting=counting))
+            Transaction(workspace, lambda line: None).initialise()
+        finally:
+            small.close()
+    return versions
+
+
+@contextmanager
+def withdrawing(versions: Versions) -> Iterator[None]:
+    """Making a store: if it fails before anything is published, what was made is taken away."""
     try:
-        workspace = Workspace(small, versions, Manifest(0, texts, equality, small.name, counting=counting))
-        Transaction(workspace, lambda line: None).initialise()
-    except ConflictError:  # another process made a store there meanwhile: it is theirs
-        raise
+        yield
     except BaseException:
-        shutil.rmtree(path, ignore_errors=True)
+        versions.withdraw()
         raise
-    finally:
-        small.close()
 
 
 def copy(session: Session, path: str | Path) -> None:
     """See `Store.copy`."""
     target = Versions(path)
     target.create()
-    try:
+    with withdrawing(target):
         copied = Workspace(session.engine, session.versions, session.manifest)
         tables = _tables(session.manifest)
         copied.views(*tables)
         files = {t.name: segments.write_whole(session.engine, target, t, t.name) for t in tables}
         session.workspace.forget()
         target.publish(replace(session.manifest, version=1, tables=files, engine=session.engine.name))
-    except ConflictError:  # another process made a store there meanwhile: it is theirs
-        raise
-    except BaseException:
-        shutil.rmtree(path, ignore_errors=True)
-        raise
 
 
 def compact(session: Session) -> None:
@@ -74,11 +77,11 @@ def compact(session: Session) -> None:
             transaction.publish("compact", None, files, session.manifest.counters, ())
 
 
-def vacuum(session: Session, keep: int) -> tuple[int, int, int]:
+def vacuum(session: Session, keep: int | None) -> tuple[int, int, int]:
     """See `Store.vacuum`."""
-    if keep < 1:
+    if keep is not None and keep < 1:
         raise UsageError("vacuum keeps at least one version; give --keep 1 or more")
-    return session.versions.vacuum(keep)
+    return remove_unneeded(session.versions, keep)
 
 
 def _tables(manifest: Manifest) -> list[Table]:

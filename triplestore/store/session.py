@@ -61,19 +61,19 @@ class Session:
         if self.pinned:
             version = self.manifest.version
             raise UsageError(f"version {version} was opened to read (--at); open the newest version to change it")
-        self.newest()
-        manifest = self.manifest
-        try:
-            yield Transaction(self.workspace, self.verbose)
-        except BaseException:
-            self.workspace.forget(manifest)
-            raise
+        with self.versions.working():
+            self.newest()
+            manifest = self.manifest
+            try:
+                yield Transaction(self.workspace, self.verbose)
+            except BaseException:
+                self.workspace.forget(manifest)
+                raise
 
     def newest(self) -> None:
         """Move on to the version that another writer may have published since."""
-        newest = self.versions.read()
-        if newest.version != self.manifest.version:
-            self.workspace.forget(newest)
+        if not self.versions.is_newest(self.manifest.version):
+            self.workspace.forget(self.versions.read())
 
     def readable(self) -> None:
         """Raise UsageError where the closure is not up to date."""

@@ -1,0 +1,176 @@
+"""Who is at work in a store: small files that say which process holds them, renewed while it does.
+
+A lease is proof of life, which the age of a file is not: a load may take hours, a clock may jump. Of a process of this
+machine it is known whether it runs; of any other, its lease is taken for dead when it has not been renewed for
+`SILENCE` seconds by the clock of the file system.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from errno import EACCES, EPERM, EROFS
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+RENEWAL: Final = 30.0
+"""Seconds between two renewals."""
+
+SILENCE: Final = 600.0
+"""Seconds without renewal after which a lease of another machine is dead."""
+
+PREFIX: Final = ".lease-"
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process. host: the machine since it was started, and which numbers of processes it sees; born: when the process
+    was started, as the machine counts ("" where it does not say); version: of the store, on which it works."""
+
+    host: str
+    pid: int
+    born: str
+    version: int = 0
+
+
+class Lease:
+    """A lease that this process holds, until `end`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._over = threading.Event()
+        threading.Thread(target=self._renew, name=f"lease {path.name}", daemon=True).start()
+
+    def _renew(self) -> None:
+        while not self._over.wait(RENEWAL):
+            with suppress(OSError):
+                os.utime(self.path)
+
+    def end(self) -> None:
+        """Give it up."""
+        self._over.set()
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+
+
+def take(path: Path, version: int = 0) -> Lease | None:
+    """The lease of this name, if no living process has it; None if one has. Raises FileNotFoundError without its
+    folder."""
+    text = written(holder_now(version))
+    for _ in range(3):
+        try:
+            with open(path, "x", encoding="utf-8") as file:
+                file.write(text)
+            return Lease(path)
+        except FileExistsError:
+            if living(path, now(path.parent)):
+                return None
+            _bury(path)
+    return None
+
+
+@contextmanager
+def held(folder: Path, version: int) -> Iterator[None]:
+    """Hold a lease in a folder, beside others. Where the folder cannot be written, there is none, and nothing that
+    would need one can be done."""
+    try:
+        lease = take(folder / f"{PREFIX}{uuid.uuid4().hex}", version)
+    except OSError as error:
+        if error.errno not in (EACCES, EPERM, EROFS):
+            raise
+        lease = None
+    try:
+        yield
+    finally:
+        if lease is not None:
+            lease.end()
+
+
+def now(folder: Path) -> float:
+    """The time by the clock of the file system that a folder is on."""
+    probe = folder / f".now.{uuid.uuid4().hex}"
+    try:
+        probe.touch()
+        return probe.stat().st_mtime
+    finally:
+        probe.unlink(missing_ok=True)
+
+
+def holder_now(version: int = 0) -> Holder:
+    """This process."""
+    return Holder(_host(), os.getpid(), _born(os.getpid()), version)
+
+
+def written(held: Holder) -> str:
+    """What a lease says."""
+    return json.dumps(asdict(held))
+
+
+def holder(path: Path) -> Holder | None:
+    """Who holds a lease; None where it is gone, or cannot be read."""
+    try:
+        return Holder(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def living(path: Path, now: float) -> bool:
+    """Whether a lease is held by a process that is alive. now: see the function of that name."""
+    try:
+        age = now - path.stat().st_mtime
+    except OSError:
+        return False
+    found = holder(path)
+    if found is not None and found.host == _host() and _host():
+        return _running(found)
+    return age < SILENCE
+
+
+def _bury(path: Path) -> None:
+    """Take a dead lease away; one that has come in its place meanwhile stays."""
+    dead, aside = holder(path), path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    with suppress(OSError):
+        os.rename(path, aside)
+        if holder(aside) != dead:
+            os.link(aside, path)
+        aside.unlink()
+
+
+def _running(found: Holder) -> bool:
+    try:
+        os.kill(found.pid, 0)  # asks only; not on Windows, where `_host` is empty
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    born = _born(found.pid)
+    return not born or not found.born or born == found.born
+
+
+def _born(pid: int) -> str:
+    """When a process was started, in ticks since the machine was; "ended" where nobody has taken note of its end yet,
+    "" where the system does not say."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return "ended" if fields[0] in "ZX" else fields[19]
+    except (OSError, IndexError):
+        return ""
+
+
+@cache
+def _host() -> str:
+    """This machine since it was started, as far as its numbers of processes go; "" where these cannot be asked for."""
+    if os.name == "nt":
+        return ""
+    parts = [platform.node()]
+    with suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
+        parts.append(os.readlink("/proc/self/ns/pid"))
+    return " ".join(parts)
