@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 import time
@@ -16,7 +17,8 @@ from rdflib import RDF, RDFS, URIRef
 
 from triplestore import Store
 from triplestore.server.app import make_app
-from triplestore.server.settings import LOOPBACK_NAMES, Access, Limits, Settings
+from triplestore.server.connections import configured
+from triplestore.server.settings import LOOPBACK_NAMES, Access, Clients, Limits, Settings
 from triplestore.server.work import Service
 
 OPEN = Access(hosts=LOOPBACK_NAMES)
@@ -36,10 +38,11 @@ def serving(
     access: Access = OPEN,
     log_queries: bool = False,
     load_folder: str | None = None,
+    clients: Clients | None = None,
     **options: Any,
 ) -> Iterator[httpx.Client]:
     """Serve a store while this is entered; a client whose base is the server's address."""
-    with serving_with(store, limits, access, log_queries, load_folder, **options) as (client, _):
+    with serving_with(store, limits, access, log_queries, load_folder, clients, **options) as (client, _):
         yield client
 
 
@@ -50,15 +53,16 @@ def serving_with(
     access: Access = OPEN,
     log_queries: bool = False,
     load_folder: str | None = None,
+    clients: Clients | None = None,
     **options: Any,
 ) -> Iterator[tuple[httpx.Client, Service]]:
     """As `serving`; the service behind the client too."""
-    settings = Settings(limits or Limits(), access, log_queries=log_queries, load_folder=load_folder)
+    clients = clients or Clients()
+    settings = Settings(limits or Limits(), access, log_queries=log_queries, load_folder=load_folder, clients=clients)
     service = Service(store, settings, **({"engine": "duckdb"} | options))
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    config = uvicorn.Config(make_app(service), log_config=None, access_log=False, lifespan="on")
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(configured(make_app(service), clients))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
@@ -83,10 +87,42 @@ def eventually(holds: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+def spoken(client: httpx.Client, *parts: bytes, wait: float = PATIENCE) -> tuple[int, bytes]:
+    """Say these bytes on a new socket, as they are; the status and the whole of what comes back until the end."""
+    with socket.create_connection((client.base_url.host, client.base_url.port or 80), timeout=wait) as said:
+        with contextlib.suppress(ConnectionError):  # closed before all was said
+            for part in parts:
+                said.sendall(part)
+        found = bytearray()
+        with contextlib.suppress(ConnectionError):
+            while chunk := said.recv(1 << 16):
+                found += chunk
+    return int(found.split(None, 2)[1]) if found else 0, bytes(found)
+
+
 def rows(answer: httpx.Response) -> list[dict[str, str]]:
     """The values of the bindings of JSON results."""
     assert answer.status_code == 200, answer.text
     return [{name: term["value"] for name, term in row.items()} for row in answer.json()["results"]["bindings"]]
+
+
+QUERY, UPDATE = "application/sparql-query", "application/sparql-update"
+TURTLE = {"Content-Type": "text/turtle"}
+
+
+def add(name: str) -> str:
+    """The update that makes one more student."""
+    return f"INSERT DATA {{ <{EX}{name}> a <{EX}Student> }}"
+
+
+def people(client: httpx.Client, **more: Any) -> list[str]:
+    """The local names of the people."""
+    return [row["x"].removeprefix(EX) for row in rows(client.get("/sparql", params={"query": PEOPLE}, **more))]
+
+
+def sent(client: httpx.Client, text: str, media: str = UPDATE, **more: Any) -> httpx.Response:
+    """The answer to a query or an update, posted as it is. more: headers."""
+    return client.post("/sparql", content=text.encode(), headers={"Content-Type": media} | more)
 
 
 def students(path: Path) -> Path:

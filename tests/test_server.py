@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import httpx
 import pytest
@@ -26,19 +26,29 @@ from rdflib import RDF, URIRef
 from rdflib.compare import isomorphic
 
 from tests.cli_support import command, run
-from tests.server_support import EX, OPEN, PATIENCE, PEOPLE, eventually, rows, serving, serving_with, students
+from tests.server_support import (
+    EX,
+    OPEN,
+    PATIENCE,
+    PEOPLE,
+    QUERY,
+    TURTLE,
+    UPDATE,
+    add,
+    eventually,
+    people,
+    rows,
+    sent,
+    serving,
+    serving_with,
+    students,
+)
 from triplestore import Store
 from triplestore.server.negotiation import GRAPHS, ROWS, choose
 from triplestore.server.settings import Access, Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-QUERY, UPDATE = "application/sparql-query", "application/sparql-update"
-
-
-def add(name: str) -> str:
-    return f"INSERT DATA {{ <{EX}{name}> a <{EX}Student> }}"
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +72,6 @@ def steady(template: Path) -> Iterator[httpx.Client]:
 def client(store: Path) -> Iterator[httpx.Client]:
     with serving(store) as made:
         yield made
-
-
-def people(client: httpx.Client, **more: Any) -> list[str]:
-    return [row["x"].removeprefix(EX) for row in rows(client.get("/sparql", params={"query": PEOPLE}, **more))]
-
-
-def sent(client: httpx.Client, text: str, media: str = UPDATE, **more: Any) -> httpx.Response:
-    return client.post("/sparql", content=text.encode(), headers={"Content-Type": media} | more)
 
 
 class TestQueries:
@@ -216,7 +218,6 @@ FAULTS: dict[str, tuple[int, str, Callable[[httpx.Client], httpx.Response]]] = {
     "bad graph": (400, "line 1, column", lambda c: c.post("/data?default", content=b"<a> <b", headers=TURTLE)),
     "resource": (400, "IRI of a resource", lambda c: c.get("/api/resource?term=a b")),
 }
-TURTLE = {"Content-Type": "text/turtle"}
 
 
 @pytest.mark.parametrize("name", FAULTS)

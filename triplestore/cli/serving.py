@@ -29,6 +29,9 @@ from triplestore.errors import UsageError
 @click.option("--max-body", type=click.IntRange(min=1), default=256, show_default=True, help="MiB of a request's body.")
 @click.option("--max-requests", type=click.IntRange(min=1), default=8, show_default=True, help="Queries at a time.")
 @click.option("--queue", type=click.IntRange(min=0), default=100, show_default=True, help="Requests that wait.")
+@click.option("--max-connections", type=click.IntRange(min=0), default=128, help="Of one address; 0: any; default 128.")
+@click.option("--slow", type=click.FloatRange(min=0.1), default=30, show_default=True, help="Seconds without progress.")
+@click.option("--grace", type=click.FloatRange(min=1), default=30, show_default=True, help="Seconds to end, when told.")
 @click.option("--no-access-log", is_flag=True, help="No line of JSON on stderr for each request.")
 @click.option("--log-queries", is_flag=True, help="Queries and updates go into the access log.")
 @load_folder_option
@@ -51,6 +54,9 @@ def serve(
     max_body: int,
     max_requests: int,
     queue: int,
+    max_connections: int,
+    slow: float,
+    grace: float,
     no_access_log: bool,
     log_queries: bool,
     load_folder: str | None,
@@ -61,7 +67,7 @@ def serve(
     if missing:
         raise UsageError(f"serve needs {' and '.join(missing)}: pip install 'triplake[server]'")
     from triplestore.server.run import known_hosts, listen, log_to_stderr
-    from triplestore.server.settings import Access, Limits, Settings, check_address, user_of
+    from triplestore.server.settings import Access, Clients, Limits, Settings, check_address, user_of
     from triplestore.server.work import Service
 
     tokens = (*token, *filter(None, [os.environ.get("TRIPLAKE_TOKEN")]))
@@ -74,6 +80,8 @@ def serve(
     access = replace(access, hosts=known_hosts(host, access, tuple(allow_host)))
     limits = Limits(timeout, max_rows, max_body << 20, max_requests, queue)
     log_to_stderr(access=not (no_access_log or options.quiet), verbose=options.verbose)
-    service = Service(store, Settings(limits, access, same_as, log_queries, load_folder), **options.engine_options)
+    clients = Clients(min(slow, Clients().head_seconds), slow, per_address=max_connections, grace=grace)
+    settings = Settings(limits, access, same_as, log_queries, load_folder, clients)
+    service = Service(store, settings, **options.engine_options)
     say(options, f"{store}: version {service.readers.version}, on {service.readers.engine_name}")
     listen(service, host, port, lambda address: say(options, f"serving on {address} (stop with Ctrl-C)"))

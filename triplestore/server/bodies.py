@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import tempfile
+import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +20,9 @@ from triplestore.server.faults import HttpError
 
 FORM: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
+
+LEAST: Final = 1024
+"""Bytes of a body that must come within the time that clients have for some progress."""
 
 Parameters = dict[str, list[str]]
 
@@ -53,20 +58,92 @@ def parameters(encoded: str | bytes) -> Parameters:
 
 
 async def chunks(request: Request, most: int) -> AsyncGenerator[bytes, None]:
-    """The body as it arrives. Raises HttpError (413) past `most` bytes."""
-    too_large = HttpError(413, f"the body is larger than {most:,} bytes, the limit here (--max-body)")
-    length = request.headers.get("content-length", "0")
-    if length.isdigit() and int(length) > most:
-        raise too_large
+    """The body as it arrives, unpacked. Raises HttpError: 413 past `most` bytes, packed or not; 400 where its length is
+    another than it says; 408 where it comes too slowly; 415 for a coding other than gzip."""
+    coding = request.headers.get("content-encoding", "").strip().lower()
+    if coding not in ("", "identity", "gzip", "x-gzip"):
+        raise HttpError(415, f"the content coding {coding} is not understood: send gzip, or none", ACCEPTED)
+    sent = _sent(request, most)
+    if coding in ("", "identity"):
+        async for chunk in sent:
+            yield chunk
+        return
+    async for chunk in _unpacked(sent, most):
+        yield chunk
+
+
+ACCEPTED: Final = {"Accept-Encoding": "gzip"}
+_PIECE: Final = 1 << 18
+"""Bytes that are unpacked at a time."""
+_GZIP: Final = 16 + zlib.MAX_WBITS
+
+
+def _too_large(most: int) -> HttpError:
+    return HttpError(413, f"the body is larger than {most:,} bytes, the limit here (--max-body)")
+
+
+async def _sent(request: Request, most: int) -> AsyncGenerator[bytes, None]:
+    """The body as it arrives."""
+    header = request.headers.get("content-length", "")
+    length = int(header) if header.isdecimal() and header.isascii() else None
+    if length is not None and length > most:
+        raise _too_large(most)
     size = 0
     try:
-        async for chunk in request.stream():
+        async for chunk in _in_time(request):
             size += len(chunk)
             if size > most:
-                raise too_large
+                raise _too_large(most)
             yield chunk
     except ClientDisconnect as error:
         raise HttpError(400, "the body ended before its length") from error
+    if length is not None and size != length:
+        raise HttpError(400, f"the body has {size:,} bytes where Content-Length says {length:,}: nothing was done")
+
+
+async def _in_time(request: Request) -> AsyncGenerator[bytes, None]:
+    """The body's chunks; of the time, only what is spent waiting for them counts."""
+    seconds = request.app.state.service.settings.clients.body_seconds
+    loop, stream = asyncio.get_running_loop(), request.stream()
+    left, came = seconds, 0
+    while True:
+        started = loop.time()
+        try:
+            async with asyncio.timeout(left):
+                chunk = await anext(stream, None)
+        except TimeoutError:
+            said = f"less than {LEAST:,} bytes of the body came within {seconds:g} s: send it faster"
+            raise HttpError(408, said, {"Connection": "close"}) from None
+        if chunk is None:
+            return
+        left, came = left - loop.time() + started, came + len(chunk)
+        if came >= LEAST:
+            left, came = seconds, 0
+        yield chunk
+
+
+async def _unpacked(packed: AsyncIterator[bytes], most: int) -> AsyncGenerator[bytes, None]:
+    """The bytes that gzip (one member or several) holds. Raises HttpError: 413 past `most` bytes, 400 for no gzip."""
+    size, unpack, begun = 0, zlib.decompressobj(_GZIP), False
+    try:
+        async for chunk in packed:
+            rest, found = chunk, b""
+            while rest or (len(found) == _PIECE and not unpack.eof):
+                if unpack.eof:
+                    unpack = zlib.decompressobj(_GZIP)
+                found = unpack.decompress(rest, _PIECE)
+                begun = True
+                rest = unpack.unused_data if unpack.eof else unpack.unconsumed_tail
+                size += len(found)
+                if size > most:
+                    raise _too_large(most)
+                if found:
+                    yield found
+                    await asyncio.sleep(0)  # a small chunk may hold much: others have a turn
+    except zlib.error as error:
+        raise HttpError(400, f"the body is no gzip, though Content-Encoding says so ({error})") from error
+    if begun and not unpack.eof:
+        raise HttpError(400, "the gzip of the body ends before its end")
 
 
 async def text(request: Request, most: int) -> str:

@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from triplestore.server.faults import HttpError, answer
-from triplestore.server.settings import Access, Settings
+from triplestore.server.settings import MAX_HEAD, MAX_URL, Access, Settings
 
 access_log = logging.getLogger("triplake.access")
 
@@ -76,6 +76,10 @@ class Guard:
 
     def _admit(self, scope: Scope, headers: Headers, origin: str | None, notes: dict[str, Any]) -> None:
         """Raise HttpError for a request that has no business here."""
+        if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > MAX_URL:
+            raise HttpError(414, f"the address is longer than {MAX_URL:,} bytes: send a query by POST")
+        if sum(len(name) + len(value) for name, value in headers.raw) > MAX_HEAD:
+            raise HttpError(431, f"the headers are longer than {MAX_HEAD:,} bytes")
         host = headers.get("host", "")
         if self._access.hosts and _without_port(host) not in self._access.hosts:
             raise HttpError(400, f"this server is not called {host!r}: start it with --allow-host to give it that name")
@@ -163,7 +167,7 @@ async def _preflight(scope: Scope, receive: Receive, send: Send) -> None:
     """The answer to a browser that asks whether it may ask."""
     headers = [
         (b"access-control-allow-methods", b"GET, HEAD, POST, PUT, DELETE"),
-        (b"access-control-allow-headers", b"authorization, content-type, accept"),
+        (b"access-control-allow-headers", b"authorization, content-type, content-encoding, accept"),
         (b"access-control-max-age", b"600"),
     ]
     await send({"type": "http.response.start", "status": 204, "headers": headers})

@@ -19,8 +19,11 @@ _REASONS: Final = {
     404: "There is no such graph.",
     405: "The method is not for this address.",
     406: "None of the accepted media types can be made.",
+    408: "The body comes too slowly.",
     413: "The body is larger than the limit.",
-    415: "The body's media type or charset is not understood.",
+    414: "The address is too long.",
+    415: "The body's media type, charset or coding is not understood.",
+    431: "The headers are too long.",
     500: "A fault of the server's.",
     503: "The server is busy, or the time limit is over.",
 }
@@ -173,7 +176,8 @@ _GRAPH: Final = _parameter("default", "The default graph, the one there is.", re
 def _failures(statuses: Iterable[int]) -> dict[str, Any]:
     content = dict.fromkeys(("text/plain",), _TEXT)
     content["application/problem+json"] = {"schema": {"type": "object", "required": ["title", "status", "detail"]}}
-    return {str(status): {"description": _REASONS[status], "content": content} for status in statuses}
+    told = sorted({*statuses, 414, 431})
+    return {str(status): {"description": _REASONS[status], "content": content} for status in told}
 
 
 def _answers() -> dict[str, Any]:
@@ -213,7 +217,7 @@ def _sparql_post() -> dict[str, Any]:
         "requestBody": {"required": True, "content": {FORM: form, QUERY: _TEXT, UPDATE: _TEXT}},
         "responses": {
             "200": {"description": "The answer to the query, or what the update did.", "content": content},
-            **_failures((400, 401, 403, 406, 413, 415, 500, 503)),
+            **_failures((400, 401, 403, 406, 408, 413, 415, 500, 503)),
         },
     }
 
@@ -225,7 +229,7 @@ def _graph_store(read: dict[str, Any], secured: dict[str, Any], where: list[dict
     content: dict[str, Any] = dict.fromkeys(SUFFIXES, _TEXT)
     files = {"type": "object", "additionalProperties": {"type": "string", "contentMediaType": "text/turtle"}}
     body = {"required": True, "content": {**content, MULTIPART: {"schema": files}}}
-    failing = _failures((400, 401, 403, 413, 415, 500, 503))
+    failing = _failures((400, 401, 403, 408, 413, 415, 500, 503))
     getting = {"parameters": [*where, part, _SAME_AS], **read}
     return {
         "get": {

@@ -15,6 +15,7 @@ from triplestore.server.description import describe
 from triplestore.server.faults import HttpError
 from triplestore.server.guard import require_writer
 from triplestore.server.negotiation import GRAPHS, NAMES, ROWS, choose
+from triplestore.server.settings import MAX_QUERY
 from triplestore.server.work import Answer, Service
 from triplestore.store import Store
 
@@ -41,7 +42,7 @@ async def sparql(request: Request) -> Response:
         return await _query(request, service, _one(sent, "query"), sent)
     media, _ = media_type(request.headers.get("content-type"))
     if media == QUERY:
-        return await _query(request, service, await text(request, most), sent)
+        return await _query(request, service, await text(request, min(most, MAX_QUERY)), sent)
     if media == UPDATE:
         require_writer(request)
         return await _update(request, service, await text(request, most), sent)
@@ -54,7 +55,10 @@ async def sparql(request: Request) -> Response:
     if ("query" in filled) == ("update" in filled):
         raise HttpError(400, "the form holds neither a query nor an update, or both: send one of them")
     if "query" in filled:
-        return await _query(request, service, _one(filled, "query"), both)
+        query = _one(filled, "query")
+        if len(query) > MAX_QUERY:
+            raise HttpError(413, f"the query is longer than {MAX_QUERY:,} characters, the limit here")
+        return await _query(request, service, query, both)
     require_writer(request)
     return await _update(request, service, _one(filled, "update"), both)
 

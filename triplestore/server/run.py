@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import signal
+import os
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
@@ -16,12 +17,14 @@ import uvicorn
 
 from triplestore.errors import UsageError
 from triplestore.server.app import make_app
+from triplestore.server.connections import configured
 from triplestore.server.settings import LOOPBACK_NAMES, Access, is_loopback
 from triplestore.server.work import Service
 
-GRACE: Final = 30
-"""Seconds that an update which runs at the end is given to finish."""
+log = logging.getLogger("triplake.server")
 
+CLOSING: Final = 0.2
+"""The part of the time of grace that is left for closing, after what still runs was given up."""
 
 TURN: Final = 0.001
 """Seconds for which a thread that computes in Python keeps others waiting. A request takes several turns, so with the
@@ -29,17 +32,28 @@ usual 5 ms it would wait long beside an update."""
 
 
 class _Server(uvicorn.Server):
-    """Stops what is read as soon as the signal comes; an update that runs is waited for. The signal is not raised again
-    afterwards, as uvicorn would: to end is what it asked for."""
+    """Stops what is read as soon as the signal comes; an update that runs is waited for, `grace` seconds at most. The
+    signal is not raised again afterwards, as uvicorn would: to end is what it asked for."""
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, grace: float) -> None:
         super().__init__(config)
-        self._service = service
+        self._service, self._grace = service, grace
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._service.shut()
-        self.force_exit = self.should_exit and sig == signal.SIGINT  # a second Ctrl-C waits for nothing
+        if self.should_exit:
+            _end("a second signal")
         self.should_exit = True
+        self._service.shut()
+        late = threading.Timer(self._grace, _end, [f"requests ran on for {self._grace:g} s after the signal"])
+        late.daemon = True
+        late.start()
+
+
+def _end(why: str) -> None:
+    """End the process as it is: a version is published whole or not at all, so nothing but the running work is lost."""
+    log.warning("ended at once: %s", why)
+    logging.shutdown()
+    os._exit(1)
 
 
 def known_hosts(host: str, access: Access, more: tuple[str, ...]) -> tuple[str, ...]:
@@ -69,15 +83,11 @@ def listen(service: Service, host: str, port: int, ready: Callable[[str], None])
         other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
         raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}; try another {other}") from error
     taken = listening.getsockname()[1]
-    config = uvicorn.Config(
-        make_app(service),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=GRACE,
-        lifespan="on",
+    clients = service.settings.clients
+    config = configured(
+        make_app(service), clients, timeout_graceful_shutdown=max(1, int(clients.grace * (1 - CLOSING)))
     )
-    server = _Server(config, service)
+    server = _Server(config, service, clients.grace)
 
     async def run() -> None:
         serving = asyncio.create_task(server.serve(sockets=[listening]))

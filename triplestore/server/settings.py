@@ -10,6 +10,15 @@ from triplestore.errors import UsageError
 
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
 
+MAX_URL: Final = 32 << 10
+"""Bytes of a request's path and parameters."""
+
+MAX_HEAD: Final = 64 << 10
+"""Bytes of a request's headers."""
+
+MAX_QUERY: Final = 16 << 20
+"""Bytes of a query in a request's body, which is held and parsed in memory; other bodies have the limit of `Limits`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -24,6 +33,23 @@ class Limits:
     body: int = 256 << 20
     concurrent: int = 8
     queue: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """What clients may hold of a server. Seconds; 0 connections: no limit.
+
+    head_seconds: for the line and the headers of a request; body_seconds: in which at least a kilobyte of its body
+    comes, or some of its answer is read; linger_seconds: for which the rest of a body is taken, and thrown away, after
+    its answer, which a connection that is closed at once may lose; per_address: connections at a time from one address;
+    grace: for requests that run when the server is told to end.
+    """
+
+    head_seconds: float = 20.0
+    body_seconds: float = 30.0
+    linger_seconds: float = 5.0
+    per_address: int = 128
+    grace: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +82,7 @@ class Settings:
     same_as: str = "expand"
     log_queries: bool = False
     load_folder: str | None = None
+    clients: Clients = field(default_factory=Clients)
 
 
 def is_loopback(host: str) -> bool:

@@ -97,6 +97,7 @@ class _Job:
         self._engine: Reader | None = None
         self._pieces: Iterator[str] = iter(())
         self.reason: str | None = None  # why it was stopped
+        self.sending: asyncio.Timeout | None = None  # what ends when it is stopped, though its client takes no more
         self.finished = False
         self.version = 0
 
@@ -179,14 +180,15 @@ class _Stream(Response):
         loop, job = asyncio.get_running_loop(), self._job
         start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         try:
-            await send(start)
-            chunk = self._first
-            while not job.finished:
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                chunk = await loop.run_in_executor(self._threads, job.more)
-            await send({"type": "http.response.body", "body": chunk})
-        except StoppedError as error:
-            scope["triplake.log"]["error"] = str(error)
+            async with asyncio.timeout(None) as job.sending:
+                await send(start)
+                chunk = self._first
+                while not job.finished:
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                    chunk = await loop.run_in_executor(self._threads, job.more)
+                await send({"type": "http.response.body", "body": chunk})
+        except (StoppedError, TimeoutError) as error:
+            scope["triplake.log"]["error"] = job.reason or str(error)
         except TriplakeError as error:
             scope["triplake.log"]["error"] = str(error).splitlines()[0]
             log.error("an answer was cut: %s", error)
@@ -302,6 +304,9 @@ class Service:
 
     def _stop(self, job: _Job, reason: str) -> None:
         job.stop(reason)
+        if job.sending is not None and job.sending.when() is None:
+            with suppress(RuntimeError):  # it has ended
+                job.sending.reschedule(0.0)
         if job in self._jobs:
             asyncio.get_running_loop().call_later(INSIST, self._stop, job, reason)
 
