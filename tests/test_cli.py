@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import importlib.util
 import json
 import os
 import re
@@ -19,7 +20,9 @@ import pytest
 import rulesets
 from tests.cli_support import Outcome, contents, done, run, spawn
 from tests.conftest import ENGINES
+from triplestore import Store
 from triplestore.cli import cli
+from triplestore.errors import UsageError
 from triplestore.terms import OWL, RDF, XSD
 
 PETS = """\
@@ -224,6 +227,18 @@ class TestInit:
             found = stats(name)
             assert (found["ruleset"], found["equality"], found["version"]) == (rules, equality, 1)
 
+    def test_without_pyspark_nothing_is_made(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        find = importlib.util.find_spec
+        monkeypatch.setattr(
+            importlib.util, "find_spec", lambda name, *more: None if name == "pyspark" else find(name, *more)
+        )
+        for options in (("--engine", "spark"), ("--master", "local[2]")):
+            refused(2, "init", "new", *options, says="the Spark engine needs PySpark")
+            refused(2, "load", "new", "pets.ttl", *options, says="the Spark engine needs PySpark")
+        with pytest.raises(UsageError, match="needs PySpark"):
+            Store.create("new", engine="spark")
+        assert not Path("new").exists()
+
     def test_refusals(self, kg: Path) -> None:
         refused(2, "init", "kg", says="kg is a Triplake store already")
         refused(2, "init", ".", says=r"\. is not an empty folder")
@@ -376,14 +391,14 @@ class TestUpdate:
     def test_what_it_says(self, kg: Path) -> None:
         outcome = run("update", kg, "change.rdfp")
         assert re.fullmatch(
-            r"added \d+ and deleted \d+ stored facts, merged 0, split 1 terms, \d\S+ s by \S+\n", outcome.err
+            r"added \d+ and deleted \d+ stored facts, merged 0, split 1 term, \d\S+ s by \S+\n", outcome.err
         )
 
     def test_dry_run(self, kg: Path) -> None:
         before = contents(kg)
         outcome = run("update", kg, "change.rdfp", "--dry-run")
         assert outcome.code == 0
-        assert re.match(r"would add \d+ and delete \d+ stored facts, merge 0, split 1 terms", outcome.err)
+        assert re.match(r"would add \d+ and delete \d+ stored facts, merge 0, split 1 term", outcome.err)
         assert contents(kg) == before
 
     def test_no_change_is_no_version(self, kg: Path) -> None:

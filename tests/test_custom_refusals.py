@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
@@ -87,6 +89,25 @@ def test_a_cycle_is_shown(embedded: Engine) -> None:
         "  <http://e/knows> depends on <http://e/met> (rule knows, people.dlog:4)\n"
         "break the cycle: take out one of these rules, or let it derive something else"
     )
+
+
+def test_a_cycle_of_rules_of_one_name(embedded: Engine) -> None:
+    """Each step has the line of the rule that it is of, not of the first rule of that name."""
+    rules = datalog.parse(
+        """PREFIX : <http://e/>
+        @rule people
+        [?x, a, :Person] :- [?x, a, :Student] .
+        [?x, a, :Lonely] :- [?x, a, :Person], NOT [?x, :knows, ?y] .
+        [?x, :knows, ?y] :- [?x, :met, ?y] .
+        [?x, :met, :host] :- [?x, a, :Lonely] .
+        """,
+        "people.dlog",
+    )
+    with pytest.raises(InputError) as refused:
+        materialised(embedded, [(ex("a"), TYPE, ex("Person"))], rules, "rewrite")
+    assert refused.value.line == 4
+    places = re.findall(r"(\S+) depends on .*people.dlog:(\d+)\)", str(refused.value))
+    assert places == [("<http://e/Lonely>", "4"), ("<http://e/met>", "6"), ("<http://e/knows>", "5")]
 
 
 def test_a_cycle_through_the_schema_is_found_when_the_schema_closes_it(embedded: Engine) -> None:

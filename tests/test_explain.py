@@ -81,6 +81,9 @@ def test_terms(store: Path) -> None:
     age = '"36"^^xsd:integer'
     assert "[asserted]" in done("explain", store, "http://example.org/countess", "<http://example.org/age>", age)
     assert "[eq-rep-s]" in done("explain", store, "http://example.org/ada", "ex:age", age, PREFIX)
+    assert "[asserted]" in done("explain", store, "h:example.org/countess", "ex:age", age, PREFIX, "--prefix=h=http://")
+    outcome = run("explain", store, "urn:isbn:1", "ex:age", age, PREFIX)
+    assert (outcome.code, "does not hold" in outcome.err) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +93,10 @@ def test_terms(store: Path) -> None:
         (("ada", "a", "a"), "'ada' is no term"),
         (("<ada", "a", "a"), "'<ada' is no term"),
         (("a", "a", "a", "--prefix", "nonsense"), "NAME=IRI"),
+        (("e:ada", "a", "e:A"), "the prefix 'e:' is not declared: give --prefix e=IRI; an IRI is <e:ada>"),
+        ((":ada", "a", "owl:Thing"), "the prefix ':' is not declared"),
+        (("e:ada/x", "a", "owl:Thing"), "the prefix 'e:' is not declared"),
+        (("owl:Thing", "a", '"1"^^e:int'), "the prefix 'e:' is not declared: give --prefix e=IRI"),
         (("a", "a", "a", "--violation", "x:1"), "--violation RULE:N"),
         (("--violation", "cax-dw:2"), "lists 1 of cax-dw"),
     ],

@@ -40,6 +40,19 @@ def histories(draw: st.DrawFn) -> tuple[str, list[Triple], list[Step]]:
     return draw(st.sampled_from(["owl2rl", "rdfs", "none"])), start, steps
 
 
+def test_one_name_is_a_list_of_one(tmp_path: Path) -> None:
+    """A text is no list of letters, wherever several names or files may be given."""
+    (tmp_path / "one.nt").write_text("<http://e/a> <http://e/p> <http://e/b> .\n", encoding="utf-8")
+    with Store.create(tmp_path / "kg", rules="owl2rl") as store:
+        assert [ruleset.name for ruleset in store.rulesets] == ["owl2rl"]
+        store.change_rules(add="rdfs", remove="owl2rl")
+        assert [ruleset.name for ruleset in store.rulesets] == ["rdfs"]
+        store.update_files(add=str(tmp_path / "one.nt"))
+        assert len(store.query("SELECT * { ?s ?p ?o }", "canonical", prefer="http://e/")) > 0
+        store.update_files(delete=tmp_path / "one.nt")
+        assert store.stats()["asserted"] == 0
+
+
 def state(store: Store) -> tuple[list[str], list[str], list[str], int]:
     lines = sorted(line for batch in store.lines() for line in batch)
     classes = sorted(repr(found) for found in store.equality_classes(1000, 1000))

@@ -43,8 +43,10 @@ def init(
     options: Common, store: str, rules: Sequence[str], axiomatic: bool, equality: str | None, counting: bool
 ) -> None:
     """Make an empty store."""
+    from triplestore.engine.select import check_engine
     from triplestore.store import Store
 
+    check_engine(options.engine, options.master)
     chosen = _rulesets(rules, axiomatic)
     with Store.create(store, chosen, equality, engine="duckdb", counting=counting) as made:
         say(options, f"made {store}: rules {', '.join(r.name for r in made.rulesets)}, equality {made.equality}")
@@ -234,7 +236,8 @@ def _told(last: Mapping[str, Any], dry_run: bool = False) -> str:
     d = "" if dry_run else "d"
     line = (
         f"{'would add' if dry_run else 'added'} {last['added']:,} and delete{d} {last['deleted']:,} stored facts, "
-        f"merge{d} {last['merged']:,}, split {last['split']:,} terms, {last['seconds']:.3f} s by {last['algorithm']}"
+        f"merge{d} {last['merged']:,}, split {counted(last['split'], 'term')}, {last['seconds']:.3f} s "
+        f"by {last['algorithm']}"
     )
     anew = last["algorithm"] == "rematerialise" and last["reason"] != "asked for"
     return f"{line}: {last['reason']}" if anew else line

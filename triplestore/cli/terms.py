@@ -22,7 +22,12 @@ PREFIXES: Final = {
 }
 """Prefixes that need no declaration."""
 
-_NAME: Final = re.compile(r"([A-Za-z][\w.-]*)?:([\w.~%-]*)")
+_NAME: Final = re.compile(r"([^\W\d_][\w.-]*)?:(?!//)(.*)", re.DOTALL)
+
+_IRI: Final = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]*://|(urn|tag|mailto|tel|data|file|info|doi|did|geo|news|ni|cid|mid):", re.I
+)
+"""How an IRI begins that needs no angle brackets to be told from a prefixed name."""
 
 
 def prefixes_of(declared: Sequence[str]) -> dict[str, str]:
@@ -47,8 +52,10 @@ def token_of(text: str, prefixes: Mapping[str, str]) -> str:
     name = _NAME.fullmatch(text)
     if name is not None and (name[1] or "") in prefixes:
         return _parsed(f"<{prefixes[name[1] or '']}{name[2]}>", text)
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]", text):
+    if _IRI.match(text):
         return _parsed(f"<{text}>", text)
+    if name is not None:
+        raise _unknown(name[1] or "", f"; an IRI is <{text}>")
     raise UsageError(
         f"'{text}' is no term: write an IRI, a prefixed name (see --prefix), _:label, or a literal as N-Triples does"
     )
@@ -58,9 +65,15 @@ def _with_datatype(text: str, prefixes: Mapping[str, str]) -> str:
     """A literal whose datatype is a prefixed name with the datatype's IRI."""
     body, mark, datatype = text.rpartition('"^^')
     name = _NAME.fullmatch(datatype) if mark else None
-    return (
-        text if name is None or (name[1] or "") not in prefixes else f"{body}{mark}<{prefixes[name[1] or '']}{name[2]}>"
-    )
+    if name is None:
+        return text
+    if (name[1] or "") not in prefixes:
+        raise _unknown(name[1] or "")
+    return f"{body}{mark}<{prefixes[name[1] or '']}{name[2]}>"
+
+
+def _unknown(prefix: str, more: str = "") -> UsageError:
+    return UsageError(f"the prefix '{prefix}:' is not declared: give --prefix {prefix}=IRI{more}")
 
 
 def _parsed(term: str, text: str) -> str:

@@ -26,13 +26,7 @@ def make_engine(
     memory_limit: a size ("2GB"), or for DuckDB a share of the machine ("35%"). Raises UsageError for an
     unknown name.
     """
-    if name not in ENGINES:
-        raise UsageError(f"no engine '{name}'; give one of {', '.join(ENGINES)}")
-    if name == "auto":
-        name = os.environ.get("TRIPLAKE_ENGINE", "auto")
-        if name not in ENGINES:
-            raise UsageError(f"TRIPLAKE_ENGINE is '{name}'; give one of {', '.join(ENGINES)}")
-    if name == "spark" or (name == "auto" and (spark or master or os.environ.get("SPARK_MASTER"))):
+    if _chosen(name, spark, master) == "spark":
         from triplestore.engine.spark import SparkEngine
 
         share = memory_limit is not None and memory_limit.endswith("%")  # Spark has a default of its own
@@ -40,3 +34,23 @@ def make_engine(
     from triplestore.engine.duckdb import DuckDBEngine
 
     return DuckDBEngine(memory_limit=memory_limit)
+
+
+def check_engine(name: str = "auto", master: str | None = None) -> None:
+    """Raise UsageError where the engine that `make_engine` would make is not installed, or its name is unknown."""
+    if _chosen(name, None, master) == "spark":
+        from triplestore.engine.spark_session import check_installed
+
+        check_installed()
+
+
+def _chosen(name: str, spark: SparkSession | None, master: str | None) -> str:
+    """The name of the engine that `make_engine` makes."""
+    if name not in ENGINES:
+        raise UsageError(f"no engine '{name}'; give one of {', '.join(ENGINES)}")
+    if name == "auto":
+        name = os.environ.get("TRIPLAKE_ENGINE", "auto")
+        if name not in ENGINES:
+            raise UsageError(f"TRIPLAKE_ENGINE is '{name}'; give one of {', '.join(ENGINES)}")
+    distributed = name == "auto" and (spark or master or os.environ.get("SPARK_MASTER"))
+    return "spark" if name == "spark" or distributed else "duckdb"

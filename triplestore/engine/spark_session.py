@@ -52,8 +52,7 @@ def start_session(master: str | None = None, memory_limit: str | None = None) ->
     memory_limit ("4GB"): of the driver, which does all the work of a local master; part of it goes to the JVM's heap.
     Raises UsageError where PySpark or Java is missing, EngineError where Spark does not start.
     """
-    if importlib.util.find_spec("pyspark") is None:
-        raise UsageError("the Spark engine needs PySpark: pip install 'triplake[spark]' (and Java 17 or newer)")
+    _check_pyspark()
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
@@ -67,6 +66,17 @@ def start_session(master: str | None = None, memory_limit: str | None = None) ->
     session.sparkContext.setLogLevel("ERROR")
     logging.getLogger().addFilter(_raised_as_well)
     return _with_this_python(session)
+
+
+def check_installed() -> None:
+    """Raise UsageError where PySpark or Java is missing."""
+    _check_pyspark()
+    java_home()
+
+
+def _check_pyspark() -> None:
+    if importlib.util.find_spec("pyspark") is None:
+        raise UsageError("the Spark engine needs PySpark: pip install 'triplake[spark]' (and Java 17 or newer)")
 
 
 def _with_this_python(session: SparkSession) -> SparkSession:

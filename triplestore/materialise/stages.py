@@ -19,7 +19,7 @@ from triplestore.compile.specialise import Specialiser
 from triplestore.compile.strata import ALL, EQUALITY, Node, Step, Strata, UnstratifiableError
 from triplestore.engine import Engine
 from triplestore.errors import InputError
-from triplestore.rule import Rule
+from triplestore.rule import Aggregate, Atom, Not, Rule
 from triplestore.terms import SAME_AS, TYPE
 
 SCHEMA = "schema"
@@ -152,11 +152,14 @@ class Stages:
     def _explained(self, error: UnstratifiableError) -> InputError:
         """The cycle, a line for each step, with names, files and lines of rules."""
         steps = [step for step in error.steps if step.rule]
-        places = {rule.name: rule for rule in reversed(self.rules)}
         ids = {i for step in steps for node in (step.body, step.head) for i in node if i >= 0}
         tokens = dictionary.decode(self.engine, ids)
-        lines = [f"  {_text(s.head, tokens)} depends on {_read(s, tokens)} ({_by(s.rule, places)})" for s in steps]
-        first = places.get(steps[0].rule)
+        places = [_rule_of(step, self.rules, tokens) for step in steps]
+        lines = [
+            f"  {_text(s.head, tokens)} depends on {_read(s, tokens)} ({_by(s.rule, rule)})"
+            for s, rule in zip(steps, places, strict=True)
+        ]
+        first = places[0]
         return InputError(
             "the rules cannot be put in an order (stratified): a fact would depend on the absence, or on an aggregate, "
             "of what depends on it\n"
@@ -184,10 +187,25 @@ def _read(step: Step, tokens: Mapping[int, str]) -> str:
     return f"{'NOT or AGGREGATE of ' if step.negative else ''}{_text(step.body, tokens)}"
 
 
-def _by(name: str, places: Mapping[str, Rule]) -> str:
+def _rule_of(step: Step, rules: Iterable[Rule], tokens: Mapping[int, str]) -> Rule | None:
+    """The rule that a step is of: of several with its name, the first that can derive the one node from the other."""
+    named = [rule for rule in rules if rule.name == step.rule]
+
+    def fits(atom: Atom, node: Node) -> bool:
+        pairs = zip((atom.p, atom.o), node, strict=True)
+        return all(not isinstance(term, str) or i < 0 or tokens.get(i) == term for term, i in pairs)
+
+    def makes(rule: Rule) -> bool:
+        parts = [e for e in rule.body if isinstance(e, Not | Aggregate)] if step.negative else [rule]
+        read = [e for part in parts for e in part.body if isinstance(e, Atom)]
+        return any(fits(head, step.head) for head in rule.heads) and any(fits(atom, step.body) for atom in read)
+
+    return next(filter(makes, named), named[0] if named else None)
+
+
+def _by(name: str, rule: Rule | None) -> str:
     if name == EQUALITY:
         return "equality: equal terms stand for each other in every fact"
     if name == SCHEMA:
         return "through the schema that it adds to"
-    rule = places.get(name)
     return f"rule {name}, {rule.source}:{rule.line}" if rule else f"rule {name}"

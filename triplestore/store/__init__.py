@@ -23,7 +23,7 @@ from triplestore.storage.manifest import RulesetText, Versions
 from triplestore.store import changing, figures, keeping, proofs, reading
 from triplestore.store.keeping import EQUALITY_MODES
 from triplestore.store.proofs import Violation
-from triplestore.store.session import Notify, Session
+from triplestore.store.session import Notify, Session, several
 from triplestore.store.turns import in_turn
 from triplestore.tables import FACT, STORED
 from triplestore.terms import from_rdflib, to_rdflib
@@ -57,7 +57,7 @@ class Store:
     def create(
         cls,
         path: str | Path,
-        rules: Sequence[str] = ("owl2rl",),
+        rules: str | Sequence[str] = ("owl2rl",),
         equality: str | None = None,
         engine: str = "auto",
         spark: SparkSession | None = None,
@@ -68,16 +68,20 @@ class Store:
     ) -> Store:
         """Make an empty store at `path` and open it.
 
-        rules: names of built-in rulesets or paths of rule files. equality: "rewrite", "axioms" or "off"; by default
-        "rewrite" if the rules mention owl:sameAs, else "off". counting: keep derivation counts, for the maintenance
-        algorithms that need them. hold: it is there for others when the first load has succeeded; if it is closed
-        before, nothing is left of it. Raises UsageError, InputError (a faulty rule file), ConflictError (another
+        rules: names of built-in rulesets or paths of rule files, or one such. equality: "rewrite", "axioms" or "off";
+        by default "rewrite" if the rules mention owl:sameAs, else "off". counting: keep derivation counts, for the
+        maintenance algorithms that need them. hold: it is there for others when the first load has succeeded; if it is
+        closed before, nothing is left of it. Raises UsageError, InputError (a faulty rule file), ConflictError (another
         process makes one there).
         """
-        versions = keeping.create(path, rules, equality, counting, hold)
-        with keeping.withdrawing(versions):
-            made = make_engine(engine, spark, master, memory_limit)
-            return cls(Session(versions, made, versions.read(), pinned=False))
+        started = make_engine(engine, spark, master, memory_limit)  # first: without it nothing is made
+        try:
+            versions = keeping.create(path, several(rules), equality, counting, hold)
+            with keeping.withdrawing(versions):
+                return cls(Session(versions, started, versions.read(), pinned=False))
+        except BaseException:
+            started.close()
+            raise
 
     @classmethod
     def open(
@@ -219,8 +223,8 @@ class Store:
     def update_files(
         self,
         *files: str | Path,
-        add: Sequence[str | Path] = (),
-        delete: Sequence[str | Path] = (),
+        add: str | Path | Sequence[str | Path] = (),
+        delete: str | Path | Sequence[str | Path] = (),
         maintain: str = "auto",
         dry_run: bool = False,
         load_folder: str | Path | None = None,
@@ -237,7 +241,7 @@ class Store:
         """
         if batch < 1:
             raise UsageError("a batch has one transaction at least")
-        changes, number = changing.read_updates(self._session, files, add, delete)
+        changes, number = changing.read_updates(self._session, files, several(add), several(delete))
         size = max(1, len(changes)) if dry_run else batch
         return changing.apply_all(self._session, changes, size, number, maintain, dry_run, load_folder, each)
 
@@ -261,11 +265,11 @@ class Store:
 
     @in_turn
     def change_rules(
-        self, add: Sequence[str] = (), remove: Sequence[str] = (), maintain: str = "auto"
+        self, add: str | Sequence[str] = (), remove: str | Sequence[str] = (), maintain: str = "auto"
     ) -> dict[str, Any]:
         """Add rulesets (built-in names or files), remove some by the names that `rulesets` shows, and maintain the
         closure; figures as `update` has. Raises UsageError for a name that is not there."""
-        return changing.change_rules(self._session, add, remove, maintain)
+        return changing.change_rules(self._session, several(add), several(remove), maintain)
 
     @in_turn
     def compact(self) -> None:
@@ -292,7 +296,7 @@ class Store:
         same_as: str = "expand",
         stream: bool = False,
         generalised: bool = False,
-        prefer: Sequence[str] = (),
+        prefer: str | Sequence[str] = (),
         base: str | None = None,
     ) -> Result:
         """Answer a SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) over the closure.
@@ -304,13 +308,13 @@ class Store:
         as the one that comes first anyhow: built-in vocabulary, IRIs, blank nodes, of these the shortest.
         base: what relative IRIs are resolved against, unless the text has a BASE.
         """
-        found = reading.query(self._session, text, same_as, stream, generalised, prefer, base)
+        found = reading.query(self._session, text, same_as, stream, generalised, several(prefer), base)
         return found.through(self._turns.pieces) if stream else found
 
     @in_turn
-    def explain_query(self, text: str, same_as: str = "expand", prefer: Sequence[str] = ()) -> QueryExplanation:
+    def explain_query(self, text: str, same_as: str = "expand", prefer: str | Sequence[str] = ()) -> QueryExplanation:
         """Run a SPARQL query for how it is answered: algebra, SQL, and the engine's plan with the rows it counted."""
-        return reading.explain_query(self._session, text, same_as, prefer)
+        return reading.explain_query(self._session, text, same_as, several(prefer))
 
     def triples(
         self, what: str = "all", same_as: str = "expand", virtual: bool = False
@@ -347,11 +351,11 @@ class Store:
         same_as: str = "expand",
         ordered: bool = False,
         virtual: bool = False,
-        prefer: Sequence[str] = (),
+        prefer: str | Sequence[str] = (),
     ) -> Iterator[list[str]]:
         """The store's triples as N-Triples lines, in batches; `ordered` sorts them by their bytes. See `triples`, and
         `query` for `prefer`."""
-        return self._turns.pieces(reading.lines(self._session, what, same_as, ordered, virtual, prefer))
+        return self._turns.pieces(reading.lines(self._session, what, same_as, ordered, virtual, several(prefer)))
 
     @in_turn
     def equality_classes(self, most: int = 10, members: int = 50) -> list[tuple[int, list[Node]]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from triplestore.engine import Engine
 from triplestore.errors import UsageError
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 Notify = Callable[[str], None]
 """Where progress goes: one readable line at a time."""
+
+
+Name = TypeVar("Name", str, str | Path)
+
+
+def several(given: Name | Sequence[Name]) -> tuple[Name, ...]:
+    """What was given, one text (or path) or several of them, as several."""
+    return (given,) if isinstance(given, str | Path) else tuple(given)
 
 
 class Session:
