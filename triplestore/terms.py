@@ -17,11 +17,14 @@ smallest id of an equality class is its representative, hence that order. `owl:s
 
 from __future__ import annotations
 
+import logging
+import threading
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from rdflib.term import Node
 
@@ -129,22 +132,61 @@ def to_rdflib(token: str) -> Node:
 
 
 def to_rdflib_all(tokens: Iterable[str]) -> list[Node]:
-    """The rdflib terms of many tokens."""
+    """The rdflib terms of many tokens: exactly these, their lexical forms as they are."""
     from rdflib.term import BNode, Literal, URIRef
+
+    def exactly(lexical: str, language: str | None, like: Literal | None) -> Literal:
+        made = str.__new__(Literal, lexical)  # as Literal() does, which would collapse the spaces of an xsd:token
+        made._language, made._datatype = language, like.datatype if like is not None else None
+        made._value, made._ill_typed = (like.value, like.ill_typed) if like is not None else (lexical, None)
+        return made
+
+    def literal(token: str) -> Literal:
+        lexical, datatype, language = split_literal(token)
+        if language or datatype == XSD + "string":
+            return exactly(lexical, language, None)
+        if datatype == XSD + "boolean" and lexical.lower() not in _BOOLEANS:  # rdflib would warn on stderr
+            found = Literal("false", datatype=URIRef(datatype), normalize=False)
+            found._ill_typed = True
+        else:
+            found = Literal(lexical, datatype=URIRef(datatype), normalize=False)
+        return found if str(found) == lexical else exactly(lexical, None, found)
 
     def term(token: str) -> Node:
         if token[0] == "<":
             return str.__new__(URIRef, token[1:-1])  # as URIRef() does after looking for characters no IRI has
-        if token[0] == "_":
-            return BNode(token[2:])
-        lexical, datatype, language = split_literal(token)
-        if language:
-            return Literal(lexical, lang=language)
-        if datatype == XSD + "string":
-            return Literal(lexical)
-        return Literal(lexical, datatype=URIRef(datatype), normalize=False)
+        return BNode(token[2:]) if token[0] == "_" else literal(token)
 
-    return [term(token) for token in tokens]
+    with _quietly():
+        return [term(token) for token in tokens]
+
+
+_BOOLEANS: Final = ("true", "false", "1", "0")
+
+
+class _Quiet(logging.Filter):
+    """Keeps rdflib from logging, with a traceback, that a literal is ill-typed or has a value that Python has not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.here = threading.local()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not getattr(self.here, "quiet", False)
+
+
+_QUIET: Final = _Quiet()
+logging.getLogger("rdflib.term").addFilter(_QUIET)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Nothing is logged by rdflib's terms in this thread."""
+    before, _QUIET.here.quiet = getattr(_QUIET.here, "quiet", False), True
+    try:
+        yield
+    finally:
+        _QUIET.here.quiet = before
 
 
 def from_rdflib(term: Node) -> str:
