@@ -161,3 +161,18 @@ def test_a_recompute_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     asked = run("rules", "kg", "add", "not.dlog", "--maintain", "rematerialise").err
     assert "by rematerialise\n" in asked
     assert run("rules", "kg", "add", "rdfs-plus", "--maintain", "magic").code == 2
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "dred", "backward-forward", "fixpoint-update"])
+def test_of_two_rules_that_read_alike_once_their_constants_are_one_one_goes(tmp_path: Path, algorithm: str) -> None:
+    """`:a = :b` and `:b = :c`, both if anything has a `:p`."""
+    files = [tmp_path / f"{left}.dlog" for left in "ab"]
+    for file, left, right in zip(files, "ab", "bc", strict=True):
+        rule = f"PREFIX : <http://e/>\n[:{left}, owl:sameAs, :{right}] :- [?x, :p, ?y] .\n"
+        file.write_text(rule, encoding="utf-8")
+    with Store.create(tmp_path / "kg", ["none", *map(str, files)], "rewrite", engine="duckdb") as store:
+        store.update(add=[(E.x, E.p, E.y), (E.c, E.q, E.c)])
+        assert (E.a, OWL.sameAs, E.c) in set(store.triples())
+        store.change_rules([], [files[1].name], maintain=algorithm)
+        left = {(s, o) for s, p, o in store.triples() if p == OWL.sameAs and s != o}
+        assert left == {(E.a, E.b), (E.b, E.a)}

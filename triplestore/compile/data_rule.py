@@ -47,15 +47,22 @@ class _Recipe:
 
 
 class DataRule:
-    """A rule with one head (None: false), split into schema part and data part. joined: it is all data."""
+    """A rule with one head (None: false), split into schema part and data part. joined: it is all data. support: see
+    `triplestore.compile.specialise.Specialiser`."""
 
     def __init__(
-        self, rule: Rule, head: Atom | None, equality: str, joined: bool = False, evidence: bool = False
+        self,
+        rule: Rule,
+        head: Atom | None,
+        equality: str,
+        joined: bool = False,
+        evidence: bool = False,
+        support: bool = False,
     ) -> None:
         inlined = inline(rule)
         rule = inlined.rule
         self.rule, self.made, self.head, self.equality = rule, inlined.made, head, equality
-        self._evidence = evidence
+        self._evidence, self._support = evidence, support and equality == "rewrite"
         expressions = [part.expression for part in walk(rule.body) if isinstance(part, Holds)]
         self._read = {n for e in (*expressions, *inlined.made.values()) for n in variables_of(e)} if evidence else set()
         self.joined = [e for e in rule.body if isinstance(e, Atom) and is_schema_atom(e)] if joined else []
@@ -122,7 +129,10 @@ class DataRule:
             for number, source in enumerate(recipe.sources)
         ]
         for row in product(*choices):
-            if self.head is None or not (_derives_its_body(recipe.shape, row) or self._is_reflexive(recipe.shape, row)):
+            idle = self.head is not None and (
+                _derives_its_body(recipe.shape, row) or (not self._support and self._is_reflexive(recipe.shape, row))
+            )
+            if not idle:
                 self._add_row(recipe.shape, row, program)
 
     def _is_reflexive(self, shape: Shape, row: Row) -> bool:

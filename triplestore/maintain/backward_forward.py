@@ -56,6 +56,8 @@ def seeds(run: Run) -> tuple[Ids, set[Node] | None] | None:
     gone = working.normalised(working.minus)
     nodes = run.before.reach({node_of(p, o) for _, p, o in working.facts_of(gone)})
     if len(working.schema_of(gone)) or run.rules_changed or _reaches_schema(run, nodes):
+        if run.before.tied:
+            return None
         after = run.grounded()
         lost = as_keys(run.layout, run.before.schema - after.schema)
         if run.derivable(run.before.rules, lost, working.facts).any():

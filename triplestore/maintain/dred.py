@@ -36,6 +36,7 @@ def overdelete(run: Run) -> tuple[Ids, Ids]:
     gone = working.normalised(working.minus)
     deleted, dissolved = NONE, NONE
     ungrounded = False
+    run.check_ties(working.schema_of(gone))
     if len(working.schema_of(gone)) or run.rules_changed:
         ungrounded = True
         with run.round(0) as figures:
@@ -51,6 +52,7 @@ def overdelete(run: Run) -> tuple[Ids, Ids]:
                 found = run.forward(run.before.rules, frontier, working.facts, deleted, figures)
                 deleted = union(deleted, frontier)
                 frontier, tokens = _lost(run, found, deleted, dissolved)
+                run.check_ties(working.schema_of(frontier))
                 if not ungrounded and len(working.schema_of(frontier)):
                     ungrounded = True
                     run.program = run.grounded()

@@ -41,6 +41,7 @@ class Specialised:
     _terms: Ids | None = field(default=None)
     _nodes: frozenset[Node] | None = field(default=None)
     _held: Ids | None = field(default=None)
+    _tied: bool | None = field(default=None)
 
     # What follows costs what the schema holds, so it is worked out once for all updates under the program.
 
@@ -65,6 +66,21 @@ class Specialised:
         if self._held is None:
             self._held = as_keys(self.rules.layout, self.schema | self.unconditional)
         return self._held
+
+    @property
+    def tied(self) -> bool:
+        """Whether rules or schema say of terms that are one by now that they are equal. Then one instance, or one
+        schema fact, may stand for several, and one of these can go without a trace."""
+        if self._tied is None:
+            facts = any(p == SAME_AS and s == o for s, p, o in self.unconditional)
+            self._tied = facts or any(
+                row[p.number] == SAME_AS and row[s.number] == row[o.number]
+                for shape, rows in self.program.instances.items()
+                if all(isinstance(slot, K) for slot in shape.output)
+                for s, p, o in [[slot for slot in shape.output if isinstance(slot, K)]]
+                for row in rows
+            )
+        return self._tied
 
     def reach(self, facts: Iterable[Node]) -> set[Node] | None:
         """The nodes of facts that could change where facts of these nodes do, these included; None: any node."""

@@ -303,6 +303,12 @@ class Run:
             if not patterns or len(all_matches(instances, self.working.facts, self.working.classes)):
                 raise NotMaintainableError("a rule asks for every term that occurs")
 
+    def check_ties(self, schema: Ids) -> None:
+        """Raise NotMaintainableError if an equality may have lost its support unseen, as rules or schema facts (keys)
+        go: see `Specialised.tied`."""
+        if self.before.tied and (self.rules_changed or len(schema)):
+            raise NotMaintainableError("a class of equals that the rules mention may come apart")
+
     @property
     def renewed(self) -> bool:
         """Whether the program must be made anew whatever happens to the schema."""
