@@ -158,7 +158,7 @@ class Query:
 
     kind: select, ask, construct or describe. variables: what SELECT projects. template: the triples of CONSTRUCT.
     targets: the terms that DESCRIBE names. pattern None: DESCRIBE without WHERE.
-    base: what IRI() resolves against.
+    base: what IRI() resolves against. warnings: what is legal in its text, but hardly meant.
     """
 
     kind: str
@@ -167,6 +167,7 @@ class Query:
     template: tuple[Triple, ...] = ()
     targets: tuple[Term, ...] = ()
     base: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 UNIT = Bgp(())

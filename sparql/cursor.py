@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
-from sparql.lexer import Word, place, words
-from triplestore.errors import InputError, UnsupportedError, UsageError
+import pyoxigraph
+
+from sparql.lexer import NESTED, PATTERNS, Word, place, too_deep, without_escapes, words
+from triplestore.errors import InputError, LimitError, UnsupportedError, UsageError
 from triplestore.expression import Constant, Variable
 from triplestore.expressions.iris import is_absolute, resolve
 from triplestore.terms import RDF, XSD, literal_token
@@ -16,14 +18,19 @@ from triplestore.terms import RDF, XSD, literal_token
 Term = Variable | Constant
 
 _ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
-_CHARACTERS: Final = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
+_CHARACTERS: Final = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+_IN_NAMES: Final = {character: character for character in "_~.-!$&'()*+,;=/?#@%"}
 _END: Final = "the end of the text"
+_SHOWN: Final = 60
 
 
 @dataclass(slots=True)
 class Cursor:
     """A place in a text. what: "query" or "update", for messages. source: the file, where there is one; errors are
-    InputErrors of it then, else UsageErrors."""
+    InputErrors of it then, else UsageErrors. warnings: what is legal, but hardly meant.
+
+    Raises LimitError for a text that is nested too deeply, before anything of it is parsed.
+    """
 
     text: str
     what: str = "query"
@@ -31,8 +38,20 @@ class Cursor:
     base: str | None = None
     prefixes: dict[str, str] = field(default_factory=dict)
     at: int = 0
+    warnings: list[str] = field(default_factory=list)
     _next: Word | None = None
     _fresh: int = 0
+    _patterns: int = 0
+
+    def __post_init__(self) -> None:
+        try:
+            self.text.encode()
+        except UnicodeEncodeError as error:
+            self.illegal("half of a surrogate pair is no character", error.start)
+        self.text = without_escapes(self.text)
+        offset = too_deep(self.text)
+        if offset is not None:
+            self.limit(f"more than {NESTED} brackets are open here: nest less", offset)
 
     # -- words ------------------------------------------------------------------------------------------------------
 
@@ -82,17 +101,38 @@ class Cursor:
     def fail(self, reason: str, word: Word | None = None) -> NoReturn:
         """Refuse the text at a word, the next one by default."""
         word = word or self.peek()
-        found = _END if word.kind == "end" else repr(word.text)
-        line, column = place(self.text, word.start)
+        found = _END if word.kind == "end" else repr(word.text if len(word.text) <= _SHOWN else word.text[:_SHOWN])
+        self.illegal(f"{reason}, found {found}", word.start)
+
+    def illegal(self, reason: str, offset: int) -> NoReturn:
+        """Refuse the text for what is at an offset."""
+        line, column = place(self.text, offset)
         if self.source is not None:
-            raise InputError(f"{reason}, found {found}", self.source, line, column)
-        raise UsageError(f"the {self.what} is not legal SPARQL: line {line}, column {column}: {reason}, found {found}")
+            raise InputError(reason, self.source, line, column)
+        raise UsageError(f"the {self.what} is not legal SPARQL: line {line}, column {column}: {reason}")
 
     def unsupported(self, reason: str, word: Word | None = None) -> NoReturn:
         """Refuse a construct by name."""
-        line, column = place(self.text, (word or self.peek()).start)
-        where = f"{self.source}:{line}:{column}" if self.source else f"line {line}, column {column}"
-        raise UnsupportedError(f"{where}: {reason}")
+        raise UnsupportedError(f"{self.where((word or self.peek()).start)}: {reason}")
+
+    def limit(self, reason: str, offset: int) -> NoReturn:
+        """Refuse what is legal, but too much."""
+        raise LimitError(f"the {self.what} goes beyond a limit: {self.where(offset)}: {reason}")
+
+    def where(self, offset: int) -> str:
+        """The place of an offset, for messages."""
+        line, column = place(self.text, offset)
+        return f"{self.source}:{line}:{column}" if self.source else f"line {line}, column {column}"
+
+    def pattern(self, number: int = 1) -> None:
+        """One more pattern (or several); raises LimitError where there are too many of them."""
+        self._patterns += number
+        if self._patterns > PATTERNS:
+            self.limit(f"these are more than {PATTERNS} patterns: ask for less at a time", self.peek().start)
+
+    def operation(self) -> None:
+        """Another operation of an update begins, with patterns of its own."""
+        self._patterns = 0
 
     # -- prologue and terms -----------------------------------------------------------------------------------------
 
@@ -103,7 +143,7 @@ class Cursor:
                 self.base = self.iri_reference()
                 continue
             name = self.peek()
-            if name.kind != "name" or not name.text.endswith(":"):
+            if name.kind != "name" or name.text.find(":") != len(name.text) - 1 or name.text == "_:":
                 self.fail("expected a prefix, as in 'ex:'")
             self.next()
             self.prefixes[name.text[:-1]] = self.iri_reference()
@@ -113,11 +153,12 @@ class Cursor:
         word = self.peek()
         if word.kind != "iri":
             self.fail("expected an IRI in angle brackets")
-        iri = _unescaped(word.text[1:-1])
+        iri = self._unescaped(word.text[1:-1], word, {})
         if self.base is not None and not is_absolute(iri):
             iri = resolve(iri, self.base)
         if not is_absolute(iri):
             self.fail("expected an absolute IRI (there is no BASE)" if self.base is None else "expected an IRI")
+        self._check_iri(iri, word)
         self.next()
         return iri
 
@@ -136,8 +177,16 @@ class Cursor:
         prefix, local = word.text.split(":", 1)
         if prefix not in self.prefixes:
             self.fail(f"the prefix '{prefix}:' is not declared")
+        iri = self.prefixes[prefix] + self._unescaped(local, word, _IN_NAMES)
+        self._check_iri(iri, word)
         self.next()
-        return self.prefixes[prefix] + _unescaped(local)
+        return iri
+
+    def _check_iri(self, iri: str, word: Word) -> None:
+        try:
+            pyoxigraph.NamedNode(iri)
+        except ValueError as error:
+            self.fail(f"<{iri[:_SHOWN]}> is no IRI ({error})", word)
 
     def variable(self) -> Variable | None:
         """A variable, if one comes."""
@@ -155,8 +204,12 @@ class Cursor:
         if word.kind == "string":
             self.next()
             quotes = 3 if word.text[:3] in ('"""', "'''") else 1
-            text, tag = _unescaped(word.text[quotes:-quotes]), self.peek()
+            text, tag = self._unescaped(word.text[quotes:-quotes], word, _CHARACTERS), self.peek()
             if tag.kind == "tag":
+                try:
+                    pyoxigraph.Literal("", language=tag.text[1:])
+                except ValueError as error:
+                    self.fail(f"this is no language tag ({error})")
                 return Constant(literal_token(text, None, self.next().text[1:]))
             return Constant(literal_token(text, self.iri() if self.accept("^^") else None))
         if self.is_("TRUE", "FALSE"):
@@ -182,6 +235,18 @@ class Cursor:
             return Constant(f"<{self.iri()}>")
         return self.variable() or self.literal()
 
+    def _unescaped(self, text: str, word: Word, known: Mapping[str, str]) -> str:
+        """The text without escapes: codepoints, and those that are `known`."""
+
+        def character(found: re.Match[str]) -> str:
+            escape = found[1]
+            code = int(escape[1:], 16) if len(escape) > 1 else -1
+            if 0xD800 <= code <= 0xDFFF or code > 0x10FFFF or (code < 0 and escape not in known):
+                self.fail(f"there is no escape \\{escape} here", word)
+            return known[escape] if code < 0 else chr(code)
+
+        return _ESCAPE.sub(character, text) if "\\" in text else text
+
 
 NIL: Final = Constant(f"<{RDF}nil>")
 
@@ -189,13 +254,3 @@ NIL: Final = Constant(f"<{RDF}nil>")
 def listed(names: Sequence[str]) -> str:
     """Names for a message."""
     return ", ".join(sorted(names))
-
-
-def _unescaped(text: str) -> str:
-    def character(found: re.Match[str]) -> str:
-        escape = found[1]
-        if len(escape) > 1:
-            return chr(int(escape[1:], 16))
-        return _CHARACTERS.get(escape, escape)
-
-    return _ESCAPE.sub(character, text) if "\\" in text else text

@@ -5,13 +5,14 @@ Aggregates are taken out as they are met: each becomes a variable of its own, an
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from sparql.algebra import Aggregate, Node
 from sparql.cursor import Cursor
-from triplestore.expression import Call, Constant, Exists, Expression
+from sparql.lexer import NESTED
+from triplestore.expression import Call, Constant, Exists, Expression, Variable
 from triplestore.terms import split_literal
 
 _MANY: Final = 1_000
@@ -28,26 +29,29 @@ _ARITY: Final[dict[str, tuple[int, int]]] = {
 }
 _AGGREGATES: Final = ("COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT")
 _COMPARISONS: Final = ("=", "!=", "<", ">", "<=", ">=")
+_PREFIXES: Final = {"!": "!", "-": "negate", "+": "plus"}
 _SYNONYMS: Final = {"URI": "IRI", "ISURI": "ISIRI"}
 
 
 @dataclass(slots=True)
 class ExpressionParser:
-    """Parses expressions at a cursor. pattern: parses a group graph pattern, for EXISTS."""
+    """Parses expressions at a cursor. pattern: parses a group graph pattern, for EXISTS. aggregates: those met so far;
+    None where there can be none."""
 
     at: Cursor
     pattern: Callable[[], Node]
-    aggregates: list[Aggregate] = field(default_factory=list)
+    aggregates: list[Aggregate] | None = None
 
     def expression(self) -> Expression:
-        """Rule 110."""
-        return self._chain("||", lambda: self._chain("&&", self._relational))
-
-    def _chain(self, operator: str, operand: Callable[[], Expression]) -> Expression:
-        found = [operand()]
-        while self.at.accept(operator):
-            found.append(operand())
-        return found[0] if len(found) == 1 else Call(operator, tuple(found))
+        """Rule 110. Operators are taken in loops: only brackets make it call itself."""
+        some: list[Expression] = []
+        while True:
+            every = [self._relational()]
+            while self.at.accept("&&"):
+                every.append(self._relational())
+            some.append(every[0] if len(every) == 1 else Call("&&", tuple(every)))
+            if not self.at.accept("||"):
+                return some[0] if len(some) == 1 else Call("||", tuple(some))
 
     def _relational(self) -> Expression:
         left = self._additive()
@@ -61,37 +65,43 @@ class ExpressionParser:
         return left
 
     def _additive(self) -> Expression:
-        found = self._multiplicative()
-        while self.at.is_("+", "-"):
-            found = Call(self.at.next().text, (found, self._multiplicative()))
-        return found
-
-    def _multiplicative(self) -> Expression:
-        found = self._unary()
-        while self.at.is_("*", "/"):
-            found = Call(self.at.next().text, (found, self._unary()))
-        return found
+        terms: list[tuple[str, Expression]] = []
+        sign = "+"
+        while True:
+            factors = [("*", self._unary())]
+            while self.at.is_("*", "/"):
+                factors.append((self.at.next().text, self._unary()))
+            terms.append((sign, chained(factors)))
+            if not self.at.is_("+", "-"):
+                return chained(terms)
+            sign = self.at.next().text
 
     def _unary(self) -> Expression:
-        number = self.at.literal()
-        if number is not None:
-            return number
-        for mark, name in (("!", "!"), ("-", "negate"), ("+", "plus")):
-            if self.at.accept(mark):
-                return Call(name, (self._unary(),))
-        return self._primary()
+        """An operand, with the operators before it."""
+        marks: list[str] = []
+        while (number := self.at.literal()) is None and self.at.is_(*_PREFIXES):
+            marks.append(_PREFIXES[self.at.next().text])
+            if len(marks) > NESTED:
+                self.at.limit(f"more than {NESTED} operators stand before one operand", self.at.peek().start)
+        found = number or self._primary()
+        for name in reversed(marks):
+            found = Call(name, (found,))
+        return found
 
     def _primary(self) -> Expression:
-        if self.at.is_("("):
-            return self.bracketed()
-        if (variable := self.at.variable()) is not None:
-            return variable
+        word = self.at.peek()
+        if self.at.accept("("):
+            found = self.expression()
+            self.at.expect(")")
+            return found
+        if word.kind == "variable":
+            return self.at.named()
         if self.at.at_iri():
             iri = self.at.iri()
             if not self.at.is_("("):
                 return Constant(f"<{iri}>")
             return Call(iri, self.arguments(distinct=True))
-        if self.at.peek().kind == "word":
+        if word.kind == "word":
             return self.built_in()
         self.at.fail("expected an expression")
 
@@ -131,7 +141,10 @@ class ExpressionParser:
                 self.at.expect("EXISTS")
             else:
                 self.at.next()
-            return Exists(self.pattern(), name == "NOT")
+            outer, self.aggregates = self.aggregates, None
+            inside = self.pattern()
+            self.aggregates = outer
+            return Exists(inside, name == "NOT")
         if name in _AGGREGATES:
             return self._aggregate()
         if name not in _ARITY:
@@ -139,13 +152,21 @@ class ExpressionParser:
         self.at.next()
         found = self.arguments()
         least, most = _ARITY[name]
+        if name == "BOUND" and not all(isinstance(argument, Variable) for argument in found):
+            self.at.fail("BOUND takes a variable", word)
         if not least <= len(found) <= most:
             wanted = f"{least}" if least == most else f"{least} to {most}"
             self.at.fail(f"{name} takes {wanted} argument{'s' * (most != 1)}, not {len(found)}", word)
         return Call(_SYNONYMS.get(name, name), found)
 
     def _aggregate(self) -> Expression:
-        function = self.at.next().text.upper()
+        word = self.at.next()
+        function, known = word.text.upper(), self.aggregates
+        if known is None:
+            where = "SELECT, HAVING and ORDER BY, not inside each other"
+            self.at.illegal(f"{function} has no place here: aggregates are for {where}", word.start)
+        self.at.pattern()
+        self.aggregates = None  # none inside of another
         self.at.expect("(")
         distinct = self.at.accept("DISTINCT")
         argument = None
@@ -155,13 +176,20 @@ class ExpressionParser:
         if function == "GROUP_CONCAT" and self.at.accept(";"):
             self.at.expect("SEPARATOR")
             self.at.expect("=")
-            text = self.at.literal() or self.at.fail("expected a string")
-            separator = split_literal(text.token)[0]
+            text = self.at.literal() if self.at.peek().kind == "string" else None
+            separator = split_literal((text or self.at.fail("expected a string")).token)[0]
         self.at.expect(")")
-        for known in self.aggregates:
-            if (known.function, known.argument, known.distinct, known.separator) == (
-                *(function, argument, distinct, separator),
-            ):
-                return known.result
-        self.aggregates.append(Aggregate(f".agg{len(self.aggregates)}", function, argument, distinct, separator))
-        return self.aggregates[-1].result
+        self.aggregates = known
+        for one in known:
+            if (one.function, one.argument, one.distinct, one.separator) == (function, argument, distinct, separator):
+                return one.result
+        known.append(Aggregate(f".agg{len(known)}", function, argument, distinct, separator))
+        return known[-1].result
+
+
+def chained(operands: Sequence[tuple[str, Expression]]) -> Expression:
+    """Operands, each with the operator before it, from left to right."""
+    found = operands[0][1]
+    for operator, operand in operands[1:]:
+        found = Call(operator, (found, operand))
+    return found

@@ -1,18 +1,15 @@
 """SPARQL text to algebra (SPARQL 1.1, sections 18.2 and 19.8): queries, sub-SELECTs and solution modifiers.
 
 The grammar is parsed here, since what a store needs (terms exactly as written, places of errors, one pass for queries
-and updates) no library gives; Oxigraph is asked besides, as a second opinion on what is legal (scopes of variables).
+and updates, no stack that a text can overflow) no library gives; rules of scopes, which the grammar does not tell, too.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Final
-
-import pyoxigraph
 
 from sparql.algebra import (
     UNIT,
@@ -28,13 +25,13 @@ from sparql.algebra import (
     Query,
     Slice,
     Term,
+    in_scope,
     visible,
 )
 from sparql.cursor import Cursor
-from sparql.lexer import words
 from sparql.pattern_parser import PatternParser, join
-from triplestore.errors import UsageError
-from triplestore.expression import Constant, Expression, Variable
+from triplestore.errors import LimitError
+from triplestore.expression import Call, Constant, Expression, Variable
 
 
 @lru_cache(maxsize=256)
@@ -43,57 +40,19 @@ def parse_query(text: str, base: str | None = None) -> Query:
 
     Raises UsageError with line and column for a syntax error, UnsupportedError naming a construct that is refused.
     """
-    parser = Parser(Cursor(text, base=base))
-    query = parser.query()
-    validate(text, base)
-    return query
+    with not_too_deep("query"):
+        return Parser(Cursor(text, base=base)).query()
 
 
-def validate(text: str, base: str | None) -> None:
-    """Let Oxigraph look for what the grammar does not tell. Raises UsageError."""
-    if reason := illegal(text, base):
-        raise UsageError(syntax_message("query", reason))
-
-
-def illegal(text: str, base: str | None) -> str | None:
-    """What Oxigraph finds wrong with a query, or nothing; nothing is evaluated.
-
-    Two things that it does not know are put in other words for it: `TRUE`, and keys of groups like `(?x AS ?k)`.
-    """
-    plain = list(text)
-    found = list(words(text))
-    for word in found:
-        if word.kind == "word" and word.text.lower() in ("true", "false"):
-            plain[word.start : word.end] = word.text.lower()
-    if (reason := _faulty("".join(plain), base)) is None or _UNBOUND not in reason:
-        return reason
-    last = None  # word but closing brackets
-    for word in found:
-        if word.text.upper() == "AS" and last is not None and last.kind == "variable":
-            plain[last.start] = f"+{plain[last.start]}"
-        last = last if word.text == ")" else word
-    return _faulty("".join(plain), base)
-
-
-_UNBOUND: Final = "variable that is unbound"
-
-
-def _faulty(text: str, base: str | None) -> str | None:
+@contextmanager
+def not_too_deep(what: str) -> Iterator[None]:
+    """Tell it as a limit where Python's stack is too small for what is inside. Raises LimitError."""
     try:
-        pyoxigraph.Store().query(text, base_iri=base)
-    except SyntaxError as error:
-        return str(error)
-    except RuntimeError:
-        pass  # legal, but beyond Oxigraph
-    return None
-
-
-def syntax_message(what: str, reason: str) -> str:
-    """Oxigraph's "error at 1:25: expected ..." with line and column spelt out."""
-    found = re.match(r"error at (\d+):(\d+): (.*)", reason, re.DOTALL)
-    if not found:
-        return f"the {what} is not legal SPARQL: {reason}"
-    return f"the {what} is not legal SPARQL: line {found[1]}, column {found[2]}: {found[3]}"
+        yield
+    except RecursionError as error:
+        raise LimitError(
+            f"the {what} is nested too deeply for this place: nest less, or say it in fewer parts"
+        ) from error
 
 
 @dataclass(slots=True)
@@ -101,11 +60,20 @@ class _Modifiers:
     """What stands behind a WHERE clause, as parsed."""
 
     group: list[tuple[Expression, str | None]] = field(default_factory=list)
-    having: list[Expression] = field(default_factory=list)
+    having: list[tuple[Expression, int]] = field(default_factory=list)  # with their places
     order: list[tuple[Expression, bool]] = field(default_factory=list)
-    start: int = 0
+    start: int | None = None
     length: int | None = None
     values: Node = UNIT
+
+
+@dataclass(frozen=True, slots=True)
+class _Selected:
+    """A variable that SELECT names, or gives a value; start: the offset of its name."""
+
+    name: str
+    expression: Expression | None
+    start: int
 
 
 @dataclass(slots=True)
@@ -123,13 +91,14 @@ class Parser:
     def query(self) -> Query:
         """Rule 2: a whole query."""
         self.at.prologue()
+        self.patterns.expressions.aggregates = []
         form = self.at.expect("SELECT", "CONSTRUCT", "DESCRIBE", "ASK")
         found = {"SELECT": self._select, "CONSTRUCT": self._construct, "DESCRIBE": self._describe, "ASK": self._ask}[
             form
         ]()
         if self.at.peek().kind != "end":
             self.at.fail("expected the end of the query")
-        return found
+        return replace(found, warnings=tuple(self.at.warnings))
 
     def _select(self) -> Query:
         node, variables = self._selected()
@@ -141,19 +110,23 @@ class Parser:
         return self._selected()[0]
 
     def _selected(self) -> tuple[Node, tuple[str, ...]]:
-        outer, self.patterns.expressions.aggregates = self.patterns.expressions.aggregates, []
+        expressions = self.patterns.expressions
+        outer, expressions.aggregates = expressions.aggregates, []
         distinct = self.at.accept("DISTINCT")
         if not distinct:
             self.at.accept("REDUCED")
+        start = self.at.peek()
         star = self.at.accept("*")
-        selected: list[tuple[str, Expression | None]] = []
+        selected: list[_Selected] = []
         while not star:
+            word = self.at.peek()
             if (variable := self.at.variable()) is not None:
-                selected.append((variable.name, None))
+                selected.append(_Selected(variable.name, None, word.start))
             elif self.at.accept("("):
-                expression = self.patterns.expressions.expression()
+                expression = expressions.expression()
                 self.at.expect("AS")
-                selected.append((self.at.named().name, expression))
+                word = self.at.peek()
+                selected.append(_Selected(self.at.named().name, expression, word.start))
                 self.at.expect(")")
             else:
                 break
@@ -161,28 +134,57 @@ class Parser:
             self.at.fail("expected variables or '*'")
         self._no_dataset()
         pattern = self._where()
-        modifiers = self._modifiers()
-        variables = visible(pattern) if star else tuple(dict.fromkeys(name for name, _ in selected))
+        modifiers = self._modifiers(pattern)
+        if star and (modifiers.group or expressions.aggregates):
+            self.at.illegal("SELECT * has no meaning with GROUP BY: name what to select", start.start)
+        self._check(pattern, modifiers, selected)
+        variables = visible(pattern) if star else tuple(dict.fromkeys(one.name for one in selected))
         if star and modifiers.values != UNIT:
             variables = visible(join(pattern, modifiers.values))
-        node = self._modified(pattern, modifiers, selected)
-        self.patterns.expressions.aggregates = outer
+        node = self._modified(pattern, modifiers, [(one.name, one.expression) for one in selected])
+        expressions.aggregates = outer
         node = Project(node, variables)
         if distinct:
             node = Distinct(node)
         return self._sliced(node, modifiers), variables
 
+    def _check(self, pattern: Node, given: _Modifiers, selected: Sequence[_Selected]) -> None:
+        """Rules of scopes for SELECT: 18.2.4.4, and 11.4 where there are groups."""
+        groups = bool(given.group or self.patterns.expressions.aggregates)
+        seen = set(in_scope(pattern))
+        if groups:
+            keys = (name or (key.name if isinstance(key, Variable) else "") for key, name in given.group)
+            results = (aggregate.variable for aggregate in self.patterns.expressions.aggregates or ())
+            seen = {*keys, *results}
+        seen.update(in_scope(given.values))
+        before: set[str] = set()
+        for one in selected:
+            read = {one.name} if one.expression is None else outside(one.expression)
+            if groups and (free := sorted(name for name in read - seen - before if not name.startswith("_:"))):
+                reason = f"?{free[0]} is neither a key of the groups nor in an aggregate"
+                self.at.illegal(f"{reason}: add it to GROUP BY, or take SAMPLE(?{free[0]})", one.start)
+            if one.expression is not None and one.name in seen | before:
+                self.at.illegal(f"?{one.name} has a value already: take another name behind AS", one.start)
+            before.add(one.name)
+        computed = {one.name for one in selected if one.expression is not None} - seen
+        for condition, start in given.having:
+            for name in sorted(outside(condition) & computed):
+                self.at.warnings.append(
+                    f"{self.at.where(start)}: HAVING reads ?{name}, which has no value there: SELECT gives it one only "
+                    "afterwards. Repeat its expression, as in HAVING(COUNT(*) > 1)"
+                )
+
     def _construct(self) -> Query:
         if not self.at.is_("{"):
             self._no_dataset()
             self.at.expect("WHERE")
-            template = self.patterns.template()
+            template = self.patterns.template(matched=True)
             pattern: Node = Bgp(template)
         else:
             template = self.patterns.template()
             self._no_dataset()
             pattern = self._where()
-        modifiers = self._modifiers()
+        modifiers = self._modifiers(pattern)
         node = self._sliced(self._modified(pattern, modifiers, ()), modifiers)
         return Query("construct", node, template=template, base=self.at.base)
 
@@ -200,7 +202,7 @@ class Parser:
             self.at.fail("expected variables, IRIs or '*'")
         self._no_dataset()
         pattern = self._where() if self.at.is_("WHERE", "{") else None
-        modifiers = self._modifiers()
+        modifiers = self._modifiers(pattern or UNIT)
         if pattern is None and modifiers.values == UNIT:
             return Query("describe", None, targets=tuple(targets), base=self.at.base)
         node = self._modified(pattern or UNIT, modifiers, ())
@@ -210,7 +212,7 @@ class Parser:
     def _ask(self) -> Query:
         self._no_dataset()
         pattern = self._where()
-        modifiers = self._modifiers()
+        modifiers = self._modifiers(pattern)
         return Query("ask", self._sliced(self._modified(pattern, modifiers, ()), modifiers), base=self.at.base)
 
     def _no_dataset(self) -> None:
@@ -223,30 +225,33 @@ class Parser:
 
     # -- solution modifiers -----------------------------------------------------------------------------------------
 
-    def _modifiers(self) -> _Modifiers:
+    def _modifiers(self, pattern: Node) -> _Modifiers:
         """Rules 18 to 28."""
         found = _Modifiers()
         expressions = self.patterns.expressions
         if self.at.accept("GROUP"):
             self.at.expect("BY")
-            while (key := self._group_key()) is not None:
+            scope = set(in_scope(pattern))
+            aggregates, expressions.aggregates = expressions.aggregates, None
+            while (key := self._group_key(scope)) is not None:
                 found.group.append(key)
+            expressions.aggregates = aggregates
             if not found.group:
                 self.at.fail("expected what to group by")
         if self.at.accept("HAVING"):
-            found.having.append(expressions.constraint())
-            while self._at_constraint():
-                found.having.append(expressions.constraint())
+            while not found.having or self._at_constraint():
+                start = self.at.peek().start
+                found.having.append((expressions.constraint(), start))
         if self.at.accept("ORDER"):
             self.at.expect("BY")
             while (order := self._order_key()) is not None:
                 found.order.append(order)
             if not found.order:
                 self.at.fail("expected what to order by")
-        while self.at.is_("LIMIT", "OFFSET"):
-            if self.at.next().text.upper() == "LIMIT":
+        for _ in range(2):
+            if found.length is None and self.at.accept("LIMIT"):
                 found.length = self._integer()
-            else:
+            elif found.start is None and self.at.accept("OFFSET"):
                 found.start = self._integer()
         if self.at.accept("VALUES"):
             found.values = self.patterns.values()
@@ -257,7 +262,7 @@ class Parser:
         modifier = self.at.is_("ORDER", "LIMIT", "OFFSET", "VALUES", "HAVING")
         return self.at.is_("(") or self.at.at_iri() or (word.kind == "word" and not modifier)
 
-    def _group_key(self) -> tuple[Expression, str | None] | None:
+    def _group_key(self, scope: set[str]) -> tuple[Expression, str | None] | None:
         if (variable := self.at.variable()) is not None:
             return variable, None
         if not self._at_constraint():
@@ -265,7 +270,8 @@ class Parser:
         if not self.at.accept("("):
             return self.patterns.expressions.constraint(), None
         expression = self.patterns.expressions.expression()
-        name = self.at.named().name if self.at.accept("AS") else None
+        name = self.patterns.new(scope, "GROUP BY") if self.at.accept("AS") else None
+        scope.update([name] if name else [])
         self.at.expect(")")
         return expression, name
 
@@ -285,11 +291,11 @@ class Parser:
 
     def _modified(self, pattern: Node, given: _Modifiers, selected: Sequence[tuple[str, Expression | None]]) -> Node:
         """18.2.4: grouping, HAVING, VALUES, select expressions and ORDER BY around a pattern."""
-        aggregates = self.patterns.expressions.aggregates
+        aggregates = self.patterns.expressions.aggregates or ()
         node = pattern
         if given.group or aggregates:
             node = _grouped(node, given.group, aggregates)
-        for condition in given.having:
+        for condition, _ in given.having:
             node = Filter(node, condition)
         node = join(node, given.values)
         for name, expression in selected:
@@ -298,7 +304,7 @@ class Parser:
         return OrderBy(node, tuple(given.order)) if given.order else node
 
     def _sliced(self, node: Node, given: _Modifiers) -> Node:
-        return Slice(node, given.start, given.length) if given.start or given.length is not None else node
+        return Slice(node, given.start or 0, given.length) if given.start or given.length is not None else node
 
 
 def _grouped(pattern: Node, given: Iterable[tuple[Expression, str | None]], aggregates: Sequence[Aggregate]) -> Group:
@@ -312,4 +318,15 @@ def _grouped(pattern: Node, given: Iterable[tuple[Expression, str | None]], aggr
     return Group(pattern, tuple(dict.fromkeys(keys)), tuple(aggregates))
 
 
-__all__ = ["Parser", "parse_query", "syntax_message"]
+def outside(expression: Expression) -> set[str]:
+    """The variables that an expression reads, those inside of EXISTS left out: they may be the pattern's own."""
+    match expression:
+        case Variable(name):
+            return {name}
+        case Call(_, arguments):
+            return set().union(*map(outside, arguments))
+        case _:
+            return set()
+
+
+__all__ = ["Parser", "not_too_deep", "parse_query"]

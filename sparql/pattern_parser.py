@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from sparql import paths
 from sparql.algebra import (
@@ -21,6 +21,7 @@ from sparql.algebra import (
     Triple,
     Union,
     Values,
+    in_scope,
 )
 from sparql.cursor import NIL, Cursor
 from sparql.expression_parser import ExpressionParser
@@ -28,8 +29,11 @@ from sparql.paths import Path
 from triplestore.expression import Call, Constant, Expression, Variable
 from triplestore.terms import RDF
 
+T = TypeVar("T")
+
 TYPE: Final = Constant(f"<{RDF}type>")
 _FIRST, _REST = Constant(f"<{RDF}first>"), Constant(f"<{RDF}rest>")
+_PARTS: Final = ("FILTER", "OPTIONAL", "MINUS", "BIND", "VALUES", "GRAPH", "SERVICE", "{")
 _ONE_GRAPH: Final = "named graphs are not supported: a store is one graph, the default graph"
 
 
@@ -40,6 +44,8 @@ class PatternParser:
     at: Cursor
     subselect: Callable[[], Node]
     expressions: ExpressionParser = field(init=False)
+    blocks: int = 0  # basic graph patterns so far
+    labels: dict[str, int] = field(default_factory=dict)  # of blank nodes -> the one that each is in
 
     def __post_init__(self) -> None:
         self.expressions = ExpressionParser(self.at, self.group)
@@ -48,61 +54,104 @@ class PatternParser:
 
     def group(self) -> Node:
         """``{ ... }``."""
-        return _filtered(*self._parts())
+        outer, self.expressions.aggregates = self.expressions.aggregates, None
+        found = _filtered(*self._parts())
+        self.expressions.aggregates = outer
+        return found
 
     def _parts(self) -> tuple[Node, Expression | None]:
-        """A group as (pattern, the conjunction of its own filters)."""
+        """A group as (pattern, the conjunction of its own filters).
+
+        Triples with nothing but filters between them are one basic graph pattern: the scope of labels of blank nodes.
+        """
         self.at.expect("{")
         if self.at.is_("SELECT"):
             inner = self.subselect()
             self.at.expect("}")
             return inner, None
         found: Node = UNIT
+        scope: set[str] = set()
         filters: list[Expression] = []
+        block = self._block()
         while not self.at.accept("}"):
-            word = self.at.peek()
+            part: Node | None = None
+            if self._at_triples():
+                part = self.triples(True, block)
+                found = join(found, part)
+                if self._at_triples() or not self.at.is_("}", *_PARTS):
+                    self.at.fail("expected '.', '}' or another part of the group")
+                scope.update(in_scope(part))
+                continue
+            self.at.pattern()
             if self.at.accept("FILTER"):
                 filters.append(self.expressions.constraint())
-            elif self.at.accept("OPTIONAL"):
-                found = LeftJoin(found, *self._parts())
+                self.at.accept(".")
+                continue
+            block = self._block()
+            if self.at.accept("OPTIONAL"):
+                part, condition = self._parts()
+                found = LeftJoin(found, part, condition)
             elif self.at.accept("MINUS"):
                 found = Minus(found, self.group())
             elif self.at.accept("BIND"):
                 self.at.expect("(")
                 expression = self.expressions.expression()
                 self.at.expect("AS")
-                found = Extend(found, self.at.named().name, expression)
+                found = Extend(found, self.new(scope, "BIND"), expression)
+                scope.add(found.variable)
                 self.at.expect(")")
             elif self.at.accept("VALUES"):
-                found = join(found, self.values())
+                part = self.values()
+                found = join(found, part)
             elif self.at.is_("GRAPH"):
                 self.at.unsupported(f"GRAPH: {_ONE_GRAPH}")
             elif self.at.is_("SERVICE"):
                 self.at.unsupported("SERVICE is refused: a query reads this store and nothing else")
             elif self.at.is_("{"):
-                found = join(found, self._union())
+                part = self._union()
+                found = join(found, part)
             else:
-                found = join(found, self.triples(paths_too=True))
-                if not self.at.is_("}", ".") and self.at.peek() is word:
-                    self.at.fail("expected a graph pattern")
+                self.at.fail("expected a graph pattern")
+            scope.update(in_scope(part) if part is not None else ())
             self.at.accept(".")
         condition = None if not filters else filters[0] if len(filters) == 1 else Call("&&", tuple(filters))
         return found, condition
 
+    def _block(self) -> int:
+        """The number of another basic graph pattern."""
+        self.blocks += 1
+        return self.blocks
+
+    def _at_triples(self) -> bool:
+        starts = self.at.peek().kind in ("variable", "iri", "name", "string", "number")
+        return starts or self.at.is_("[", "(", "+", "-", "TRUE", "FALSE")
+
+    def new(self, scope: Collection[str], by: str) -> str:
+        """The variable that comes, which nothing before it may have bound."""
+        word = self.at.peek()
+        name = self.at.named().name
+        if name in scope:
+            self.at.illegal(f"?{name} has a value already where {by} would give it one: take another name", word.start)
+        return name
+
     def _union(self) -> Node:
-        found = self.group()
+        found = [self.group()]
         while self.at.accept("UNION"):
-            found = Union(found, self.group())
-        return found
+            self.at.pattern()
+            found.append(self.group())
+        return balanced(Union, found)
 
     def values(self) -> Values:
         """Inline data, behind VALUES."""
         names: list[str] = []
+        start = self.at.peek()
         single = not self.at.accept("(")
         while not (single and names) and (variable := self.at.variable()) is not None:
             names.append(variable.name)
         if single and not names:
             self.at.fail("expected a variable or '('")
+        if len(set(names)) < len(names):
+            self.at.illegal("VALUES names a variable twice", start.start)
         if not single:
             self.at.expect(")")
         self.at.expect("{")
@@ -131,30 +180,39 @@ class PatternParser:
 
     # -- triples ----------------------------------------------------------------------------------------------------
 
-    def template(self) -> tuple[Triple, ...]:
-        """``{ triples }``, without paths: of CONSTRUCT, INSERT and DELETE."""
+    def template(self, matched: bool = False) -> tuple[Triple, ...]:
+        """``{ triples }``, without paths: of CONSTRUCT, INSERT and DELETE. matched: it is a pattern, too."""
         self.at.expect("{")
         if self.at.is_("GRAPH"):
             self.at.unsupported(f"GRAPH: {_ONE_GRAPH}")
-        found = self.triples(paths_too=False)
+        found = self.triples(False, self._block() if matched else None)
         if self.at.is_("GRAPH"):
             self.at.unsupported(f"GRAPH: {_ONE_GRAPH}")
         self.at.expect("}")
         assert isinstance(found, Bgp)
         return found.triples
 
-    def triples(self, paths_too: bool) -> Node:
-        """Triples up to what is none: a basic graph pattern, joined with what its paths mean."""
+    def triples(self, paths_too: bool, block: int | None) -> Node:
+        """Triples up to what is none: a basic graph pattern, joined with what its paths mean. block: its number, None
+        where the triples are a template."""
+        start = self.at.peek()
         found: list[tuple[Term, Path, Term]] = []
         while True:
-            bracket = self.at.is_("[", "(")
+            before, bracket = len(found), self.at.is_("[", "(")
             subject = self._node(found, paths_too)
             if subject is None:
                 break
-            if not (bracket and self.at.is_(".", "}")):
+            # `[ :p :o ]` and `( :a )` may stand alone, `[]` and `()` may not
+            if not (bracket and len(found) > before and not self._at_verb(paths_too)):
                 self._properties(subject, found, paths_too)
+            if block is not None:
+                self.at.pattern(len(found) - before)
             if not self.at.accept("."):
                 break
+        for label in {t.name for triple in found for t in triple if isinstance(t, Variable)}:
+            if block is not None and label.startswith("_:") and self.labels.setdefault(label, block) != block:
+                reason = f"the blank node {label} is in another basic graph pattern already: use a variable"
+                self.at.illegal(reason, start.start)
         plain = tuple((s, p, o) for s, p, o in found if isinstance(p, Variable | Constant))
         node: Node = Bgp(plain)
         for s, path, o in found:
@@ -179,6 +237,11 @@ class PatternParser:
             path = None
             while path is None and self.at.accept(";"):
                 path = self._verb(paths_too)
+
+    def _at_verb(self, paths_too: bool) -> bool:
+        word = self.at.peek()
+        starts = word.kind == "variable" or self._is_a() or self.at.at_iri()
+        return starts or (paths_too and self.at.is_("^", "!", "("))
 
     def _verb(self, paths_too: bool) -> Path | None:
         variable = self.at.variable()
@@ -220,18 +283,19 @@ class PatternParser:
     # -- property paths ---------------------------------------------------------------------------------------------
 
     def _alternative(self) -> Path:
-        found = self._sequence()
+        found = [self._sequence()]
         while self.at.accept("|"):
-            found = paths.Alternative(found, self._sequence())
-        return found
+            found.append(self._sequence())
+        return balanced(paths.Alternative, found)
 
     def _sequence(self) -> Path:
-        found = self._step()
+        found = [self._step()]
         while self.at.accept("/"):
-            found = paths.Sequence(found, self._step())
-        return found
+            found.append(self._step())
+        return balanced(paths.Sequence, found)
 
     def _step(self) -> Path:
+        self.at.pattern()
         inverse = self.at.accept("^")
         found = self._element()
         if self.at.is_("*", "+", "?"):
@@ -275,6 +339,14 @@ def join(left: Node, right: Node) -> Node:
     if isinstance(left, Bgp) and isinstance(right, Bgp):
         return Bgp(left.triples + right.triples)
     return left if right == UNIT else Join(left, right)
+
+
+def balanced(made: Callable[[T, T], T], parts: Sequence[T]) -> T:
+    """Parts as one by an operator that is associative, in a tree that is not deep."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = (len(parts) + 1) // 2
+    return made(balanced(made, parts[:middle]), balanced(made, parts[middle:]))
 
 
 def translated(at: Cursor, s: Term, path: Path, o: Term) -> Node:

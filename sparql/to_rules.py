@@ -37,7 +37,7 @@ from sparql.algebra import (
 )
 from sparql.cursor import Cursor
 from sparql.lexer import place, words
-from sparql.parser import Parser, validate
+from sparql.parser import Parser, not_too_deep
 from triplestore.compile.inline import bound_by, substituted
 from triplestore.errors import InputError, UnsupportedError, UsageError
 from triplestore.expression import Call, Constant, Exists, Expression, Variable, variables_of, walk
@@ -57,8 +57,8 @@ def rules_of_query(text: str, source: str, check: Callable[[Call], str] | None =
     Raises InputError (file, line, column) for what is no query, no CONSTRUCT query, or says more than rules do.
     """
     try:
-        query = Parser(Cursor(text, source=source)).query()
-        validate(text, None)
+        with not_too_deep("query"):
+            query = Parser(Cursor(text, source=source)).query()
     except UnsupportedError as error:
         raise InputError(str(error)) from error
     except UsageError as error:

@@ -18,7 +18,7 @@ import pyoxigraph
 from sparql.algebra import Bgp, Query, Triple
 from sparql.cursor import Cursor
 from sparql.lexer import IRI, STRING, Word, place
-from sparql.parser import Parser, illegal
+from sparql.parser import Parser, not_too_deep
 from triplestore.errors import InputError
 from triplestore.expression import Variable
 from triplestore.expressions.iris import is_absolute
@@ -79,7 +79,8 @@ def parse_update(
     resolved against, unless the text has a BASE; those of LOAD then name files. Raises InputError with line and column
     for a syntax error, UnsupportedError with them for named graphs.
     """
-    return _Request(Cursor(text, "update", source or "", base), source, blank_prefix, base).operations()
+    with not_too_deep("update"):
+        return _Request(Cursor(text, "update", source or "", base), source, blank_prefix, base).operations()
 
 
 @dataclass(slots=True)
@@ -102,6 +103,7 @@ class _Request:
         found: list[Operation] = []
         self.at.prologue()
         while self.at.peek().kind != "end":
+            self.at.operation()
             found += self._operation(len(found))
             if not self.at.accept(";"):
                 break
@@ -134,7 +136,7 @@ class _Request:
         """Rules 40 to 44, behind the first word."""
         prefix = f"{self.blank_prefix}t{number}_"
         if form == "DELETE" and self.at.accept("WHERE"):
-            template = self._template(deleting=True)
+            template = self._template(deleting=True, matched=True)
             return Modify(template, (), Query("select", Bgp(template), base=self.at.base), prefix)
         delete = self._template(deleting=True) if form == "DELETE" else ()
         insert: tuple[Triple, ...] = ()
@@ -143,24 +145,15 @@ class _Request:
         if self.at.is_("USING"):
             self.at.unsupported(f"USING: {_ONE_GRAPH}")
         self.at.expect("WHERE")
-        start = self.at.peek()
         pattern = self.parser.patterns.group()
-        self._check_scopes(start)
         return Modify(delete, insert, Query("select", pattern, base=self.at.base), prefix)
 
-    def _template(self, deleting: bool) -> tuple[Triple, ...]:
+    def _template(self, deleting: bool, matched: bool = False) -> tuple[Triple, ...]:
         start = self.at.peek()
-        found = self.parser.patterns.template()
+        found = self.parser.patterns.template(matched)
         if deleting and any(isinstance(t, Variable) and t.name.startswith("_:") for triple in found for t in triple):
             self._error(start.start, "what is deleted cannot name blank nodes: use a variable")
         return found
-
-    def _check_scopes(self, start: Word) -> None:
-        """Refuse a pattern that is no legal one by the rules of scopes, which the grammar does not tell."""
-        pattern = self.at.text[start.start : self.at.at]
-        if reason := illegal(f"{self._prologue()} SELECT * WHERE {pattern}", None):
-            known = re.sub(r"^error at \d+:\d+: ", "", reason)
-            self._error(start.start, f"the pattern breaks a rule of scopes, as a variable bound twice does: {known}")
 
     # -- whole graphs -----------------------------------------------------------------------------------------------
 
@@ -174,7 +167,7 @@ class _Request:
             iri = self.at.iri()
         if self.at.is_("INTO"):
             self.at.unsupported(f"INTO GRAPH: {_ONE_GRAPH}")
-        return Load(iri, silent, self._where(word.start))
+        return Load(iri, silent, self.at.where(word.start))
 
     def _clear(self) -> list[Operation]:
         self.at.accept("SILENT")
@@ -266,10 +259,6 @@ class _Request:
         return " ".join([*base, *(f"PREFIX {name}: <{iri}>" for name, iri in self.at.prefixes.items())])
 
     # -- errors -----------------------------------------------------------------------------------------------------
-
-    def _where(self, offset: int) -> str:
-        line, column = place(self.at.text, offset)
-        return f"{self.source}:{line}:{column}" if self.source else f"line {line}, column {column}"
 
     def _error(self, offset: int, reason: str) -> NoReturn:
         raise InputError(reason, self.source, *place(self.at.text, offset))

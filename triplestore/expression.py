@@ -44,14 +44,15 @@ Expression = Variable | Constant | Call | Exists
 
 
 def walk(item: object) -> Iterator[object]:
-    """`item` and everything inside it: nodes, expressions, terms, tokens of inline data."""
-    yield item
-    if isinstance(item, tuple):
-        for part in item:
-            yield from walk(part)
-    elif is_dataclass(item):
-        for field in fields(item):
-            yield from walk(getattr(item, field.name))
+    """`item` and everything inside it: nodes, expressions, terms, tokens of inline data. However deep it is."""
+    left = [item]
+    while left:
+        found = left.pop()
+        yield found
+        if isinstance(found, tuple):
+            left.extend(reversed(found))
+        elif is_dataclass(found):
+            left.extend(getattr(found, field.name) for field in reversed(fields(found)))
 
 
 def variables_of(expression: Expression | None) -> frozenset[str]:
