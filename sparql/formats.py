@@ -16,8 +16,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from sparql.graph_formats import GRAPH_FORMATS, prefixed
-from triplestore.errors import UsageError
+from sparql.graph_formats import GRAPH_FORMATS, NOT_XML, prefixed
+from triplestore.errors import FormatError, UsageError
 from triplestore.terms import XSD, split_literal, to_ntriples
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ _REMEMBERED: Final = 20_000
 
 
 def write_result(result: Result, out: TextIO, format: str) -> None:
-    """Write a result in a format. Raises UsageError for an unknown format or one that does not fit the result."""
+    """Write a result in a format. Raises UsageError for an unknown format or one that does not fit the result,
+    FormatError (one of these) where it has no way to write a term."""
     for piece in pieces(result, format):
         out.write(piece)
 
@@ -100,8 +101,20 @@ def _xml_term(token: str) -> str:
 
 
 def _xml_text(text: str) -> str:
-    """Escaped; a carriage return as a reference, or a parser would make a line feed of it."""
-    return escape(text, {"\r": "&#13;"})
+    """Escaped. White space that a parser may change (a carriage return), or take for layout and leave out (around the
+    text, or all of it), is written as references. Raises FormatError for characters that XML cannot hold."""
+    if NOT_XML.search(text):
+        shown = to_ntriples(f'"{text}"')
+        raise FormatError(f"XML cannot hold the control characters of {shown}: ask for JSON")
+    found = escape(text, _WHITE)
+    if text[:1] == " " or text[-1:] == " ":
+        inner = found.strip(" ")
+        before = len(found) - len(found.lstrip(" "))
+        found = "&#32;" * before + inner + "&#32;" * (len(found) - before - len(inner))
+    return found
+
+
+_WHITE: Final = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 
 
 def _xml(result: Result) -> Iterator[str]:

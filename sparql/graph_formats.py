@@ -1,9 +1,11 @@
-"""Triples as text, as they come: N-Triples, Turtle and RDF/XML. A format is a function from batches of token triples
+"""Triples as text, as they come: N-Triples, Turtle, RDF/XML and JSON-LD; N-Quads and TriG are the first two, as all is
+in the default graph. A format is a function from batches of token triples
 to pieces of text; what it holds at a time is a batch."""
 
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
@@ -11,7 +13,7 @@ from operator import itemgetter
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from triplestore.errors import UsageError
+from triplestore.errors import FormatError
 from triplestore.terms import RDF, XSD, split_literal, to_ntriples
 
 TokenTriple = tuple[str, str, str]
@@ -82,7 +84,7 @@ def _turtle(token: str) -> str:
 
 
 def rdfxml(batches: Batches) -> Iterator[str]:
-    """RDF/XML. Raises UsageError for a predicate that no XML name can be made of, and characters XML cannot hold."""
+    """RDF/XML. Raises FormatError for a predicate that no XML name can be made of, and characters XML cannot hold."""
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<rdf:RDF xmlns:rdf="{RDF}">\n'
     for rows in batches:
         text = io.StringIO()
@@ -98,13 +100,13 @@ def _property(p: str, o: str) -> str:
     """A property element."""
     name = _NAME.search(p[1:-1])
     if name is None or (name.start() == len(RDF) and p[1:].startswith(RDF) and name.group() in _RESERVED):
-        raise UsageError(f"RDF/XML has no way to write the predicate {p}: take Turtle")
+        raise FormatError(f"RDF/XML has no way to write the predicate {p}: take Turtle")
     element, space = name.group(), quoteattr(p[1 : name.start() + 1])
     if o[0] != '"':
         return f"  <{element} xmlns={space} {_node(o, 'resource')}/>\n"
     lexical, datatype, lang = split_literal(o)
-    if _NOT_XML.search(lexical):
-        raise UsageError(f"RDF/XML cannot hold the control characters of {to_ntriples(o)}: take Turtle")
+    if NOT_XML.search(lexical):
+        raise FormatError(f"RDF/XML cannot hold the control characters of {to_ntriples(o)}: take Turtle")
     mark = "" if datatype == XSD + "string" else f" rdf:datatype={quoteattr(datatype)}"
     if lang is not None:
         mark = f" xml:lang={quoteattr(lang)}"
@@ -131,6 +133,50 @@ _RESERVED: Final = frozenset(
 )
 """Names of RDF's own that are no property elements."""
 
-_NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+"""Characters that XML 1.0 cannot hold, escaped or not."""
 
-GRAPH_FORMATS: Final[dict[str, Callable[[Batches], Iterator[str]]]] = {"nt": ntriples, "ttl": turtle, "rdf": rdfxml}
+
+def jsonld(batches: Batches) -> Iterator[str]:
+    """JSON-LD 1.1, expanded: neighbours with the same subject are one node, in a line."""
+    yield "["
+    separator = "\n"
+    for rows in batches:
+        nodes = (json.dumps(_node_object(s, about), ensure_ascii=False) for s, about in groupby(rows, itemgetter(0)))
+        if text := ",\n".join(nodes):
+            yield separator + text
+            separator = ",\n"
+    yield "\n]\n"
+
+
+def _node_object(subject: str, about: Iterable[TokenTriple]) -> dict[str, object]:
+    found: dict[str, object] = {"@id": _id(subject)}
+    for _, p, o in about:
+        typed = p == _TYPE and o[0] != '"'
+        values = found.setdefault("@type" if typed else _id(p), [])
+        assert isinstance(values, list)
+        values.append(_id(o) if typed else _value_object(o))
+    return found
+
+
+def _value_object(token: str) -> dict[str, str]:
+    if token[0] != '"':
+        return {"@id": _id(token)}
+    lexical, datatype, lang = split_literal(token)
+    if lang is not None:
+        return {"@value": lexical, "@language": lang}
+    return {"@value": lexical} if datatype == XSD + "string" else {"@value": lexical, "@type": datatype}
+
+
+def _id(token: str) -> str:
+    return token[1:-1] if token[0] == "<" else token
+
+
+GRAPH_FORMATS: Final[dict[str, Callable[[Batches], Iterator[str]]]] = {
+    "nt": ntriples,
+    "ttl": turtle,
+    "rdf": rdfxml,
+    "jsonld": jsonld,
+    "nq": ntriples,
+    "trig": turtle,
+}

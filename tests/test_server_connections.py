@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import shutil
 import signal
 import socket
@@ -22,7 +21,6 @@ from tests.server_support import (
     EX,
     PATIENCE,
     QUERY,
-    TURTLE,
     UPDATE,
     add,
     eventually,
@@ -351,47 +349,6 @@ class TestSizes:
             body = b" " * 3_000_000
             status, _ = spoken(client, request("PUT /data?default", body, "Content-Type: text/turtle\r\n"))
             assert status == 413
-
-
-class TestCodings:
-    def test_gzip(self, client: httpx.Client) -> None:
-        packed = {"Content-Encoding": "gzip"}
-        one, two = (f"<{EX}{name}> a <{EX}Student> .\n".encode() for name in "bc")
-        assert client.post("/data?default", content=gzip.compress(one), headers=TURTLE | packed).json()["version"] == 3
-        both = gzip.compress(one) + gzip.compress(two)
-        assert client.post("/data?default", content=both, headers=TURTLE | packed).status_code == 200
-        assert people(client) == ["a", "b", "c"]
-        for kind, content in ((UPDATE, add("d")), (QUERY, "ASK {?s ?p ?o}")):
-            headers = {"Content-Type": kind} | packed
-            assert client.post("/sparql", content=gzip.compress(content.encode()), headers=headers).status_code == 200
-        assert people(client) == ["a", "b", "c", "d"]
-
-    def test_no_gzip(self, client: httpx.Client) -> None:
-        packed = TURTLE | {"Content-Encoding": "gzip"}
-        whole = gzip.compress(f"<{EX}b> a <{EX}Student> .".encode())
-        for content in (b"<a> <b> <c> .", whole[:-9], whole + b"x"):
-            answer = client.put("/data?default", content=content, headers=packed)
-            assert (answer.status_code, "gzip" in answer.text) == (400, True)
-        for coding in ("br", "deflate", "gzip, gzip"):
-            answer = client.put("/data?default", content=whole, headers=TURTLE | {"Content-Encoding": coding})
-            assert (answer.status_code, answer.headers["accept-encoding"]) == (415, "gzip")
-        assert people(client) == ["a"]
-
-    def test_a_bomb(self, store: Path) -> None:
-        with serving(store, Limits(body=100_000)) as client:
-            bomb = gzip.compress(b" " * 50_000_000)
-            assert len(bomb) < 100_000
-            headers = {"Content-Encoding": "gzip"}
-            assert client.put("/data?default", content=bomb, headers=TURTLE | headers).status_code == 413
-            assert client.post("/sparql", content=bomb, headers={"Content-Type": QUERY} | headers).status_code == 413
-
-    def test_it_grows_at_the_end(self, client: httpx.Client) -> None:
-        """What the last bytes stand for comes whole."""
-        text = add("b") + " " * 3_000_000 + f"; {add('c')}"
-        content = gzip.compress(text.encode())
-        headers = {"Content-Type": UPDATE, "Content-Encoding": "gzip"}
-        assert client.post("/sparql", content=content, headers=headers).status_code == 200
-        assert people(client) == ["a", "b", "c"]
 
 
 class TestEnd:

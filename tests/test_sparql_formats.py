@@ -20,7 +20,7 @@ from rdflib.plugins.sparql.results.xmlresults import XMLResult
 
 from sparql.results import Result
 from tests.sparql_support import ox_term, ox_token
-from triplestore.errors import UsageError
+from triplestore.errors import FormatError, UsageError
 from triplestore.terms import RDF, XSD
 
 ROWS: list[tuple[str | None, str | None]] = [
@@ -96,7 +96,7 @@ def test_a_table_is_aligned() -> None:
     ]
 
 
-@pytest.mark.parametrize(("format", "name"), [("nt", "nt"), ("ttl", "turtle"), ("rdf", "xml")])
+@pytest.mark.parametrize(("format", "name"), [("nt", "nt"), ("ttl", "turtle"), ("rdf", "xml"), ("jsonld", "json-ld")])
 def test_rdflib_reads_the_same_triples(format: str, name: str) -> None:
     graph = rdflib.Graph().parse(data=written(construct(), format), format=name)
     lines = {" ".join(term.n3() for term in triple) for triple in graph if not isinstance(triple[0], rdflib.BNode)}
@@ -114,7 +114,7 @@ def random_triples(dice: random.Random, count: int) -> list[tuple[str, str, str]
         f"<{s}{n}>" for s in (RDF, XSD, "http://e/", "http://e/p/") for n in ("a", "b-1", "c.d", "_1", "a%20b", "é")
     ]
     nodes = [*iris, "<http://e/1>", "<http://e/>", "<urn:x:y>", "_:b1", "_:0", "_:f1_x.y"]
-    texts = ["", "x", " a\tb ", "q\"'\\", "line\r\n", "<&>]]>", "é😀", "\u00a0", "1"]
+    texts = ["", " ", "\n", "\t ", "x", " a\tb ", "q\"'\\", "line\r\n", "<&>]]>", "é😀", "\u00a0", "1"]
     tails = ["", "@en", "@de-at", f"^^<{XSD}integer>", f"^^<{RDF}HTML>", "^^<http://e/t>"]
     objects = [*nodes, *(f'"{text}"{tail}' for text in texts for tail in tails)]
     found: list[tuple[str, str, str]] = []
@@ -127,7 +127,14 @@ def random_triples(dice: random.Random, count: int) -> list[tuple[str, str, str]
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize(
     ("format", "syntax"),
-    [("nt", ox.RdfFormat.N_TRIPLES), ("ttl", ox.RdfFormat.TURTLE), ("rdf", ox.RdfFormat.RDF_XML)],
+    [
+        ("nt", ox.RdfFormat.N_TRIPLES),
+        ("ttl", ox.RdfFormat.TURTLE),
+        ("rdf", ox.RdfFormat.RDF_XML),
+        ("jsonld", ox.RdfFormat.JSON_LD),
+        ("nq", ox.RdfFormat.N_QUADS),
+        ("trig", ox.RdfFormat.TRIG),
+    ],
 )
 def test_random_triples_come_back(seed: int, format: str, syntax: ox.RdfFormat) -> None:
     triples = random_triples(random.Random(seed), 40)
@@ -154,6 +161,37 @@ def test_what_xml_cannot_say(predicate: str, text: str, reason: str) -> None:
     result = Result("construct", ("subject", "predicate", "object"), pa.table(columns, names=["s", "p", "o"]))
     with pytest.raises(UsageError, match=re.escape(reason)):
         written(result, "rdf")
+
+
+WHITE = [" ", "  ", "\n", "\t", "\r", "\r\n", " x", "x ", "\nx\n", " \n ", "a  b", "", "\u00a0", "\u2028", "\x85"]
+
+
+def one_value(text: str) -> Result:
+    return Result("select", ("x",), pa.table({"c0": pa.array([f'"{text}"'])}))
+
+
+@pytest.mark.parametrize("text", WHITE, ids=lambda text: "-".join(f"{ord(c):x}" for c in text) or "empty")
+def test_white_space_survives_xml(text: str) -> None:
+    """Also where a parser takes white space that is written as such for layout."""
+    found = written(one_value(text), "xml")
+    (row,) = ox.parse_query_results(found.encode(), ox.QueryResultsFormat.XML)  # type: ignore[misc]
+    assert row["x"].value == text
+    assert str(XMLResult(io.BytesIO(found.encode())).bindings[0][rdflib.Variable("x")]) == text
+    (value,) = re.findall("<literal>(.*)</literal>", found)
+    assert re.search(r"^\s|\s$|[\t\n\r]", value.replace("\u00a0", "").replace("\u2028", "").replace("\x85", "")) is None
+
+
+@pytest.mark.parametrize("number", [*range(0x20), 0xFFFE, 0xFFFF])
+def test_control_characters_in_xml(number: int) -> None:
+    """Those that it can hold come back, others are refused; JSON holds all."""
+    text = f"a{chr(number)}b"
+    assert json.loads(written(one_value(text), "json"))["results"]["bindings"][0]["x"]["value"] == text
+    if chr(number) in "\t\n\r":
+        (row,) = ox.parse_query_results(written(one_value(text), "xml").encode(), ox.QueryResultsFormat.XML)  # type: ignore[misc]
+        assert row["x"].value == text
+        return
+    with pytest.raises(FormatError, match="ask for JSON"):
+        written(one_value(text), "xml")
 
 
 class TestStreams:

@@ -27,6 +27,10 @@ class LimitError(UsageError):
     """A text goes beyond a limit of size or nesting, which the message tells with the place."""
 
 
+class FormatError(UsageError):
+    """What was found cannot be written in the format that was asked for; names one that can hold it."""
+
+
 class InputError(TriplakeError):
     """Bad input data. Nothing was committed.
 

@@ -32,7 +32,7 @@ from triplestore.errors import UsageError
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["table", "csv", "tsv", "json", "xml", "nt", "ttl", "rdf"]),
+    type=click.Choice(["table", "csv", "tsv", "json", "xml", "nt", "ttl", "rdf", "jsonld", "nq", "trig"]),
     help="Default: table, or ttl for CONSTRUCT and DESCRIBE.",
 )
 @same_as_option

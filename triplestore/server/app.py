@@ -21,6 +21,7 @@ from triplestore.server import facts, proofs
 from triplestore.server.faults import HttpError, answer, http_error
 from triplestore.server.graph_store import default_graph
 from triplestore.server.guard import Guard
+from triplestore.server.negotiation import Packing
 from triplestore.server.openapi import document
 from triplestore.server.protocol import sparql
 from triplestore.server.work import Service
@@ -68,7 +69,7 @@ def make_app(service: Service) -> Starlette:
         routes=routes,
         lifespan=life,
         exception_handlers=handlers,
-        middleware=[Middleware(Guard, settings=service.settings)],
+        middleware=[Middleware(Guard, settings=service.settings), Middleware(Packing)],
     )
     app.router.redirect_slashes = False
     app.state.service = service

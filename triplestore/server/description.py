@@ -23,7 +23,7 @@ _REGIMES: Final = {
 }
 _FORMATS: Final = (
     *("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV"),
-    *("Turtle", "N-Triples", "RDF_XML"),
+    *("Turtle", "N-Triples", "RDF_XML", "JSON-LD", "TriG", "N-Quads"),
 )
 
 

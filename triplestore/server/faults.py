@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from triplestore.errors import (
     ConflictError,
+    FormatError,
     InputError,
     MemoryLimitError,
     StoppedError,
@@ -44,6 +45,8 @@ def http_error(error: Exception) -> HttpError:
         return HttpError(503, str(error), {"Retry-After": "60"})
     if isinstance(error, ConflictError):
         return HttpError(503, f"{error}", {"Retry-After": "1"})
+    if isinstance(error, FormatError):
+        return HttpError(406, str(error))
     if isinstance(error, InputError | UnsupportedError | UsageError):
         return HttpError(400, str(error))
     if isinstance(error, TriplakeError):

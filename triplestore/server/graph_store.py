@@ -26,8 +26,11 @@ SUFFIXES: Final = {
     "application/xml": ".rdf",
     "text/xml": ".rdf",
     "application/ld+json": ".jsonld",
+    "application/trig": ".trig",
+    "application/n-quads": ".nq",
 }
-"""Media types of graphs that can be sent, and the suffixes that tell the loaders the syntax."""
+"""Media types of graphs that can be sent, and the suffixes that tell the loaders the syntax. Of TriG and N-Quads all
+triples are taken, whatever graph they are in."""
 
 
 async def default_graph(request: Request) -> Response:

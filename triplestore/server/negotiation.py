@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 ROWS: Final = {
     "application/sparql-results+json": "json",
@@ -23,6 +28,9 @@ GRAPHS: Final = {
     "application/rdf+xml": "rdf",
     "application/xml": "rdf",
     "text/plain": "nt",
+    "application/ld+json": "jsonld",
+    "application/trig": "trig",
+    "application/n-quads": "nq",
 }
 """Media types of triples, the preferred first, and their formats."""
 
@@ -42,6 +50,12 @@ NAMES: Final = {
     "rdf": "application/rdf+xml",
     "rdf+xml": "application/rdf+xml",
     "rdfxml": "application/rdf+xml",
+    "jsonld": "application/ld+json",
+    "json-ld": "application/ld+json",
+    "trig": "application/trig",
+    "nq": "application/n-quads",
+    "nquads": "application/n-quads",
+    "n-quads": "application/n-quads",
 }
 """Values of the request parameters `format` and `output`, and what they mean for an Accept header."""
 
@@ -81,6 +95,26 @@ def accepted(header: str) -> list[_Range]:
                     quality = 0.0
         found.append(_Range(kind, subtype, quality))
     return found
+
+
+class Packing:
+    """Packs answers of a kilobyte or more by gzip, as they are sent, for who takes it (ASGI)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app, self._packed = app, GZipMiddleware(app, minimum_size=1024, compresslevel=4)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        taken = scope["type"] == "http" and takes_gzip(Headers(scope=scope).get("accept-encoding", ""))
+        await (self._packed if taken else self._app)(scope, receive, send)
+
+
+def takes_gzip(header: str) -> bool:
+    """Whether an Accept-Encoding header names gzip, and not to refuse it."""
+    for part in header.lower().split(","):
+        coding, *parameters = (piece.strip() for piece in part.split(";"))
+        if coding in ("gzip", "x-gzip"):
+            return not any(re.fullmatch(r"q\s*=\s*0(\.0*)?", parameter) for parameter in parameters)
+    return False
 
 
 def choose(header: str | None, offers: Sequence[str]) -> str | None:

@@ -29,6 +29,7 @@ _REASONS: Final = {
 }
 
 _TEXT: Final[dict[str, Any]] = {"schema": {"type": "string"}}
+_GRAPHS: Final[dict[str, Any]] = dict.fromkeys(GRAPHS, _TEXT) | {"application/ld+json": {"schema": {"type": "array"}}}
 _TERM: Final[dict[str, Any]] = {
     "type": "object",
     "required": ["type", "value"],
@@ -181,7 +182,7 @@ def _failures(statuses: Iterable[int]) -> dict[str, Any]:
 
 
 def _answers() -> dict[str, Any]:
-    found: dict[str, Any] = dict.fromkeys((*ROWS, *GRAPHS), _TEXT)
+    found: dict[str, Any] = dict.fromkeys(ROWS, _TEXT) | _GRAPHS
     for media in ("application/sparql-results+json", "application/json"):
         found[media] = {"schema": {"$ref": "#/components/schemas/Results"}}
     return found
@@ -225,7 +226,7 @@ def _sparql_post() -> dict[str, Any]:
 def _graph_store(read: dict[str, Any], secured: dict[str, Any], where: list[dict[str, Any]]) -> dict[str, Any]:
     parts = {"type": "string", "enum": ["all", "asserted", "inferred"]}
     part = _parameter("what", "The whole closure, or a part of it.", schema=parts)
-    graph = {"description": "The graph.", "content": dict.fromkeys(GRAPHS, _TEXT)}
+    graph = {"description": "The graph.", "content": _GRAPHS}
     content: dict[str, Any] = dict.fromkeys(SUFFIXES, _TEXT)
     files = {"type": "object", "additionalProperties": {"type": "string", "contentMediaType": "text/turtle"}}
     body = {"required": True, "content": {**content, MULTIPART: {"schema": files}}}
