@@ -173,7 +173,13 @@ class TestEverywhere:
 
     @pytest.mark.parametrize("name", sorted(set(cli.commands) - {"init", "load", "demo"}))
     def test_no_store(self, name: str) -> None:
-        rest = {"rules": ["list"], "query": [DOGS], "update": ["add.ru"], "copy": ["other"]}.get(name, [])
+        rest = {
+            "rules": ["list"],
+            "query": [DOGS],
+            "update": ["add.ru"],
+            "copy": ["other"],
+            "restore": ["--to", "1"],
+        }.get(name, [])
         rest = ["rdf:nil", "a", "rdf:List"] if name == "explain" else rest
         rest = ["rdf:nil", "rdf:List"] if name == "why-same" else rest
         rest = ["pets.ttl"] if name == "entails" else rest
@@ -810,10 +816,10 @@ DAMAGES: list[tuple[Callable[[Path], None], str]] = [
         r"kg/data/\S+\.parquet \(table \w+, version 2\) is missing; restore it from a copy, or read an older version",
     ),
     (_truncate, r"kg/data/\S+\.parquet \(table \w+, version 2\) has 20 bytes instead of \d+; restore it"),
-    (_scribble, r"kg/data/\S+\.parquet \(table \w+, version 2\) cannot be read \(.*\); restore it"),
+    (_scribble, r"kg/data/\S+\.parquet \(table \w+, version 2\) .* \(.*\); restore it"),
     (_garbage, r"kg/_versions/0000000002\.json cannot be read \(.*\); restore it"),
     (_newer_version, "version 2 was written by a newer Triplake; install that one"),
-    (_newer_store, "kg is of store format 99, this program reads up to 2; install a newer Triplake"),
+    (_newer_store, "kg is of store format 99, this program reads up to 3; install a newer Triplake"),
     (_no_mark, r"kg/triplake\.json cannot be read \(.*\); restore it"),
     (_no_versions, "kg holds no version.*restore it from a copy"),
 ]

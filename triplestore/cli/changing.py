@@ -94,7 +94,7 @@ def load(
         chosen = _rulesets(rules, axiomatic)
         opened = Store.create(store, chosen, equality, counting=counting, hold=True, **options.engine_options)
     else:
-        opened = Store.open(store, **options.engine_options)
+        opened = Store.open(store, verify=options.verify, **options.engine_options)
     with opened, reporting(options, opened):
         if not made:
             _check_settings(opened, rules, axiomatic, equality, counting)

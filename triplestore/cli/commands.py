@@ -23,6 +23,8 @@ COMMANDS: Final = (
     proofs.explain,
     proofs.why_same,
     keeping.log,
+    keeping.verify,
+    keeping.restore,
     keeping.compact,
     keeping.vacuum,
     keeping.copy,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from triplestore.cli.options import Common, at_option, common, opening, say
-from triplestore.errors import UsageError
+from triplestore.cli.options import Common, at_option, common, counted, opening, say, warn
+from triplestore.errors import DamagedStoreError, UsageError
 
 if TYPE_CHECKING:
     from triplestore.differences import Difference
@@ -31,13 +32,19 @@ def log(options: Common, store: str, version: int | None, facts: bool, limit: in
     """List the versions that can be read, and what made them; or what one of them changed."""
     if limit is not None and not facts:
         raise UsageError("--limit is for the lines of --facts")
-    with opening(options, store) as opened:
-        entries = opened.log(version)
-        if facts:
+    if facts:
+        with opening(options, store) as opened:
             most = (None if as_json else SHOWN) if limit is None else limit or None
+            entry = opened.log(opened.version if version is None else version)[-1]
             with opened.log_facts(version) as change:
-                (_write_json if as_json else _write_lines)(change, entries[-1], most)
-            return
+                (_write_json if as_json else _write_lines)(change, entry, most)
+        return
+    from triplestore.storage.manifest import Versions
+    from triplestore.store.figures import log_of
+
+    versions = Versions(store)
+    versions.check()
+    entries = log_of(versions, version)
     if as_json:
         click.echo(json.dumps(entries, indent=2))
         return
@@ -125,6 +132,63 @@ def vacuum(options: Common, store: str, keep: int | None) -> None:
         older, more = forgettable(versions)
         if older:
             say(options, f"kept all {older + 1:,} versions; --keep 1 would forget {older:,}, and free {more:,} bytes")
+
+
+@click.command()
+@click.argument("store")
+@at_option
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@common
+def verify(options: Common, store: str, at: int | None, as_json: bool) -> None:
+    """Read every file of every version (or of one, --at) and compare it with its checksum."""
+    from triplestore.storage.manifest import Versions
+    from triplestore.storage.verify import verify as read_all
+
+    versions = Versions(store)
+    versions.check()
+    if at is not None and at not in versions.numbers():
+        versions.read(at)  # says which there are
+    found = read_all(versions, None if at is None else [at])
+    if not found.versions:
+        versions.read()  # says why
+    if as_json:
+        click.echo(json.dumps({**asdict(found), "whole": found.whole}, indent=2))
+    for damage in () if as_json else found.damages:
+        of = f" (table {damage.table}, version {_listed(damage.versions)})" if damage.table else ""
+        click.echo(f"{store}/{damage.path}{of} {damage.what}")
+    read = f"read {counted(found.files, 'file')}, {found.bytes:,} bytes"
+    if found.unsummed:
+        warn(f"{counted(found.unsummed, 'file')} had no checksum (store format 2); the next write makes them")
+    if not found.damages:
+        say(options, f"{read}: {counted(len(found.versions), 'version')} whole")
+        return
+    newest = found.whole[-1] if found.whole else None
+    way = "none is whole: restore the store from a copy"
+    if newest is not None:
+        way = f"whole: {_listed(found.whole)}; `triplake restore {store} --to {newest}` goes back to version {newest}"
+    raise DamagedStoreError(f"{read}, {counted(len(found.damages), 'file')} damaged; of the versions {way}")
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Ascending numbers, those in a row as a range."""
+    runs = list[list[int]]()
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(f"{first}" if first == last else f"{first} to {last}" for first, last in runs)
+
+
+@click.command()
+@click.argument("store")
+@click.option("--to", type=click.IntRange(min=1), required=True, metavar="VERSION", help="The version to go back to.")
+@common
+def restore(options: Common, store: str, to: int) -> None:
+    """Make an older version the newest: the way back from a damaged one, or from a mistake."""
+    from triplestore.store import Store
+
+    say(options, f"version {Store.restore(store, to)} is what version {to} was")
 
 
 @click.command()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from triplestore.errors import EngineError, UsageError
+from triplestore.errors import EngineError, TriplakeError, UsageError
 
 if TYPE_CHECKING:
     from triplestore.store import Store
@@ -31,6 +31,7 @@ class Common:
     memory_limit: str | None
     quiet: bool
     verbose: bool
+    verify: bool
 
     @property
     def engine_options(self) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def common(function: F) -> F:
     """Give a command the options that all have, as its first argument."""
 
     def command(*args: Any, **kwargs: Any) -> Any:
-        names = ("engine", "master", "memory_limit", "quiet", "verbose")
+        names = ("engine", "master", "memory_limit", "quiet", "verbose", "verify")
         return function(Common(*(kwargs.pop(name) for name in names)), *args, **kwargs)
 
     command.__name__, command.__doc__ = function.__name__, function.__doc__
@@ -57,6 +58,9 @@ def common(function: F) -> F:
             click.option("--master", metavar="URL", help="Spark master, as in local[2] or spark://host:7077."),
             click.option("--memory-limit", metavar="SIZE", help="Memory, as in 2GB (default: half of the machine's)."),
             click.option("--quiet", "-q", is_flag=True, help="No progress on stderr."),
+            click.option(
+                "--verify", is_flag=True, help="First read all of the store, and see that nothing is damaged."
+            ),
             click.option("--verbose", "-v", is_flag=True, help="Figures per round and shape; tracebacks of faults."),
         )
     ):
@@ -111,22 +115,40 @@ def opening(options: Common, store: str, at: int | None = None) -> Iterator[Stor
     """A store, opened for a command and closed after it, its progress on stderr."""
     from triplestore.store import Store
 
-    with Store.open(store, at=at, **options.engine_options) as opened, reporting(options, opened):
+    with (
+        Store.open(store, at=at, verify=options.verify, **options.engine_options) as opened,
+        reporting(options, opened),
+    ):
         yield opened
 
 
 @contextmanager
 def reporting(options: Common, store: Store) -> Iterator[None]:
     """Progress on stderr; a failure of the engine is traced to a damaged file of the store, if it has one."""
-    from triplestore.storage.manifest import Versions
-
     with progress(options, store):
         try:
             yield
         except EngineError:
-            versions = Versions(store.path)
-            versions.examine(versions.read(store.version))
+            _look_for_damage(store)
             raise
+        except (TriplakeError, *_OF_ITS_OWN):
+            raise
+        except Exception:
+            _look_for_damage(store)
+            raise
+
+
+def _look_for_damage(store: Store) -> None:
+    """Raise DamagedStoreError where a file of the version at hand is not what was written."""
+    from triplestore.storage.manifest import Versions
+    from triplestore.storage.verify import examine
+
+    versions = Versions(store.path)
+    examine(versions, versions.read(store.version), sums=True)
+
+
+_OF_ITS_OWN: Final = (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError)
+"""What damage has no part in."""
 
 
 @contextmanager

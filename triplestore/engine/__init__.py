@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from triplestore.engine.dialect import Dialect
@@ -24,11 +24,13 @@ Columns = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A Parquet file that an engine wrote: path relative to the folder it was told, rows, bytes."""
+    """A Parquet file that an engine wrote: path relative to the folder it was told, rows, bytes, and the SHA-256 of its
+    bytes ("": it was written without). Two are the same file whether or not the sum is known."""
 
     path: str
     rows: int
     bytes: int
+    sha256: str = field(default="", compare=False)
 
 
 class Engine(Protocol):

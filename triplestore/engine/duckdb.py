@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 import weakref
@@ -21,6 +20,7 @@ from triplestore.engine.components import connected_components
 from triplestore.engine.dialect import Dialect, string
 from triplestore.engine.duckdb_errors import failure
 from triplestore.engine.plan import PlanStep
+from triplestore.engine.written import finished
 from triplestore.errors import UsageError
 
 ROW_GROUP = 122_880
@@ -184,9 +184,7 @@ class DuckDBEngine:
         if rows == 0:
             path.unlink()
             return []
-        with open(path, "r+b") as file:  # not every platform syncs what is open to be read
-            os.fsync(file.fileno())
-        return [WrittenFile(path.name, rows, path.stat().st_size)]
+        return [finished(path, rows)]
 
     def components(self, sql: str) -> pa.Table:
         return connected_components(self.query(sql))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 
 from triplestore.engine import WrittenFile
+from triplestore.engine.written import finished
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,16 +70,13 @@ class FileSystem:
             here = self.local(source)
             rows = self._rows(source)
             if here is not None:
-                with open(here, "r+b") as file:  # not every platform syncs what is open to be read
-                    os.fsync(file.fileno())
+                written.append(finished(Path(here), rows, name))
                 os.rename(here, str(self.local(target)))
-                size = os.path.getsize(str(self.local(target)))
             else:
                 files = self._hadoop(target)
                 if not files.rename(self._path(source), self._path(target)):
                     raise OSError(f"{source} could not be renamed to {target}")
-                size = int(files.getFileStatus(self._path(target)).getLen())
-            written.append(WrittenFile(name, rows, size))
+                written.append(WrittenFile(name, rows, int(files.getFileStatus(self._path(target)).getLen())))
         return written
 
     def _rows(self, file: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -15,6 +14,7 @@ from triplestore.engine import WrittenFile
 from triplestore.engine.duckdb import ROW_GROUP
 from triplestore.engine.spark_files import FileSystem
 from triplestore.engine.spark_tables import Table, Tables
+from triplestore.engine.written import finished
 
 SMALL_WRITE: Final = 1_000_000
 """Up to so many rows are sorted in the driver (local files only): a second Spark job would cost more."""
@@ -40,7 +40,11 @@ def write(
     else:
         frame = frame.coalesce(number)
     draft = f"{folder.rstrip('/')}/_{stem}.draft"
-    layout = {"compression": "zstd", "parquet.block.row.count.limit": str(ROW_GROUP)}
+    layout = {
+        "compression": "zstd",
+        "parquet.block.row.count.limit": str(ROW_GROUP),
+        "parquet.page.write-checksum.enabled": "true",
+    }
     try:
         frame.write.options(**layout).parquet(files.url(draft))
         return files.publish(draft, folder, stem)
@@ -54,7 +58,7 @@ def _by_the_driver(sources: Sequence[str], folder: Path, stem: str, order: Seque
         table = table.take(pc.sort_indices(table, sort_keys=[(column, "ascending") for column in order]))
     path = folder / f"{stem}.parquet"
     with open(path, "xb") as file:
-        pq.write_table(table, file, compression="zstd", compression_level=1, row_group_size=ROW_GROUP)
-        file.flush()
-        os.fsync(file.fileno())
-    return WrittenFile(path.name, table.num_rows, path.stat().st_size)
+        pq.write_table(
+            table, file, compression="zstd", compression_level=1, row_group_size=ROW_GROUP, write_page_checksum=True
+        )
+    return finished(path, table.num_rows)

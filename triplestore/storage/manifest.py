@@ -17,26 +17,25 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from triplestore.engine import WrittenFile
+from triplestore.engine.written import sum_of
 from triplestore.errors import ConflictError, DamagedStoreError, TriplakeError, UsageError
 from triplestore.storage import leases
 from triplestore.storage.durable import put_if_absent, sync_folder, write_durably
 from triplestore.storage.making import DATA, FULL_OR_BROKEN, MARK, VERSIONS, Making, is_empty, making_of
 
-FORMAT: Final = 2
-"""The store format that this program reads and writes. 2: terms carry ill_typed, canonical and value."""
+FORMAT: Final = 3
+"""The store format that this program writes. 2: terms carry ill_typed, canonical and value. 3: files have checksums."""
 
-READABLE: Final = (2,)
-"""The formats that it reads."""
+READABLE: Final = (2, 3)
+"""The formats that it reads. A store of an older one is of this one with its next version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +143,7 @@ class Versions:
         if self.path.exists() and not (self.path.is_dir() and (is_empty(self.path) or self._unfinished())):
             raise UsageError(f"{self.path} is not an empty folder; give a new or empty one for the store")
         try:
-            self._making = Making(self.path, json.dumps({"format": FORMAT}))
+            self._making = Making(self.path, _mark())
         except OSError as error:
             if error.errno in FULL_OR_BROKEN:
                 raise
@@ -276,6 +275,8 @@ class Versions:
 
     def _publish(self, manifest: Manifest) -> Manifest:
         manifest = replace(manifest, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+        self._upgrade()
+        manifest = self._summed(manifest)
         target = self.file(manifest.version)
         draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
         sync_folder(self.data)
@@ -295,6 +296,26 @@ class Versions:
             self._making = None
         sync_folder(self.folder)
         return manifest
+
+    def _upgrade(self) -> None:
+        """Let the mark of a store of an older format say that it is of this one: older programs refuse it then."""
+        if self._format() not in (None, FORMAT):
+            draft = self.folder / f".{MARK}.{uuid.uuid4().hex}"
+            write_durably(draft, _mark())
+            os.replace(draft, self.path / MARK)
+            sync_folder(self.path)
+
+    def _summed(self, manifest: Manifest) -> Manifest:
+        """A version with a checksum of each file, also of those that were written without."""
+
+        def summed(files: tuple[WrittenFile, ...]) -> tuple[WrittenFile, ...]:
+            return tuple(f if f.sha256 else replace(f, sha256=sum_of(self.data / f.path)) for f in files)
+
+        if all(f.sha256 for _, f in manifest.named):
+            return manifest
+        self._check_there(manifest)
+        tables = {name: TableFiles(summed(t.files), summed(t.tombstones)) for name, t in manifest.tables.items()}
+        return replace(manifest, tables=tables)
 
     def _check_there(self, manifest: Manifest) -> None:
         """Raise ConflictError where a file that a version to be published names is not there."""
@@ -323,20 +344,7 @@ class Versions:
                 size = -1
             if size != f.bytes:
                 what = "is missing" if size < 0 else f"has {size} bytes instead of {f.bytes}"
-                raise _damaged(path, name, manifest, what)
-
-    def examine(self, *manifests: Manifest) -> None:
-        """As `verify`, and each file's footer is read too: what to do where an engine could not read the store."""
-        seen = set[WrittenFile]()
-        for manifest in manifests:
-            self.verify(manifest)
-            for name, f in manifest.named:
-                if f not in seen:
-                    seen.add(f)
-                    try:
-                        pq.read_metadata(self.data / f.path)
-                    except (pa.ArrowException, OSError) as error:
-                        raise _damaged(self.data / f.path, name, manifest, f"cannot be read ({error})") from error
+                raise damaged(path, name, manifest, what)
 
     def file(self, version: int) -> Path:
         """Where the manifest of a version is, or would be."""
@@ -349,13 +357,27 @@ def _claimed(path: Path) -> Callable[[], None] | None:
     return None if lease is None else lease.end
 
 
+def _mark() -> str:
+    return json.dumps({"format": FORMAT})
+
+
 def _to_json(manifest: Manifest) -> dict[str, Any]:
-    return {"format": FORMAT, **asdict(manifest)}
+    data = json.loads(json.dumps({"format": FORMAT, **asdict(manifest)}))
+    return {**data, "checksum": _checksum(data)}
+
+
+def _checksum(data: Mapping[str, Any]) -> str:
+    """Of a manifest without it: the SHA-256 of the JSON, keys sorted, without white space."""
+    return sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _from_json(data: dict[str, Any]) -> Manifest:
-    if data.pop("format") > FORMAT:
+    if data["format"] > FORMAT:
         raise DamagedStoreError(f"version {data['version']} was written by a newer Triplake; install that one")
+    said = data.pop("checksum", None)
+    if said is not None and said != _checksum(data):
+        raise ValueError("it is not what was written: its checksum differs")
+    del data["format"]
     tables = {
         name: TableFiles(*(tuple(WrittenFile(**f) for f in table[part]) for part in ("files", "tombstones")))
         for name, table in data.pop("tables").items()
@@ -364,10 +386,11 @@ def _from_json(data: dict[str, Any]) -> Manifest:
     return Manifest(rulesets=rulesets, counters=Counters(**data.pop("counters")), tables=tables, **data)
 
 
-def _damaged(path: Path, table: str, manifest: Manifest, what: str) -> DamagedStoreError:
+def damaged(path: Path, table: str, manifest: Manifest, what: str) -> DamagedStoreError:
+    """What is said of a file of a version that is not as it was written."""
     return DamagedStoreError(
         f"{path} (table {table}, version {manifest.version}) {what}; "
-        "restore it from a copy, or read an older version with --at"
+        "restore it from a copy, or read an older version with --at; `triplake verify` tells which versions are whole"
     )
 
 

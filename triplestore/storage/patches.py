@@ -7,7 +7,6 @@ of times. The invariant of `triplestore.storage.segments` holds: files are disjo
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -16,7 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from triplestore.engine import WrittenFile
+from triplestore.engine.written import finished
 from triplestore.storage.manifest import TableFiles, Versions
+from triplestore.storage.verify import checked
 from triplestore.tables import Table
 
 MANY: Final = 16
@@ -33,10 +34,8 @@ def write_rows(versions: Versions, stem: str, rows: pa.Table) -> tuple[WrittenFi
         return ()
     path = Path(versions.data, f"{versions.new_stem(stem)}.parquet")
     with open(path, "wb") as file:
-        pq.write_table(rows, file, compression="zstd", row_group_size=ROWS)
-        file.flush()
-        os.fsync(file.fileno())
-    return (WrittenFile(path.name, rows.num_rows, path.stat().st_size),)
+        pq.write_table(rows, file, compression="zstd", row_group_size=ROWS, write_page_checksum=True)
+    return (finished(path, rows.num_rows),)
 
 
 def patched(
@@ -67,6 +66,6 @@ def _with(
             break
         kept.append(file)
     # Writers differ in whether a column may hold nulls; none does.
-    small = [pq.read_table(versions.data / f.path).cast(rows.schema) for f in files if f not in kept]
+    small = [checked(versions, f).cast(rows.schema) for f in files if f not in kept]
     merged = pa.concat_tables([*small, rows]).sort_by([(column, "ascending") for column in order])
     return (*(f for f in files if f in kept), *write_rows(versions, stem, merged))

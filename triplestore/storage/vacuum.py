@@ -10,6 +10,7 @@ from triplestore.errors import DamagedStoreError
 from triplestore.storage import leases
 from triplestore.storage.durable import sync_folder
 from triplestore.storage.manifest import Manifest, Versions
+from triplestore.storage.verify import examine
 
 ORPHAN_AGE: Final = 3600.0
 """Seconds before a file that no version names is taken for a dead writer's, where no lease tells of a living one."""
@@ -31,7 +32,7 @@ def vacuum(versions: Versions, keep: int | None) -> tuple[int, int, int]:
     writers = [lease for lease in versions.folder.glob(f"{leases.PREFIX}*") if leases.living(lease, now)]
     kept, gone = _split(versions.numbers(), keep, writers)
     manifests = [newest, *(versions.manifest(n) for n in kept if n != newest.version)]
-    versions.examine(*manifests)
+    examine(versions, *manifests, sums=False)
     needed = frozenset(path for manifest in manifests for path in _paths(manifest))
     dropped = frozenset(path for n in gone for path in _paths_of(versions, n)) - needed
     for number in gone:

@@ -20,6 +20,7 @@ from triplestore.errors import UsageError
 from triplestore.profile import Finding
 from triplestore.reasoning import check_countable
 from triplestore.storage.manifest import RulesetText, Versions
+from triplestore.storage.verify import examine
 from triplestore.store import changing, figures, keeping, proofs, reading
 from triplestore.store.keeping import EQUALITY_MODES
 from triplestore.store.proofs import Violation
@@ -92,17 +93,28 @@ class Store:
         at: int | None = None,
         master: str | None = None,
         memory_limit: str | None = None,
+        verify: bool = False,
     ) -> Store:
         """Open a store at its newest version, or at an older one (`at`), then read only.
 
-        engine: "auto", "duckdb" or "spark"; a Spark session given means Spark. Raises UsageError where there is no
-        store or no such version, DamagedStoreError where files are missing.
+        engine: "auto", "duckdb" or "spark"; a Spark session given means Spark. verify: first read every file of the
+        version, and see that it is what was written. Raises UsageError where there is no store or no such version,
+        DamagedStoreError where files are missing or damaged.
         """
         versions = Versions(path)
         versions.check()
         manifest = versions.read(at)
         versions.verify(manifest)
+        if verify:
+            examine(versions, manifest, sums=True)
         return cls(Session(versions, make_engine(engine, spark, master, memory_limit), manifest, pinned=at is not None))
+
+    @staticmethod
+    def restore(path: str | Path, version: int) -> int:
+        """Make the content of an older version that is whole the newest version, whose number is returned: the way back
+        from a damaged one, or from a mistake. Nothing of the versions in between is read. Raises UsageError,
+        DamagedStoreError, ConflictError."""
+        return keeping.restore(path, version)
 
     def close(self) -> None:
         """Free the engine, once the call of another thread has ended; any further one raises UsageError.

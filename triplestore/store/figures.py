@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from triplestore import closure, dictionary
 from triplestore.differences import Difference, difference
+from triplestore.errors import DamagedStoreError
 from triplestore.imports import missing_imports as find_missing
 from triplestore.profile import Finding, findings
 from triplestore.reasoning import all_rules, named, twins
+from triplestore.storage.manifest import Manifest, Versions
 from triplestore.store.proofs import equality_source
 from triplestore.store.session import Session
 from triplestore.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION
@@ -103,20 +105,33 @@ def equality_stats(session: Session, most: int) -> dict[str, Any]:
 
 def log(session: Session, version: int | None) -> list[Mapping[str, Any]]:
     """See `Store.log`."""
-    numbers = session.versions.numbers() if version is None else [version]
-    manifests = [session.versions.read(n) for n in numbers]
-    return [
-        {
-            "version": m.version,
-            "created": m.created,
-            "engine": m.engine,
-            "asserted": m.files_of(ASSERTED.name).rows,
-            "facts": m.files_of(FACT.name).rows,
-            "bytes": m.bytes,
-            **m.last,
-        }
-        for m in manifests
-    ]
+    return log_of(session.versions, version)
+
+
+def log_of(versions: Versions, version: int | None) -> list[Mapping[str, Any]]:
+    """The log of a store that need not be open. A version whose manifest cannot be read is listed as "damaged"."""
+    if version is not None:
+        return [_entry(versions.read(version))]
+    entries = list[Mapping[str, Any]]()
+    for number in versions.numbers() or [versions.read().version]:
+        try:
+            entries.append(_entry(versions.manifest(number)))
+        except DamagedStoreError:
+            unknown = {"created": "", "engine": "", "asserted": 0, "facts": 0, "bytes": 0}
+            entries.append({"version": number, **unknown, "operation": "damaged"})
+    return entries
+
+
+def _entry(manifest: Manifest) -> Mapping[str, Any]:
+    return {
+        "version": manifest.version,
+        "created": manifest.created,
+        "engine": manifest.engine,
+        "asserted": manifest.files_of(ASSERTED.name).rows,
+        "facts": manifest.files_of(FACT.name).rows,
+        "bytes": manifest.bytes,
+        **manifest.last,
+    }
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,10 +11,12 @@ from typing import Final
 
 from triplestore.engine.select import make_engine
 from triplestore.errors import UsageError
+from triplestore.figures import figures_of
 from triplestore.reasoning import check_countable, mentions_same_as, rules_of, ruleset_text
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
 from triplestore.storage.vacuum import vacuum as remove_unneeded
+from triplestore.storage.verify import examine
 from triplestore.store.session import Session
 from triplestore.tables import COUNT, STORED, Table
 from triplestore.transaction import Transaction
@@ -58,6 +61,7 @@ def copy(session: Session, path: str | Path) -> None:
     target = Versions(path)
     target.create()
     with withdrawing(target):
+        examine(session.versions, session.manifest, sums=True)
         copied = Workspace(session.engine, session.versions, session.manifest)
         tables = _tables(session.manifest)
         copied.views(*tables)
@@ -69,12 +73,26 @@ def copy(session: Session, path: str | Path) -> None:
 def compact(session: Session) -> None:
     """See `Store.compact`."""
     with session.writing() as transaction:
+        examine(session.versions, session.manifest, sums=True)  # else what is damaged would get a new checksum
         changed = [t for t in _tables(session.manifest) if _fragmented(session.manifest.files_of(t.name))]
         session.workspace.forget()
         session.workspace.views(*changed)
         files = {t.name: transaction.write_whole(t) for t in changed}
         if files:
             transaction.publish("compact", None, files, session.manifest.counters, ())
+
+
+def restore(path: str | Path, version: int) -> int:
+    """See `Store.restore`."""
+    versions, started = Versions(path), time.perf_counter()
+    versions.check()
+    with versions.working():
+        if versions.version == version:
+            raise UsageError(f"version {version} is the newest of {path}: there is nothing to go back from")
+        manifest = versions.read(version)
+        examine(versions, manifest, sums=True)
+        last = {**figures_of("restore", time.perf_counter() - started), "reason": f"version {version}"}
+        return versions.publish(replace(manifest, version=versions.version + 1, last=last)).version
 
 
 def vacuum(session: Session, keep: int | None) -> tuple[int, int, int]:

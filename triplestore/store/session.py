@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from triplestore.engine import Engine
-from triplestore.errors import UsageError
+from triplestore.errors import EngineError, UsageError
 from triplestore.statistics import Statistics
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
+from triplestore.storage.verify import examine
 from triplestore.store.turns import Turns
 from triplestore.transaction import Transaction
 from triplestore.workspace import Workspace
@@ -74,6 +75,10 @@ class Session:
             manifest = self.manifest
             try:
                 yield Transaction(self.workspace, self.verbose)
+            except EngineError:  # because of a damaged file, maybe
+                self.workspace.forget(manifest)
+                examine(self.versions, manifest, sums=True)
+                raise
             except BaseException:
                 self.workspace.forget(manifest)
                 raise

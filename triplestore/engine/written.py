@@ -1,0 +1,24 @@
+"""What an engine does with a file that it has written: has it on disk, and takes its checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from triplestore.engine import WrittenFile
+
+
+def finished(path: Path, rows: int, name: str = "") -> WrittenFile:
+    """A file that has been written, on disk on return. It is read once for its sum, from the system's cache. name: by
+    which it will be known, where it is to be renamed."""
+    with open(path, "r+b") as file:  # not every platform syncs what is open to be read
+        os.fsync(file.fileno())
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return WrittenFile(name or path.name, rows, file.tell(), digest)
+
+
+def sum_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,116 @@
+"""Whether the files of versions are what was written: there, of their size, with their checksum, or readable."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from triplestore.engine import WrittenFile
+from triplestore.engine.written import sum_of
+from triplestore.errors import DamagedStoreError
+from triplestore.storage.manifest import Manifest, Versions, damaged
+
+_AT_A_TIME: Final = 4
+"""Files that are read at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A file that is not as it was written: its path (relative to the store), its table ("" for a manifest), what is
+    wrong, and the versions that name it."""
+
+    path: str
+    table: str
+    what: str
+    versions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was looked at. unsummed: files that had no checksum (of store format 2), whose footers were read only."""
+
+    versions: tuple[int, ...]
+    files: int
+    bytes: int
+    unsummed: int
+    damages: tuple[Damage, ...]
+
+    @property
+    def whole(self) -> tuple[int, ...]:
+        """The versions without damage."""
+        hurt = {number for damage in self.damages for number in damage.versions}
+        return tuple(number for number in self.versions if number not in hurt)
+
+
+def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified:
+    """Read every file of versions (default: of all), each once."""
+    asked = tuple(versions.numbers() if numbers is None else numbers)
+    damages, named = list[Damage](), dict[WrittenFile, tuple[str, list[int]]]()
+    for number in reversed(asked):  # newer ones may have checksums that older ones lack
+        try:
+            for table, file in versions.manifest(number).named:
+                named.setdefault(file, (table, []))[1].insert(0, number)
+        except DamagedStoreError as error:
+            path = versions.file(number).relative_to(versions.path)
+            damages.append(Damage(str(path), "", str(error).partition(" cannot ")[2].partition(";")[0], (number,)))
+    for file, what in _wrong(versions, list(named), True):
+        table, of = named[file]
+        damages.append(Damage(f"{versions.data.name}/{file.path}", table, what, tuple(of)))
+    unsummed = sum(not file.sha256 for file in named)
+    return Verified(asked, len(named), sum(file.bytes for file in named), unsummed, tuple(damages))
+
+
+def examine(versions: Versions, *manifests: Manifest, sums: bool) -> None:
+    """Raise DamagedStoreError where a file that one of these versions names is missing, of another size, or cannot be
+    read; with `sums`, where it is another than was written."""
+    named = dict[WrittenFile, tuple[str, Manifest]]()
+    for manifest in manifests:
+        for table, file in manifest.named:
+            named.setdefault(file, (table, manifest))
+    for file, what in _wrong(versions, list(named), sums):
+        raise damaged(versions.data / file.path, *named[file], what)
+
+
+def checked(versions: Versions, file: WrittenFile) -> pa.Table:
+    """The rows of a small file. Raises DamagedStoreError where it is another than was written."""
+    path = versions.data / file.path
+    try:
+        data = path.read_bytes()
+        if file.sha256 and hashlib.sha256(data).hexdigest() != file.sha256:
+            raise DamagedStoreError(f"{path} {CHANGED}; `triplake verify {versions.path}` tells what can still be read")
+        return pq.read_table(pa.BufferReader(data), page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as error:
+        raise DamagedStoreError(
+            f"{path} cannot be read ({error}); `triplake verify {versions.path}` tells what can still be read"
+        ) from error
+
+
+CHANGED: Final = "is not what was written (its checksum differs)"
+
+
+def _wrong(versions: Versions, files: Sequence[WrittenFile], sums: bool) -> Iterator[tuple[WrittenFile, str]]:
+    """Files that are not as they were written, and how; in the order given."""
+
+    def look(file: WrittenFile) -> str:
+        path = versions.data / file.path
+        try:
+            size = path.stat().st_size
+            if size != file.bytes:
+                return f"has {size} bytes instead of {file.bytes}"
+            if sums and file.sha256:
+                return CHANGED if sum_of(path) != file.sha256 else ""
+            pq.read_metadata(path)
+        except FileNotFoundError:
+            return "is missing"
+        except (pa.ArrowException, OSError) as error:
+            return f"cannot be read ({error})"
+        return ""
+
+    with ThreadPoolExecutor(_AT_A_TIME) as pool:
+        yield from ((file, what) for file, what in zip(files, pool.map(look, files), strict=True) if what)
