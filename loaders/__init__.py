@@ -1,5 +1,6 @@
 """Readers: files of every RDF syntax, and RDF Patch, to tables and lists of tokens (see `triplestore.terms`)."""
 
+from loaders.documents import check_bounds
 from loaders.patch import Change, read_patch, triples_of
 from loaders.read import LoadReport, OnError, Progress, read_into
 from loaders.sources import FORMATS, Source, Syntax, sources
@@ -14,6 +15,7 @@ __all__ = [
     "Source",
     "Syntax",
     "Triple",
+    "check_bounds",
     "read_into",
     "read_patch",
     "sources",

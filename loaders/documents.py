@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from contextlib import nullcontext
+from io import BytesIO
+from typing import IO, Final, cast
 from xml.parsers import expat
 
 from pyoxigraph import RdfFormat, parse
 
+from loaders.bounds import TERM_DEPTH, Again, Bounded, Json, Turtle, Xml, check_terms
 from loaders.compression import opened
-from loaders.sources import Source, Syntax
+from loaders.sources import Source, Syntax, syntax_of_path
 from loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
 from triplestore.errors import InputError
 
@@ -25,7 +28,8 @@ def document(source: Source, scope: Scope) -> Iterator[Triple]:
     """The token triples of a document, in order. Raises InputError where it is wrong, after the triples before that."""
     with opened(source.path, source.name) as file:
         try:
-            yield from scope.triples(parse(file, _FORMATS[source.syntax], base_iri=source.base_iri))
+            text = bounded(file, source.syntax, source.name, lambda: opened(source.path, source.name))
+            yield from scope.triples(parse(text, _FORMATS[source.syntax], base_iri=source.base_iri))
         except SyntaxError as error:
             line, column, reason = place_and_reason(error)
             if line is None and source.syntax is Syntax.RDFXML:
@@ -35,6 +39,30 @@ def document(source: Source, scope: Scope) -> Iterator[Triple]:
             raise InputError(str(error), source.name) from error
         except MemoryError as error:
             raise InputError(TOO_LONG, source.name) from error
+
+
+def bounded(file: IO[bytes], syntax: Syntax, name: str, again: Again) -> IO[bytes]:
+    """A document's text for its parser, scanned for what the parser cannot bear; `again` opens it anew."""
+    match syntax:
+        case Syntax.RDFXML:
+            scanned: Bounded = Xml(file, name, again)
+        case Syntax.JSONLD:
+            scanned = Json(file, name)
+        case _:
+            scanned = Turtle(file, name, again)
+    return cast("IO[bytes]", scanned)  # `read` is all that the parser calls
+
+
+def check_bounds(text: str, path: str) -> None:
+    """Raise InputError where a text, of the syntax that its path tells, is more than its parser can bear."""
+    syntax = syntax_of_path(path)
+    data = text.encode()
+    if syntax is not None and not syntax.by_line:
+        stream = bounded(BytesIO(data), syntax, path, lambda: nullcontext(BytesIO(data)))
+        while stream.read():
+            pass
+    elif data.count(b"<<(") > TERM_DEPTH:
+        check_terms(data, path)
 
 
 def _place_in_xml(source: Source) -> tuple[int | None, int | None]:

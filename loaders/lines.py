@@ -12,9 +12,11 @@ from typing import IO, Final
 
 from pyoxigraph import RdfFormat, parse
 
+from loaders.bounds import TERM_DEPTH, check_terms
 from loaders.compression import opened
 from loaders.sources import Source, Syntax
 from loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
+from triplestore.errors import InputError
 
 BATCH: Final = 50_000
 """Lines parsed at a time."""
@@ -57,12 +59,16 @@ def _parse(lines: Sequence[bytes], start: int, end: int, syntax: Syntax, scope: 
     text = b"\n".join(line.removeprefix(_BOM) for line in lines[start:end])
     named = scope.named_graphs
     try:
+        if text.count(b"<<(") > TERM_DEPTH:
+            check_terms(text, None)
         parsed.triples += list(scope.triples(parse(text, _FORMATS[syntax])))
         return
     except SyntaxError as error:
         _, column, reason = place_and_reason(error)
     except UnsupportedTermError as error:
         column, reason = None, str(error)
+    except InputError as error:
+        column, reason = error.column, error.reason
     except MemoryError:
         column, reason = None, TOO_LONG
     scope.named_graphs = named

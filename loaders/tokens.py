@@ -8,6 +8,7 @@ from typing import Final
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, parse
 
+from loaders.bounds import TERM_DEPTH, check_terms
 from triplestore.terms import XSD
 
 Triple = tuple[str, str, str]
@@ -78,7 +79,9 @@ class Scope:
 
 def term_token(text: str) -> str:
     """The token of one term as N-Triples writes it, a blank node's label as it is. Raises SyntaxError for text that is
-    none, UnsupportedTermError."""
+    none, UnsupportedTermError, InputError."""
+    if text.count("<<(") > TERM_DEPTH:
+        check_terms(text.encode(), None)
     quads = list(parse(f"<urn:x> <urn:x> {text} .".encode(), format=RdfFormat.N_TRIPLES))
     if len(quads) != 1:
         raise SyntaxError("one term is expected")

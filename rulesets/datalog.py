@@ -265,7 +265,7 @@ class _Parser(ExpressionReader):
             body: list[BodyElement] = [self.atom()]
         else:
             self.take("(", "'[' or '(' after NOT")
-            body = self.group(")")
+            body = self.within(lambda: self.group(")"))
             self.next()
         for element in body:
             if not isinstance(element, Atom | Filter | Holds):
@@ -288,7 +288,7 @@ class _Parser(ExpressionReader):
     def aggregate(self) -> Aggregate:
         start = self.next()
         self.take("(", "'(' after AGGREGATE")
-        body = self.group("ON")
+        body = self.within(lambda: self.group("ON"))
         for element in body:
             if not isinstance(element, Atom | Filter | Holds | Bind | Not):
                 self.fail("an AGGREGATE holds atoms, FILTER, BIND and NOT, no more", start)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 from rulesets.tokens import Reader, Token
 from triplestore.expression import Call, Constant, Expression, Variable
@@ -11,6 +11,14 @@ from triplestore.rule import Var
 
 Check = Callable[[Call], str]
 """Why a call (of variables) has no meaning, or nothing."""
+
+NESTED: Final = 50
+"""Most levels of parentheses, functions and signs in an expression, and of groups."""
+
+CHAIN: Final = 100
+"""Most operators of a sum or a product, which nest to the left."""
+
+_P = TypeVar("_P")
 
 _COMPARISONS: Final = ("=", "!=", "<", ">", "<=", ">=")
 _ALIASES: Final = {"URI": "IRI", "ISURI": "ISIRI"}
@@ -22,10 +30,26 @@ class ExpressionReader(Reader):
     def __init__(self, text: str, source: str, check: Check | None = None) -> None:
         super().__init__(text, source)
         self.check = check
+        self._level = 0
 
     def expression(self) -> Expression:
         """A whole expression."""
         return self._joined("||", lambda: self._joined("&&", self._comparison))
+
+    def within(self, part: Callable[[], _P]) -> _P:
+        """A part, one level deeper. Raises InputError where that is too deep."""
+        if self._level == NESTED:
+            self.fail(f"expressions and groups nest deeper than {NESTED} levels, the most that is read")
+        self._level += 1
+        found = part()
+        self._level -= 1
+        return found
+
+    def _chained(self, length: int, start: Token) -> int:
+        """One more operator of a chain of so many. Raises InputError where that is too many."""
+        if length == CHAIN:
+            self.fail(f"a chain of more than {CHAIN} operators: divide it among several BINDs", start)
+        return length + 1
 
     def _joined(self, operator: str, part: Callable[[], Expression]) -> Expression:
         parts = [part()]
@@ -51,12 +75,15 @@ class ExpressionReader(Reader):
 
     def _sum(self) -> Expression:
         left = self._product()
+        length = 0
         while True:
             start = self.token
             if self.at("+", "-"):
+                length = self._chained(length, start)
                 self.next()
                 left = self._call(start.text, (left, self._product()), start)
             elif start.kind == "number" and start.text[0] in "+-":  # ?x -1 is a difference
+                length = self._chained(length, start)
                 self.token = Token("number", start.text[1:], start.line, start.column + 1)
                 left = self._call(start.text[0], (left, self._product()), start)
             else:
@@ -64,7 +91,9 @@ class ExpressionReader(Reader):
 
     def _product(self) -> Expression:
         left = self._unary()
+        length = 0
         while self.at("*", "/"):
+            length = self._chained(length, self.token)
             start = self.next()
             left = self._call(start.text, (left, self._unary()), start)
         return left
@@ -73,13 +102,13 @@ class ExpressionReader(Reader):
         if not self.at("!", "-", "+"):
             return self._primary()
         start = self.next()
-        return self._call({"-": "negate", "+": "plus"}.get(start.text, "!"), (self._unary(),), start)
+        return self._call({"-": "negate", "+": "plus"}.get(start.text, "!"), (self.within(self._unary),), start)
 
     def _primary(self) -> Expression:
         start = self.token
         if self.at("("):
             self.next()
-            found = self.expression()
+            found = self.within(self.expression)
             self.take(")", "')'")
             return found
         if start.kind == "word" and start.text not in ("true", "false"):
@@ -107,7 +136,7 @@ class ExpressionReader(Reader):
         while not self.at(")"):
             if found:
                 self.take(",", "',' or ')'")
-            found.append(self.expression())
+            found.append(self.within(self.expression))
         self.next()
         return tuple(found)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import rulesets
+from loaders import check_bounds
 from rulesets import datalog, swrl
 from triplestore import dictionary
 from triplestore.compile import check
@@ -52,6 +53,7 @@ def parsed(name: str, text: str, check: Callable[[Call], str] | None = None) -> 
     """
     suffix = Path(name).suffix.lower()
     if suffix in swrl.FORMATS:
+        check_bounds(text, name)
         return swrl.parse(text, name, check)
     if suffix in QUERIES:
         from sparql.to_rules import rules_of_query  # when asked for: a store opens without it

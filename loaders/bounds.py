@@ -1,0 +1,312 @@
+r"""Bounds on documents, checked by scans of the text before a native parser sees it.
+
+The parsers of JSON-LD and of triple terms recurse with the text's nesting and overflow their stack, which ends the
+process; that of RDF/XML takes time in the square of its nesting, and expands entities in entities. Turtle's and
+TriG's collections and blank nodes may nest as they like: their parser keeps its own stack.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import IO, Final
+from xml.parsers import expat
+
+from triplestore.errors import InputError
+
+JSON_DEPTH: Final = 250
+"""Most levels of arrays and objects in JSON-LD: a stack of 1 MiB (threads on some platforms) holds twice as many."""
+
+XML_DEPTH: Final = 1_000
+"""Most levels of elements in RDF/XML."""
+
+TERM_DEPTH: Final = 100
+"""Most levels of triple terms in triple terms, none of which the store can hold."""
+
+ENTITY: Final = 1 << 16
+"""Most bytes that one entity of XML may expand to."""
+
+ENTITIES: Final = 1 << 20
+"""Most bytes that all declared entities of a document may hold; and what their uses may add to a document of any
+size."""
+
+EXPANSION: Final = 32
+"""How many times the bytes of a document its entities may expand to, beyond ENTITIES."""
+
+Again = Callable[[], AbstractContextManager[IO[bytes]]]
+"""Opens the same document anew."""
+
+_BLOCK: Final = 1 << 20
+_PIECE: Final = 1 << 15
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class Bounded:
+    """A stream of bytes that scans each block before it hands any of it on; a byte order mark is left out.
+
+    `name` is what messages call it. Raises InputError from `read` where the text goes beyond a bound.
+    """
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self.name = name
+        self._file = file
+        self._block = b""
+        self._at = 0
+        self._first = True
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to `size` bytes of the current block; none at the end."""
+        if self._at == len(self._block):
+            self._block, self._at = self._next(), 0
+        end = len(self._block) if size < 0 else self._at + size
+        part = self._block[self._at : end]
+        self._at += len(part)
+        return part
+
+    def _next(self) -> bytes:
+        block = self._file.read(_BLOCK)
+        if self._first:
+            while len(block) < len(_BOM) and (more := self._file.read(_BLOCK)):
+                block += more
+            block, self._first = block.removeprefix(_BOM), False
+        return self.scanned(block)
+
+    def scanned(self, block: bytes) -> bytes:
+        """The block (empty at the end of the file), scanned; or another part of the text, where blocks must end
+        elsewhere."""
+        return block
+
+
+class Turtle(Bounded):
+    """Turtle and TriG: triple terms. Their marks are counted; only where they are many is the text read as Turtle."""
+
+    def __init__(self, file: IO[bytes], name: str, again: Again) -> None:
+        super().__init__(file, name)
+        self._again = again
+        self._terms = 0
+        self._end = b""
+
+    def scanned(self, block: bytes) -> bytes:
+        before = self._terms
+        text = self._end + block
+        self._terms += text.count(b"<<(")
+        self._end = text[-2:]
+        if before <= TERM_DEPTH < self._terms:
+            with self._again() as file:
+                check_terms(file.read(), self.name)
+        return block
+
+
+TURTLE_TOKEN: Final = re.compile(
+    rb'"""(?:[^"\\]|\\.|"{1,2}(?!"))*+(?:"""|\Z)'
+    rb"|'''(?:[^'\\]|\\.|'{1,2}(?!'))*+(?:'''|\Z)"
+    rb'|"(?:[^"\\\n\r]|\\.)*+"?'
+    rb"|'(?:[^'\\\n\r]|\\.)*+'?"
+    rb"|<[^<>\s(]*+>"
+    rb"|#[^\n\r]*+"
+    rb"|(?P<open><<\(?)|(?P<close>\)?>>)|(?P<annotation>\{\|)|(?P<direction>@[A-Za-z0-9-]+--[a-z]+)",
+    re.DOTALL,
+)
+"""What may hold marks of Turtle, and the marks of RDF 1.2."""
+
+
+def check_terms(text: bytes, name: str | None) -> None:
+    """Raise InputError where triple terms nest too deep in Turtle, TriG or N-Triples."""
+    depth = 0
+    for match in TURTLE_TOKEN.finditer(text):
+        if match["open"] == b"<<(":
+            depth += 1
+            if depth > TERM_DEPTH:
+                raise InputError(too_deep("triple terms", TERM_DEPTH), name, *place_in(text, match.start()))
+        elif match["close"] == b")>>":
+            depth -= 1
+
+
+def place_in(text: bytes, at: int) -> tuple[int, int]:
+    """Line and column of a place in a text of UTF-8, 1-based; columns count characters."""
+    begin = text.rfind(b"\n", 0, at) + 1
+    return text.count(b"\n", 0, at) + 1, len(text[begin:at].decode(errors="replace")) + 1
+
+
+def too_deep(what: str, most: int) -> str:
+    """What a message says of a text that nests too deep."""
+    return f"{what} nest deeper than {most:,} levels, the most that is read"
+
+
+class Json(Bounded):
+    """JSON-LD: arrays and objects. Invariant: `_depth` levels are open, and `_text` tells whether a string is, where
+    the last block ended."""
+
+    _STRUCTURE: Final = bytes(set(range(256)) - set(b'"[]{}'))
+    _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"?|([\[{])|([\]}])', re.DOTALL)
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        super().__init__(file, name)
+        self._depth = 0
+        self._text = False
+        self._escape = b""
+        self._lines = 0
+        self._column = 0
+
+    def scanned(self, block: bytes) -> bytes:
+        began = self._escape
+        plain = (began + block).replace(b"\\\\", b"")
+        self._escape = b"\\" if plain.endswith(b"\\") else b""
+        if self._escape:
+            plain = plain[:-1]
+        pieces = plain.replace(b'\\"', b"").translate(None, self._STRUCTURE).split(b'"')
+        brackets = b"".join(pieces[int(self._text) :: 2])
+        opened = brackets.count(b"[") + brackets.count(b"{")
+        if self._depth + opened > JSON_DEPTH:
+            self._exactly(block, began)
+        self._depth += 2 * opened - len(brackets)
+        self._text ^= len(pieces) % 2 == 0
+        self._lines += (lines := block.count(b"\n"))
+        self._column = len(block) - block.rindex(b"\n") - 1 if lines else self._column + len(block)
+        return block
+
+    def _exactly(self, block: bytes, escape: bytes) -> None:
+        """Follow the depth within a block (`escape`: what began before it). Raises InputError where it is too much."""
+        depth = self._depth
+        before = b'"' + escape if self._text else b""
+        for match in self._TOKEN.finditer(before + block):
+            if match[1]:
+                depth += 1
+                if depth > JSON_DEPTH:
+                    at = match.start() - len(before)
+                    lines = block.count(b"\n", 0, at)
+                    column = at - block.rindex(b"\n", 0, at) if lines else self._column + at + 1
+                    reason = too_deep("arrays and objects", JSON_DEPTH)
+                    raise InputError(reason, self.name, self._lines + lines + 1, column)
+            elif match[2]:
+                depth -= 1
+
+
+class Xml(Bounded):
+    """RDF/XML: elements and entities. Blocks end before a `<` or after a `>`, so that none ends within a declaration.
+
+    Depth is counted roughly, from above; only where that goes beyond the bound, or the text has what a rough count
+    goes wrong by, is it counted exactly, by an XML parser, once for the whole document.
+    """
+
+    _ENTITY: Final = re.compile(rb'<!ENTITY([^"]*)"([^"]*)')
+    _USE: Final = re.compile(rb"&[^&;\s#]+;")
+    _ODD: Final = re.compile(rb"""=\s*(?:"[^"<>]*[<>]|'[^'<>]*[<>])|<!--|<!\[|<\?""")
+    _STRIP: Final = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
+
+    def __init__(self, file: IO[bytes], name: str, again: Again) -> None:
+        super().__init__(file, name)
+        self._again = again
+        self._rest = b""
+        self._depth = 0
+        self._counted = False
+        self._entities: dict[bytes, int] = {}
+        self._declared = self._expanded = self._bytes = 0
+
+    def scanned(self, block: bytes) -> bytes:
+        text = self._rest + block
+        while (cut := self._cut(text)) == 0 and block:
+            block = self._file.read(_BLOCK)
+            text += block
+        if not block:
+            cut = len(text)
+        part, self._rest = text[:cut], text[cut:]
+        self._bytes += len(part)
+        if self._entities or b"<!ENTITY" in part:
+            self._bound_entities(part)
+        if not self._counted:
+            self._bound_depth(part)
+        return part
+
+    @staticmethod
+    def _cut(text: bytes) -> int:
+        """Where a text can be cut: outside of tags, declarations and comments; anywhere in a huge one."""
+        if len(text) > (16 << 20):
+            return len(text)
+        tag, comment = text.rfind(b"<"), text.rfind(b"<!--")
+        cut = len(text) if tag < text.rfind(b">") else tag
+        return min(cut, comment) if comment > text.rfind(b"-->") else cut
+
+    def _bound_entities(self, part: bytes) -> None:
+        for declared, value in self._ENTITY.findall(part):
+            # As the parser has it: `%` and what stands before it is passed over, a name ends at a white space.
+            name = declared.decode(errors="replace").lstrip().removeprefix("%").lstrip()
+            name = re.split(r"[ \t\n\f\r]", name, maxsplit=1)[0]
+            size = self._size(value)
+            self._declared += size
+            if size > ENTITY or self._declared > ENTITIES:
+                what, most = (f"the entity {name}", ENTITY) if size > ENTITY else ("its entities", ENTITIES)
+                raise InputError(
+                    f"{what} would expand to more than {most >> 10:,} KiB, the most that is read",
+                    self.name,
+                    *self._place_of(b"<!ENTITY" + declared),
+                )
+            self._entities[f"&{name};".encode()] = size
+        self._expanded += self._size(part)
+        if self._expanded > ENTITIES + EXPANSION * self._bytes:
+            raise InputError(
+                f"its entities would expand the document more than {EXPANSION} times, the most that is read", self.name
+            )
+
+    def _size(self, text: bytes) -> int:
+        """The bytes that a text has with its entities expanded."""
+        uses = Counter(self._USE.findall(text))
+        return len(text) + sum(n * (self._entities[use] - len(use)) for use, n in uses.items() if use in self._entities)
+
+    def _place_of(self, declaration: bytes) -> tuple[int | None, int | None]:
+        """Line and column of a declaration in the document's first block."""
+        with self._again() as file:
+            text = file.read(_BLOCK)
+        return place_in(text, at) if (at := text.find(declaration)) >= 0 else (None, None)
+
+    def _bound_depth(self, part: bytes) -> None:
+        if self._ODD.search(part):
+            part = self._STRIP.sub(b"", part)
+            if self._ODD.search(part):
+                self._count()
+                return
+        pieces = [part]
+        while pieces and not self._counted:
+            piece = pieces.pop()
+            ends = piece.count(b"</")
+            starts = piece.count(b"<") - ends - piece.count(b"<!") - piece.count(b"/>")
+            if self._depth + starts <= XML_DEPTH:
+                self._depth += starts - ends
+                continue
+            middle = piece.find(b"<", len(piece) // 2)
+            if len(piece) < _PIECE or middle <= 0 or starts - ends > XML_DEPTH:
+                self._count()
+            pieces += [piece[middle:], piece[:middle]]
+
+    def _count(self) -> None:
+        """Count levels exactly. Raises InputError where they are too many, or the document is not well-formed."""
+        self._counted = True
+        with self._again() as file:
+            check_xml_depth(file, self.name)
+
+
+def check_xml_depth(file: IO[bytes], name: str) -> None:
+    """Raise InputError at the element that is nested too deep, or where a document stops being well-formed XML."""
+    depth = 0
+    parser = expat.ParserCreate()
+
+    def start(_: str, __: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > XML_DEPTH:
+            reason = too_deep("elements", XML_DEPTH)
+            raise InputError(reason, name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+
+    def end(_: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.DefaultHandler = lambda _: None  # entities in text stay as they are
+    try:
+        parser.ParseFile(file)
+    except expat.ExpatError as error:
+        reason = f"not well-formed XML: {expat.ErrorString(error.code)}"
+        raise InputError(reason, name, error.lineno, error.offset + 1) from error
