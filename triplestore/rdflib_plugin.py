@@ -10,7 +10,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import rdflib
 import rdflib.store
@@ -23,8 +23,6 @@ from triplestore.errors import UsageError
 from triplestore.storage.manifest import Versions
 from triplestore.store import Store
 
-_ALL: Final = "SELECT ?s ?p ?o WHERE { ?s ?p ?o }"
-
 
 class TriplakeStore(rdflib.store.Store):
     """The store that RDFLib knows as "Triplake".
@@ -33,14 +31,15 @@ class TriplakeStore(rdflib.store.Store):
     (`rules`, `equality`, `engine`, `spark`, `at` ...). Only asserted triples can be removed; namespaces that are bound
     are kept in memory. `rollback` forgets what was changed since the last commit or read.
 
-    Invariant: `_pending` holds what has changed and is not in the store yet: triple -> whether it is to be there.
+    Invariant: `_pending` holds what has changed and is not in the store yet, in order: a triple, and whether it is
+    to be there.
     """
 
     transaction_aware = True
 
     def __init__(self, configuration: Any = None, identifier: Any = None) -> None:
         self._store: Store | None = None
-        self._pending: dict[Any, bool] = {}
+        self._pending: list[tuple[Any, bool]] = []
         self._names = SimpleMemory()  # for its prefixes
         super().__init__(configuration, identifier)
 
@@ -94,29 +93,34 @@ class TriplakeStore(rdflib.store.Store):
         """Add a triple to those that the next commit asserts."""
         if quoted:
             raise UsageError("Triplake holds no quoted statements")
-        self._opened()
-        self._pending[triple] = True
-        super().add(triple, context, quoted)
+        if self._store is None:
+            self._opened()
+        self._pending.append((triple, True))
+        if self.dispatcher.get_map():  # type: ignore[no-untyped-call]  # somebody wants to know
+            super().add(triple, context, quoted)
 
     def remove(self, triple: Any, context: Any = None) -> None:
         """Take the asserted triples that match a pattern (None is any) away at the next commit. What follows from
         others still holds then."""
         self._opened()
         if None not in triple:
-            self._pending[triple] = False
+            self._pending.append((triple, False))
         else:
             self.commit()
             s, p, o = triple
-            self._pending = dict.fromkeys(self.triplake.match(s, p, o, what="asserted"), False)
+            self._pending += [(found, False) for found in self.triplake.match(s, p, o, what="asserted")]
         super().remove(triple, context)
 
     def commit(self) -> None:
         """Make what has changed one transaction, and bring the closure up to date."""
         if self._pending:
-            self.triplake.update(
-                add=[triple for triple, there in self._pending.items() if there],
-                delete=[triple for triple, there in self._pending.items() if not there],
-            )
+            delete = []
+            add: Iterable[Any] = (triple for triple, _ in self._pending)
+            if not all(there for _, there in self._pending):
+                last = dict(self._pending)
+                add = [triple for triple, there in last.items() if there]
+                delete = [triple for triple, there in last.items() if not there]
+            self.triplake.update(add=add, delete=delete)
             self._pending.clear()
 
     def rollback(self) -> None:
@@ -128,9 +132,7 @@ class TriplakeStore(rdflib.store.Store):
     def triples(self, triple_pattern: Any, context: Any = None) -> Iterator[tuple[Any, Iterator[Any]]]:
         """The triples of the closure that match a pattern (None is any)."""
         self.commit()
-        bound = any(term is not None for term in triple_pattern)
-        found: Iterable[Any] = self.triplake.match(*triple_pattern) if bound else self.triplake.query(_ALL)
-        for triple in found:
+        for triple in self.triplake.match(*triple_pattern):
             yield triple, iter((context,))
 
     def __len__(self, context: Any = None) -> int:

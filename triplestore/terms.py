@@ -21,7 +21,7 @@ import logging
 import threading
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -187,6 +187,30 @@ def _quietly() -> Iterator[None]:
         yield
     finally:
         _QUIET.here.quiet = before
+
+
+def from_rdflib_triples(triples: Iterable[Any]) -> list[tuple[str, str, str]]:
+    """The tokens of many rdflib triples (what follows in one, as a graph, is left out); errors as `from_rdflib`."""
+    from rdflib.term import Literal, URIRef
+
+    ends: dict[tuple[str | None, str | None], str] = {}  # what follows a literal's lexical form
+
+    def other(term: Node) -> str:
+        if type(term) is not Literal:
+            return from_rdflib(term)
+        key = term.language, term.datatype
+        if key not in ends:
+            ends[key] = from_rdflib(term)[len(term) + 1 :]
+        return f'"{term}{ends[key]}'
+
+    return [
+        (
+            f"<{s}>" if type(s) is URIRef else other(s),
+            f"<{p}>" if type(p) is URIRef else other(p),
+            f"<{o}>" if type(o) is URIRef else other(o),
+        )
+        for s, p, o, *_ in triples
+    ]
 
 
 def from_rdflib(term: Node) -> str:

@@ -103,6 +103,9 @@ class Engine(Protocol):
         """What is done to working tables inside becomes visible to the readers of this engine all at once, at its end;
         after an exception, not at all."""
 
+    def memory(self) -> int:
+        """Bytes of memory that this process may take for the engine, and for what is kept beside it."""
+
     def reader(self) -> Reader:
         """An engine for one more thread, beside this one; see `Reader`."""
 

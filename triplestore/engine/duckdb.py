@@ -36,6 +36,9 @@ MAX_LINE: Final = 16 << 20
 """Bytes of the longest line of text that `lines` reads."""
 
 
+_UNITS: Final = ("bytes", "kib", "mib", "gib", "tib")
+
+
 def _literal_glob(path: str) -> str:
     """A path as a pattern that matches only itself."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in path)
@@ -210,6 +213,11 @@ class DuckDBEngine:
             self._statement("ROLLBACK")
             raise
         self._statement("COMMIT")
+
+    def memory(self) -> int:
+        ((said,),) = self.rows("SELECT current_setting('memory_limit')")  # as in 3.7 GiB
+        number, unit = said.split()
+        return int(float(number) * 1024 ** _UNITS.index(unit.lower()))
 
     def reader(self) -> Reader:
         from triplestore.engine.duckdb_reader import DuckDBReader

@@ -46,6 +46,9 @@ log = logging.getLogger(__name__)
 BATCH = 100_000
 """Rows of a batch of `batches`."""
 
+DRIVER = 1 << 31
+"""Bytes of memory for what is kept in this process, beside Java."""
+
 _SELECT = "_select"
 """The column that says which SELECT of an `append` a row came from."""
 
@@ -356,6 +359,9 @@ class SparkEngine:
 
     def transaction(self) -> AbstractContextManager[None]:
         return nullcontext()  # no reader shares these tables
+
+    def memory(self) -> int:
+        return DRIVER
 
     def reader(self) -> Reader:
         from triplestore.engine.spark_reader import SparkReader

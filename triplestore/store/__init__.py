@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -348,8 +349,7 @@ class Store:
     ) -> Iterator[tuple[Node, Node, Node]]:
         """The triples of the closure (or of its asserted or inferred part) that have these terms; None is any."""
         pattern = tuple(None if term is None else from_rdflib(term) for term in (subject, predicate, object))
-        found = self._turns.pieces(reading.matching(self._session, pattern, what))
-        return ((to_rdflib(s), to_rdflib(p), to_rdflib(o)) for s, p, o in found)
+        return chain.from_iterable(self._turns.pieces(reading.matching(self._session, pattern, what)))
 
     def token_batches(
         self, what: str = "all", same_as: str = "expand", virtual: bool = False

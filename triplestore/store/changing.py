@@ -20,7 +20,7 @@ from triplestore.storage.manifest import Counters, RulesetText
 from triplestore.store.reading import graph
 from triplestore.store.session import Session
 from triplestore.tables import ASSERTED
-from triplestore.terms import from_rdflib
+from triplestore.terms import from_rdflib_triples
 from triplestore.transaction import Transaction, no_facts, token_table
 from triplestore.updates import Request, grouped, plain_change, read_changes, sparql_request, update_files
 
@@ -68,8 +68,8 @@ def replace_all(session: Session, files: Sequence[str | Path], format: str | Non
 
 def update(session: Session, add: Iterable[Any], delete: Iterable[Any], maintain: str, dry_run: bool) -> dict[str, Any]:
     """See `Store.update`."""
-    added = {_tokens(t): None for t in add}
-    deleted = {_tokens(t): None for t in delete if _tokens(t) not in added}
+    added = dict.fromkeys(from_rdflib_triples(add))
+    deleted = {triple: None for triple in from_rdflib_triples(delete) if triple not in added}
     return _apply(session, Change(list(added), list(deleted)), maintain, dry_run)
 
 
@@ -220,11 +220,6 @@ def _apply(session: Session, change: Change, algorithm: str, dry_run: bool, file
         else:
             figures = transaction.commit("update", new, gone, counters, algorithm, dry_run, reason=small.reason)
         return {**figures, "not_asserted": unasserted}
-
-
-def _tokens(triple: Any) -> TokenTriple:
-    s, p, o = triple[:3]
-    return from_rdflib(s), from_rdflib(p), from_rdflib(o)
 
 
 def _names(rulesets_: Iterable[RulesetText]) -> str:

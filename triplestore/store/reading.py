@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
 from triplestore import closure, dictionary, statistics
@@ -12,8 +13,11 @@ from triplestore.statistics import Statistics
 from triplestore.storage.manifest import Manifest
 from triplestore.store.session import Session
 from triplestore.tables import ASSERTED, FACT, SAME_AS, STATISTIC, TERM
+from triplestore.terms import to_rdflib_all
 
 if TYPE_CHECKING:
+    from rdflib.term import Node
+
     from sparql import Graph, Result
     from sparql.constants import Known
     from sparql.explain import QueryExplanation
@@ -28,6 +32,7 @@ MOST_RESIDENT: Final = 1 << 28
 """Bytes of files up to which they are."""
 
 TokenTriple = tuple[str, str, str]
+Triple = tuple["Node", "Node", "Node"]
 
 
 def query(
@@ -123,13 +128,30 @@ def lines(
         yield batch.column(0).to_pylist()
 
 
-def matching(session: Session, pattern: Sequence[str | None], what: str) -> Iterator[TokenTriple]:
-    """The triples, of a part of the closure, that have the terms of a pattern (tokens); None is any."""
+def matching(session: Session, pattern: Sequence[str | None], what: str) -> Iterator[list[Triple]]:
+    """The triples, of a part of the closure, that have the terms of a pattern (tokens; None is any), some at a time."""
+    if what not in closure.WHAT:
+        raise UsageError(f"no part '{what}' of a store; give one of {', '.join(closure.WHAT)}")
+    if what != "asserted":
+        session.readable()
+    if session.lookups is not None and what != "inferred":
+        index = session.lookups.index(session.workspace, what, pattern)
+        if index is not None:
+            yield from index.find(pattern)
+            return
+    found = _tokens_matching(session, pattern, what)
+    size = 1
+    while rows := list(islice(found, size)):
+        terms = iter(to_rdflib_all(chain.from_iterable(rows)))
+        yield list(zip(terms, terms, terms, strict=True))
+        size = 1_000
+
+
+def _tokens_matching(session: Session, pattern: Sequence[str | None], what: str) -> Iterator[TokenTriple]:
+    """As `matching`, by statements."""
     if what == "asserted" or all(token is None for token in pattern):
         yield from _among(session, pattern, what)
         return
-    if what not in closure.WHAT:
-        raise UsageError(f"no part '{what}' of a store; give one of {', '.join(closure.WHAT)}")
     from sparql import match
 
     stated = set(_among(session, pattern, "asserted")) if what == "inferred" else ()

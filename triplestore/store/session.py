@@ -12,6 +12,7 @@ from triplestore.errors import EngineError, UsageError
 from triplestore.statistics import Statistics
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
 from triplestore.storage.verify import examine
+from triplestore.store.lookup import Lookups
 from triplestore.store.turns import Turns
 from triplestore.transaction import Transaction
 from triplestore.workspace import Workspace
@@ -34,7 +35,8 @@ def several(given: Name | Sequence[Name]) -> tuple[Name, ...]:
 class Session:
     """What every part of an open store works with.
 
-    pinned: the version is an older one, or a reader's: nothing can be written. notify, verbose: where progress goes.
+    pinned: the version is an older one, or a reader's: nothing can be written. workspace: a reader's, which finds its
+    tables made; it makes no indexes of its own. notify, verbose: where progress goes.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Session:
         self.workspace = workspace or Workspace(engine, versions, manifest)
         self.known: tuple[Manifest, Known] | None = None  # what queries of that version have looked up
         self.asked = 0  # queries of that version
+        self.lookups = Lookups() if workspace is None else None
         self.statistics: tuple[TableFiles, Statistics] | None = None  # of the closure, from these files
         self.notify: Notify = lambda line: None
         self.verbose: Notify = lambda line: None
