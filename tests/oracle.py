@@ -182,8 +182,10 @@ def _closure(
 
 
 def reflexive(triples: Iterable[Triple], equality: str) -> set[Triple]:
-    """That every term that occurs is the same as itself."""
-    return {(term, SAME_AS, term) for triple in triples for term in triple} if equality != "off" else set()
+    """That every term that occurs is the same as itself (eq-ref), owl:sameAs too: these are triples that mention it."""
+    if equality == "off":
+        return set()
+    return {(term, SAME_AS, term) for triple in triples for term in (*triple, SAME_AS)}
 
 
 def identities(triples: Iterable[Triple], equality: str) -> set[Triple]:

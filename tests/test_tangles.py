@@ -3,13 +3,19 @@ maintenance algorithm agree. Cases that once went wrong, and random ones."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from rdflib.namespace import OWL, Namespace
 
 from rulesets import datalog
-from tests.random_programs import TYPE, Triple, ex
+from tests.conftest import MakeStore
+from tests.random_programs import SAME, TYPE, Triple, ex
 from tests.tangles import EQUIVALENT, Tangle, check, tangle
+from tests.test_closure import MODES, agree
 from triplestore.engine import Engine
 
+E = Namespace("http://e/")
 C = [ex(f"c{i}") for i in range(6)]
 P0, P1, P2 = ex("p0"), ex("p1"), ex("p2")
 
@@ -67,6 +73,39 @@ def test_equalities_of_constants_go(engine: Engine, rules: str, start: list[Trip
     back = (frozenset[Triple](), frozenset(gone)), (frozenset(gone), frozenset[Triple]())
     one = Tangle(tuple(parsed), frozenset(start), (*back, (frozenset[Triple](), frozenset([*gone, *start[::2]]))))
     assert check(engine, one) > 0
+
+
+REFLEXIVE = [
+    "[?y, :q, ?z] :- [?y, owl:sameAs, ?z] .",
+    "[?x, :q, :k] :- [owl:sameAs, owl:sameAs, ?x] .",
+    "[?x, :q, ?y] :- [?z, ?x, ?y] .",
+    "[?x, :q, :k] :- [?y, ?x, ?y], [:c0, :p0, :c1] .",
+    "false :- [owl:sameAs, owl:sameAs, owl:sameAs] .",
+]
+"""Bodies that match what eq-ref says of owl:sameAs itself."""
+
+
+def test_owl_same_as_occurs_where_anything_does(engine: Engine) -> None:
+    """Every triple has `x owl:sameAs x` follow, which has owl:sameAs for its predicate."""
+    start, same = (C[0], P0, C[1]), (C[0], SAME, C[1])
+    for number, text in enumerate(REFLEXIVE):
+        rules = tuple(datalog.parse(f"PREFIX : <http://e/>\n{text}", "reflexive"))
+        for data in ([start], [start, same], [(C[0], P0, C[0]), (C[0], SAME, C[0])])[: 1 if number else 3]:
+            for equality in MODES:
+                agree(engine, data, rules, equality)
+
+
+def test_a_proof_that_owl_same_as_equals_itself(make_store: MakeStore, tmp_path: Path) -> None:
+    file = tmp_path / "reflexive.dlog"
+    file.write_text(f"PREFIX : <http://e/>\n@rule like {REFLEXIVE[0]}\n", encoding="utf-8")
+    store = make_store(["none", str(file)], "rewrite")
+    store.update(add=[(E.a, E.p, E.b)])
+    assert (OWL.sameAs, E.q, OWL.sameAs) in set(store.triples())
+    proof = store.explain((OWL.sameAs, E.q, OWL.sameAs))
+    assert proof is not None
+    assert [premise.by for premise in proof.premises] == ["eq-ref"]
+    store.update(delete=[(E.a, E.p, E.b)])
+    assert list(store.triples()) == []
 
 
 FEW = 60

@@ -182,13 +182,14 @@ class Facts:
             self.engine.remove("occurs", terms)
 
     def _terms_of(self, facts: str) -> str:
+        """Where owl:sameAs is more than a property, it occurs as soon as anything does (eq-ref: `x owl:sameAs x`)."""
         terms = " UNION ALL ".join(f"SELECT {c} AS term FROM {facts}" for c in "spo")
+        if self.equality != "off":
+            anything = f"EXISTS (SELECT 1 FROM {facts}) OR EXISTS (SELECT 1 FROM stated)"
+            terms += f" UNION ALL SELECT CAST({SAME_AS} AS BIGINT) WHERE {anything}"
         if self.equality == "rewrite":
-            terms += (
-                f" UNION ALL SELECT representative FROM same_as UNION ALL SELECT CAST({SAME_AS} AS BIGINT) FROM same_as"
-            )
+            terms += " UNION ALL SELECT representative FROM same_as"
             terms += f" UNION ALL SELECT s FROM stated WHERE p = {SAME_AS} AND s = o"
-            terms += f" UNION ALL SELECT p FROM stated WHERE p = {SAME_AS} AND s = o"
             terms = (
                 "SELECT coalesce(m.representative, x.term) AS term "
                 f"FROM ({terms}) x LEFT JOIN same_as m ON m.term = x.term"

@@ -25,12 +25,15 @@ from triplestore.proof.conditions import grounded
 from triplestore.rule import Aggregate, Atom, Rule, Span, SpanEnd, Var
 from triplestore.storage.manifest import Counters
 from triplestore.tables import TWIN, token_sql
-from triplestore.terms import BUILTIN_IDS
+from triplestore.terms import BUILTIN_IDS, SAME_AS
 
 MOST: Final = 64
 """Instances that are looked at for one fact and one rule."""
 
-_OCCURRING: Final = "(SELECT s AS term FROM fact UNION SELECT p FROM fact UNION SELECT o FROM fact)"
+_OCCURRING: Final = (
+    "(SELECT s AS term FROM fact UNION SELECT p FROM fact UNION SELECT o FROM fact "
+    f"UNION SELECT CAST({SAME_AS} AS BIGINT) WHERE EXISTS (SELECT 1 FROM fact))"
+)
 
 
 class _Known(Mint):

@@ -334,13 +334,16 @@ class Slice:
             self.asserted.setdefault(self.normal_fact(triple), []).append(triple)
 
     def _fetch_occurring(self, terms: Sequence[int]) -> None:
-        """Which terms that are one with no other occur in asserted triples; for others, facts that mention them."""
+        """Which terms that are one with no other occur in asserted triples; for others, facts that mention them.
+        owl:sameAs occurs in what eq-ref says of any asserted triple."""
         if not terms:
             return
         listed = ", ".join(map(str, sorted(terms)))
         places = " UNION ALL ".join(
             f"SELECT {c} AS term FROM {self.source.stated} WHERE {c} IN ({listed})" for c in "spo"
         )
+        if SAME_AS in terms:
+            places += f" UNION ALL SELECT CAST({SAME_AS} AS BIGINT) AS term FROM {self.source.stated}"
         found = set(self.source.engine.query(f"SELECT DISTINCT term FROM ({places}) t").column(0).to_pylist())
         self.occurring |= found
         for term in sorted(set(terms) - found):
