@@ -38,6 +38,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     (
         "triplestore.export",
         "triplestore.demo",
+        "triplestore.names",
         "triplestore.readers",
         "triplestore.prefixes",
         "triplestore.rdflib_plugin",

@@ -235,7 +235,19 @@ FAULTS: dict[str, tuple[int, str, Callable[[httpx.Client], httpx.Response]]] = {
         lambda c: sent(c, 'CONSTRUCT { <x:s> <x:p> "\\u0001" } {}', QUERY, Accept="application/rdf+xml"),
     ),
     "a file's name": (400, "", lambda c: sent(c, "LOAD <a.nt%00.ttl>")),
-    "resource": (400, "IRI of a resource", lambda c: c.get("/api/resource?term=a b")),
+    "resource": (400, "'a b' is no term", lambda c: c.get("/api/resource?term=a b")),
+    "literal": (400, "IRI of a resource", lambda c: c.get('/api/resource?term="a"')),
+    "prefix": (400, "the prefix 'v:' is not declared", lambda c: c.get("/api/resource?term=v:Person")),
+    "prefix in a triple": (
+        400,
+        "subject: the prefix 'a:' is not declared: those of /api/vocabulary are; an IRI is <a:e13>",
+        lambda c: c.get("/api/explain?subject=a:e13&predicate=a&object=v:Person"),
+    ),
+    "prefix of a datatype": (
+        400,
+        "object: the prefix 'v:' is not declared",
+        lambda c: c.get('/api/explain?subject=x:a&predicate=a&object="1"^^v:n'.replace("x:a", f"{EX}a")),
+    ),
 }
 
 
@@ -358,8 +370,27 @@ class TestFacts:
         assert [str(RDF.type), EX + "Person"] in [[p["value"], o["value"]] for p, o in found["inferred"]]
         assert [[s["value"], p["value"]] for s, p in found["inferred_incoming"]] == [[EX + "c", EX + "p"]]
         assert found["asserted_incoming"] == []
-        assert not found["truncated"]
+        assert found["more"] == []
         assert client.get("/api/resource", params={"term": f"<{EX}nobody>"}).json()["asserted"] == []
+
+    def test_names_with_prefixes(self, client: httpx.Client) -> None:
+        sent(client, f"INSERT DATA {{ <urn:x> a <{EX}Student> ; <{EX}p> <a:b> }}")
+        for term in ("urn:x", "<urn:x>"):
+            found = client.get("/api/resource", params={"term": term}).json()
+            assert [str(RDF.type), EX + "Person"] in [[p["value"], o["value"]] for p, o in found["inferred"]]
+        assert client.get("/api/resource?term=<a:b>").json()["asserted_incoming"]
+        assert client.get("/api/resource?term=rdf:type").json()["term"]["value"] == str(RDF.type)
+        asked = {"subject": "urn:x", "predicate": "rdf:type", "object": EX + "Person"}
+        assert client.get("/api/explain", params=asked).json()["steps"]
+        assert client.get("/api/explain", params=asked | {"predicate": "a"}).json()["steps"]
+
+    def test_there_is_more_than_is_shown(self, client: httpx.Client) -> None:
+        triples = " . ".join(f"<{EX}hub> <{EX}p> <{EX}n{n}>" for n in range(501))
+        sent(client, f"INSERT DATA {{ {triples} . <{EX}full> <{EX}q> {', '.join(map(str, range(500)))} }}")
+        found = client.get("/api/resource", params={"term": EX + "hub"}).json()
+        assert (len(found["asserted"]), found["more"]) == (500, ["asserted"])
+        found = client.get("/api/resource", params={"term": EX + "full"}).json()
+        assert (len(found["asserted"]), found["more"]) == (500, [])
 
     def test_overview_and_vocabulary(self, client: httpx.Client) -> None:
         sent(client, f"INSERT DATA {{ <{EX}a> <http://www.w3.org/2002/07/owl#sameAs> <{EX}b> }}")

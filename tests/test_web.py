@@ -289,6 +289,9 @@ class TestResources:
         expect(dialog).to_have_count(0)
 
     def test_nothing_known(self, page: Page) -> None:
+        page.get_by_role("combobox", name="Resource").fill("nobody:x")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text("the prefix 'nobody:' is not declared")
         page.goto("/#/resource?term=http://nowhere/x")
         expect(page.get_by_text("nothing to say")).to_be_visible()
         page.goto("/#/resource?term=a b")
@@ -402,6 +405,73 @@ def test_signing_in(browser: Browser, store: Path) -> None:
         ask(page, "ASK {}")
         expect(page.locator(".verdict")).to_have_text("Yes")
         context.close()
+
+
+class TestUpdates:
+    """What takes much away is asked about; what a link says changes nothing by itself."""
+
+    @pytest.fixture
+    def page(self, browser: Browser, store: Path, tmp_path: Path) -> Iterator[Page]:
+        with serving(Path(shutil.copytree(store, tmp_path / "kg"))) as server, opened(browser, server) as page:
+            yield page
+
+    @pytest.mark.parametrize(
+        ("text", "named"),
+        [
+            ("CLEAR ALL", "CLEAR ALL"),
+            ("drop silent default", "DROP SILENT DEFAULT"),
+            (f"# all\nPREFIX ex: <{EX}> # those\nDELETE WHERE {{ ?x a ex:Painting }}", "DELETE WHERE"),
+            (f'INSERT DATA {{ <{EX}x> <{EX}y> "#" }} ; DELETE {{ ?s ?p ?o }} WHERE {{ ?s ?p ?o }}', "DELETE"),
+        ],
+        ids=["clear", "drop", "where", "second"],
+    )
+    def test_what_takes_away_is_asked_about(self, page: Page, text: str, named: str) -> None:
+        ask(page, text)
+        dialog = page.get_by_role("dialog", name="Take facts away?")
+        expect(dialog).to_contain_text(f"{named} takes facts away")
+        page.keyboard.press("Escape")
+        expect(dialog).to_have_count(0)
+        page.get_by_role("button", name="Run").click()
+        dialog.get_by_role("button", name="Cancel").click()
+        expect(dialog).to_have_count(0)
+        assert httpx.get(page.url.split("#")[0] + "health").json()["version"] == 2
+        page.get_by_role("button", name="Run").click()
+        dialog.get_by_role("button", name="Run it").click()
+        expect(page.locator(".done")).to_contain_text("Version 3")
+
+    def test_what_names_each_triple_is_not(self, page: Page) -> None:
+        ask(page, f'DELETE DATA {{ <{EX}odd> a <{EX}Painting> }} ; INSERT DATA {{ <{EX}odd> <{EX}clear> "CLEAR ALL" }}')
+        expect(page.locator(".done")).to_contain_text("Version 3")
+
+    def test_an_update_in_the_address_waits(self, page: Page) -> None:
+        page.goto(f"/#/query?query=INSERT DATA {{ <{EX}x> a <{EX}y> }}")
+        expect(page.get_by_role("textbox", name="SPARQL query")).to_contain_text("INSERT")
+        page.get_by_role("link", name="Overview").click()
+        expect(page.get_by_role("region", name="Counts")).to_be_visible()
+        assert httpx.get(page.url.split("#")[0] + "health").json()["version"] == 2
+
+    def test_more_than_are_shown(self, page: Page) -> None:
+        triples = " . ".join(f"<{EX}hub> <{EX}p> <{EX}n{n}>" for n in range(501))
+        ask(page, f"INSERT DATA {{ {triples} }}")
+        expect(page.locator(".done")).to_contain_text("Version 3")
+        page.goto(f"/#/resource?term={EX}hub")
+        expect(page.locator(".facts.asserted").first).to_contain_text("more than 500 facts")
+
+
+@pytest.mark.parametrize("plain", [pytest.param(False, marks=RICH, id="rich"), pytest.param(True, id="plain")])
+def test_prefixes_that_the_page_shows_are_declared(browser: Browser, server: httpx.Client, plain: bool) -> None:
+    with opened(browser, server, plain=plain) as page:
+        page.get_by_role("link", name="Overview").click()
+        painter = page.get_by_role("link", name=re.compile(":Painter$")).first.inner_text()
+        prefix = painter.partition(":")[0]
+        page.get_by_role("link", name="Query", exact=True).click()
+        ask(page, f'# x:y\nSELECT ?x {{ ?x a {painter} FILTER(STR(?x) != "skos:no" && ?x != <owl:no>) }}')
+        expect(page.get_by_text("4 rows in")).to_be_visible()
+        box = page.get_by_role("textbox", name="SPARQL query")
+        text = box.input_value() if plain else editor_text(page)
+        assert text.startswith(f"PREFIX {prefix}: <{EX}>\n# x:y\nSELECT")
+        ask(page, "SELECT * { ?x nobody:knows ?y }")
+        expect(page.get_by_role("alert")).to_contain_text("nobody")
 
 
 def test_an_update(browser: Browser, store: Path, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from triplestore.cli.options import NO, Common, at_option, common, opening, say
-from triplestore.cli.terms import prefixes_of, token_of
 from triplestore.errors import UsageError
+from triplestore.names import prefixes_of, token_of
 
 if TYPE_CHECKING:
     from rdflib.term import Node

@@ -10,12 +10,15 @@ from rdflib.term import BNode, Node, URIRef
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from triplestore.server.bodies import parameters
+from loaders.tokens import UnsupportedTermError
+from triplestore.errors import UsageError
+from triplestore.names import token_of
+from triplestore.server.bodies import Parameters, parameters
 from triplestore.server.faults import HttpError
 from triplestore.server.prefixes import PREFIXES
 from triplestore.server.work import Service
 from triplestore.store import Store
-from triplestore.terms import OWL, from_rdflib
+from triplestore.terms import OWL, from_rdflib, to_rdflib
 
 MOST: Final = 500
 """Facts of each kind that a resource is shown with."""
@@ -61,20 +64,22 @@ async def vocabulary(request: Request) -> Response:
 async def resource(request: Request) -> Response:
     """The facts of one resource, asserted and inferred apart, and what it equals."""
     service: Service = request.app.state.service
-    term = term_of(parameters(request.url.query).get("term", [""])[-1])
+    wanted = token(parameters(request.url.query), "term")
+    if wanted[0] == '"':
+        raise HttpError(400, "term is the IRI of a resource, or _:label of a blank node")
+    term = to_rdflib(wanted)
+    assert isinstance(term, URIRef | BNode)
     found = await service.find(request, lambda store: _resource(store, term))
     return JSONResponse(found)
 
 
-def term_of(text: str) -> URIRef | BNode:
-    """An IRI (with or without angle brackets) or a blank node `_:label`. Raises HttpError (400) for anything else."""
-    text = text.strip()
-    if text.startswith("_:") and len(text) > 2:
-        return BNode(text[2:])
-    iri = text[1:-1] if text.startswith("<") and text.endswith(">") else text
-    if not iri or any(character in '<>"{}|^`\\' or character <= " " for character in iri):
-        raise HttpError(400, "term is the IRI of a resource, or _:label of a blank node")
-    return URIRef(iri)
+def token(sent: Parameters, name: str) -> str:
+    """The token of a parameter: a term as N-Triples writes it, an IRI, or a name with one of the known prefixes. Raises
+    HttpError (400)."""
+    try:
+        return token_of(sent.get(name, [""])[-1].strip(), PREFIXES, "those of /api/vocabulary are")
+    except (UsageError, UnsupportedTermError) as error:
+        raise HttpError(400, f"{name}: {error}") from error
 
 
 def term_object(term: Node) -> dict[str, str]:
@@ -119,21 +124,24 @@ def _words(store: Store, most: int) -> dict[str, Any]:
 
 
 def _resource(store: Store, term: URIRef | BNode) -> dict[str, Any]:
+    """Lists of at most `MOST`; those under whose name in `more` there are more."""
     same = URIRef(OWL + "sameAs")
     facts: dict[str, Any] = {}
-    truncated = False
+    more: list[str] = []
     for what in ("asserted", "inferred"):
-        outgoing, more = _first(t for t in store.match(term, what=what) if not (t[1] == same and what == "inferred"))
+        outgoing, there_are = _first(
+            t for t in store.match(term, what=what) if not (t[1] == same and what == "inferred")
+        )
         incoming, others = _first(t for t in store.match(object=term, what=what) if t[1] != same)
-        truncated |= more or others
+        more += [what] * there_are + [f"{what}_incoming"] * others
         facts[what] = [[term_object(p), term_object(o)] for _, p, o in outgoing]
         facts[f"{what}_incoming"] = [[term_object(s), term_object(p)] for s, p, _ in incoming]
-    equals, more = _first(o for _, _, o in store.match(term, same) if o != term)
+    equals, others = _first(o for _, _, o in store.match(term, same) if o != term)
     return {
         "term": term_object(term),
         "equals": [term_object(o) for o in equals],
         **facts,
-        "truncated": truncated or more,
+        "more": more + ["equals"] * others,
         "version": store.version,
     }
 

@@ -89,10 +89,16 @@ def document(settings: Settings) -> dict[str, Any]:
                 "get": {
                     **_json(
                         "The facts of a resource, asserted and inferred apart, and what it equals.",
-                        {"type": "object", "required": ["term", "asserted", "inferred", "equals"]},
+                        {"type": "object", "required": ["term", "asserted", "inferred", "equals", "more"]},
                         (400, 503),
                     ),
-                    "parameters": [_parameter("term", "An IRI, or _:label of a blank node.", required=True)],
+                    "parameters": [
+                        _parameter(
+                            "term",
+                            "An IRI, a name with a prefix that /api/vocabulary lists, or _:label.",
+                            required=True,
+                        )
+                    ],
                     **read,
                 }
             },
@@ -105,7 +111,10 @@ def document(settings: Settings) -> dict[str, Any]:
                     ),
                     "parameters": [
                         *(
-                            _parameter(name, "A term as N-Triples writes it; an IRI needs no brackets.")
+                            _parameter(
+                                name,
+                                "A term as N-Triples writes it, or a name with a prefix that /api/vocabulary lists.",
+                            )
                             for name in ("subject", "predicate", "object")
                         ),
                         _parameter("violation", "Instead of a triple: a rule and the number of its inconsistency."),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from loaders.tokens import UnsupportedTermError, term_token
-from triplestore.server.bodies import Parameters, parameters
+from triplestore.server.bodies import parameters
+from triplestore.server.facts import token
 from triplestore.server.faults import HttpError
 from triplestore.server.work import Service
 from triplestore.store import Store
@@ -32,20 +32,11 @@ async def explain(request: Request) -> Response:
             raise HttpError(400, "violation is a rule and a number, as eq-diff1:1")
         rule, number = named[1], int(named[2])
         return JSONResponse(await service.find(request, lambda store: _violation(store, rule, number)))
-    triple = [_token(sent, name) for name in ("subject", "predicate", "object")]
+    triple = [token(sent, name) for name in ("subject", "predicate", "object")]
     found = await service.find(request, lambda store: _proof(store, triple))
     if found is None:
         raise HttpError(404, "this triple does not hold")
     return JSONResponse(found)
-
-
-def _token(sent: Parameters, name: str) -> str:
-    """The token of a term as N-Triples writes it; of an IRI, without its angle brackets too."""
-    text = sent.get(name, [""])[-1].strip()
-    try:
-        return term_token(text if text[:1] in ("<", '"') or text.startswith("_:") else f"<{text}>")
-    except (SyntaxError, UnsupportedTermError) as error:
-        raise HttpError(400, f"{name} is a term as N-Triples writes it: an IRI, _:label or a literal") from error
 
 
 def _proof(store: Store, triple: list[str]) -> dict[str, Any] | None:

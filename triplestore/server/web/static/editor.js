@@ -1,6 +1,7 @@
 // The query editor: CodeMirror with SPARQL's colours, completion from the store's own words, errors where they are.
 // Where it was not built in, a field for text.
 import { h } from "./dom.js";
+import { declared } from "./sparql.js";
 import { cut, words } from "./terms.js";
 
 const cm = await import("./vendor.js").catch(() => null);
@@ -20,9 +21,6 @@ const style = cm?.HighlightStyle.define([
   { tag: cm.tags.comment, color: "var(--muted)", fontStyle: "italic" },
   { tag: [cm.tags.standard(cm.tags.variableName), cm.tags.meta], color: "var(--code-function)" },
 ]);
-
-const declared = (text) => new Map(
-  [...text.matchAll(/PREFIX\s+([\w-]*):\s*<([^>]*)>/gi)].map(([, prefix, space]) => [prefix, space]));
 
 /** Put text in place of a range, and a PREFIX line on top where the text needs one. */
 function insert(view, text, prefix, from, to) {
@@ -101,6 +99,13 @@ function plain(parent, text, run, changed) {
       field.value = value;
       changed(value);
     },
+    /** Put text before what is there. */
+    prepend(more) {
+      const { selectionStart, selectionEnd } = field;
+      field.value = more + field.value;
+      field.setSelectionRange(selectionStart + more.length, selectionEnd + more.length);
+      changed(field.value);
+    },
     mark(error) {
       field.setAttribute("aria-invalid", String(Boolean(error)));
       if (!error?.line) return;
@@ -139,6 +144,7 @@ function rich(parent, text, run, changed) {
     focus: () => view.focus(),
     text: () => view.state.doc.toString(),
     set: (value) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } }),
+    prepend: (more) => view.dispatch({ changes: { from: 0, insert: more } }),
     /** Mark where an error is, or with null that there is none. */
     mark(error) {
       const found = [];

@@ -1,8 +1,9 @@
 // The query page: editor, what came of it, and what was asked before.
 import * as api from "./api.js";
-import { fault, h, number, plural, say } from "./dom.js";
+import { dialog, fault, h, number, plural, say } from "./dom.js";
 import { editor } from "./editor.js";
 import { drawing, edgesOf } from "./graph.js";
+import { isUpdate, takesAway, undeclared } from "./sparql.js";
 import { table } from "./table.js";
 
 const MOST = 10_000;
@@ -23,10 +24,18 @@ const DOWNLOADS = {
 };
 const SUFFIXES = { CSV: "csv", TSV: "tsv", JSON: "srj", XML: "srx", Turtle: "ttl", "N-Triples": "nt", "RDF/XML": "rdf" };
 
-/** Whether a text is an update: by its first word after prologue and comments. */
-export function isUpdate(text) {
-  const body = text.replace(/^\s*#.*$/gm, "").replace(/\b(PREFIX\s+[\w-]*:|BASE)\s*<[^>]*>/gi, "");
-  return /^\s*(INSERT|DELETE|WITH|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY)\b/i.test(body);
+/** Ask whether an update that takes much away shall run. */
+function sure(what) {
+  return new Promise((resolve) => {
+    let yes = false;
+    const form = h("form", { method: "dialog", class: "sign-in" },
+      h("p", {}, h("strong", {}, what), " takes facts away that the update does not name one by one."),
+      h("p", { class: "note" }, "The versions before it can be read until vacuum removes them."),
+      h("div", { class: "choices" },
+        h("button", { class: "primary danger", onclick: () => { yes = true; } }, "Run it"),
+        h("button", { class: "secondary", autofocus: true }, "Cancel")));
+    dialog("Take facts away?", form).addEventListener("close", () => resolve(yes));
+  });
 }
 
 const past = () => JSON.parse(localStorage.getItem(HISTORY) ?? "[]");
@@ -51,10 +60,24 @@ function make(given) {
   const sameAs = h("select", { "aria-label": "Equal terms" }, h("option", { value: "expand" }, "every equal term"), h("option", { value: "canonical" }, "one of each equal"));
   const menu = h("select", { "aria-label": "Examples and history", class: "menu" });
   let running = null;
+  let asking = false;
+
+  async function asked(loss) {
+    asking = true;
+    try {
+      return await sure(loss);
+    } finally {
+      asking = false;
+    }
+  }
 
   async function run() {
     if (running) return running.abort();
+    const missing = undeclared(edit.text());
+    if (missing) edit.prepend(missing);
     const text = edit.text();
+    const loss = isUpdate(text) ? takesAway(text) : null;
+    if (asking || (loss && !(await asked(loss)))) return;
     running = new AbortController();
     button.replaceChildren(h("span", { class: "spinner", "aria-hidden": "true" }), " Stop");
     edit.mark(null);
@@ -93,7 +116,7 @@ function make(given) {
     edit.focus();
   });
   fill();
-  if (given !== null) queueMicrotask(run);
+  if (given !== null && !isUpdate(given)) queueMicrotask(run); // what a link says changes nothing by itself
   return [
     h("h1", { class: "visually-hidden" }, "Query"),
     h("section", { class: "card ask", "aria-label": "Query editor" }, box,

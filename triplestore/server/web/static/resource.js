@@ -1,6 +1,6 @@
 // A resource: what is said of it and what follows, apart; what it equals; who speaks of it.
 import { json } from "./api.js";
-import { h, plural } from "./dom.js";
+import { h, number, plural } from "./dom.js";
 import { why } from "./proof.js";
 import { cut, expand, key, meet, show } from "./terms.js";
 
@@ -31,17 +31,20 @@ export async function resource(parameters) {
       types.length ? h("p", { class: "chips", "aria-label": "Types" }, types.slice(0, 12).map((type) => h("span", { class: "chip" }, show(type)))) : null),
     nothing ? h("p", { class: "empty" }, "The store has nothing to say of it.") : null,
     found.equals.length ? equals(found) : null,
-    part("Asserted", "what was said", "asserted", groups(found.asserted), found.term),
-    part("Inferred", "what follows", "inferred", groups(found.inferred), found.term),
-    part("Mentioned", "asserted of others", "asserted", incoming(found.asserted_incoming), found.term, true),
-    part("Mentioned by inference", "inferred of others", "inferred", incoming(found.inferred_incoming), found.term, true),
-    found.truncated ? h("p", { class: "note" }, "There is more of each kind than is shown here: ask for it with a query.") : null,
+    part("Asserted", "what was said", "asserted", groups(found.asserted), found),
+    part("Inferred", "what follows", "inferred", groups(found.inferred), found),
+    part("Mentioned", "asserted of others", "asserted", incoming(found.asserted_incoming), found, true),
+    part("Mentioned by inference", "inferred of others", "inferred", incoming(found.inferred_incoming), found, true),
+    found.more.length ? h("p", { class: "note" }, "There is more of each kind than is shown here: ask for it with a query.") : null,
   ].filter(Boolean);
 }
 
-function equals({ term, equals: others }) {
+/** How many there are; where only the first are shown, that there are more. */
+const counted = (count, cut, ...words) => (cut ? `more than ${number(count)} ${words[1] ?? `${words[0]}s`}` : plural(count, ...words));
+
+function equals({ term, equals: others, more }) {
   return h("section", { class: "card equals" },
-    h("h2", {}, "Equal to ", h("small", {}, plural(others.length, "other name"))),
+    h("h2", {}, "Equal to ", h("small", {}, counted(others.length, more.includes("equals"), "other name"))),
     h("ul", { class: "chips" }, others.map((other) => h("li", { class: "chip equal" }, h("span", { "aria-hidden": "true" }, "="), show(other),
       asks([term, { type: "uri", value: SAME }, other])))));
 }
@@ -57,11 +60,11 @@ function incoming(facts) {
   return groups(facts.map(([s, p]) => [p, s]));
 }
 
-function part(title, hint, kind, pairs, term, inverse = false) {
+function part(title, hint, kind, pairs, { term, more }, inverse = false) {
   if (!pairs.length) return null;
   const count = pairs.reduce((sum, group) => sum + group.length, 0);
   return h("section", { class: `card facts ${kind}` },
-    h("h2", {}, title, " ", h("small", {}, `${hint} · ${plural(count, "fact")}`)),
+    h("h2", {}, title, " ", h("small", {}, `${hint} · ${counted(count, more.includes(inverse ? `${kind}_incoming` : kind), "fact")}`)),
     h("dl", {}, pairs.flatMap((group) => [
       h("dt", {}, inverse ? h("span", { class: "inverse" }, "is ") : null, show(group[0][0]), inverse ? h("span", { class: "inverse" }, " of") : null),
       h("dd", {}, h("ul", {}, group.map(([p, other]) => h("li", {}, show(other),

@@ -47,17 +47,16 @@ export const ownFirst = (found) => {
 
 export const short = (iri) => cut(iri)?.join(":") ?? `<${iri}>`;
 
-/** The IRI that a person's text means: <iri>, iri, or prefix:name; or a blank node. */
+/** What a person's text names, for the server: <iri>, prefix:name with a prefix of the page's, a blank node; or as it is. */
 export function expand(text) {
-  const trimmed = text.trim().replace(/^<(.*)>$/, "$1");
-  if (trimmed.startsWith("_:")) return trimmed;
+  const trimmed = text.trim();
   const [, prefix, local] = trimmed.match(/^([\w-]*):(?!\/\/)(.*)$/) ?? [];
-  return prefix in words.prefixes ? words.prefixes[prefix] + local : trimmed;
+  return prefix !== undefined && Object.hasOwn(words.prefixes, prefix) ? `<${words.prefixes[prefix]}${local}>` : trimmed;
 }
 
 export const key = (term) => (term.type === "uri" ? term.value : `_:${term.value}`);
 
-export const link = (term) => `#/resource?term=${encodeURIComponent(key(term))}`;
+export const link = (term) => `#/resource?term=${encodeURIComponent(term.type === "uri" ? `<${term.value}>` : key(term))}`;
 
 /** A term in one line, without markup. */
 export function plain(term) {

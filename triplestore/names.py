@@ -1,4 +1,4 @@
-"""Terms on the command line."""
+"""Terms as people write them: on the command line, in the parameters of requests."""
 
 from __future__ import annotations
 
@@ -41,39 +41,39 @@ def prefixes_of(declared: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def token_of(text: str, prefixes: Mapping[str, str]) -> str:
-    """The token of a term in N-Triples syntax, of a prefixed name, `a`, or an IRI as it is. Raises UsageError."""
+def token_of(text: str, prefixes: Mapping[str, str], declared: str = "give --prefix {}=IRI") -> str:
+    """The token of a term in N-Triples syntax, of a prefixed name, `a`, or an IRI as it is. Raises UsageError.
+
+    declared: how a prefix is declared here, for the message."""
     if text == "a":
         return f"<{RDF}type>"
     if text.startswith("_:") and len(text) > 2:
         return text
     if text[:1] in ('"', "<"):
-        return _parsed(_with_datatype(text, prefixes), text)
+        return _parsed(_with_datatype(text, prefixes, declared), text)
     name = _NAME.fullmatch(text)
     if name is not None and (name[1] or "") in prefixes:
         return _parsed(f"<{prefixes[name[1] or '']}{name[2]}>", text)
     if _IRI.match(text):
         return _parsed(f"<{text}>", text)
     if name is not None:
-        raise _unknown(name[1] or "", f"; an IRI is <{text}>")
-    raise UsageError(
-        f"'{text}' is no term: write an IRI, a prefixed name (see --prefix), _:label, or a literal as N-Triples does"
-    )
+        raise _unknown(name[1] or "", declared, f"; an IRI is <{text}>")
+    raise UsageError(f"'{text}' is no term: write an IRI, a prefixed name, _:label, or a literal as N-Triples does")
 
 
-def _with_datatype(text: str, prefixes: Mapping[str, str]) -> str:
+def _with_datatype(text: str, prefixes: Mapping[str, str], declared: str) -> str:
     """A literal whose datatype is a prefixed name with the datatype's IRI."""
     body, mark, datatype = text.rpartition('"^^')
     name = _NAME.fullmatch(datatype) if mark else None
     if name is None:
         return text
     if (name[1] or "") not in prefixes:
-        raise _unknown(name[1] or "")
+        raise _unknown(name[1] or "", declared)
     return f"{body}{mark}<{prefixes[name[1] or '']}{name[2]}>"
 
 
-def _unknown(prefix: str, more: str = "") -> UsageError:
-    return UsageError(f"the prefix '{prefix}:' is not declared: give --prefix {prefix}=IRI{more}")
+def _unknown(prefix: str, declared: str, more: str = "") -> UsageError:
+    return UsageError(f"the prefix '{prefix}:' is not declared: {declared.format(prefix)}{more}")
 
 
 def _parsed(term: str, text: str) -> str:
