@@ -99,6 +99,12 @@ class Workspace:
         self.proofs = None
         self.manifest = manifest or self.manifest
 
+    def abandon(self, manifest: Manifest) -> None:
+        """As `forget`, and throw away what is kept in memory from one change to the next: after an interruption it may
+        be neither what it was nor what it was to become."""
+        self.memory = self.fingerprints = self.reasoning = None
+        self.forget(manifest)
+
     def count(self, source: str) -> int:
         """Rows of a table, or of anything that can stand after FROM."""
         return count(self.engine, source)

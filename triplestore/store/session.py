@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from triplestore.engine import Engine
-from triplestore.errors import EngineError, UsageError
+from triplestore.errors import EngineError, InputError, UsageError
 from triplestore.statistics import Statistics
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
 from triplestore.storage.verify import examine
@@ -79,11 +79,14 @@ class Session:
             try:
                 yield Transaction(self.workspace, self.verbose)
             except EngineError:  # because of a damaged file, maybe
-                self.workspace.forget(manifest)
+                self.workspace.abandon(manifest)
                 examine(self.versions, manifest, sums=True)
                 raise
-            except BaseException:
+            except (InputError, UsageError):  # a refusal: what is in memory has been put back
                 self.workspace.forget(manifest)
+                raise
+            except BaseException:  # between any two statements
+                self.workspace.abandon(manifest)
                 raise
 
     def newest(self) -> None:
