@@ -76,7 +76,7 @@ FILES = {
 DOGS = FILES["dogs.rq"]
 
 STATS_KEYS = ["version", "engine_written", "ruleset", "equality", "terms", "asserted", "facts", "inferred", "expanded"]
-STATS_KEYS += ["classes", "largest_class", "violations", "bytes", "last"]
+STATS_KEYS += ["classes", "largest_class", "violations", "bytes", "last", "generalised"]
 LAST_KEYS = ["operation", "algorithm", "seconds", "rounds", "derived", "added", "deleted", "merged", "split"]
 
 

@@ -61,6 +61,10 @@ def random_facts(rng: Random) -> list[tuple[Node, Node, Node]]:
 
 def agree(store: Store, rng: Random, patterns: int) -> None:
     """Patterns of terms that occur, and of others, asked both ways."""
+    counts, stats = {what: len(set(store.triples(what))) for what in WHAT}, store.stats()
+    assert counts == {what: store.count(what) for what in WHAT}
+    assert [stats[key] for key in ("asserted", "inferred", "expanded")] == [counts[what] for what in WHAT]
+    assert counts["all"] >= stats["facts"] - stats["generalised"]
     known = [term for triple in store.triples() for term in triple]
     for _ in range(patterns):
         pool = [*known, *THINGS, *LITERALS, *PROPERTIES, RDFS.Resource, EX.nowhere, Literal("nowhere")]
@@ -70,6 +74,7 @@ def agree(store: Store, rng: Random, patterns: int) -> None:
         assert asked(store, pattern, what) == by_statements(store, pattern, what), (pattern, what)
 
 
+WHAT = ("asserted", "inferred", "all")
 SETTINGS = [
     (["owl2rl"], "rewrite"),
     (["owl2rl"], "axioms"),

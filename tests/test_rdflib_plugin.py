@@ -32,7 +32,7 @@ def registered() -> None:
 @pytest.fixture
 def graph(tmp_path: Path) -> Iterator[Graph]:
     made = Graph(store=NAME)
-    assert made.open(str(tmp_path / "kg"), create=True) == VALID_STORE
+    assert made.open({"path": tmp_path / "kg", "rules": "owl2rl"}, create=True) == VALID_STORE  # type: ignore[arg-type]
     yield made
     made.close()
 
@@ -71,6 +71,25 @@ def test_opening(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError):
         graph.open(str(tmp_path / "file"), create=True)
+
+
+def test_without_rules_a_graph_holds_what_was_added(tmp_path: Path) -> None:
+    """As RDFLib's own stores do; with rules, their axioms too."""
+    graph = Graph(store=NAME)
+    graph.open(str(tmp_path / "kg"), create=True)
+    assert (len(graph), list(graph)) == (0, [])
+    added = {(EX.Student, RDFS.subClassOf, EX.Person), (EX.ann, RDF.type, EX.Student), (EX.ann, OWL.sameAs, EX.anna)}
+    graph += added
+    assert (len(graph), set(graph)) == (3, added)
+    graph.close()
+    graph.open({"path": tmp_path / "ruled", "rules": "owl2rl"}, create=True)  # type: ignore[arg-type]
+    axioms = set(graph)
+    assert len(graph) == len(axioms) > 40
+    graph += added
+    assert len(graph) == len(set(graph))
+    assert set(graph) > {*axioms, *added, (EX.anna, RDF.type, EX.Person)}
+    assert store_of(graph).count("asserted") == 3
+    graph.close()
 
 
 def test_what_follows_is_there_and_goes(graph: Graph) -> None:

@@ -8,7 +8,6 @@ from typing import Final
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import minus
 from triplestore.errors import UsageError
-from triplestore.literals import by_value
 from triplestore.tables import TWIN, token_sql
 from triplestore.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, SAME_AS
 from triplestore.virtual import alone_sql, with_virtual_sql
@@ -18,6 +17,9 @@ SAME_AS_MODES: Final = ("expand", "canonical")
 
 RDF_ONLY: Final = f"s < {FIRST_LITERAL} AND p < {FIRST_BLANK}"
 """A triple that RDF has a place for (rules may derive others: literal subjects, blank predicates)."""
+
+GENERALISED_COUNT: Final = f"SELECT count(*) AS n FROM fact WHERE NOT ({RDF_ONLY})"
+"""The number of stored facts that answers and exports hide, as a one-row SELECT."""
 
 _EQUALITY = (
     f"(SELECT {SAME_AS} AS term UNION SELECT term FROM same_as "
@@ -154,12 +156,6 @@ def expanded_count_sql(equality: str, twins: bool = False, named: bool = False) 
         f"LEFT JOIN ({sizes['p']}) q ON q.representative = {SAME_AS} "
         f"UNION ALL SELECT count(*) FROM ({_equalities(named)}) a) counts"
     )
-
-
-def inferred_count_sql(equality: str, twins: bool = False) -> str:
-    """The number of stored facts that no asserted triple stands for, as a one-row SELECT."""
-    stated = normalised_sql(equality, f"({by_value('asserted')})" if twins else "asserted")
-    return f"SELECT count(*) AS n FROM ({minus('fact', f'({stated})', 'spo')}) f"
 
 
 def ntriples_sql(triples: str, dialect: Dialect) -> str:

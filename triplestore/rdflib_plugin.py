@@ -28,8 +28,9 @@ class TriplakeStore(rdflib.store.Store):
     """The store that RDFLib knows as "Triplake".
 
     Its configuration is the path of a store, or a mapping with `path` and options of `Store.create` and `Store.open`
-    (`rules`, `equality`, `engine`, `spark`, `at` ...). Only asserted triples can be removed; namespaces that are bound
-    are kept in memory. `rollback` forgets what was changed since the last commit or read.
+    (`rules`, `equality`, `engine`, `spark`, `at` ...). A new store has no rules unless some are asked for: it holds
+    what was added, as RDFLib's own stores do. Only asserted triples can be removed; namespaces that are bound are kept
+    in memory. `rollback` forgets what was changed since the last commit or read.
 
     Invariant: `_pending` holds what has changed and is not in the store yet, in order: a triple, and whether it is
     to be there.
@@ -66,7 +67,7 @@ class TriplakeStore(rdflib.store.Store):
         if Versions(path).numbers():
             self._store = Store.open(path, **options)
         elif create:
-            self._store = Store.create(path, **making, **options)
+            self._store = Store.create(path, **{"rules": "none", **making}, **options)
         else:
             return int(NO_STORE)
         return int(VALID_STORE)
@@ -138,7 +139,7 @@ class TriplakeStore(rdflib.store.Store):
     def __len__(self, context: Any = None) -> int:
         """Distinct triples of the closure."""
         self.commit()
-        return int(self.triplake.stats()["expanded"])
+        return self.triplake.count()
 
     def query(self, query: Any, initNs: Any, initBindings: Any, queryGraph: Any, **options: Any) -> Result:  # noqa: N803
         """Answer a query by Triplake. RDFLib does it itself, over `triples`, where there are bindings or options other

@@ -33,7 +33,7 @@ def describe(store: Store, endpoint: str, service: Service, media: str | None) -
 
     if media is None:
         raise HttpError(406, f"the service description can be had as {', '.join(GRAPHS)}: accept one")
-    size = store.stats()["expanded"]
+    size = store.count()
     me, dataset, graph = "_:service", "_:dataset", "_:graph"
     languages = ["SPARQL11Query"] + ([] if service.settings.access.read_only else ["SPARQL11Update"])
     regime = next((_REGIMES[r.name] for r in store.rulesets if r.name in _REGIMES), None)

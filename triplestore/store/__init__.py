@@ -451,6 +451,12 @@ class Store:
         return figures.missing_imports(self._session)
 
     @in_turn
+    def count(self, what: str = "all") -> int:
+        """How many triples `triples` gives of a part: "asserted", "inferred" or "all". Of a closure that is not up to
+        date those that it has."""
+        return figures.count(self._session, what)
+
+    @in_turn
     def stats(self) -> dict[str, Any]:
         """Counts of this version; keys as `triplake stats --json` documents them."""
         return figures.stats(self._session)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from triplestore import closure, dictionary
 from triplestore.differences import Difference, difference
-from triplestore.errors import DamagedStoreError
+from triplestore.errors import DamagedStoreError, UsageError
 from triplestore.imports import missing_imports as find_missing
 from triplestore.profile import Finding, findings
 from triplestore.reasoning import all_rules, named, twins
@@ -27,24 +27,19 @@ def stats(session: Session) -> dict[str, Any]:
     """See `Store.stats`."""
     manifest = session.manifest
     session.workspace.views(ASSERTED, FACT, SAME_AS, TERM)
-    several = twins(manifest)
-    number = {
-        name: int(session.engine.query(sql).column(0)[0].as_py())
-        for name, sql in (
-            ("expanded", closure.expanded_count_sql(manifest.equality, several, named(manifest))),
-            ("inferred", closure.inferred_count_sql(manifest.equality, several)),
-        )
-    }
+    asserted, expanded = count(session, "asserted"), count(session, "all")
+    ((generalised,),) = session.engine.rows(closure.GENERALISED_COUNT)
     return {
         "version": manifest.version,
         "engine_written": manifest.engine,
         "ruleset": [r.name for r in manifest.rulesets],
         "equality": manifest.equality,
         "terms": manifest.files_of(TERM.name).rows - len(BUILTIN_IRIS),
-        "asserted": manifest.files_of(ASSERTED.name).rows,
+        "asserted": asserted,
         "facts": manifest.files_of(FACT.name).rows,
-        "inferred": number["inferred"],
-        "expanded": number["expanded"],
+        "generalised": int(generalised),
+        "inferred": max(expanded - asserted, 0),
+        "expanded": expanded,
         "classes": manifest.stats.get("classes", 0),
         "largest_class": manifest.stats.get("largest_class", 0),
         "violations": manifest.files_of(VIOLATION.name).rows,
@@ -54,6 +49,20 @@ def stats(session: Session) -> dict[str, Any]:
         "outside_profile": [asdict(finding) for finding in outside_profile(session)],
         "last": dict(manifest.last),
     }
+
+
+def count(session: Session, what: str) -> int:
+    """See `Store.count`."""
+    if what not in closure.WHAT:
+        raise UsageError(f"no part '{what}' of a store; give one of {', '.join(closure.WHAT)}")
+    manifest = session.manifest
+    stated = manifest.files_of(ASSERTED.name).rows
+    if what == "asserted":
+        return stated
+    session.workspace.views(ASSERTED, FACT, SAME_AS, TERM)
+    sql = closure.expanded_count_sql(manifest.equality, twins(manifest), named(manifest))
+    ((found,),) = session.engine.rows(sql)
+    return int(found) if what == "all" else max(int(found) - stated, 0)
 
 
 def outside_profile(session: Session) -> list[Finding]:
