@@ -183,6 +183,11 @@ class TestPages:
             assert words[0] in cli.commands, words
             cli.commands[words[0]].make_context(words[0], words[1:]).close()  # raises where an option is unknown
 
+    def test_files_are_sent_as_they_are(self, name: str) -> None:
+        """curl's `--data @file` takes ends of lines out, and comments then hide what follows them."""
+        commands = [body for language, body in FENCE.findall((ROOT / name).read_text(encoding="utf-8"))]
+        assert re.findall(r"(?:--data|-d|--data-ascii) @.*", "\n".join(commands)) == []
+
     def test_links_lead_somewhere(self, name: str) -> None:
         page = ROOT / name
         for link in re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", page.read_text(encoding="utf-8"))):

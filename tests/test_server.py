@@ -196,6 +196,8 @@ class TestUpdates:
 FAULTS: dict[str, tuple[int, str, Callable[[httpx.Client], httpx.Response]]] = {
     "syntax": (400, "line 1, column", lambda c: sent(c, "SELECT * {?s ?p", QUERY)),
     "syntax of an update": (400, "line 1, column", lambda c: sent(c, "INSERT DATA { <a", UPDATE)),
+    "one comment": (400, "--data-binary", lambda c: sent(c, "# all people SELECT * {?s ?p ?o}", QUERY)),
+    "one comment for an update": (400, "--data-binary", lambda c: sent(c, " # none CLEAR ALL", UPDATE)),
     "no query": (400, "neither a query nor an update", lambda c: c.post("/sparql", data={"x": "y"})),
     "both": (400, "or both", lambda c: c.post("/sparql", data={"query": PEOPLE, "update": add("b")})),
     "two queries": (400, "more than one query", lambda c: c.get("/sparql?query=ASK{}&query=ASK{}")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -42,10 +43,10 @@ async def sparql(request: Request) -> Response:
         return await _query(request, service, _one(sent, "query"), sent)
     media, _ = media_type(request.headers.get("content-type"))
     if media == QUERY:
-        return await _query(request, service, await text(request, min(most, MAX_QUERY)), sent)
+        return await _query(request, service, _whole(await text(request, min(most, MAX_QUERY))), sent)
     if media == UPDATE:
         require_writer(request)
-        return await _update(request, service, await text(request, most), sent)
+        return await _update(request, service, _whole(await text(request, most)), sent)
     if media != FORM:
         said = f"the content type {media} is not understood" if media else "the request says no content type"
         raise HttpError(415, f"{said}: POST {_TYPES}")
@@ -61,6 +62,14 @@ async def sparql(request: Request) -> Response:
         return await _query(request, service, query, both)
     require_writer(request)
     return await _update(request, service, _one(filled, "update"), both)
+
+
+def _whole(sent: str) -> str:
+    """The text of a body. Raises HttpError (400) where all of it is one comment, which is no slip of who wrote it."""
+    if sent.lstrip().startswith("#") and not re.search(r"[\r\n]", sent.strip()):
+        said = "the text is one line, and all of it a comment"
+        raise HttpError(400, f"{said}: curl's --data takes ends of lines out, --data-binary leaves them")
+    return sent
 
 
 async def _described(request: Request, service: Service) -> Response:
