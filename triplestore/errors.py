@@ -69,6 +69,12 @@ class MemoryLimitError(TriplakeError):
     exit_code = 7
 
 
+class StorageError(TriplakeError):
+    """The disk is full, or fails. The message says what was committed: nothing, unless it says otherwise."""
+
+    exit_code = 6
+
+
 class StoppedError(TriplakeError):
     """The work was stopped from outside before its end: its time was up, or nobody waits for it any more."""
 

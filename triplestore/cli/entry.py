@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
-from errno import EACCES, EDQUOT, EISDIR, EMFILE, ENAMETOOLONG, ENOSPC, ENOTDIR, EPERM, EROFS
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from errno import EACCES, EISDIR, EMFILE, ENAMETOOLONG, ENOTDIR, EPERM, EROFS
 from typing import IO, Final
 
 import click
 
 from triplestore.cli.commands import cli
-from triplestore.errors import EngineError, TriplakeError
+from triplestore.engine.disk import DISK
+from triplestore.engine.disk import told as disk_told
+from triplestore.errors import EngineError, StorageError, TriplakeError
 
 FAULT: Final = 70
 
@@ -30,8 +35,10 @@ def _run(arguments: list[str], verbose: bool, err: IO[str]) -> int:
         err.write(f"triplake: {message}\n")
         return code
 
+    told = list[int]()
     try:
-        cli.main(arguments, prog_name="triplake", standalone_mode=False)
+        with _terminated(told):
+            cli.main(arguments, prog_name="triplake", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
@@ -40,8 +47,6 @@ def _run(arguments: list[str], verbose: bool, err: IO[str]) -> int:
     except click.UsageError as error:
         hint = f"\nTry `{error.ctx.command_path} --help`." if error.ctx else ""
         return fail(2, error.format_message() + hint)
-    except click.Abort:
-        return fail(130, "interrupted; nothing was committed")
     except EngineError as error:
         return fail(FAULT, f"{error if verbose else str(error).splitlines()[0]}\n{_REPORT}")
     except TriplakeError as error:
@@ -49,9 +54,13 @@ def _run(arguments: list[str], verbose: bool, err: IO[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):  # click makes the one the other
+        if told:
+            return fail(143, "ended by SIGTERM; nothing was committed")
         return fail(130, "interrupted; nothing was committed")
     except OSError as error:
+        if error.errno in DISK:
+            return fail(StorageError.exit_code, disk_told(error.strerror, error.filename))
         if error.errno not in _OF_THE_MACHINE:
             return fail(FAULT, f"{type(error).__name__}: {error}\n{_REPORT}")
         return fail(2, f"{error.filename or 'a file'}: {error.strerror}; nothing was committed")
@@ -62,8 +71,27 @@ def _run(arguments: list[str], verbose: bool, err: IO[str]) -> int:
     return 0
 
 
-_OF_THE_MACHINE = frozenset((EACCES, EPERM, EROFS, ENOSPC, EDQUOT, ENOTDIR, EISDIR, ENAMETOOLONG, EMFILE))
-"""What the operating system refuses and the user can put right: permissions, room, paths."""
+@contextmanager
+def _terminated(told: list[int]) -> Iterator[None]:
+    """SIGTERM ends the command as Ctrl-C does, so that what it has made for itself is tidied away; `told` has its
+    number then. Only the main thread hears of signals."""
+
+    def end(number: int, frame: object) -> None:
+        told.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+_OF_THE_MACHINE = frozenset((EACCES, EPERM, EROFS, ENOTDIR, EISDIR, ENAMETOOLONG, EMFILE))
+"""What the operating system refuses and the user can put right: permissions, paths."""
 
 _REPORT = (
     "This is a fault of Triplake's, not yours. Please report it with the command you ran and its --verbose output."

@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -79,7 +79,7 @@ class DuckDBEngine:
     def _statement(self, sql: str) -> Any:
         try:
             return self._connection.execute(sql)
-        except duckdb.Error as error:
+        except (duckdb.Error, RuntimeError) as error:
             raise failure(error, sql) from error
 
     def _changed(self, sql: str) -> int:
@@ -131,13 +131,13 @@ class DuckDBEngine:
     def query(self, sql: str) -> pa.Table:
         try:
             return self._connection.sql(sql).to_arrow_table()
-        except duckdb.Error as error:
+        except (duckdb.Error, RuntimeError) as error:
             raise failure(error, sql) from error
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         try:
             return self._connection.execute(sql).fetchall()  # a relation would have it bound three times
-        except duckdb.Error as error:
+        except (duckdb.Error, RuntimeError) as error:
             raise failure(error, sql) from error
 
     def plan(self, sql: str) -> PlanStep:
@@ -243,7 +243,7 @@ def _step(found: dict[str, Any]) -> PlanStep:
     )
 
 
-def streamed(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[pa.RecordBatch]:
+def streamed(connection: duckdb.DuckDBPyConnection, sql: str) -> Generator[pa.RecordBatch]:
     """The rows of a SELECT as they come; the connection is free again when the last is read, or this is closed."""
     try:
         reader = connection.sql(sql).to_arrow_reader(BATCH)
@@ -251,7 +251,7 @@ def streamed(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[pa.Rec
             yield from reader
         finally:
             reader.close()
-    except duckdb.Error as error:
+    except (duckdb.Error, RuntimeError) as error:
         raise failure(error, sql) from error
     except OSError as error:  # so Arrow reports what happens in DuckDB between two batches
         raise failure(error, sql) from error

@@ -6,14 +6,20 @@ import re
 
 import duckdb
 
-from triplestore.errors import EngineError, MemoryLimitError, TriplakeError
+from triplestore.engine.disk import disk_failure
+from triplestore.errors import EngineError, MemoryLimitError
 
 _MEMORY = "Out of Memory Error: "
 
 
-def failure(error: duckdb.Error | OSError, sql: str) -> TriplakeError:
-    """The error to raise for one of DuckDB's (or of Arrow's, which reports what DuckDB raised between two batches)."""
+def failure(error: duckdb.Error | OSError | RuntimeError, sql: str) -> BaseException:
+    """The error to raise for one of DuckDB's (or of Arrow's, which reports what DuckDB raised between two batches).
+    What a signal's handler raises within a statement, Ctrl-C above all, comes out of it as a RuntimeError."""
     said = str(error)
+    if isinstance(error, RuntimeError):
+        return KeyboardInterrupt() if said == "Query interrupted" else error
+    if (full := disk_failure(said)) is not None:
+        return full
     if not isinstance(error, duckdb.OutOfMemoryException) and _MEMORY not in said:
         return EngineError(said, sql)
     reason = said.split(_MEMORY, 1)[-1].splitlines()[0].rstrip(".")

@@ -6,9 +6,10 @@ version, whatever the engine that owns the tables makes of them meanwhile, and n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
+from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
@@ -26,6 +27,9 @@ class DuckDBReader(DuckDBEngine):
         self._connection, self._functions = connection, functions
         self._views: set[str] = set()
         self._reading = self._stopped = self._spoilt = False
+        self._streams: WeakSet[Generator[pa.RecordBatch]] = (
+            WeakSet()
+        )  # answers that may not have been read to their end
 
     def begin(self) -> None:
         self.end()
@@ -40,6 +44,10 @@ class DuckDBReader(DuckDBEngine):
         if self._reading:
             self._reading = False
             self._views.clear()
+            for stream in list(self._streams):  # a connection with an open answer takes no statement
+                with suppress(ValueError):  # being read at this moment by another thread
+                    stream.close()
+            self._streams.clear()
             self._connection.execute("ROLLBACK")
 
     def interrupt(self) -> None:
@@ -61,9 +69,13 @@ class DuckDBReader(DuckDBEngine):
 
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         with self._stoppable():
-            for batch in streamed(self._connection, sql):
+            stream = streamed(self._connection, sql)
+            self._streams.add(stream)
+            for batch in stream:
                 yield batch
                 self._check()
+                if stream not in self._streams:
+                    raise StoppedError("the answer was not read to its end before its reader ended")
 
     @contextmanager
     def _stoppable(self) -> Iterator[None]:

@@ -27,6 +27,7 @@ from triplestore.engine import Columns, Reader, WrittenFile, queries
 from triplestore.engine.arrow import of_arity
 from triplestore.engine.components import connected_components
 from triplestore.engine.dialect import Dialect, SparkDialect
+from triplestore.engine.disk import disk_failure
 from triplestore.engine.plan import PlanStep
 from triplestore.engine.spark_components import GraphFramesMissing, by_graphframes, by_pointer_jumping
 from triplestore.engine.spark_files import FileSystem
@@ -126,6 +127,8 @@ class SparkEngine:
         try:
             yield
         except (PySparkException, Py4JError, pa.ArrowException, OSError) as error:
+            if (full := disk_failure(f"{_short(error)}\n{error}")) is not None:
+                raise full from error
             told = isinstance(error, PySparkException | Py4JJavaError)  # by Java, which is there then
             if not told and java_has_ended():
                 said = "Spark's Java process has ended, most likely out of memory: give it more with --memory-limit"

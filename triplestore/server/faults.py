@@ -17,6 +17,7 @@ from triplestore.errors import (
     InputError,
     MemoryLimitError,
     StoppedError,
+    StorageError,
     TriplakeError,
     UnsupportedError,
     UsageError,
@@ -43,6 +44,8 @@ def http_error(error: Exception) -> HttpError:
         return HttpError(503, str(error), {"Retry-After": "60"})
     if isinstance(error, MemoryLimitError):
         return HttpError(503, str(error), {"Retry-After": "60"})
+    if isinstance(error, StorageError):
+        return HttpError(507, str(error))
     if isinstance(error, ConflictError):
         return HttpError(503, f"{error}", {"Retry-After": "1"})
     if isinstance(error, FormatError):

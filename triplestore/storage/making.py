@@ -12,7 +12,6 @@ import shutil
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
-from errno import EDQUOT, EIO, ENOSPC
 from pathlib import Path
 from typing import Final
 
@@ -23,9 +22,6 @@ from triplestore.storage.durable import sync_folder, write_durably
 MARK: Final = "triplake.json"
 VERSIONS: Final = "_versions"
 DATA: Final = "data"
-
-FULL_OR_BROKEN: Final = frozenset((ENOSPC, EDQUOT, EIO))
-"""Errors of the disk, not of what was asked."""
 
 
 def making_of(path: Path) -> Path:

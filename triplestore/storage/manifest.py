@@ -25,11 +25,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from triplestore.engine import WrittenFile
+from triplestore.engine.disk import DISK
 from triplestore.engine.written import sum_of
-from triplestore.errors import ConflictError, DamagedStoreError, TriplakeError, UsageError
+from triplestore.errors import ConflictError, DamagedStoreError, StorageError, TriplakeError, UsageError
 from triplestore.storage import leases
 from triplestore.storage.durable import put_if_absent, sync_folder, write_durably
-from triplestore.storage.making import DATA, FULL_OR_BROKEN, MARK, VERSIONS, Making, is_empty, making_of
+from triplestore.storage.making import DATA, MARK, VERSIONS, Making, is_empty, making_of
 
 FORMAT: Final = 3
 """The store format that this program writes. 2: terms carry ill_typed, canonical and value. 3: files have checksums."""
@@ -145,7 +146,7 @@ class Versions:
         try:
             self._making = Making(self.path, _mark())
         except OSError as error:
-            if error.errno in FULL_OR_BROKEN:
+            if error.errno in DISK:
                 raise
             raise UsageError(f"a store cannot be made at {self.path}: {error.strerror or error}") from error
         if self.numbers():
@@ -294,7 +295,13 @@ class Versions:
         if self._making is not None:
             self._making.done()
             self._making = None
-        sync_folder(self.folder)
+        try:
+            sync_folder(self.folder)
+        except OSError as error:
+            raise StorageError(
+                f"version {manifest.version} of {self.path} is published, but {error.strerror or error}: the disk does "
+                "not say that it would outlive a crash of the machine; see to the disk, and do not run this again"
+            ) from error
         return manifest
 
     def _upgrade(self) -> None:
