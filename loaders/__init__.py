@@ -3,12 +3,14 @@
 from loaders.documents import check_bounds
 from loaders.patch import Change, read_patch, triples_of
 from loaders.read import LoadReport, OnError, Progress, read_into
+from loaders.rejects import LeftOut
 from loaders.sources import FORMATS, Source, Syntax, sources
 from loaders.tokens import Triple
 
 __all__ = [
     "FORMATS",
     "Change",
+    "LeftOut",
     "LoadReport",
     "OnError",
     "Progress",

@@ -12,7 +12,7 @@ from typing import IO, Final
 
 from pyoxigraph import RdfFormat, parse
 
-from loaders.bounds import TERM_DEPTH, check_terms
+from loaders.bounds import TERM_DEPTH, TURTLE_TOKEN, check_terms, place_in
 from loaders.compression import opened
 from loaders.sources import Source, Syntax
 from loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
@@ -66,7 +66,8 @@ def _parse(lines: Sequence[bytes], start: int, end: int, syntax: Syntax, scope: 
     except SyntaxError as error:
         _, column, reason = place_and_reason(error)
     except UnsupportedTermError as error:
-        column, reason = None, str(error)
+        mark = next((found for found in TURTLE_TOKEN.finditer(text) if found.lastgroup), None)
+        column, reason = place_in(text, mark.start())[1] if mark else None, str(error)
     except InputError as error:
         column, reason = error.column, error.reason
     except MemoryError:
@@ -91,13 +92,19 @@ def _ended(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def batches_of_lines(source: Source) -> Iterator[tuple[int, list[bytes]]]:
-    """The lines of a file in batches: (number of the first, 1-based; the lines). Raises InputError if unreadable."""
+    """The lines of a file in batches: (number of the first, 1-based; the lines). Raises InputError if unreadable, after
+    the lines before that."""
     first, batch = 1, []
-    with opened(source.path, source.name) as file:
-        for line in _ended(file):
-            batch.append(line)
-            if len(batch) == BATCH:
-                yield first, batch
-                first, batch = first + len(batch), []
+    try:
+        with opened(source.path, source.name) as file:
+            for line in _ended(file):
+                batch.append(line)
+                if len(batch) == BATCH:
+                    yield first, batch
+                    first, batch = first + len(batch), []
+    except InputError:
+        if batch:
+            yield first, batch
+        raise
     if batch:
         yield first, batch

@@ -7,8 +7,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Final, Literal, TextIO
+from typing import Final, Literal
 
 import pyarrow as pa
 
@@ -16,6 +17,8 @@ from loaders.compression import opened, unpack
 from loaders.documents import document
 from loaders.lines import batches_of_lines, parse_lines
 from loaders.ntriples import cut
+from loaders.rejects import LeftOut, Rejects
+from loaders.seeming import head, seeming
 from loaders.sources import Source, Syntax
 from loaders.tokens import Scope, Triple
 from triplestore.engine import Engine
@@ -45,8 +48,10 @@ class Progress:
 class LoadReport:
     """What was read.
 
-    triples: rows of the table. skipped: lines (and whole documents) left out. rejects_path: where they are listed, None
-    if nothing was left out. graphs_dropped: statements whose graph name was dropped. files: how many were read.
+    triples: rows of the table. skipped: lines (and whole documents, and unreadable rests) left out. rejects_path: where
+    they are listed, None if nothing was left out. graphs_dropped: statements whose graph name was dropped. files: how
+    many were read. left_out: what was left out of each file. relative: files whose relative IRIs were resolved against
+    the place of the file.
     """
 
     triples: int
@@ -54,6 +59,8 @@ class LoadReport:
     rejects_path: Path | None
     graphs_dropped: int
     files: int
+    left_out: tuple[LeftOut, ...] = ()
+    relative: tuple[str, ...] = ()
 
 
 def read_into(
@@ -71,9 +78,10 @@ def read_into(
     Blank nodes are scoped: file number N is first_file + index in `sources`; label L becomes `_:fN_L`, an anonymous
     node `_:fNg1`, `_:fNg2` ... in order of appearance. Graph names are dropped and counted.
     on_error: "stop" raises InputError for the first bad line of the first bad file and leaves no table; "skip" leaves
-        bad lines out (of Turtle, TriG, RDF/XML and JSON-LD the whole file) and lists them in `rejects`.
+        bad lines out (of Turtle, TriG, RDF/XML and JSON-LD the whole file; of a compressed file what cannot be
+        unpacked) and lists them in `rejects`.
     """
-    reading = _Reading(engine, name, on_error, rejects, progress)
+    reading = _Reading(engine, name, on_error, Rejects(rejects), progress)
     try:
         for syntax, start, run in _runs(sources):
             if syntax.by_line:
@@ -87,9 +95,10 @@ def read_into(
         raise
     finally:
         reading.close()
-    return LoadReport(
-        reading.triples, reading.skipped, rejects if reading.skipped else None, reading.named_graphs, len(sources)
-    )
+    left = reading.rejects
+    listed = rejects if left.entries else None
+    counts = reading.triples, left.entries, listed, reading.named_graphs, len(sources)
+    return LoadReport(*counts, left.files, tuple(reading.relative))
 
 
 def _runs(sources: Sequence[Source]) -> Iterator[tuple[Syntax, int, list[Source]]]:
@@ -114,16 +123,17 @@ class _Reading:
     engine: Engine
     name: str
     on_error: OnError
-    rejects: Path | None
+    rejects: Rejects
     progress: Callable[[Progress], None] | None
     triples: int = 0
-    skipped: int = 0
     named_graphs: int = 0
+    relative: list[str] = field(default_factory=list)
+    _resolving: str | None = None  # the document that is read, if its relative IRIs would become those of its place
+    _looked: int = 0  # how many of _rows have been looked at for that
     _made: bool = False
     _rows: list[Triple] = field(default_factory=list)
     _began: float = field(default_factory=time.monotonic)
     _folder: str | None = None
-    _rejects: TextIO | None = None
 
     # Batches from Python
 
@@ -140,7 +150,8 @@ class _Reading:
             self._hand_over()
 
     def _hand_over(self) -> None:
-        rows, self._rows = self._rows, []
+        self._note_relative()
+        rows, self._rows, self._looked = self._rows, [], 0
         columns = [strings(row[place] for row in rows) for place in range(3)]
         table = pa.table(columns, schema=_SCHEMA)
         if not self._made:
@@ -167,12 +178,25 @@ class _Reading:
                 for _ in document(source, Scope(number, anonymous=True)):
                     pass
             except InputError as error:
-                self._reject(source, error.line, f"{error.reason} (the whole file was left out)", None)
+                self.rejects.add(source.name, error.line, f"{error.reason} (the whole file was left out)", None)
                 return
         scope = Scope(number, anonymous=True)
+        self._resolving, self._looked = source.name if source.base is None else None, len(self._rows)
         self.add(document(source, scope))
+        self._note_relative()
+        self._resolving = None
         self.named_graphs += scope.named_graphs
         self._tell("parsed", source.name)
+
+    def _note_relative(self) -> None:
+        """Look for IRIs of files among the rows of a document without a base of its own."""
+        if self._resolving is None:
+            return
+        rows = islice(self._rows, self._looked, None)
+        if any(o[:6] == "<file:" or s[:6] == "<file:" or p[:6] == "<file:" for s, p, o in rows):
+            self.relative.append(self._resolving)
+            self._resolving = None
+        self._looked = len(self._rows)
 
     # Lines: N-Triples, N-Quads
 
@@ -182,12 +206,8 @@ class _Reading:
         self._tell("parse", label)
         bad: set[int] = set()
         paths = [self._engine_path(source) for source in sources]
-        try:
-            self._cut(syntax, paths, first_file, bad)
-        except EngineError as error:
-            self._check_packed(sources)
-            if not _is_no_text(error):
-                raise
+        whole = [path for path in paths if path is not None]
+        if len(whole) < len(paths) or not self._all_cut(syntax, sources, whole, first_file, bad):
             bad = {
                 index
                 for index, path in enumerate(paths)
@@ -197,15 +217,31 @@ class _Reading:
             self._report_bad_lines(sources[index], syntax)
         self._tell("parsed", label)
 
-    def _line_file(self, source: Source, path: str, syntax: Syntax, number: int) -> bool:
-        """Read one file in SQL, or in Python if the engine cannot; whether it has wrong lines."""
+    def _all_cut(
+        self, syntax: Syntax, sources: Sequence[Source], paths: Sequence[str], first_file: int, bad: set[int]
+    ) -> bool:
+        """Read files in SQL, all at once; whether the engine could (if not, nothing was read)."""
+        try:
+            self._cut(syntax, paths, first_file, bad)
+        except EngineError as error:
+            damaged = [source for source in sources if self._is_damaged(source)]
+            if not damaged and not _is_no_text(error):
+                raise
+            return False
+        return True
+
+    def _line_file(self, source: Source, path: str | None, syntax: Syntax, number: int) -> bool:
+        """Read one file in SQL, or in Python if the engine cannot (path None: it is known not to); whether it has wrong
+        lines, or cannot be read to its end."""
         bad: set[int] = set()
+        if path is None or self._is_damaged(source):
+            return self._read_strictly(source, number)
         try:
             self._cut(syntax, [path], number, bad)
         except EngineError as error:
             if not _is_no_text(error):
                 raise
-            self._read_strictly(source, number, bad)
+            return self._read_strictly(source, number)
         return bool(bad)
 
     def _cut(self, syntax: Syntax, paths: Sequence[str], first_file: int, bad: set[int]) -> None:
@@ -253,66 +289,80 @@ class _Reading:
                     bad.add(file)
         self.named_graphs += sum(scope.named_graphs for scope in scopes.values())
 
-    def _read_strictly(self, source: Source, number: int, bad: set[int]) -> None:
-        """Read a whole file in Python."""
-        scope = Scope(number, anonymous=False)
-        for _, lines in batches_of_lines(source):
-            parsed = parse_lines(lines, source.syntax, scope)
-            self.add(parsed.triples)
-            if parsed.bad:
-                bad.add(0)
-            self._tell("parse", source.name)
+    def _read_strictly(self, source: Source, number: int) -> bool:
+        """Read a whole file in Python, as far as it can be read; whether anything is wrong with it."""
+        scope, wrong = Scope(number, anonymous=False), False
+        try:
+            for _, lines in batches_of_lines(source):
+                parsed = parse_lines(lines, source.syntax, scope)
+                self.add(parsed.triples)
+                wrong = wrong or bool(parsed.bad)
+                self._tell("parse", source.name)
+        except InputError:
+            if self.on_error == "stop":
+                raise
+            wrong = True
         self.named_graphs += scope.named_graphs
+        return wrong
 
     def _report_bad_lines(self, source: Source, syntax: Syntax) -> None:
         """Find the wrong lines of a file by reading it again: raise for the first, or reject them all."""
-        scope, found = Scope(0, anonymous=False), False
-        for first, lines in batches_of_lines(source):
-            for bad in parse_lines(lines, syntax, scope).bad:
-                if self.on_error == "stop":
-                    raise InputError(bad.reason, source.name, first + bad.index, bad.column)
-                self._reject(source, first + bad.index, bad.reason, lines[bad.index])
-                found = True
+        scope, found, read = Scope(0, anonymous=False), False, 0
+        try:
+            for first, lines in batches_of_lines(source):
+                for bad in parse_lines(lines, syntax, scope).bad:
+                    if self.on_error == "stop":
+                        if instead := seeming(head(source.path, source.name), syntax.value):
+                            raise InputError(instead, source.name, 1, 1)
+                        raise InputError(bad.reason, source.name, first + bad.index, bad.column)
+                    self.rejects.add(source.name, first + bad.index, bad.reason, lines[bad.index])
+                    found = True
+                read = first + len(lines) - 1
+        except InputError as error:
+            if self.on_error == "stop":
+                raise
+            part = f"the file from line {read + 1:,} on" if read else "the whole file"
+            self.rejects.add(source.name, read + 1 if read else None, f"{error.reason} ({part} was left out)", None)
+            return
         if not found:
             raise InputError("the file changed while it was being read: load it again", source.name)
 
-    def _engine_path(self, source: Source) -> str:
-        """A path that engines can read as lines: bzip2 and zstd are unpacked first (DuckDB reads no bzip2)."""
-        if source.compression is None or source.path.endswith(".gz"):
-            with opened(source.path, source.name):
-                return source.path
-        self._folder = self._folder or tempfile.mkdtemp(prefix="triplake-load-")
-        self._tell("unpack", source.name)
-        return unpack(source.path, source.name, self._folder)
+    def _engine_path(self, source: Source) -> str | None:
+        """A path that engines can read as lines: bzip2 and zstd are unpacked first (DuckDB reads no bzip2). None for a
+        file that cannot be read as a whole, where what cannot be read is left out."""
+        try:
+            if source.compression is None or source.path.endswith(".gz"):
+                with opened(source.path, source.name):
+                    return source.path
+            self._folder = self._folder or tempfile.mkdtemp(prefix="triplake-load-")
+            self._tell("unpack", source.name)
+            return unpack(source.path, source.name, self._folder)
+        except InputError:
+            if self.on_error == "stop":
+                raise
+            return None
 
-    @staticmethod
-    def _check_packed(sources: Sequence[Source]) -> None:
-        """Raise InputError if a compressed file is damaged."""
-        for source in sources:
-            if source.compression is not None:
-                with opened(source.path, source.name) as file:
-                    while file.read(1 << 20):
-                        pass
+    def _is_damaged(self, source: Source) -> bool:
+        """Whether a compressed file cannot be unpacked to its end; raises InputError where that stops loading."""
+        if source.compression is None:
+            return False
+        try:
+            with opened(source.path, source.name) as file:
+                while file.read(1 << 20):
+                    pass
+        except InputError:
+            if self.on_error == "stop":
+                raise
+            return True
+        return False
 
-    # Rejects and progress
-
-    def _reject(self, source: Source, line: int | None, reason: str, text: bytes | None) -> None:
-        self.skipped += 1
-        if self.rejects is None:
-            return
-        if self._rejects is None:
-            self._rejects = self.rejects.open("w", encoding="utf-8", errors="surrogateescape", newline="\n")
-        place = source.name if line is None else f"{source.name}:{line}"
-        self._rejects.write(f"# {place}: {' '.join(reason.split())}\n")
-        if text is not None:
-            self._rejects.write(text.decode("utf-8", "surrogateescape") + "\n")
+    # Progress
 
     def _tell(self, stage: str, file: str) -> None:
         if self.progress is not None:
             self.progress(Progress(stage, file, self.triples, time.monotonic() - self._began))
 
     def close(self) -> None:
-        if self._rejects is not None:
-            self._rejects.close()
+        self.rejects.close()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)

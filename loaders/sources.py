@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import atexit
 import glob
 import os
-import shutil
+import re
 import sys
-import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
-from loaders.compression import COMPRESSIONS, compression, compression_of
+from loaders.compression import COMPRESSIONS, compression
+from loaders.pipes import is_regular, spooled, spooled_pipe
+from loaders.seeming import other_xml
 from triplestore.errors import InputError, UsageError
 
 
@@ -61,6 +62,10 @@ SUFFIXES: Final = {
     ".xml": Syntax.RDFXML,
     ".jsonld": Syntax.JSONLD,
 }
+PassedOver = Callable[[str, str], None]
+"""Told of a file that is not read, and why."""
+
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _SUFFIX_HELP: Final = f"{' '.join(SUFFIXES)}, with {' '.join(COMPRESSIONS)} on top"
 
 
@@ -105,56 +110,69 @@ def _spooled(syntax: Syntax | None) -> Source:
         raise UsageError(
             f"'-' (standard input) has no suffix to tell its syntax: add --format, one of {', '.join(FORMATS)}"
         )
-    first = sys.stdin.buffer.read(4)
-    handle, path = tempfile.mkstemp(prefix="triplake-stdin-", suffix=compression_of(first) or ".txt")
-    atexit.register(lambda: _remove(path))
-    with os.fdopen(handle, "wb") as file:
-        file.write(first)
-        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
-    return Source(path, syntax, "<stdin>", base="")
-
-
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        os.unlink(path)
+    return Source(spooled(sys.stdin.buffer), syntax, "<stdin>", base="")
 
 
 def _file(path: str, syntax: Syntax | None) -> Source:
     found = syntax or syntax_of_path(path)
     if found is None:
         raise UsageError(f"{path}: the suffix tells no RDF syntax; use {_SUFFIX_HELP}, or say --format")
+    if not is_regular(path):
+        return Source(spooled_pipe(path), found, path, base="")
     return Source(path, found, path)
 
 
-def _folder(path: str, syntax: Syntax | None) -> list[Source]:
-    """The files with known suffixes in a folder and the folders under it, sorted; hidden ones are left out."""
+def _folder(path: str, syntax: Syntax | None, passed_over: PassedOver) -> list[Source]:
+    """The files with known suffixes in a folder and the folders under it, sorted; hidden ones are left out, and XML
+    that is no RDF/XML by its first element."""
     found = []
     for folder, folders, files in os.walk(path):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
-            kind = syntax_of_path(name)
-            if kind is not None and not name.startswith(".") and (syntax is None or kind is syntax):
-                file = os.path.join(folder, name)
-                found.append(Source(file, kind, file))
+            if name.startswith("."):
+                continue
+            kind, file = syntax_of_path(name), os.path.join(folder, name)
+            if kind is None:
+                passed_over(file, "its suffix tells no RDF syntax")
+            elif syntax is not None and kind is not syntax:
+                passed_over(file, f"it is no {syntax.value}")
+            elif os.path.splitext(file)[1].lower() == ".xml" and (root := other_xml(file)):
+                passed_over(file, f"it is no RDF/XML: its first element is <{root}>")
+            else:
+                found.append(_file(file, kind))
     if not found:
         wanted = f"{syntax.value} file" if syntax else "file with a known suffix"
         raise InputError(f"the folder holds no {wanted} ({_SUFFIX_HELP})", path)
     return found
 
 
-def sources(paths: Sequence[str | Path], format: str | None = None) -> list[Source]:
-    """Resolve what the user named to files: folders (recursively), globs, `-` for standard input.
+def _local(path: str) -> str:
+    """The path that a file URL means; any other text as it is. Raises UsageError for a URL of another kind."""
+    if not _URL.match(path) or os.path.exists(path):
+        return path
+    url = urlsplit(path)
+    if url.scheme.lower() != "file" or url.netloc not in ("", "localhost"):
+        raise UsageError(f"{path}: only local files are read; download it first")
+    return url2pathname(url.path)
 
-    format: a `--format` name; None goes by suffix. Files come syntax by syntax (see `Syntax`), in the order named.
+
+def sources(
+    paths: Sequence[str | Path], format: str | None = None, passed_over: PassedOver = lambda file, why: None
+) -> list[Source]:
+    """Resolve what the user named to files: folders (recursively), globs, `file:` URLs, named pipes, `-` for standard
+    input.
+
+    format: a `--format` name; None goes by suffix. passed_over: told of each file in a folder that is not read.
+    Files come syntax by syntax (see `Syntax`), in the order named.
     Raises UsageError for an unknown format or suffix, InputError for what does not exist or holds nothing to read.
     """
     syntax = None if format is None else syntax_of_format(format)
     found: list[Source] = []
-    for path in map(str, paths):
+    for path in map(_local, map(str, paths)):
         if path == "-":
             found.append(_spooled(syntax))
         elif os.path.isdir(path):
-            found += _folder(path, syntax)
+            found += _folder(path, syntax, passed_over)
         elif os.path.exists(path):
             found.append(_file(path, syntax))
         elif glob.has_magic(path):
@@ -162,9 +180,7 @@ def sources(paths: Sequence[str | Path], format: str | None = None) -> list[Sour
             if not matches:
                 raise InputError("no file matches the pattern", path)
             for match in matches:
-                found += _folder(match, syntax) if os.path.isdir(match) else [_file(match, syntax)]
-        elif "://" in path:
-            raise UsageError(f"{path}: only local files are read; download it first")
+                found += _folder(match, syntax, passed_over) if os.path.isdir(match) else [_file(match, syntax)]
         else:
             raise InputError("there is no such file or folder: check the path", path)
     order = list(Syntax)

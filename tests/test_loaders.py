@@ -313,7 +313,7 @@ def test_duplicates_and_files_without_triples(engine: Engine, tmp_path: Path) ->
         ("x.rdf", f"<rdf:RDF xmlns:rdf='{RDF}'><rdf:li/></rdf:RDF>", None, None),
         ("x.jsonld", '{"@id":', 1, 8),
         ("x.jsonld", '{"@context": "http://e/remote", "a": 1}', None, None),
-        ("x.ttl", f"<< {A} {P} {B} >> {P} {A} .", None, None),
+        ("x.ttl", f"<< {A} {P} {B} >> {P} {A} .", 1, 1),
     ],
 )
 def test_wrong_document(

@@ -175,7 +175,10 @@ class RequestRun:
         folder, parts = self.load_folder.resolve(), urlsplit(load.iri)
         if parts.scheme not in ("", "file") or parts.netloc not in ("", "localhost"):
             raise UsageError(f"{load.where}: LOAD <{load.iri}> is refused: only files in the load folder are read")
-        path = (folder / unquote(parts.path)).resolve()
+        name = unquote(parts.path)
+        if "\0" in name:
+            raise UsageError(f"{load.where}: LOAD <{load.iri}> is refused: no file's name holds a NUL")
+        path = (folder / name).resolve()
         if not path.is_relative_to(folder):
             raise UsageError(f"{load.where}: LOAD <{load.iri}> is refused: it is not in the load folder")
         if not path.is_file():

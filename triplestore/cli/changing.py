@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -67,6 +68,15 @@ def init(
     help="At a fault: commit nothing, or load the rest and write what was left out to the rejects file.",
 )
 @click.option("--rejects", metavar="FILE", help="Where --on-error skip writes (default: STORE.rejects).")
+@click.option(
+    "--max-errors",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="How many entries --on-error skip may leave out without the exit code 3 (default: 0).",
+)
+@click.option(
+    "--base", metavar="IRI", help="What relative IRIs are resolved against (default: the place of each file)."
+)
 @rules_option
 @axiomatic_option
 @equality_option
@@ -80,6 +90,8 @@ def load(
     no_materialise: bool,
     on_error: OnError,
     rejects: str | None,
+    max_errors: int | None,
+    base: str | None,
     rules: Sequence[str],
     axiomatic: bool,
     equality: str | None,
@@ -89,6 +101,10 @@ def load(
     from triplestore.storage.manifest import Versions
     from triplestore.store import Store
 
+    if max_errors is not None and on_error != "skip":
+        raise UsageError("--max-errors is for --on-error skip: otherwise the first fault stops")
+    if base is not None and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", base):
+        raise UsageError(f"--base {base}: give an absolute IRI")
     made = not Versions(store).exists()
     if made:
         chosen = _rulesets(rules, axiomatic)
@@ -104,6 +120,7 @@ def load(
             materialise=not no_materialise,
             on_error=on_error,
             rejects=rejects or (f"{store.rstrip('/')}.rejects" if on_error == "skip" else None),
+            base=base,
         )
         last = opened.log(opened.version)[-1]
         warn_of_violations(opened)
@@ -113,9 +130,35 @@ def load(
         warn(
             f"{report.graphs_dropped:,} quads had a graph name, which Triplake does not keep: their triples were loaded"
         )
+    _warn_of_relative(report.relative)
+    for left in report.left_out[:_NAMED]:
+        place = left.file if left.line is None else f"{left.file}:{left.line}"
+        more = f" (and {left.entries - 1:,} more of this file)" if left.entries > 1 else ""
+        warn(f"{place}: {left.reason}{more}")
     if report.skipped:
-        warn(f"{report.skipped:,} faulty entries were left out; they are in {report.rejects_path}")
+        many = f" in {len(report.left_out):,} files" if len(report.left_out) > 1 else ""
+        were = "entry was" if report.skipped == 1 else "entries were"
+        warn(f"{report.skipped:,} faulty {were} left out{many}: see {report.rejects_path}")
     say(options, f"{store}: version {last['version']}, {last['asserted']:,} asserted, {last['facts']:,} facts stored")
+    if report.skipped > (max_errors or 0):
+        raise SystemExit(LEFT_OUT)
+
+
+LEFT_OUT: Final = 3
+"""The exit code of a load that left out more than it might."""
+
+_NAMED: Final = 20
+"""Files that are named of those of which something was left out."""
+
+
+def _warn_of_relative(files: Sequence[str]) -> None:
+    """Say whose relative IRIs became those of the place where a file happens to be."""
+    if files:
+        others = f" and {len(files) - 1:,} more have" if len(files) > 1 else " has"
+        warn(
+            f"{files[0]}{others} IRIs that begin with file:, as relative ones do without a base: "
+            "give --base IRI if that is not meant"
+        )
 
 
 @click.command()

@@ -27,6 +27,10 @@ from triplestore.updates import Request, grouped, plain_change, read_changes, sp
 TokenTriple = tuple[str, str, str]
 
 
+_TOLD = 10
+"""Files that are not read of which each is named."""
+
+
 def load(
     session: Session,
     files: Sequence[str | Path],
@@ -173,7 +177,13 @@ def _read(
             done = f", {at.done_triples:,} triples so far" if at.done_triples else ""
             session.notify(f"{at.stage} {at.file}{done}, {at.seconds:.1f} s")
 
-    found = [replace(s, base=base) if base else s for s in sources([str(f) for f in files], format)]
+    passed_over: list[tuple[str, str]] = []
+    named = sources([str(f) for f in files], format, lambda file, why: passed_over.append((file, why)))
+    for file, why in passed_over[:_TOLD]:
+        session.notify(f"not read: {file} ({why})")
+    if len(passed_over) > _TOLD:
+        session.notify(f"not read: {len(passed_over) - _TOLD:,} more files")
+    found = [replace(s, base=base) if base else s for s in named]
     counters = session.manifest.counters
     report = read_into(
         session.engine,

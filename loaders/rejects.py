@@ -1,0 +1,56 @@
+"""What loading leaves out where it may: listed in a file, and counted by file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What was left out of one file: how many entries (lines, a whole document, an unreadable rest), where the first
+    is (line 1-based, or None), and what is wrong with it."""
+
+    file: str
+    entries: int
+    line: int | None
+    reason: str
+
+
+@dataclass(slots=True)
+class Rejects:
+    """Writes what is left out to a file, made with the first of it. path: None to count only."""
+
+    path: Path | None
+    _out: TextIO | None = None
+    _files: dict[str, LeftOut] = field(default_factory=dict)
+
+    @property
+    def entries(self) -> int:
+        """How many there are."""
+        return sum(left.entries for left in self._files.values())
+
+    @property
+    def files(self) -> tuple[LeftOut, ...]:
+        """What there is, by file, in the order read."""
+        return tuple(self._files.values())
+
+    def add(self, file: str, line: int | None, reason: str, text: bytes | None) -> None:
+        """One more: a line with its text, or (without a text) what the reason says."""
+        reason = " ".join(reason.split())
+        known = self._files.get(file)
+        first = (line, reason) if known is None else (known.line, known.reason)
+        self._files[file] = LeftOut(file, 1 if known is None else known.entries + 1, *first)
+        if self.path is None:
+            return
+        if self._out is None:
+            self._out = self.path.open("w", encoding="utf-8", errors="surrogateescape", newline="\n")
+        self._out.write(f"# {file if line is None else f'{file}:{line}'}: {reason}\n")
+        if text is not None:
+            self._out.write(text.decode("utf-8", "surrogateescape") + "\n")
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        if self._out is not None:
+            self._out.close()

@@ -1,0 +1,96 @@
+"""What a file seems to be by its first bytes, for messages about files that are not what their names say."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from loaders.compression import compression_of, opened
+from triplestore.errors import InputError
+
+_HEAD: Final = 1 << 12
+_BOM: Final = b"\xef\xbb\xbf"
+_RDF: Final = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_OWL: Final = b"http://www.w3.org/2002/07/owl#"
+_PROLOGUE: Final = re.compile(rb"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:[^<>\[]|\[.*?\]\s*(?=>))*>)*", re.DOTALL)
+_ROOT: Final = re.compile(rb"<([A-Za-z_][^\s<>/]*)[^<>]*")
+_LINE: Final = re.compile(
+    rb'\s*(?:#[^\n]*\n\s*)*(?:<[A-Za-z][^<>\s]*>|_:\S+)\s+<[^<>\s]*>\s+(?:<[^<>\s]*>|_:\S+|"(?:[^"\\\n]|\\.)*"\S*)\s*'
+    rb"(?P<graph><[^<>\s]*>\s*)?\.\s*(?:\n|#|$)"
+)
+
+
+def head(path: str, name: str) -> bytes:
+    """The first bytes of a file, unpacked; none of one that cannot be read."""
+    try:
+        with opened(path, name) as file:
+            return file.read(_HEAD)
+    except InputError:
+        return b""
+
+
+def root(data: bytes) -> tuple[str, bytes] | None:
+    """The name of the first element of XML, and the text of its tag; None for what is no XML."""
+    found = _PROLOGUE.match(data)
+    tag = _ROOT.match(data, found.end() if found else 0)
+    return (tag[1].decode(errors="replace"), tag[0]) if tag else None
+
+
+def other_xml(path: str) -> str | None:
+    """The first element of an XML file that is no RDF/XML (nothing in its head speaks of RDF); None for RDF/XML, and
+    for what cannot be told."""
+    data = head(path, path).removeprefix(_BOM)
+    first = root(data)
+    return first[0] if first is not None and _RDF not in data else None
+
+
+def seeming(data: bytes, syntax: str) -> str | None:
+    """What a file of one syntax (N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD) seems to be instead, by its first
+    bytes, and what to do; None if that is its syntax or cannot be told."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0<\0" in data or b"<\0" in data[:200]:
+        return "this seems to be UTF-16: save it as UTF-8"
+    if packed := compression_of(data[:4]):
+        return f"this seems to be compressed: give its name the suffix {packed}"
+    if data.startswith(b"PK\x03\x04"):
+        return "this seems to be a ZIP archive: unpack it first"
+    text = data.removeprefix(_BOM).lstrip()
+    low = text[:512].lower()
+    if low.startswith((b"<!doctype html", b"<html")):
+        return "this seems to be an HTML page, not data: look at what was downloaded"
+    if low.startswith(b"format-version:") or b"\n[term]\n" in low.replace(b"\r", b""):
+        return "this seems to be OBO, which is not read: convert it to an RDF syntax"
+    if low.startswith((b"ontology(", b"prefix(")):
+        return "this seems to be OWL in functional syntax, which is not read: convert it to an RDF syntax"
+    first = None if _LINE.match(text) else root(text)
+    if first is not None and (syntax == "RDF/XML" or low.startswith((b"<?xml", b"<!")) or b"xmlns" in first[1]):
+        return _xml(first, text, syntax)
+    if syntax == "RDF/XML" or syntax == "JSON-LD":
+        return _not_xml_or_json(text, syntax)
+    if text.startswith(b"{") and re.match(rb'\{\s*"', text):
+        return "this seems to be JSON: name it .jsonld if it is JSON-LD, or say --format jsonld"
+    return None
+
+
+def _xml(first: tuple[str, bytes], text: bytes, syntax: str) -> str | None:
+    name, tag = first
+    if name.split(":")[-1] == "Ontology" and _RDF not in tag and (_OWL in tag or b"ontologyIRI" in tag):
+        return "this seems to be OWL/XML, which is not read: convert it to RDF/XML or Turtle"
+    if name.lower() == "html":
+        return "this seems to be an HTML page, not data: look at what was downloaded"
+    if _RDF not in text and name != "rdf:RDF":
+        return f"this seems to be XML, but no RDF/XML (its first element is <{name}>)"
+    if syntax != "RDF/XML":
+        return "this seems to be RDF/XML: name it .rdf, or say --format rdfxml"
+    return None
+
+
+def _not_xml_or_json(text: bytes, syntax: str) -> str | None:
+    if line := _LINE.match(text):
+        kind = ("N-Quads", ".nq", "nq") if line["graph"] else ("N-Triples", ".nt", "nt")
+    elif re.match(rb"(?:#[^\n]*\n\s*)*(?:@?prefix|@?base)\s", text, re.IGNORECASE):
+        kind = ("Turtle", ".ttl", "ttl")
+    elif syntax == "RDF/XML" and text[:1] in (b"{", b"[") and re.match(rb'[\[{]\s*[\[{"]', text):
+        kind = ("JSON", ".jsonld", "jsonld")
+    else:
+        return None
+    return f"this seems to be {kind[0]}: name it {kind[1]}, or say --format {kind[2]}"
