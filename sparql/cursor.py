@@ -13,6 +13,7 @@ from sparql.lexer import NESTED, PATTERNS, Word, place, too_deep, without_escape
 from triplestore.errors import InputError, LimitError, UnsupportedError, UsageError
 from triplestore.expression import Constant, Variable
 from triplestore.expressions.iris import is_absolute, resolve
+from triplestore.stopping import check
 from triplestore.terms import RDF, XSD, literal_token
 
 Term = Variable | Constant
@@ -58,6 +59,7 @@ class Cursor:
     def peek(self) -> Word:
         """The next word; its kind is "end" behind the last one."""
         if self._next is None:
+            check()
             self._next = next(words(self.text, self.at), Word("end", _END, len(self.text), len(self.text)))
         return self._next
 

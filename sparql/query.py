@@ -16,7 +16,7 @@ from sparql.construct import PLACES
 from sparql.describe import about, described
 from sparql.explain import QueryExplanation, order, tree
 from sparql.nodes import MOST, Nodes
-from sparql.parser import parse_query
+from sparql.parser import not_too_deep, parse_query
 from sparql.path_closure import PathTables
 from sparql.patterns import Matching
 from sparql.relation import Steps
@@ -82,7 +82,11 @@ def query(
     stream: the rows of a SELECT come as they are found, to be read once. base: what relative IRIs are resolved against.
     Raises UsageError (with line and column) for text that is not SPARQL, UnsupportedError for what is not supported.
     """
-    return _run(graph, same_as, stream, prefer).answer(parse_query(text, base))
+    parsed = parse_query(text, base)
+    with not_too_deep("query"):
+        found = _run(graph, same_as, stream, prefer).answer(parsed)
+    found.warnings = parsed.warnings
+    return found
 
 
 def explain(graph: Graph, text: str, same_as: str = "expand", prefer: Sequence[str] = ()) -> QueryExplanation:
@@ -130,13 +134,14 @@ def match(graph: Graph, subject: str | None, predicate: str | None, object: str 
 
 
 def changes(graph: Graph, modify: Modify) -> tuple[list[Triple], list[Triple]]:
-    """The triples (tokens, distinct) that an update's DELETE and INSERT come to."""
+    """The triples (tokens, distinct) that an update's DELETE and INSERT come to. Raises LimitError."""
     names = [name for name in names_of((*modify.delete, *modify.insert)) if not is_blank(name)]
     pattern = modify.where.pattern
     assert pattern is not None
     if not any(map(is_blank, names_of(modify.insert))):
         pattern = Distinct(Project(pattern, tuple(names)))
-    rows = _Run(graph, True).solutions(replace(modify.where, pattern=pattern), names)
+    with not_too_deep("update"):
+        rows = _Run(graph, True).solutions(replace(modify.where, pattern=pattern), names)
     deleted = dict.fromkeys(filled(modify.delete, names, rows, modify.prefix))
     return list(deleted), list(dict.fromkeys(filled(modify.insert, names, rows, modify.prefix)))
 

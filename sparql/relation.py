@@ -11,6 +11,7 @@ from triplestore.closure import preferred_sql
 from triplestore.dictionary import term_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.values import ERROR, Value, stored
+from triplestore.stopping import check
 from triplestore.tables import token_sql
 from triplestore.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL
 
@@ -76,6 +77,7 @@ class Steps:
 
     def add(self, label: str, sql: str) -> str:
         """Add a step; its name."""
+        check()
         name = f"{label}_{len(self.done)}"
         self.done.append((name, sql))
         return name

@@ -34,7 +34,10 @@ class Result:
 
     The rows are an Arrow table, or a stream of batches of it, of tokens or (columns of integers) of ids that `nodes`
     has learned. A stream is read once, unless `len` or one of the `to_` methods has collected it before.
+    warnings: what is legal in the query, but hardly meant.
     """
+
+    warnings: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -62,7 +65,9 @@ class Result:
 
     def at_most(self, rows: int) -> Result:
         """The same answer; reading more rows than that raises UsageError."""
-        return Result(self.kind, self.variables, self._bounded(rows), self._truth, self._nodes)
+        found = Result(self.kind, self.variables, self._bounded(rows), self._truth, self._nodes)
+        found.warnings = self.warnings
+        return found
 
     def through(self, pieces: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> Result:
         """The same answer, a stream read by way of `pieces`; what is whole already stays as it is."""

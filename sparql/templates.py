@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from sparql.algebra import Triple
 from triplestore.expression import Constant, Variable
+from triplestore.stopping import check
 
 
 def names_of(template: Sequence[Triple]) -> tuple[str, ...]:
@@ -31,6 +32,7 @@ def filled(
     own = [name for name in names_of(template) if is_blank(name)]
     columns = [rows.column(place).to_pylist() for place in range(len(names))]
     for row in range(rows.num_rows):
+        check()
         terms: dict[str, str | None] = {name: columns[place][row] for place, name in enumerate(names)}
         terms |= {name: f"_:{prefix}{row}_{place}" for place, name in enumerate(own)}
         for triple in template:

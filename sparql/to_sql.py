@@ -46,6 +46,7 @@ from triplestore.expression import Call, Constant, Exists, Expression, Variable,
 from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.compiler import Expressions, is_volatile
 from triplestore.expressions.values import Value, token
+from triplestore.stopping import check
 
 Needed = frozenset[str]
 
@@ -101,6 +102,7 @@ class Compiler:
 
     def node(self, node: Node, needed: Needed) -> Relation:
         """The solutions of a pattern, with (at least) the columns of those needed variables that it binds."""
+        check()
         if self.outer is not None:
             if isinstance(node, Project | Distinct | Slice | OrderBy | Group):
                 return self._subselect(node)

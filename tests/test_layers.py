@@ -13,6 +13,7 @@ PACKAGES = ("triplestore", "rulesets", "loaders", "sparql")
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.errors",),
+    ("triplestore.stopping",),
     ("triplestore.terms", "triplestore.expression", "triplestore.engine"),
     ("triplestore.rule", "triplestore.tables", "triplestore.datatypes", "triplestore.virtual"),
     ("rulesets", "loaders", "triplestore.storage", "triplestore.literals", "triplestore.fingerprints"),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sparql.parser import parse_query
 from sparql.update import parse_update
+from tests.cli_support import run
+from triplestore import Store
 from triplestore.errors import InputError, UsageError
 
 PREFIX = "PREFIX : <http://e/> PREFIX ec: <http://purl.uniprot.org/enzyme/> "
@@ -100,3 +104,13 @@ def test_having_of_an_alias_is_warned_of() -> None:
     assert warning.startswith("line 2, column 19: HAVING reads ?n, which has no value there")
     assert parse_query(text.replace("?n > 1", "COUNT(*) > 1")).warnings == ()
     assert parse_query(text.replace("?n > 1", "?s > 1")).warnings == ()
+
+
+def test_warnings_reach_who_asked(tmp_path: Path) -> None:
+    text = "SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?s HAVING(?n > 1)"
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        assert "HAVING reads ?n" in store.query(text).warnings[0]
+        assert store.query("ASK { }").warnings == ()
+    outcome = run("query", tmp_path / "kg", text)
+    assert outcome.code == 0
+    assert outcome.err.startswith("warning: line 1, column 59: HAVING reads ?n")

@@ -20,6 +20,7 @@ from sparql.update import Clear, Data, Load, Modify
 from triplestore.errors import InputError, TriplakeError, UsageError
 from triplestore.figures import figures_of
 from triplestore.incremental import Incremental
+from triplestore.stopping import check, interrupting
 from triplestore.transaction import Transaction
 from triplestore.updates import Request
 
@@ -77,6 +78,7 @@ class RequestRun:
         for request in requests:
             loads = request.number
             for operation in request.operations:
+                check()
                 match operation:
                     case Data(insert, triples):
                         self.pending.say(insert, triples)
@@ -87,7 +89,8 @@ class RequestRun:
                         self.pending.say(True, self._document(operation, loads))
                     case Modify():
                         self._draft(number)
-                        deleted, inserted = changes(self.graph(), operation)
+                        with interrupting(workspace.engine):
+                            deleted, inserted = changes(self.graph(), operation)
                         self.pending.say(False, deleted)
                         self.pending.say(True, inserted)
         tried = not self.done and bool(self.pending)

@@ -65,6 +65,8 @@ def query(
             click.echo(json.dumps(found.as_json(), indent=2) if format_ else found.text(), nl=bool(format_))
             return
         result = opened.query(text, same_as, stream=True, prefer=prefer)
+        for warning in result.warnings:
+            click.echo(f"warning: {warning}", err=True)
         result.write(sys.stdout, format_ or ("ttl" if result.kind in ("construct", "describe") else "table"))
     if exit_code and result.kind == "ask" and not result.boolean:
         raise SystemExit(NO)

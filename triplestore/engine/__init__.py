@@ -106,6 +106,9 @@ class Engine(Protocol):
     def memory(self) -> int:
         """Bytes of memory that this process may take for the engine, and for what is kept beside it."""
 
+    def interrupt(self) -> None:
+        """From another thread: stop the statement that runs, if the engine can; it raises `EngineError`."""
+
     def reader(self) -> Reader:
         """An engine for one more thread, beside this one; see `Reader`."""
 

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -218,6 +218,10 @@ class DuckDBEngine:
         ((said,),) = self.rows("SELECT current_setting('memory_limit')")  # as in 3.7 GiB
         number, unit = said.split()
         return int(float(number) * 1024 ** _UNITS.index(unit.lower()))
+
+    def interrupt(self) -> None:
+        with suppress(duckdb.ConnectionException):  # closed: nothing runs
+            self._connection.interrupt()
 
     def reader(self) -> Reader:
         from triplestore.engine.duckdb_reader import DuckDBReader

@@ -52,8 +52,7 @@ class DuckDBReader(DuckDBEngine):
 
     def interrupt(self) -> None:
         self._stopped = True
-        with suppress(duckdb.ConnectionException):  # closed: nothing runs
-            self._connection.interrupt()
+        super().interrupt()
 
     def _statement(self, sql: str) -> Any:
         with self._stoppable():

@@ -366,6 +366,9 @@ class SparkEngine:
     def memory(self) -> int:
         return DRIVER
 
+    def interrupt(self) -> None:
+        """Nothing: a job of Spark's could only be cancelled with all others of the session."""
+
     def reader(self) -> Reader:
         from triplestore.engine.spark_reader import SparkReader
 

@@ -161,7 +161,7 @@ async def _update(request: Request, service: Service, update: str, sent: Paramet
         found = applied(store, (), lambda: figures.update(store.sparql_update(update, load_folder=folder, base=base)))
         return {**found, **figures}
 
-    return changed(await service.write(change))
+    return changed(await service.write(change, limited=True))
 
 
 def applied(store: Store, files: Sequence[Path], change: Callable[[], Any]) -> dict[str, Any]:

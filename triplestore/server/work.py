@@ -22,6 +22,7 @@ from triplestore.errors import ConflictError, StoppedError, TriplakeError
 from triplestore.readers import Readers
 from triplestore.server.faults import HttpError
 from triplestore.server.settings import Settings
+from triplestore.stopping import Stop, heeding
 from triplestore.store import Store
 
 log = logging.getLogger("triplake.server")
@@ -39,6 +40,9 @@ LOOK: Final = 1.0
 
 MEMORY: Final = "35%"
 """Of the machine's memory that all reads together take before they spill, by default; and as much the writer."""
+
+UNHEEDED: Final = 0.5
+"""Seconds after its limit at which a request is answered, though the engine has not heeded that it was stopped."""
 
 INSIST: Final = 0.1
 """Seconds between two attempts to stop a job: it may be between two statements."""
@@ -96,10 +100,15 @@ class _Job:
         self._context: AbstractContextManager[tuple[Store, Reader]] | None = None
         self._engine: Reader | None = None
         self._pieces: Iterator[str] = iter(())
-        self.reason: str | None = None  # why it was stopped
+        self._stop = Stop()
         self.sending: asyncio.Timeout | None = None  # what ends when it is stopped, though its client takes no more
         self.finished = False
         self.version = 0
+
+    @property
+    def reason(self) -> str | None:
+        """Why it was stopped."""
+        return self._stop.reason
 
     def start(self) -> tuple[Answer, bytes]:
         """Find a reader, do the work, and the first of its text; all of it, where it `finished`."""
@@ -109,7 +118,8 @@ class _Job:
                 store, self._engine = self._context.__enter__()
                 self._check()
                 self.version = store.version
-                answer = self._work(store)
+                with heeding(self._stop):
+                    answer = self._work(store)
                 self._pieces = answer.pieces
             return answer, self.more()
         except BaseException as error:
@@ -124,12 +134,13 @@ class _Job:
             gathered: list[str] = []
             size = 0
             try:
-                for piece in self._pieces:
-                    self._check()
-                    gathered.append(piece)
-                    size += len(piece)
-                    if size >= BUFFER:
-                        return "".join(gathered).encode()
+                with heeding(self._stop):
+                    for piece in self._pieces:
+                        self._check()
+                        gathered.append(piece)
+                        size += len(piece)
+                        if size >= BUFFER:
+                            return "".join(gathered).encode()
             except TriplakeError:
                 self._check()
                 raise
@@ -149,15 +160,14 @@ class _Job:
 
     def stop(self, reason: str) -> None:
         """From any thread: make it raise StoppedError."""
-        self.reason = self.reason or reason
+        self._stop.stop(reason)
         engine = self._engine
         if engine is not None:
             with suppress(TriplakeError):
                 engine.interrupt()
 
     def _check(self) -> None:
-        if self.reason is not None:
-            raise StoppedError(self.reason)
+        self._stop.check()
 
 
 class _Stream(Response):
@@ -288,11 +298,16 @@ class Service:
 
         begun = loop.run_in_executor(self._threads, job.start)
         try:
-            answer, first = await asyncio.shield(begun)
+            await asyncio.wait({begun}, timeout=max(limit - loop.time() + started, 0.0) + UNHEEDED)
+            if not begun.done():
+                begun.add_done_callback(over)
+                raise StoppedError(job.reason or _late(limit))
         except asyncio.CancelledError:
             job.stop("the request was cancelled")
             begun.add_done_callback(over)
             raise
+        try:
+            answer, first = begun.result()
         except BaseException:
             over()
             raise
@@ -340,23 +355,29 @@ class Service:
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
-    async def write(self, work: Callable[[Store], T]) -> T:
+    async def write(self, work: Callable[[Store], T], limited: bool = False) -> T:
         """Do `work`, which changes the store; readers that begin after it see the new version. It is done to its end,
-        even if nobody waits for it any more."""
+        even if nobody waits for it any more.
+
+        limited: parsing it and matching its patterns take the time that a query may take at most, from its turn on.
+        """
         if self.settings.access.read_only:
             raise HttpError(403, "this server is read-only")
         self._open()
         await self.writes.enter()
-        done = asyncio.get_running_loop().run_in_executor(self._writing, self._change, work)
+        done = asyncio.get_running_loop().run_in_executor(self._writing, self._change, work, limited)
         done.add_done_callback(lambda _: self.writes.leave())
         return await asyncio.shield(done)
 
-    def _change(self, work: Callable[[Store], T]) -> T:
+    def _change(self, work: Callable[[Store], T], limited: bool) -> T:
         if self._writer is None:
             self._writer = Store.open(self.path, **self._options)
+        seconds = self.settings.limits.query_seconds
+        stop = Stop(seconds, _late(seconds, "update")) if limited else Stop()
         for attempt in range(ATTEMPTS):
             try:
-                return work(self._writer)
+                with heeding(stop):
+                    return work(self._writer)
             except ConflictError:
                 if attempt == ATTEMPTS - 1:
                     raise
@@ -369,8 +390,8 @@ class Service:
             raise HttpError(503, "the server is shutting down", {"Retry-After": "10"})
 
 
-def _late(seconds: float) -> str:
+def _late(seconds: float, what: str = "query") -> str:
     return (
-        f"the query took longer than {seconds:g} s, its limit here, and was stopped: ask for less (LIMIT, a closer "
+        f"the {what} took longer than {seconds:g} s, its limit here, and was stopped: ask for less (LIMIT, a closer "
         "pattern), or ask whoever runs this server to raise --timeout"
     )
