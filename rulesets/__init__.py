@@ -14,8 +14,10 @@ from triplestore.rule import Ruleset
 _FILES: Final = {
     "owl2rl": ("owl2rl.dlog", "datatypes.dlog"),
     "rdfs-plus": ("rdfs_plus.dlog",),
-    "rdfs": ("rdfs.dlog",),
-    "rdfs-axiomatic": ("rdfs_axiomatic.dlog",),
+    "rdfs": ("rdf.dlog", "rdfs.dlog"),
+    "rdfs-axiomatic": ("rdf_axiomatic.dlog", "rdfs_axiomatic.dlog"),
+    "rdf": ("rdf.dlog",),
+    "rdf-axiomatic": ("rdf_axiomatic.dlog",),
     "datatypes": ("datatypes.dlog",),
     "equality": ("equality.dlog",),
     "none": (),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 RULES: dict[str, tuple[Rule, ...]] = {
     name: rulesets.named(name).rules
-    for name in ("owl2rl", "rdfs", "rdfs-axiomatic", "rdfs-plus", "datatypes", "equality")
+    for name in ("owl2rl", "rdfs", "rdfs-axiomatic", "rdf", "rdf-axiomatic", "rdfs-plus", "datatypes", "equality")
 }
 
 
@@ -36,6 +36,8 @@ CASES: dict[str, tuple[Case, ...]] = {
     "owl2rl": owl2rl.CASES,
     "rdfs": rdfs.CASES,
     "rdfs-axiomatic": rdfs.AXIOMATIC,
+    "rdf": tuple(case for case in rdfs.CASES if case.rule == "rdfD2"),
+    "rdf-axiomatic": tuple(case for case in rdfs.AXIOMATIC if case.rule == "rdf-axioms"),
     "rdfs-plus": tuple(case for case in rdfs.CASES + owl2rl.CASES + equality.CASES if case.rule in _ids("rdfs-plus")),
     "datatypes": tuple(case for case in owl2rl.CASES if case.rule == "dt-type1"),
     "equality": equality.CASES,
@@ -294,6 +296,7 @@ ON_BOTH = [
     ("rdfs-axiomatic", "off"),
 ]
 ON_ONE = [(name, mode) for name in ("rdfs", "rdfs-axiomatic") for mode in ("rewrite", "axioms")]
+ON_ONE += [("rdf", "off"), ("rdf-axiomatic", "off")]
 
 
 def tokens(triples: Iterable[tuple[rdflib.term.Node, rdflib.term.Node, rdflib.term.Node]]) -> list[Triple]:

@@ -86,7 +86,7 @@ rules_option = click.option(
     "--rules",
     multiple=True,
     metavar="NAME_OR_FILE",
-    help="owl2rl (default), rdfs-plus, rdfs, none, or a file of rules; may be given several times.",
+    help="owl2rl (default), rdfs-plus, rdfs, rdf, none, or a file of rules; may be given several times.",
 )
 axiomatic_option = click.option(
     "--axiomatic", is_flag=True, help="The axiomatic triples of RDF and RDFS too: the ruleset rdfs-axiomatic."
