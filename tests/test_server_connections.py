@@ -380,8 +380,13 @@ class TestEnd:
     def test_queries(self, store: Path) -> None:
         with self.served(store) as (process, address):
             opened = [self.endless(address, QUERY, self.ENDLESS) for _ in range(3)]
+            unread = self.endless(address, QUERY, f"SELECT * {{{self.ENDLESS.partition('{')[2]}")
+            eventually(lambda: b" 200 " in unread.recv(100, socket.MSG_PEEK))
+            started = time.monotonic()
             process.send_signal(signal.SIGTERM)
             assert process.wait(PATIENCE) == 0
+            assert time.monotonic() - started < 20  # the time of grace, which it does not need, is 30
+            unread.close()
             assert all(b" 503 " in connection.recv(1 << 16) for connection in opened)
             for connection in opened:
                 connection.close()
