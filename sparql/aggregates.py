@@ -76,6 +76,7 @@ def group(compiler: Compiler, node: Group) -> Relation:
         for place, (a, v) in enumerate(zip(node.aggregates, found, strict=True))
         for sql in parts(steps.dialect, place, a.function, a.distinct, v, weight(a), a.separator)
     ]
+    staging.prune(" ".join([*marks, *raw]))
     source = staging.source(steps.decode(relation, " ".join([*marks, *raw, staging.sql])).name)
     inner = f"(SELECT x.*, {', '.join(marks)} FROM {source} x)" if marks else source
 

@@ -10,6 +10,7 @@ from sparql.constants import Constants
 from triplestore.closure import preferred_sql
 from triplestore.dictionary import term_sql
 from triplestore.engine.dialect import Dialect
+from triplestore.expressions.decoding import derived, mentioned
 from triplestore.expressions.values import ERROR, Value, stored
 from triplestore.stopping import check
 from triplestore.tables import token_sql
@@ -113,19 +114,22 @@ class Steps:
 
     def decode(self, relation: Relation, sql: str) -> Relation:
         """The relation with the term columns of those of its variables whose term columns `sql` mentions."""
-        mentioned = set(re.findall(r"\b(v[0-9]+)_[a-z]+\b", sql))
+        read = set(re.findall(r"\b(v[0-9]+)_[a-z]+\b", sql))
         joins, selected = [], []
         for name, column in relation.columns.items():
             own = self.column(name)
-            if own not in mentioned:
+            if own not in read:
                 continue
             alias = f"t_{own}"
+            more = mentioned(f"{own}_", sql)
             if column.token:
-                joins.append(f"LEFT JOIN ({self._parsed(relation, own)}) {alias} ON {alias}.token = x.{own}")
+                terms = derived(self.dialect, f"({self._parsed(relation, own)})", more)
+                joins.append(f"LEFT JOIN {terms} {alias} ON {alias}.token = x.{own}")
                 selected.append(f"{alias}.id AS {own}_id")
             else:
-                joins.append(f"LEFT JOIN {self._terms()} {alias} ON {alias}.id = x.{own}")
-            selected += [f"{alias}.{part} AS {own}_{part}" for part in TERM_COLUMNS]
+                terms = derived(self.dialect, self._terms(), more)
+                joins.append(f"LEFT JOIN {terms} {alias} ON {alias}.id = x.{own}")
+            selected += [f"{alias}.{part} AS {own}_{part}" for part in (*TERM_COLUMNS, *more)]
         if not joins:
             return relation
         listed = self.listed(relation, "x.", selected)

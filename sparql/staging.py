@@ -13,6 +13,7 @@ _SHORT: Final = 40
 """Characters of SQL that are as well repeated."""
 
 _STAGED: Final = re.compile(r"\bs([0-9]+)_[a-z]+\b")
+_COLUMN: Final = re.compile(r"\bs[0-9]+_[a-z]+\b")
 
 
 @dataclass(slots=True)
@@ -36,7 +37,17 @@ class Staging:
             if len(sql) > _SHORT or "(" in sql:
                 named[part] = f"s{number}_{part}"
                 self.parts.append((level, named[part], sql))
-        return replace(value.computed, **named)
+        return replace(value.computed, **named)  # type: ignore[arg-type]  # of parts that are texts
+
+    def prune(self, sql: str) -> None:
+        """Take away the columns that neither `sql` reads nor any that it reads."""
+        wanted = set(_COLUMN.findall(sql))
+        kept = []
+        for level, name, text in sorted(self.parts, reverse=True, key=lambda part: part[0]):
+            if name in wanted:
+                kept.append((level, name, text))
+                wanted.update(_COLUMN.findall(text))
+        self.parts = kept[::-1]
 
     @property
     def sql(self) -> str:
@@ -46,7 +57,7 @@ class Staging:
     def source(self, table: str) -> str:
         """`table` (a name) with the staged columns, to stand after FROM."""
         found = table
-        for level in range(max(self.levels.values(), default=-1) + 1):
+        for place, level in enumerate(sorted({level for level, _, _ in self.parts})):
             columns = ", ".join(f"{sql} AS {name}" for at, name, sql in self.parts if at == level)
-            found = f"(SELECT y{level}.*, {columns} FROM {found} y{level})" if columns else found
+            found = f"(SELECT y{place}.*, {columns} FROM {found} y{place})"
         return found

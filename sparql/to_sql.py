@@ -201,6 +201,7 @@ class Compiler:
             staging = Staging()
             expressions = self.expressions(self.steps.value(relation, ""), staging, tested)
             where = " AND ".join(expressions.condition(part) for part in plain)
+            staging.prune(where)
             source = staging.source(self.steps.decode(relation, f"{where} {staging.sql}").name)
             relation = replace(relation, columns=kept)
             sql = f"SELECT {self.steps.listed(relation)} FROM {source} x WHERE {where}"
@@ -253,6 +254,7 @@ class Compiler:
                 case computed:
                     columns[bind.variable] = Column(token=True, nullable=True)
                     selected.append(f"{token(expressions.value(computed))} AS {name}")
+        staging.prune(" ".join(selected))
         source = staging.source(self.steps.decode(relation, " ".join([*selected, staging.sql])).name)
         relation = replace(relation, columns=kept)
         step = self.steps.add("bind", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source} x")
@@ -299,10 +301,11 @@ class Compiler:
         order: list[tuple[str, bool]] = []
         selected: list[str] = []
         for key, descending in keys:
-            for sql in sort_keys(expressions.value(key)):
+            for sql in sort_keys(self.steps.dialect, expressions.value(key)):
                 order.append((f"k{len(order)}", descending))
                 selected.append(f"{sql} AS {order[-1][0]}")
-        source = staging.source(self.steps.decode(relation, ", ".join([*selected, staging.sql])).name)
+        staging.prune(" ".join(selected))
+        source = staging.source(self.steps.decode(relation, " ".join([*selected, staging.sql])).name)
         relation = replace(relation, columns=kept)
         step = self.steps.add("ordered", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source} x")
         return replace(relation, name=step, order=tuple(order))

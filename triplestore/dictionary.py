@@ -90,10 +90,12 @@ def term_sql(dialect: Dialect, source: str) -> str:
         f"(datatype IN {_list(dialect, INTEGERS)} AND {dialect.matches(trimmed, _INTEGER)}) "
         f"OR (datatype = '{XSD}decimal' AND {dialect.matches(trimmed, _DECIMAL)})"
     )
+    single = f"CAST(TRY_CAST({trimmed} AS FLOAT) AS DOUBLE)"
+    double = f"CASE WHEN datatype = '{XSD}float' THEN {single} ELSE {dialect.double(trimmed)} END"
     return (
         f"SELECT id, lexical, datatype, lang, "
         f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN datatype IN {_list(dialect, DOUBLES)} "
-        f"AND {dialect.matches(trimmed, _DOUBLE)} OR {number} THEN {dialect.double(trimmed)} END AS double, "
+        f"AND {dialect.matches(trimmed, _DOUBLE)} OR {number} THEN {double} END AS double, "
         f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN ({number}) AND {dialect.matches(trimmed, _EXACT)} "
         f"THEN TRY_CAST({trimmed} AS DECIMAL(38,18)) END AS decimal, "
         f"CASE WHEN datatype IN {_list(dialect, INSTANTS)} AND {dialect.matches(trimmed, _INSTANT)} "

@@ -38,7 +38,7 @@ TERM: Final = Table(
         ("lexical", "STRING"),  # the IRI, the blank node's label, or the literal's lexical form, unescaped
         ("datatype", "STRING"),  # the datatype IRI of a literal (rdf:langString with a tag); NULL otherwise
         ("lang", "STRING"),  # the language tag, lower case; NULL otherwise
-        ("double", "DOUBLE"),  # the value of a well-formed numeric literal; NULL otherwise
+        ("double", "DOUBLE"),  # the (nearest) value of a well-formed numeric literal; NULL otherwise
         ("decimal", "DECIMAL(38,18)"),  # exact value, integer and decimal families, where it fits; NULL otherwise
         ("micros", "BIGINT"),  # dateTime, dateTimeStamp and date: microseconds since 1970 UTC (no zone: UTC)
         ("ill_typed", "BOOLEAN"),  # whether it is a literal that its (known) datatype gives no value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,6 +26,7 @@ from triplestore.compile.plan import (
 )
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import Expressions, Value, stored, token
+from triplestore.expressions.decoding import derived, mentioned
 from triplestore.terms import FIRST_LITERAL
 
 _FRESH: Final = " AND r.fresh = 1"
@@ -198,7 +199,7 @@ class _Join:
         sources = ", ".join(self.froms)
         if self.members:
             sources = " CROSS JOIN ".join(self.froms or ["(SELECT 1 AS one) u"])
-            sources += _decoded(self.members, self._slot, f"{columns} {conditions}")
+            sources += self._decoded(self.members, f"{columns} {conditions}")
         return (f" FROM {sources}" if sources else "") + (f" WHERE {conditions}" if conditions else "")
 
     def _scan(self, body: Sequence[Element], scans: Sequence[str], alias: str) -> list[str]:
@@ -241,9 +242,21 @@ class _Join:
         wheres += [self._condition(condition) for condition in group.conditions]
         own = {m: alias for m, alias in self.members.items() if m not in around}
         text = " AND ".join(wheres)
-        sources = " CROSS JOIN ".join(self.froms) + _decoded(own, self._slot, text)
+        sources = " CROSS JOIN ".join(self.froms) + self._decoded(own, text)
         self.variables, self.members, self.froms = outer, around, froms
         return f"SELECT 1 AS one{f' FROM {sources}' if sources else ''} WHERE {text or 'TRUE'}"
+
+    def _decoded(self, members: Mapping[Member, str], text: str) -> str:
+        """The joins that give expressions the members of classes, and of their terms what the SQL `text` reads."""
+        read = set(re.findall(r"\bt([0-9]+)\.", text))
+        joins = []
+        for member, alias in members.items():
+            slot = self._slot(member.slot)
+            joins.append(f" LEFT JOIN same_as e{alias} ON e{alias}.representative = {slot}")
+            if alias in read and self.terms is not None:
+                terms = derived(self.terms.dialect, "term", mentioned(rf"t{alias}\.", text))
+                joins.append(f" JOIN {terms} t{alias} ON t{alias}.id = coalesce(e{alias}.term, {slot})")
+        return "".join(joins)
 
     def _expressions(self, reads: Sequence[Member]) -> Expressions:
         assert self.terms is not None, "a shape with expressions needs its terms"
@@ -264,15 +277,3 @@ def columns_of(element: Element) -> Sequence[str]:
     if isinstance(element, Pattern):
         return "s", "p", "o"
     return ("term",) if isinstance(element, Occurs) else [f"c{i}" for i in range(len(element.slots))]
-
-
-def _decoded(members: Mapping[Member, str], column: Callable[[Slot], str], text: str) -> str:
-    """The joins that give expressions the members of classes, and of their terms what the SQL `text` reads."""
-    read = set(re.findall(r"\bt([0-9]+)\.", text))
-    joins = []
-    for member, alias in members.items():
-        slot = column(member.slot)
-        joins.append(f" LEFT JOIN same_as e{alias} ON e{alias}.representative = {slot}")
-        if alias in read:
-            joins.append(f" JOIN term t{alias} ON t{alias}.id = coalesce(e{alias}.term, {slot})")
-    return "".join(joins)

@@ -91,9 +91,11 @@ class Dialect:
         """The text with every match replaced."""
         return f"regexp_replace({expression}, {self.string(regex)}, {self.string(replacement)}, 'g')"
 
-    def upper(self, expression: str) -> str:
-        """A text in upper case."""
-        return f"replace(upper({expression}), 'ẞ', 'SS')"
+    lazy_functions = True
+    """Whether functions of Python's are called only where a row comes to them, and cost nothing else."""
+
+    full_case = False
+    """Whether upper() and lower() are Unicode's full mappings."""
 
     def position(self, part: str, whole: str) -> str:
         """Where (from 1) a text is found in another, 0 if nowhere."""
@@ -173,8 +175,8 @@ class SparkDialect(Dialect):
     def replace_matches(self, expression: str, regex: str, replacement: str) -> str:
         return f"regexp_replace({expression}, {self.string(regex)}, {self.string(replacement)})"
 
-    def upper(self, expression: str) -> str:
-        return f"upper({expression})"
+    full_case = True
+    lazy_functions = False
 
     def record(self, names: Sequence[str], expressions: Sequence[str]) -> str:
         pairs = (f"{expression} AS {name}" for name, expression in zip(names, expressions, strict=True))

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
+from triplestore.expressions.arithmetic import split
 from triplestore.expressions.compare import sort_keys
-from triplestore.expressions.decimals import divide
+from triplestore.expressions.decimals import NULL, divide
 from triplestore.expressions.values import Value, integer, number, string, token
 
 COUNTED_ONCE: Final = ("COUNT", "SUM", "AVG", "GROUP_CONCAT")
@@ -43,13 +44,12 @@ def parts(
         case "COUNT":
             return [count]
         case "SUM" | "AVG":
-            wrong = f"({value.rank}) IS NULL OR (({value.rank}) <= 2 AND ({value.decimal}) IS NULL)"
             return [
                 count,
-                f"sum(CASE WHEN {once} AND ({wrong}) THEN 1 ELSE 0 END) AS a{place}_wrong",
+                f"sum(CASE WHEN {once} AND ({value.kind}) IS NOT NULL AND ({value.rank}) IS NOT NULL THEN 0 "
+                f"WHEN {once} THEN 1 ELSE 0 END) AS a{place}_wrong",
                 f"max({value.rank}) AS a{place}_rank",
-                f"sum(CASE WHEN {once} THEN {value.decimal} END) AS a{place}_decimal",
-                f"sum(CASE WHEN {once} THEN {value.double} END) AS a{place}_double",
+                *_sums(dialect, place, once, value),
             ]
         case "GROUP_CONCAT":
             text = f"CASE WHEN ({value.kind}) <> 2 THEN {value.lexical} END"
@@ -58,7 +58,7 @@ def parts(
                 f"{dialect.concatenation(f'CASE WHEN {once} THEN {text} END', separator)} AS a{place}_text",
             ]
         case _:
-            keys = sort_keys(value)
+            keys = sort_keys(dialect, value)
             names = [f"k{number_}" for number_ in range(len(keys))]
             best = "max" if function == "MAX" else "min"
             record = dialect.record([*names, "token"], [*keys, token(value)])
@@ -77,10 +77,42 @@ def result(dialect: Dialect, place: int, function: str) -> str:
     if function == "GROUP_CONCAT":
         text = f"CASE WHEN coalesce(a{place}_wrong, 0) = 0 THEN coalesce(a{place}_text, '') END"
         return token(string(text))
-    decimal, double, rank = (f"a{place}_{part}" for part in ("decimal", "double", "rank"))
+    small, double, rank = (f"a{place}_{part}" for part in ("small", "double", "rank"))
+    parts_ = [f"CAST(a{place}_{part} AS STRING)" for part in ("small", "whole", "fraction")]
+    total = f"tl_exact('sum', concat_ws(' ', {', '.join([*parts_, f'a{place}_keys'])}), '')"
     if function == "AVG":
-        decimal = divide(dialect, decimal, f"a{place}_count")
+        small = divide(dialect, small, f"a{place}_count")
         double, rank = f"{double} / a{place}_count", f"greatest({rank}, 2)"
+        total = f"tl_exact('/', {total}, CAST(a{place}_count AS STRING))"
+    plain = f"a{place}_whole IS NULL AND coalesce(a{place}_keys, '') = ''"
+    decimal, rest = split(
+        f"CASE WHEN {rank} <= 2 AND NOT ({plain}) THEN {total} END", f"CASE WHEN {plain} THEN {small} END"
+    )
     zero = token(integer(dialect, "0"))
-    found = token(number(dialect, rank, decimal, double))
+    found = token(number(dialect, rank, decimal, double, rest))
     return f"CASE WHEN coalesce(a{place}_wrong, 0) > 0 THEN NULL WHEN a{place}_count = 0 THEN {zero} ELSE {found} END"
+
+
+def _sums(dialect: Dialect, place: int, once: str, value: Value) -> list[str]:
+    """The sum of numbers: of doubles, and of exact ones in four parts that cannot overflow, nor be rounded.
+
+    small: of those up to 10^11. whole, fraction: of the others' whole parts and what is left. keys: what no DECIMAL
+    holds, as texts."""
+    kept, keys = f"CASE WHEN {once} THEN {value.decimal} END", NULL
+    if value.decimal == NULL:
+        kept = "CAST(NULL AS DECIMAL(38,18))"
+    small = f"abs({kept}) <= 100000000000"
+    floor = f"CAST(floor({kept}) AS DECIMAL(38,0))"
+    if value.rest != NULL:
+        keys = f"CASE WHEN {once} AND ({value.rank}) <= 2 THEN {value.rest} END"
+    floating = value.double if value.rank not in ("1", "2") else NULL
+    if value.writer is not None and not value.rank.isdigit():
+        floating = f"coalesce({value.inexact}, CAST({value.decimal} AS DOUBLE), {floating})"
+    floating = "CAST(NULL AS DOUBLE)" if floating == NULL else floating
+    return [
+        f"sum(CASE WHEN {small} THEN {kept} END) AS a{place}_small",
+        f"sum(CASE WHEN NOT {small} THEN {floor} END) AS a{place}_whole",
+        f"sum(CASE WHEN NOT {small} THEN CAST(({kept}) - {floor} AS DECIMAL(38,18)) END) AS a{place}_fraction",
+        f"{dialect.concatenation(keys, ' ')} AS a{place}_keys" if keys != NULL else f"max('') AS a{place}_keys",
+        f"sum(CASE WHEN {once} THEN {floating} END) AS a{place}_double",
+    ]

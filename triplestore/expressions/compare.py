@@ -7,36 +7,63 @@ times; anything else is an error.
 
 from __future__ import annotations
 
+from triplestore.engine.dialect import Dialect
+from triplestore.expressions import instants, numerals
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.values import STRING, Value, string_literal, well_formed_boolean
 from triplestore.terms import XSD
 
 
-def _numbers(left: Value, operator: str, right: Value) -> str:
+def _numbers(d: Dialect, left: Value, operator: str, right: Value) -> str:
     """Compare numbers: exactly where both are exact, as floats where one is a float and none a double."""
     ranks = {left.rank, right.rank}
-    if left.static == right.static == "number" and ranks <= {"1", "2"} and NULL not in (left.decimal, right.decimal):
-        return f"({left.decimal}) {operator} ({right.decimal})"
-    unordered = {"=": left, ">": left, "<": right}[operator]  # engines hold NaN equal to NaN and above all else
-    single = f"CAST({left.double} AS FLOAT) {operator} CAST({right.double} AS FLOAT)"
-    double = f"({left.double}) {operator} ({right.double}) AND NOT isnan({unordered.double})"
     exact = f"({left.decimal}) {operator} ({right.decimal})"
-    return (
-        f"CASE WHEN ({left.decimal}) IS NOT NULL AND ({right.decimal}) IS NOT NULL THEN {exact} "
-        f"WHEN greatest({left.rank}, {right.rank}) = 3 AND NOT isnan({unordered.double}) THEN {single} "
-        f"ELSE {double} END"
-    )
+    known = ranks <= {"1", "2"}
+    if known and left.rest == right.rest == NULL and NULL not in (left.decimal, right.decimal):
+        return exact
+    cases = []
+    if NULL not in (left.decimal, right.decimal):
+        cases.append(f"WHEN ({left.decimal}) IS NOT NULL AND ({right.decimal}) IS NOT NULL THEN {exact}")
+    if (left.rest != NULL or right.rest != NULL) and not ranks & {"3", "4"}:
+        sides = (
+            d.record(("a", "b"), (numerals.near(d, v.decimal, v.rest), numerals.tail(v.rest))) for v in (left, right)
+        )
+        tests = [f"({v.rank}) <= 2" for v in (left, right) if v.rank not in ("1", "2")]
+        tests += [f"({v.kind}) IS NOT NULL" for v in (left, right) if v.writer is not None]
+        cases.append(f"WHEN {' AND '.join(tests) or 'TRUE'} THEN {f' {operator} '.join(sides)}")
+    if not known:
+        # Engines hold NaN equal to NaN and above all else.
+        unordered = {"=": left, ">": left, "<": right}[operator]
+        number = f"NOT isnan({unordered.double})"
+        if "4" not in ranks:
+            single = f"{numerals.single(left.double)} {operator} {numerals.single(right.double)}"
+            cases.append(f"WHEN greatest({left.rank}, {right.rank}) = 3 AND {number} THEN {single}")
+        cases.append(f"ELSE ({left.double}) {operator} ({right.double}) AND {number}")
+    return cases[0].removeprefix("ELSE ") if cases[0].startswith("ELSE") else f"CASE {' '.join(cases)} END"
 
 
 def _date(value: Value) -> str:
     return f"{value.datatype} = '{XSD}date'"
 
 
-def _times(left: Value, operator: str, right: Value) -> str:
+def _times(d: Dialect, left: Value, operator: str, right: Value) -> str:
     """Compare times: one with a zone and one without are ordered where no zone (14 hours at most) could change it."""
+    a, b = (instants.near(d, v.micros, v.rest) for v in (left, right))
+    both = [d.record(("a", "b"), (near, instants.tail(v.rest))) for near, v in ((a, left), (b, right))]
     plain = f"{left.micros} {operator} {right.micros}"
-    apart = f"abs({left.micros} - {right.micros}) > 50400000000"
-    return f"CASE WHEN ({_zoned(left)}) = ({_zoned(right)}) OR {apart} THEN {plain} END"
+    if left.rest == right.rest == NULL:
+        full = plain
+    elif NULL in (left.micros, right.micros):
+        full = f" {operator} ".join(both)
+    else:
+        modern = f"{left.micros} IS NOT NULL AND {right.micros} IS NOT NULL"
+        full = f"CASE WHEN {modern} THEN {plain} ELSE {f' {operator} '.join(both)} END"
+    apart = f"abs(({a}) - ({b})) > 50400000000"
+    return f"CASE WHEN ({_zoned(left)}) = ({_zoned(right)}) OR {apart} THEN {full} END"
+
+
+def _maybe_instant(value: Value) -> bool:
+    return value.static == "any" and (value.micros != NULL or value.rest != NULL)
 
 
 def _zoned(value: Value) -> str:
@@ -44,13 +71,13 @@ def _zoned(value: Value) -> str:
     return f"({value.lexical} LIKE '%Z' OR ({end} IN ('+', '-') AND {value.lexical} LIKE '%:__'))"
 
 
-def _known(value: Value) -> str:
+def known(value: Value) -> str:
     """Whether a literal is of a type that comparisons understand, and well-formed."""
     if value.static in ("boolean", "number", "string", "text"):
         return "TRUE"
     return (
-        f"({value.datatype} = {STRING} OR {value.lang} IS NOT NULL OR {value.double} IS NOT NULL "
-        f"OR {value.micros} IS NOT NULL OR ({well_formed_boolean(value)}) IS NOT NULL)"
+        f"({value.datatype} = {STRING} OR {value.lang} IS NOT NULL OR {value.is_number} "
+        f"OR {value.is_instant} OR ({well_formed_boolean(value)}) IS NOT NULL)"
     )
 
 
@@ -64,13 +91,13 @@ def same_term(left: Value, right: Value) -> str:
     return f"CASE WHEN ({left.kind}) IS NOT NULL AND ({right.kind}) IS NOT NULL THEN {' AND '.join(parts)} END"
 
 
-def equals(left: Value, right: Value) -> str:
+def equals(d: Dialect, left: Value, right: Value) -> str:
     """``left = right``."""
     statics = {left.static, right.static}
     if left.id is not None and right.id is not None and "iri" in statics:
         return f"{left.id} = {right.id}"
     if statics == {"number"}:
-        return _numbers(left, "=", right)
+        return _numbers(d, left, "=", right)
     if statics == {"string"}:
         return f"({left.lexical}) = ({right.lexical})"
     if statics == {"boolean"}:
@@ -79,37 +106,37 @@ def equals(left: Value, right: Value) -> str:
         f"WHEN ({left.kind}) IS NULL OR ({right.kind}) IS NULL THEN NULL",
         f"WHEN ({left.kind}) <> 3 OR ({right.kind}) <> 3 THEN {same_term(left, right)}",
     ]
-    if statics <= {"any", "number"}:
-        both = f"({left.double}) IS NOT NULL AND ({right.double}) IS NOT NULL"
-        cases.append(f"WHEN {both} THEN {_numbers(left, '=', right)}")
+    if NULL not in (left.rank, right.rank):
+        both = f"{left.is_number} AND {right.is_number}"
+        cases.append(f"WHEN {both} THEN {_numbers(d, left, '=', right)}")
     cases.append(f"WHEN {same_term(left, right)} THEN TRUE")
-    if statics <= {"any"}:
-        both = f"{left.micros} IS NOT NULL AND {right.micros} IS NOT NULL"
+    if _maybe_instant(left) and _maybe_instant(right):
+        both = f"{left.is_instant} AND {right.is_instant}"
         same_kind = f"({_date(left)}) = ({_date(right)})"
-        cases.append(f"WHEN {both} THEN CASE WHEN {same_kind} THEN {_times(left, '=', right)} ELSE FALSE END")
+        cases.append(f"WHEN {both} THEN CASE WHEN {same_kind} THEN {_times(d, left, '=', right)} ELSE FALSE END")
     if statics <= {"any", "boolean"}:
         truths = well_formed_boolean(left), well_formed_boolean(right)
         cases.append(f"WHEN ({truths[0]}) IS NOT NULL AND ({truths[1]}) IS NOT NULL THEN ({truths[0]}) = ({truths[1]})")
     cases.append(f"WHEN {left.lang} IS NOT NULL OR {right.lang} IS NOT NULL THEN FALSE")
-    cases.append(f"WHEN {_known(left)} AND {_known(right)} THEN FALSE")
+    cases.append(f"WHEN {known(left)} AND {known(right)} THEN FALSE")
     return f"CASE {' '.join(cases)} END"
 
 
-def less(left: Value, operator: str, right: Value) -> str:
+def less(d: Dialect, left: Value, operator: str, right: Value) -> str:
     """``left < right`` or ``left > right``."""
     statics = {left.static, right.static}
     if statics == {"number"}:
-        return _numbers(left, operator, right)
+        return _numbers(d, left, operator, right)
     cases: list[str] = []
-    if statics <= {"any", "number"}:
-        both = f"({left.double}) IS NOT NULL AND ({right.double}) IS NOT NULL"
-        cases.append(f"WHEN {both} THEN {_numbers(left, operator, right)}")
+    if NULL not in (left.rank, right.rank):
+        both = f"{left.is_number} AND {right.is_number}"
+        cases.append(f"WHEN {both} THEN {_numbers(d, left, operator, right)}")
     if statics <= {"any", "string", "text"}:
         both = f"{left.datatype} = {STRING} AND {right.datatype} = {STRING}"
         cases.append(f"WHEN {both} THEN ({string_literal(left)}) {operator} ({string_literal(right)})")
-    if statics <= {"any"}:
-        both = f"{left.micros} IS NOT NULL AND {right.micros} IS NOT NULL AND ({_date(left)}) = ({_date(right)})"
-        cases.append(f"WHEN {both} THEN {_times(left, operator, right)}")
+    if _maybe_instant(left) and _maybe_instant(right):
+        both = f"{left.is_instant} AND {right.is_instant} AND ({_date(left)}) = ({_date(right)})"
+        cases.append(f"WHEN {both} THEN {_times(d, left, operator, right)}")
     if statics <= {"any", "boolean"}:
         truths = well_formed_boolean(left), well_formed_boolean(right)
         both = f"({truths[0]}) IS NOT NULL AND ({truths[1]}) IS NOT NULL"
@@ -117,27 +144,33 @@ def less(left: Value, operator: str, right: Value) -> str:
     return f"CASE {' '.join(cases)} END" if cases else "CAST(NULL AS BOOLEAN)"
 
 
-def sort_keys(value: Value) -> tuple[str, ...]:
+def sort_keys(d: Dialect, value: Value) -> tuple[str, ...]:
     """SQL expressions that, sorted in turn with NULLs first, give SPARQL's order.
 
     Unbound, blank nodes, IRIs, then literals: numbers, times, booleans, strings, language-tagged ones, all others;
     equal numbers of different types are ties. Literals that `<` cannot compare are put in order by this rule of ours.
     """
+    number, keyed = numerals.near(d, value.decimal, value.rest), numerals.tail(value.rest)
     if value.static == "number":
-        return (f"CASE WHEN ({value.kind}) IS NOT NULL THEN 3 ELSE 0 END", value.double, value.decimal)
+        kind = f"CASE WHEN ({value.kind}) IS NOT NULL THEN 3 ELSE 0 END"
+        more = () if value.rest == NULL else (f"CASE WHEN ({number}) IS NOT NULL THEN {keyed} END",)
+        return (kind, value.double, number, *more)
     truths = well_formed_boolean(value)
-    valued = f"({value.double}) IS NOT NULL OR ({value.micros}) IS NOT NULL OR ({truths}) IS NOT NULL"
+    moment = instants.near(d, value.micros, value.rest)
+    moment = moment if value.rest == NULL else f"CASE WHEN ({value.rank}) IS NULL THEN {moment} END"
+    valued = f"{value.is_number} OR {value.is_instant} OR ({truths}) IS NOT NULL"
     kind = (
         f"CASE WHEN ({value.kind}) IS NULL THEN 0 WHEN ({value.kind}) = 2 THEN 1 WHEN ({value.kind}) = 1 THEN 2 "
-        f"WHEN ({value.double}) IS NOT NULL THEN 3 WHEN ({value.micros}) IS NOT NULL THEN CASE WHEN {_date(value)} "
+        f"WHEN {value.is_number} THEN 3 WHEN {value.is_instant} THEN CASE WHEN {_date(value)} "
         f"THEN 5 ELSE 4 END WHEN ({truths}) IS NOT NULL THEN 6 WHEN {value.datatype} = {STRING} THEN 7 "
         f"WHEN {value.lang} IS NOT NULL THEN 8 ELSE 9 END"
     )
+    tails = f"WHEN {value.is_number} THEN {keyed} WHEN {value.is_instant} THEN {instants.tail(value.rest)} "
     return (
         kind,
         value.double,
-        value.decimal,
-        f"coalesce({value.micros}, CASE WHEN ({truths}) THEN 1 WHEN NOT ({truths}) THEN 0 END)",
-        f"CASE WHEN {valued} THEN NULL ELSE {value.lexical} END",
+        f"CASE WHEN {value.is_number} THEN {number} END",
+        f"coalesce({moment}, CASE WHEN ({truths}) THEN 1 WHEN NOT ({truths}) THEN 0 END)",
+        f"CASE {tails if value.rest != NULL else ''}WHEN {valued} THEN NULL ELSE {value.lexical} END",
         f"CASE WHEN {valued} THEN NULL ELSE coalesce({value.lang}, {value.datatype}) END",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,7 +12,8 @@ from triplestore.expression import Call, Constant, Exists, Expression, Variable,
 from triplestore.expressions.compare import equals, less, same_term
 from triplestore.expressions.constructors import bnode, to_iri
 from triplestore.expressions.decimals import NULL
-from triplestore.expressions.functions import FUNCTIONS
+from triplestore.expressions.functions import FUNCTIONS, KEEPING
+from triplestore.expressions.membership import among, listed
 from triplestore.expressions.regex import replacement, translate
 from triplestore.expressions.values import (
     ERROR,
@@ -28,12 +29,15 @@ from triplestore.expressions.values import (
 )
 from triplestore.terms import XSD, literal_token, split_literal
 
-PARTS: Final = ("kind", "lexical", "datatype", "lang", "rank", "decimal", "double", "micros")
+PARTS: Final = ("kind", "text", "datatype", "lang", "rank", "decimal", "inexact", "micros", "rest")
 """The parts of a value."""
 
 
 Stage = Callable[[Value], Value]
 """Makes columns of a value's parts, so that what is built on it names them instead of repeating them."""
+
+_SHORT: Final = 40
+"""Characters of SQL that are as well repeated."""
 
 _LONG: Final = 400
 """Characters of SQL from which a value becomes columns."""
@@ -56,7 +60,8 @@ class Expressions:
 
     variable: the value of a variable there. ids: the constants' ids. stage: where given, long values become columns of
     a step before, and functions that must be evaluated once (RAND, UUID ...) are possible. exists: the SQL condition of
-    an EXISTS. base: what IRI() resolves against. now: the xsd:dateTime of NOW().
+    an EXISTS. base: what IRI() resolves against. now: the xsd:dateTime of NOW(). unknown: is told of functions that
+    there are none of; without it they are refused.
     """
 
     dialect: Dialect
@@ -66,6 +71,7 @@ class Expressions:
     exists: Callable[[Exists], str] = _no_exists
     base: str | None = None
     now: str | None = None
+    unknown: Callable[[str], None] | None = None
     rows: dict[str, Value] = field(default_factory=dict)
     """What is unique to a solution, once there is such a thing."""
 
@@ -99,13 +105,7 @@ class Expressions:
             ):
                 return self._is_constant(variable, term)
             case Call("IN", (Variable() as variable, *terms)) if terms:
-                tests = (
-                    self._is_constant(variable, t)
-                    if isinstance(t, Constant)
-                    else equals(self.value(variable), self.value(t))
-                    for t in terms
-                )
-                return f"({' OR '.join(tests)})"
+                return self._among(self.value(variable), terms, errors=False)
             case _:
                 return f"({self.truth(expression)})"
 
@@ -114,7 +114,23 @@ class Expressions:
         left, right = self.value(variable), self.value(term)
         if left.id is not None and right.static in ("string", "text"):
             return f"{left.id} = {right.id}"
-        return f"({equals(left, right)})"
+        return f"({equals(self.dialect, left, right)})"
+
+    def _among(self, left: Value, terms: Sequence[Expression], errors: bool) -> str:
+        """The condition that a value equals one of some expressions. errors: whether it is NULL if none does, and there
+        is one that it cannot be compared with."""
+        values = [self.value(term) for term in terms]
+        plain = {place: value for place, term in enumerate(terms) if (value := listed(term, values[place])) is not None}
+        others = [value for place, value in enumerate(values) if place not in plain]
+        tests = [among(self.dialect, left, list(plain.values()), errors)] if plain else []
+        tests += [f"({equals(self.dialect, left, other)})" for other in others]
+        return f"({' OR '.join(tests) or 'FALSE'})"
+
+    def keep(self, sql: str) -> str:
+        """SQL for the value of some SQL: a column where there is a place for one."""
+        if self.stage is None or not ("(" in sql or len(sql) > _SHORT):
+            return sql
+        return self.stage(Value(NULL, sql, NULL)).text
 
     def _call(self, name: str, arguments: tuple[Expression, ...]) -> Value:
         match name:
@@ -126,17 +142,18 @@ class Expressions:
             case "BOUND":
                 return boolean(self.value(arguments[0]).bound)
             case "IF":
-                return self._choose(self.truth(arguments[0]), self.value(arguments[1]), self.value(arguments[2]))
+                condition = self.keep(self.truth(arguments[0]))
+                return self._choose(condition, self.value(arguments[1]), self.value(arguments[2]))
             case "COALESCE":
                 if not arguments:
                     return ERROR
                 *first, found = (self.value(part) for part in arguments)
                 for value in reversed(first):
-                    found = self._choose(value.bound, value, found)
+                    found = self._choose(self.keep(value.bound), value, found)
+                    found = self.stage(found) if self.stage is not None else found
                 return found
             case "IN" | "NOT IN":
-                left, *others = (self.value(part) for part in arguments)
-                found_sql = " OR ".join(f"({equals(left, other)})" for other in others) or "FALSE"
+                found_sql = self._among(self.value(arguments[0]), arguments[1:], errors=True)
                 return boolean(found_sql if name == "IN" else f"NOT ({found_sql})")
             case "REGEX" | "REPLACE":
                 return self._regex(name, arguments)
@@ -151,20 +168,22 @@ class Expressions:
         values = [self.value(part) for part in arguments]
         match name:
             case "=":
-                return boolean(equals(*values))
+                return boolean(equals(self.dialect, *values))
             case "!=":
-                return boolean(f"NOT ({equals(*values)})")
+                return boolean(f"NOT ({equals(self.dialect, *values)})")
             case "<" | ">":
-                return boolean(less(values[0], name, values[1]))
+                return boolean(less(self.dialect, values[0], name, values[1]))
             case "<=" | ">=":
-                strict = less(values[0], name[0], values[1])
-                return boolean(f"({strict}) OR (({strict}) IS NOT NULL AND ({equals(*values)}))")
+                strict = less(self.dialect, values[0], name[0], values[1])
+                return boolean(f"({strict}) OR (({strict}) IS NOT NULL AND ({equals(self.dialect, *values)}))")
             case "SAMETERM":
                 return boolean(same_term(*values))
-        function = FUNCTIONS.get(name)
-        if function is None:
-            raise UnsupportedError(f"the function {name if name.isupper() else f'<{name}>'} is not supported")
         try:
+            if name in KEEPING:
+                return KEEPING[name](self.dialect, self.keep, *values)
+            function = FUNCTIONS.get(name)
+            if function is None:
+                return self._unknown(name)
             return function(self.dialect, *values)
         except TypeError as error:
             raise UsageError(f"{name} does not take {len(values)} arguments") from error
@@ -177,14 +196,22 @@ class Expressions:
                 return one
             return f"CASE WHEN ({condition}) THEN {one} WHEN NOT ({condition}) THEN {other} END"
 
+        static = yes.static if yes.static == no.static else "any"
+        if static != "number":
+            yes, no = yes.explicit, no.explicit
         parts = {part: pick(getattr(yes, part), getattr(no, part)) for part in PARTS}
         parts["kind"] = f"CASE WHEN ({condition}) THEN {yes.kind} WHEN NOT ({condition}) THEN {no.kind} END"
-        static = yes.static if yes.static == no.static else "any"
-        both = yes.truth is not None and no.truth is not None
-        chosen = pick(yes.truth or NULL, no.truth or NULL) if both else None
-        if static == "boolean" and chosen is not None:
-            chosen = f"CASE WHEN ({condition}) THEN {yes.truth} WHEN NOT ({condition}) THEN {no.truth} END"
-        return Value(**parts, static=static, truth=chosen if static == "boolean" else None)
+        truth_ = None
+        if static == "boolean":
+            truth_ = f"CASE WHEN ({condition}) THEN {yes.truth} WHEN NOT ({condition}) THEN {no.truth} END"
+        return Value(**parts, static=static, truth=truth_, writer=yes.writer or no.writer)
+
+    def _unknown(self, name: str) -> Value:
+        """A function that is none of ours: where it is evaluated it gives an error (SPARQL 1.1, section 17.6)."""
+        if self.unknown is None:
+            raise UnsupportedError(f"the function {name if name.isupper() else f'<{name}>'} is not supported")
+        self.unknown(name)
+        return ERROR.computed
 
     def _new(self, name: str, arguments: tuple[Expression, ...]) -> Value:
         """Functions that give something new each time; staged, so that a row has one."""

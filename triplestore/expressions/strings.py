@@ -16,6 +16,18 @@ def same_lang(a: Value, sql: str) -> Value:
     return string(sql, a.lang)
 
 
+def cased(name: str) -> Function:
+    """UCASE and LCASE ("upper", "lower") by Unicode's full mapping ("ß" to "SS"), which not every engine has."""
+
+    def apply(d: Dialect, a: Value) -> Value:
+        text = string_literal(a)
+        own = f"{name}({text})"
+        plain = d.matches(text, "[ -~]*")
+        return same_lang(a, own if d.full_case else f"CASE WHEN {plain} THEN {own} ELSE tl_{name}({text}) END")
+
+    return apply
+
+
 def strlen(d: Dialect, a: Value) -> Value:
     return integer(d, f"length({string_literal(a)})")
 

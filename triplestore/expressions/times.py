@@ -1,38 +1,53 @@
-"""Functions on times (SPARQL 1.1, section 17.4.5) over `Value`s."""
+"""Functions on times (SPARQL 1.1, section 17.4.5) and casts to them, over `Value`s."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from triplestore.engine.dialect import Dialect
-from triplestore.expressions.values import DATE_TIME, Value, integer, number, string
+from triplestore.expressions import instants
+from triplestore.expressions.decimals import NULL
+from triplestore.expressions.numerals import EXACT, key_sql
+from triplestore.expressions.values import STRING, Value, number, string
 from triplestore.terms import XSD
 
+Keep = Callable[[str], str]
 Function = Callable[..., Value]
 
 
-def part(start: int, length: int, least: str) -> Function:
-    """YEAR to MINUTES: digits of a time's text. least: the regular expression that the text must match."""
+def _text(d: Dialect, a: Value, clock: bool) -> str:
+    """The text of a time; NULL for anything else. clock: of one with hours. 24:00:00 is the next day's first moment."""
+    text = d.trim(a.text)
+    least = instants.DATE_TIME if clock else f"{instants.DATE}|{instants.DATE_TIME}"
+    known = f"{a.is_instant} AND {d.matches(text, least)}"
+    late = f"{known} AND {text} LIKE '%T24:%'"
+    next_day = f"tl_next_day(CASE WHEN {late} THEN {text} END)"
+    return f"CASE WHEN {late} THEN {next_day} WHEN {known} THEN {text} END"
 
-    def apply(d: Dialect, a: Value) -> Value:
-        digits = f"CAST(substr({a.lexical}, {start}, {length}) AS INTEGER)"
-        well_formed = f"({a.micros}) IS NOT NULL AND {d.matches(a.lexical, least)}"
-        return integer(d, f"CASE WHEN {well_formed} THEN {digits} END")
+
+def _part(regex: str, clock: bool) -> Function:
+    """YEAR to MINUTES: digits of a time's text, the first group of a regular expression."""
+
+    def apply(d: Dialect, keep: Keep, a: Value) -> Value:
+        digits = f"regexp_extract({_text(d, a, clock)}, {d.string(regex)}, 1)"
+        return number(d, "1", f"TRY_CAST({digits} AS DECIMAL(38,18))", NULL)
 
     return apply
 
 
-def seconds(d: Dialect, a: Value) -> Value:
-    text = f"regexp_extract({a.lexical}, ':([0-9]+([.][0-9]+)?)(Z|[+-][0-9:]+)?$', 1)"
-    well_formed = f"({a.micros}) IS NOT NULL AND {d.matches(a.lexical, DATE_TIME)}"
-    exact = f"CASE WHEN {well_formed} THEN TRY_CAST({text} AS DECIMAL(38,18)) END"
-    return number(d, "2", exact, f"CAST({exact} AS DOUBLE)")
+def _seconds(d: Dialect, keep: Keep, a: Value) -> Value:
+    text = keep(f"nullif(regexp_extract({_text(d, a, True)}, ':([0-9]+([.][0-9]+)?)(Z|[+-][0-9:]+)?$', 1), '')")
+    fits = d.matches(text, EXACT)
+    wide = f"CASE WHEN NOT {fits} THEN {key_sql(text)} END"
+    return number(d, "2", f"CASE WHEN {fits} THEN TRY_CAST({text} AS DECIMAL(38,18)) END", NULL, wide)
 
 
 def _zone(d: Dialect, a: Value) -> str:
     """The time zone as it is written, '' where there is none; NULL for what is no xsd:dateTime."""
-    well_formed = f"({a.micros}) IS NOT NULL AND {d.matches(a.lexical, DATE_TIME)}"
-    return f"CASE WHEN {well_formed} THEN regexp_extract({a.lexical}, '(Z|[+-][0-9][0-9]:[0-9][0-9])$', 1) END"
+    text = d.trim(a.text)
+    known = f"{a.is_instant} AND {d.matches(text, instants.DATE_TIME)}"
+    return f"CASE WHEN {known} THEN regexp_extract({text}, '(Z|[+-][0-9][0-9]:[0-9][0-9])$', 1) END"
 
 
 def tz(d: Dialect, a: Value) -> Value:
@@ -51,3 +66,41 @@ def timezone(d: Dialect, a: Value) -> Value:
     )
     lexical = d.let("z", _zone(d, a), text)
     return Value(f"CASE WHEN ({lexical}) IS NOT NULL THEN 3 END", lexical, f"'{XSD}dayTimeDuration'")
+
+
+def _cast(name: str) -> Function:
+    """xsd:dateTime and xsd:date, of strings and of each other (F&O 3.1, section 19.1.5)."""
+    date = name == "date"
+
+    def apply(d: Dialect, keep: Keep, a: Value) -> Value:
+        if a.static not in ("any", "string", "text"):
+            return Value("CAST(NULL AS INTEGER)", "CAST(NULL AS STRING)", "CAST(NULL AS STRING)")
+        text = d.trim(a.text)
+        zone = r"(Z|[+-][0-9][0-9]:[0-9][0-9])?$"
+        day = f"regexp_extract({text}, '^(-?[0-9]+-[0-9][0-9]-[0-9][0-9])', 1)"
+        offset = f"regexp_extract({text}, '{zone}', 1)"
+        whole = f"CASE WHEN {text} LIKE '%T24:%' THEN tl_next_day({text}) ELSE {text} END"
+        here, there = ("date", "dateTime") if date else ("dateTime", "date")
+        changed = f"regexp_replace({whole}, 'T[0-9:.]+', '')" if date else f"concat({day}, 'T00:00:00', {offset})"
+        stamp = f"'{XSD}dateTimeStamp'"
+        own = f"{a.datatype} IN ({STRING}, '{XSD}{here}'{'' if date else f', {stamp}'})"
+        other = f"{a.datatype} IN ('{XSD}{there}'{f', {stamp}' if date else ''}) AND {a.is_instant}"
+        found = keep(f"CASE WHEN {own} THEN {text} WHEN {other} THEN {changed} END")
+        micros = keep(instants.instant(d, found, date))
+        rest = keep(f"CASE WHEN {micros} IS NULL THEN {instants.rest(d, found, date)} END")
+        kind = f"CASE WHEN {micros} IS NOT NULL OR {rest} IS NOT NULL THEN 3 END"
+        return Value(kind, found, f"'{XSD}{here}'", micros=micros, rest=rest)
+
+    return apply
+
+
+TIMES: Final[dict[str, Function]] = {
+    "YEAR": _part("^(-?[0-9]+)-", False),
+    "MONTH": _part("^-?[0-9]+-([0-9]+)", False),
+    "DAY": _part("^-?[0-9]+-[0-9]+-([0-9]+)", False),
+    "HOURS": _part("T([0-9]+)", True),
+    "MINUTES": _part("T[0-9]+:([0-9]+)", True),
+    "SECONDS": _seconds,
+    **{f"{XSD}{name}": _cast(name) for name in ("dateTime", "date")},
+}
+"""By name; each takes the dialect, `keep` (as in `triplestore.expressions.arithmetic`), and a value."""

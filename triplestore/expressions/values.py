@@ -2,8 +2,9 @@
 
 A NULL kind is "error or unbound", and every operator passes it on, so that SPARQL's three-valued logic is SQL's. Where
 the type is known while compiling (`static`), comparisons shrink to one SQL comparison. Semantics: SPARQL 1.1, section
-17; numbers of integer and decimal types are exact (DECIMAL(38,18): twenty digits before the point, eighteen behind;
-what does not fit is an error), floats and doubles are IEEE; times without a zone count as UTC.
+17; numbers of integer and decimal types are exact, whatever their size: as DECIMAL(38,18) where that holds them (twenty
+digits before the point, eighteen behind), else by `triplestore.expressions.exact`; floats and doubles are IEEE; times
+without a zone count as UTC.
 """
 
 from __future__ import annotations
@@ -13,18 +14,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from triplestore.dictionary import DECIMALS, INSTANTS, INTEGERS, micros_sql
+from triplestore.datatypes import value_of
+from triplestore.dictionary import DECIMALS, INSTANTS, INTEGERS
 from triplestore.engine.dialect import Dialect
+from triplestore.expressions import instants, numerals
 from triplestore.expressions.decimals import NULL
+from triplestore.expressions.numerals import DECIMAL, DOUBLE, EXACT, INTEGER, key, key_sql
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, RDF, XSD, Kind, kind_of_token, split_literal
 
 STRING: Final = f"'{XSD}string'"
 LANG_STRING: Final = f"'{RDF}langString'"
 BOOLEAN: Final = f"'{XSD}boolean'"
-INTEGER: Final = r"[+-]?[0-9]+"
-DECIMAL: Final = r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)"
-DOUBLE: Final = DECIMAL + r"([eE][+-]?[0-9]+)?|[+-]?INF|NaN"
-_EXACT: Final = r"[+-]?0*([0-9]{1,20}([.][0-9]{0,18}0*)?|[.][0-9]{1,18}0*)"
 _RANKS: Final = ("integer", "decimal", "float", "double")
 
 
@@ -32,23 +32,65 @@ _RANKS: Final = ("integer", "decimal", "float", "double")
 class Value:
     """One term per row. kind: 1 IRI, 2 blank node, 3 literal, NULL error; the rest as columns of `tables.TERM`.
 
-    rank: 1 integer, 2 decimal, 3 float, 4 double; NULL for anything but a well-formed number. static: what is known
-    of every non-error row: any, iri, boolean, number, string (xsd:string), text (string or language-tagged). truth: the
+    rank: 1 integer, 2 decimal, 3 float, 4 double; NULL for anything but a well-formed number. decimal, micros: of exact
+    numbers and instants that fit; `rest` tells those that do not (`numerals`, `instants`). static: what is known of
+    every non-error row: any, iri, boolean, number, string (xsd:string), text (string or language-tagged). truth: the
     SQL condition of a boolean. id: the term's id, where the value is a stored term.
+
+    text, inexact: the lexical form and the DOUBLE of a number. With `writer` set, rows may be computed numbers that
+    have neither (the DOUBLE not if they are exact): `lexical` and `double` make them of the other parts, where they are
+    asked for, which most numbers on the way to an answer never are.
     """
 
     kind: str
-    lexical: str
+    text: str
     datatype: str
     lang: str = NULL
     rank: str = NULL
     decimal: str = NULL
-    double: str = NULL
+    inexact: str = NULL
     micros: str = NULL
+    rest: str = NULL
     static: str = "any"
     truth: str | None = None
     id: str | None = None
     constant: str | None = None
+    writer: Dialect | None = None
+
+    @property
+    def lexical(self) -> str:
+        """The lexical form."""
+        if self.writer is None:
+            return self.text
+        made = numerals.number_text(self.writer, self.rank, self.decimal, self.inexact, self.rest)
+        return made if self.text == NULL else f"coalesce({self.text}, {made})"
+
+    @property
+    def double(self) -> str:
+        """The nearest DOUBLE of a number."""
+        if self.writer is None or self.rank in ("3", "4"):
+            return self.inexact
+        exact = self.writer.double(numerals.exact_string(self.writer, self.decimal, self.rest))
+        if self.rank not in ("1", "2"):
+            exact = f"CASE WHEN ({self.rank}) <= 2 THEN {exact} END"
+        return exact if self.inexact == NULL else f"coalesce({self.inexact}, {exact})"
+
+    @property
+    def is_number(self) -> str:
+        """Whether the row is a well-formed number."""
+        return f"({self.kind}) IS NOT NULL" if self.writer is not None else f"({self.inexact}) IS NOT NULL"
+
+    @property
+    def is_instant(self) -> str:
+        """Whether the row is a well-formed time."""
+        if self.rest == NULL:
+            return f"({self.micros}) IS NOT NULL"
+        return f"(({self.micros}) IS NOT NULL OR ({self.rest}) IS NOT NULL AND ({self.rank}) IS NULL)"
+
+    @property
+    def explicit(self) -> Value:
+        """The value with its lexical form and DOUBLE as parts."""
+        return replace(self, text=self.lexical, inexact=self.double, writer=None)
 
     @property
     def computed(self) -> Value:
@@ -71,20 +113,16 @@ def stored(column: Callable[[str], str], token: bool) -> Value:
         f"CASE WHEN {number} < {FIRST_BLANK} THEN 1 WHEN {number} < {FIRST_LITERAL} THEN 2 "
         f"WHEN {number} IS NOT NULL THEN 3 END"
     )
-    datatype, double = column("datatype"), column("double")
-    rank = (
-        f"CASE WHEN {double} IS NULL THEN NULL WHEN {datatype} IN {_list(INTEGERS)} THEN 1 "
-        f"WHEN {datatype} = '{XSD}decimal' THEN 2 WHEN {datatype} = '{XSD}float' THEN 3 ELSE 4 END"
-    )
     return Value(
         kind,
         column("lexical"),
-        datatype,
+        column("datatype"),
         column("lang"),
-        rank,
+        column("rank"),
         column("decimal"),
-        double,
+        column("double"),
         column("micros"),
+        column("rest"),
         id=None if token else number,
     )
 
@@ -104,25 +142,40 @@ def constant(dialect: Dialect, token: str, number: int) -> Value:
         return replace(found, static="string")
     if datatype == XSD + "boolean" and lexical in ("true", "1", "false", "0"):
         return replace(found, static="boolean", truth="TRUE" if lexical in ("true", "1") else "FALSE")
-    rank, exact, double = _number_of(lexical, datatype)
-    if rank:
-        decimal = f"CAST('{exact}' AS DECIMAL(38,18))" if exact is not None else NULL
-        return replace(found, rank=str(rank), decimal=decimal, double=f"CAST('{double}' AS DOUBLE)", static="number")
+    if (rank := _rank_of(lexical, datatype)) is not None:
+        bare = lexical.strip(" \t\r\n")
+        rest = key(bare) if rank < 3 else None
+        decimal = f"CAST('{bare}' AS DECIMAL(38,18))" if rank < 3 and rest is None else NULL
+        double = f"CAST('{double_of(bare, rank)}' AS DOUBLE)"
+        kept = f"'{rest}'" if rest else NULL
+        return replace(found, rank=str(rank), decimal=decimal, inexact=double, rest=kept, static="number")
     if datatype in INSTANTS:
-        return replace(found, micros=instant(dialect, text, datatype == XSD + "date"))
+        bare, date = dialect.string(lexical.strip(" \t\r\n")), datatype == XSD + "date"
+        micros = instants.instant(dialect, bare, date)
+        rest = f"CASE WHEN {micros} IS NULL THEN {instants.rest(dialect, bare, date)} END"
+        if _MODERN.match(lexical):
+            return replace(found, micros=micros)
+        return replace(found, micros=micros, rest=rest)
     return found
 
 
-def _number_of(lexical: str, datatype: str) -> tuple[int, str | None, str | None]:
-    """(rank, exact text or None, double text) of a numeric constant; rank 0 if it is none."""
-    rank = 1 if datatype in INTEGERS else 2 if datatype in DECIMALS else 3 if datatype == XSD + "float" else 4
-    if rank == 4 and datatype != XSD + "double":
-        return 0, None, None
-    text = lexical.strip(" \t\r\n")
-    if not re.fullmatch({1: INTEGER, 2: DECIMAL}.get(rank, DOUBLE), text):
-        return 0, None, None
-    double = text.replace("INF", "Infinity") if "INF" in text or "NaN" in text else repr(float(text))
-    return rank, text if rank < 3 and re.fullmatch(_EXACT, text) else None, double
+_MODERN: Final = re.compile(r"[0-9]{4}-[^.]*(\.[0-9]{0,6})?(Z|[+-][0-9:]*)?$")
+"""Times that microseconds hold."""
+
+
+def _rank_of(lexical: str, datatype: str) -> int | None:
+    """The rank of a literal, None if it is no well-formed number."""
+    rank = 1 if datatype in INTEGERS else {"decimal": 2, "float": 3, "double": 4}.get(datatype.removeprefix(XSD))
+    if rank is None or not re.fullmatch({1: INTEGER, 2: DECIMAL}.get(rank, DOUBLE), lexical.strip(" \t\r\n")):
+        return None
+    return rank
+
+
+def double_of(text: str, rank: int) -> str:
+    """The text of a number's DOUBLE, which is rounded to single precision if it is a float."""
+    found = value_of(f'"{text}"^^<{XSD}float>') if rank == 3 else None
+    number = found.number if found is not None else float(text.replace("INF", "inf"))
+    return repr(number).replace("inf", "Infinity").replace("nan", "NaN")
 
 
 def typed(dialect: Dialect, lexical: str, datatype: str) -> Value:
@@ -135,19 +188,24 @@ def typed(dialect: Dialect, lexical: str, datatype: str) -> Value:
         f"CASE WHEN {whole} THEN 1 WHEN {exact} THEN 2 WHEN {rounded} THEN "
         f"CASE WHEN {datatype} = '{XSD}float' THEN 3 ELSE 4 END END"
     )
-    decimal = f"CASE WHEN {exact} AND {dialect.matches(text, _EXACT)} THEN TRY_CAST({text} AS DECIMAL(38,18)) END"
-    micros = " ".join(
-        f"WHEN {datatype} = '{XSD}{name}' THEN {instant(dialect, text, name == 'date')}"
-        for name in ("dateTime", "dateTimeStamp", "date")
+    decimal = f"CASE WHEN {exact} AND {dialect.matches(text, EXACT)} THEN TRY_CAST({text} AS DECIMAL(38,18)) END"
+    kinds = ("dateTime", "dateTimeStamp", "date")
+    micros, late = (
+        " ".join(f"WHEN {datatype} = '{XSD}{name}' THEN {made(dialect, text, name == 'date')}" for name in kinds)
+        for made in (instants.instant, instants.rest)
     )
+    double = dialect.double(text)
     return Value(
         f"CASE WHEN ({lexical}) IS NOT NULL AND ({datatype}) IS NOT NULL THEN 3 END",
         lexical,
         datatype,
         rank=rank,
         decimal=decimal,
-        double=f"CASE WHEN {exact} OR {rounded} THEN {dialect.double(text)} END",
+        inexact=f"CASE WHEN {datatype} = '{XSD}float' AND {rounded} THEN {numerals.single(double)} "
+        f"WHEN {exact} OR {rounded} THEN {double} END",
         micros=f"CASE {micros} END",
+        rest=f"CASE WHEN {exact} AND NOT {dialect.matches(text, EXACT)} THEN {key_sql(text)} "
+        f"ELSE CASE WHEN (CASE {micros} END) IS NULL THEN CASE {late} END END END",
     )
 
 
@@ -176,68 +234,27 @@ def iri(sql: str) -> Value:
     return Value(f"CASE WHEN ({sql}) IS NOT NULL THEN 1 END", sql, NULL, static="iri")
 
 
-def number(dialect: Dialect, rank: str, decimal: str, double: str) -> Value:
-    """A number: `decimal` counts for ranks 1 and 2, `double` for 3 and 4."""
+def number(dialect: Dialect, rank: str, decimal: str, inexact: str, rest: str = NULL) -> Value:
+    """A computed number: `decimal` and `rest` count for ranks 1 and 2, the DOUBLE for 3 (rounded here) and 4."""
+    exact = " OR ".join(f"({part}) IS NOT NULL" for part in (decimal, rest) if part != NULL) or "FALSE"
     if rank in ("1", "2"):
-        kind = f"CASE WHEN ({decimal}) IS NOT NULL THEN 3 END"
-        lexical = exact_text(decimal)
-        datatype = f"'{XSD}{_RANKS[int(rank) - 1]}'"
+        kind = f"CASE WHEN {exact} THEN 3 END"
+        inexact, datatype = NULL, f"'{XSD}{_RANKS[int(rank) - 1]}'"
     elif rank in ("3", "4"):
-        kind = f"CASE WHEN ({double}) IS NOT NULL THEN 3 END"
-        lexical, decimal = double_text(dialect, double), NULL
+        kind = f"CASE WHEN ({inexact}) IS NOT NULL THEN 3 END"
+        inexact, decimal, rest = numerals.single(inexact) if rank == "3" else inexact, NULL, NULL
         datatype = f"'{XSD}{_RANKS[int(rank) - 1]}'"
     else:
-        kind = (
-            f"CASE WHEN ({rank}) <= 2 THEN CASE WHEN ({decimal}) IS NOT NULL THEN 3 END "
-            f"WHEN ({double}) IS NOT NULL THEN CASE WHEN ({rank}) IS NOT NULL THEN 3 END END"
-        )
-        lexical = f"CASE WHEN ({rank}) <= 2 THEN {exact_text(decimal)} ELSE {double_text(dialect, double)} END"
+        kind = f"CASE WHEN ({rank}) <= 2 AND ({exact}) OR ({rank}) >= 3 AND ({inexact}) IS NOT NULL THEN 3 END"
+        inexact = f"CASE WHEN ({rank}) = 4 THEN {inexact} WHEN ({rank}) = 3 THEN {numerals.single(inexact)} END"
         names = " ".join(f"WHEN {place + 1} THEN '{XSD}{name}'" for place, name in enumerate(_RANKS))
         datatype = f"CASE {rank} {names} END"
-    return Value(kind, lexical, datatype, NULL, rank, decimal, double, static="number")
+    return Value(kind, NULL, datatype, NULL, rank, decimal, inexact, rest=rest, static="number", writer=dialect)
 
 
 def integer(dialect: Dialect, sql: str) -> Value:
     """The xsd:integer of an SQL integer."""
-    exact = f"CAST({sql} AS DECIMAL(38,18))"
-    return number(dialect, "1", exact, f"CAST({sql} AS DOUBLE)")
-
-
-def exact_text(decimal: str) -> str:
-    """The canonical text of a DECIMAL(38,18): no zeros at the end, no point without digits behind it."""
-    return f"regexp_replace(CAST({decimal} AS STRING), '[.]?0+$', '')"
-
-
-def double_text(dialect: Dialect, double: str) -> str:
-    """The canonical text of a DOUBLE (XML Schema Datatypes 1.0, 3.2.5.2), from either engine's shortest text."""
-    text = f"lower(CAST({double} AS STRING))"
-    whole, fraction = "regexp_extract(t, '([0-9]+)', 1)", "regexp_extract(t, '[.]([0-9]+)', 1)"
-    exponent = "coalesce(TRY_CAST(regexp_extract(t, 'e(.+)$', 1) AS INTEGER), 0)"
-    digits = f"concat({whole}, {fraction})"
-    stripped = f"regexp_replace({digits}, '^0+', '')"
-    power = f"({exponent} + length({whole}) - 1 - (length({digits}) - length({stripped})))"
-    tail = f"regexp_replace(substr({stripped}, 2), '0+$', '')"
-    body = (
-        f"CASE WHEN t IS NULL THEN NULL WHEN t IN ('inf', 'infinity') THEN 'INF' "
-        f"WHEN t IN ('-inf', '-infinity') THEN '-INF' WHEN t LIKE '%nan' THEN 'NaN' "
-        f"ELSE concat(CASE WHEN substr(t, 1, 1) = '-' THEN '-' ELSE '' END, CASE WHEN {stripped} = '' THEN '0.0E0' "
-        f"ELSE concat(substr({stripped}, 1, 1), '.', CASE WHEN {tail} = '' THEN '0' ELSE {tail} END, "
-        f"'E', CAST({power} AS STRING)) END) END"
-    )
-    return dialect.let("t", text, body)
-
-
-def instant(dialect: Dialect, text: str, date: bool) -> str:
-    """An xsd:dateTime (or xsd:date) text as microseconds since 1970 UTC; NULL where it is none."""
-    whole = f"concat(substr({text}, 1, 10), 'T00:00:00', substr({text}, 11))" if date else text
-    return f"CASE WHEN {dialect.matches(text, DATE if date else DATE_TIME)} THEN {micros_sql(dialect, whole)} END"
-
-
-DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?"
-DATE_TIME: Final = (
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,6}0*)?|24:00:00([.]0+)?)"
-    r"(Z|[+-][0-9]{2}:[0-9]{2})?"
-)
+    return number(dialect, "1", f"CAST({sql} AS DECIMAL(38,18))", NULL)
 
 
 def token(value: Value) -> str:
@@ -281,6 +298,8 @@ def string_literal(value: Value) -> str:
     """The text of a string or language-tagged string; NULL for anything else."""
     if value.static in ("string", "text"):
         return value.lexical
+    if value.static != "any":
+        return "CAST(NULL AS STRING)"
     return f"CASE WHEN {value.datatype} IN ({STRING}, {LANG_STRING}) THEN {value.lexical} END"
 
 
@@ -302,11 +321,17 @@ def truth(value: Value) -> str:
         return f"({value.lexical}) <> ''"
     if value.static == "iri":
         return "CAST(NULL AS BOOLEAN)"
-    number = f"({value.double}) <> 0 AND NOT isnan({value.double})"
     if value.static == "number":
-        return f"CASE WHEN {value.rank} <= 2 THEN ({value.decimal}) <> 0 ELSE {number} END"
+        exact = f"(({value.decimal}) <> 0{'' if value.rest == NULL else f' OR ({value.rest}) IS NOT NULL'})"
+        if value.rank in ("1", "2"):
+            return f"CASE WHEN ({value.kind}) IS NOT NULL THEN {exact} END"
+        rounded = f"({value.inexact}) <> 0 AND NOT isnan({value.inexact})"
+        return rounded if value.rank in ("3", "4") else f"CASE WHEN ({value.rank}) <= 2 THEN {exact} ELSE {rounded} END"
+    rounded = f"({value.double}) <> 0 AND NOT isnan({value.double})"
     return (
         f"CASE WHEN {value.datatype} = {BOOLEAN} THEN {value.lexical} IN ('true', '1') "
-        f"WHEN {value.datatype} = {STRING} THEN {value.lexical} <> '' WHEN {value.rank} IS NOT NULL THEN {number} "
+        f"WHEN {value.datatype} = {STRING} THEN {value.lexical} <> '' "
+        f"WHEN {value.rank} <= 2 AND (({value.rest}) IS NOT NULL OR ({value.decimal}) <> 0) THEN TRUE "
+        f"WHEN {value.rank} IS NOT NULL THEN {rounded} "
         f"WHEN {value.datatype} IN {_list((*DECIMALS, XSD + 'float', XSD + 'double'))} THEN FALSE END"
     )

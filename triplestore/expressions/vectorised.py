@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
+from datetime import date, timedelta
 from typing import Final
 from urllib.parse import quote
 
@@ -17,7 +18,10 @@ import pyarrow.compute as pc
 
 from triplestore.engine import Engine
 from triplestore.errors import UsageError
+from triplestore.expressions import exact
+from triplestore.expressions.decoding import rest
 from triplestore.expressions.iris import is_absolute, resolve
+from triplestore.expressions.numerals import plain_text
 from triplestore.expressions.regex import replacement, translate
 
 Text = str | None
@@ -80,11 +84,28 @@ def _replace(text: str, pattern: str, new: str, flags: str) -> Text:
         return None
 
 
+def _next_day(text: str) -> Text:
+    """A time at 24:00:00 as the first moment of the next day."""
+    found = re.fullmatch(r"(-?[0-9]+)-([0-9]{2})-([0-9]{2})T24:00:00(?:[.]0+)?(.*)", text)
+    if found is None:
+        return None
+    year, like = int(found[1]), 2000 + int(found[1]) % 400  # years 400 apart have one calendar
+    day = date(like, int(found[2]), int(found[3])) + timedelta(days=1)
+    year += day.year - like
+    return f"{'-' * (year < 0)}{abs(year):04}-{day.month:02}-{day.day:02}T00:00:00{found[4]}"
+
+
 VECTORISED: Final[dict[str, tuple[int, Columns]]] = {
     "tl_hash": (2, on_distinct(_hash)),
     "tl_encode": (1, on_distinct(_encode)),
     "tl_resolve": (2, on_distinct(_resolve)),
     "tl_regex": (3, on_distinct(_regex)),
+    "tl_exact": (3, on_distinct(exact.computed)),
+    "tl_plain": (1, on_distinct(plain_text)),
+    "tl_rest": (2, on_distinct(rest)),
+    "tl_next_day": (1, on_distinct(_next_day)),
+    "tl_upper": (1, on_distinct(str.upper)),
+    "tl_lower": (1, on_distinct(str.lower)),
     "tl_replace": (4, on_distinct(_replace)),
 }
 """Name in SQL -> number of arguments (texts), and the function of Arrow columns that gives texts."""

@@ -16,6 +16,7 @@ from triplestore.compile.sql import Instances, Terms, select
 from triplestore.engine import Engine
 from triplestore.engine.scratch import unique
 from triplestore.expressions import Expressions, Value, parts, result, stored, token
+from triplestore.expressions.decoding import derived, mentioned
 from triplestore.materialise.mint import Mint
 from triplestore.terms import SAME_AS
 
@@ -102,11 +103,12 @@ class Aggregates:
     def _decoded(self, columns: list[str], text: str) -> str:
         """The matches with the term columns that the SQL `text` reads: v0_id, v0_lexical ... for c0."""
         read = [place for place in range(len(columns)) if f"v{place}_" in text]
-        selected = [f"m.{column}" for column in columns]
+        selected, joins = [f"m.{column}" for column in columns], ""
         for place in read:
-            parts_ = ("id", "lexical", "datatype", "lang", "double", "decimal", "micros")
+            more = mentioned(f"v{place}_", text)
+            parts_ = ("id", "lexical", "datatype", "lang", "double", "decimal", "micros", *more)
             selected += [f"t{place}.{part} AS v{place}_{part}" for part in parts_]
-        joins = "".join(f" JOIN term t{place} ON t{place}.id = m.c{place}" for place in read)
+            joins += f" JOIN {derived(self.engine.dialect, 'term', more)} t{place} ON t{place}.id = m.c{place}"
         return f"(SELECT {', '.join(selected)} FROM matched m{joins})"
 
     def _mapped(self, sql: str, columns: list[str], old: str, new: str) -> str:

@@ -34,6 +34,8 @@ from triplestore.compile.sql import Terms
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import count
+from triplestore.expression import Call, walk
+from triplestore.expressions.vectorised import register_all
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.facts import Facts
@@ -49,7 +51,7 @@ from triplestore.materialise.stages import Instances, ReorderError, Stages
 from triplestore.materialise.statements import triples_table
 from triplestore.materialise.transitive import CHAIN, Transitive
 from triplestore.materialise.violations import Violations
-from triplestore.rule import Rule
+from triplestore.rule import Aggregate, Rule
 from triplestore.terms import BUILTIN_IDS, SAME_AS
 
 
@@ -79,6 +81,8 @@ class SemiNaive:
         self.rules = tuple(rules)
         self.figures = Figures()
         self.mint = mint or Mint(engine)
+        if any(isinstance(part, Call | Aggregate) for part in walk(self.rules)):
+            register_all(engine)  # what expressions may call
         self.stages = Stages(engine, self.rules, equality)
         self._terms = Terms(engine.dialect, {**BUILTIN_IDS, **constants})
         self._constants, self._datatypes, self._many = constants, datatypes, many

@@ -18,6 +18,7 @@ from triplestore.compile.specialise import Specialiser
 from triplestore.compile.sql import Terms, select
 from triplestore.engine import Engine
 from triplestore.engine.scratch import Scratch
+from triplestore.expressions.vectorised import register_all
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import instances
@@ -87,6 +88,7 @@ class Computed:
             {token: [normal(i) for i in ids] for token, ids in source.constants.equal.items()},
         )
         self._terms = Terms(self.engine.dialect, self._own)
+        register_all(self.engine)  # what expressions may call
         known = _Known(self.engine, self._by_value)
         self._scratch = Scratch(self.engine)
         self._aggregates = Aggregates(self.engine, self._equality, self._terms, known)

@@ -1,0 +1,54 @@
+"""The parts of a stored term's value that the dictionary has no column for: `rank` and `rest` (see `Value`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from triplestore.dictionary import DECIMALS, INSTANTS
+from triplestore.engine.dialect import Dialect
+from triplestore.expressions import instants, numerals
+from triplestore.terms import XSD
+
+DERIVED: Final = ("rank", "rest")
+
+
+def mentioned(start: str, sql: str) -> list[str]:
+    """Which of the derived parts some SQL reads. start: a regular expression of what a column's name starts with."""
+    return [part for part in DERIVED if re.search(rf"\b{start}{part}\b", sql)]
+
+
+def derived(dialect: Dialect, table: str, parts: Iterable[str]) -> str:
+    """A table of terms with derived parts as columns, to stand after FROM."""
+    made = {"rank": _rank(), "rest": _rest(dialect)}
+    columns = "".join(f", {made[part]} AS {part}" for part in parts)
+    return f"(SELECT d.*{columns} FROM {table} d)" if columns else table
+
+
+def _rank() -> str:
+    return (
+        f"CASE WHEN d.double IS NULL THEN NULL WHEN d.datatype = '{XSD}integer' THEN 1 "
+        f"WHEN d.datatype = '{XSD}decimal' THEN 2 WHEN d.datatype = '{XSD}float' THEN 3 "
+        f"WHEN d.datatype = '{XSD}double' THEN 4 ELSE 1 END"
+    )
+
+
+def _rest(dialect: Dialect) -> str:
+    floating = f"d.datatype NOT IN ('{XSD}double', '{XSD}float')"
+    number = f"d.double IS NOT NULL AND d.decimal IS NULL AND {floating}"
+    moment = f"d.micros IS NULL AND d.datatype IN ({', '.join(repr(datatype) for datatype in INSTANTS)})"
+    text = dialect.trim("d.lexical")
+    date = f"d.datatype = '{XSD}date'"
+    if dialect.lazy_functions:
+        return f"CASE WHEN {number} OR {moment} THEN tl_rest({text}, d.datatype) END"
+    day, second = instants.rest(dialect, text, True), instants.rest(dialect, text, False)
+    instant = f"CASE WHEN {date} THEN {day} ELSE {second} END"
+    return f"CASE WHEN {number} THEN {numerals.key_sql(text)} WHEN {moment} THEN {instant} END"
+
+
+def rest(text: str, datatype: str) -> str | None:
+    """The part `rest` of a literal that no column of TERM tells the value of."""
+    if datatype in DECIMALS:
+        return numerals.key(text)
+    return instants.key(text, datatype == XSD + "date")
