@@ -31,7 +31,8 @@ from sparql.algebra import (
 from sparql.cursor import Cursor
 from sparql.pattern_parser import PatternParser, join
 from triplestore.errors import LimitError
-from triplestore.expression import Call, Constant, Expression, Variable
+from triplestore.expression import Call, Constant, Expression, Variable, walk
+from triplestore.expressions.functions import is_known
 
 
 @lru_cache(maxsize=256)
@@ -98,7 +99,7 @@ class Parser:
         ]()
         if self.at.peek().kind != "end":
             self.at.fail("expected the end of the query")
-        return replace(found, warnings=tuple(self.at.warnings))
+        return replace(found, warnings=(*self.at.warnings, *_unknown_functions(found)))
 
     def _select(self) -> Query:
         node, variables = self._selected()
@@ -330,3 +331,9 @@ def outside(expression: Expression) -> set[str]:
 
 
 __all__ = ["Parser", "not_too_deep", "parse_query"]
+
+
+def _unknown_functions(query: Query) -> list[str]:
+    """A warning for each function that there is none of: where it is evaluated it gives an error (section 17.6)."""
+    names = dict.fromkeys(part.name for part in walk(query) if isinstance(part, Call) and ":" in part.name)
+    return [f"there is no function <{name}>: it gives an error" for name in names if not is_known(name)]

@@ -329,7 +329,8 @@ class Compiler:
         """A compiler of expressions over these variables. flags: the columns of the EXISTS in them."""
         found = flags or {}
         return Expressions(
-            self.steps.dialect, self.ids, variable, staging.stage, lambda test: found[test], self.base, self.now
+            *(self.steps.dialect, self.ids, variable, staging.stage, lambda test: found[test], self.base, self.now),
+            refusing=False,
         )
 
 

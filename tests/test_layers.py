@@ -58,7 +58,7 @@ ONLY: dict[str, tuple[str, ...]] = {
     ),
     "triplestore.compile": (
         *("triplestore.errors", "triplestore.terms", "triplestore.expression", "triplestore.rule"),
-        *("triplestore.expressions", "triplestore.engine.dialect"),
+        *("triplestore.expressions", "triplestore.engine.dialect", "triplestore.datatypes"),
     ),
 }
 """Closer bounds: the engine knows nothing of RDF; rules and plans are made without an engine."""

@@ -7,7 +7,7 @@ import pytest
 from sparql import query
 from tests.sparql_support import make_graph
 from triplestore.engine import Engine
-from triplestore.errors import UnsupportedError, UsageError
+from triplestore.errors import UsageError
 from triplestore.terms import XSD
 
 PREFIX = f"PREFIX xsd: <{XSD}> PREFIX : <http://e/> "
@@ -309,16 +309,6 @@ def test_expressions_over_stored_terms(engine: Engine) -> None:
         got |= {case: value for case, value in query(graph, text).tokens() if case in subjects}
     assert len(wanted) > 40
     assert got == wanted
-
-
-@pytest.mark.parametrize(
-    "expression",
-    ["xsd:date('x')", ":f(1)"],
-)
-def test_an_unsupported_function_is_named(engine: Engine, expression: str) -> None:
-    name = expression.split("(")[0].removeprefix("xsd:").removeprefix(":")
-    with pytest.raises(UnsupportedError, match=name):
-        query(make_graph(engine, []), f"{PREFIX} SELECT ({expression} AS ?v) {{}}")
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,8 @@ class Expressions:
 
     variable: the value of a variable there. ids: the constants' ids. stage: where given, long values become columns of
     a step before, and functions that must be evaluated once (RAND, UUID ...) are possible. exists: the SQL condition of
-    an EXISTS. base: what IRI() resolves against. now: the xsd:dateTime of NOW(). unknown: is told of functions that
-    there are none of; without it they are refused.
+    an EXISTS. base: what IRI() resolves against. now: the xsd:dateTime of NOW(). refusing: whether functions
+    that there are none of are refused; else they are errors of the expression.
     """
 
     dialect: Dialect
@@ -71,7 +71,7 @@ class Expressions:
     exists: Callable[[Exists], str] = _no_exists
     base: str | None = None
     now: str | None = None
-    unknown: Callable[[str], None] | None = None
+    refusing: bool = True
     rows: dict[str, Value] = field(default_factory=dict)
     """What is unique to a solution, once there is such a thing."""
 
@@ -208,9 +208,8 @@ class Expressions:
 
     def _unknown(self, name: str) -> Value:
         """A function that is none of ours: where it is evaluated it gives an error (SPARQL 1.1, section 17.6)."""
-        if self.unknown is None:
+        if self.refusing:
             raise UnsupportedError(f"the function {name if name.isupper() else f'<{name}>'} is not supported")
-        self.unknown(name)
         return ERROR.computed
 
     def _new(self, name: str, arguments: tuple[Expression, ...]) -> Value:

@@ -91,3 +91,8 @@ FUNCTIONS: Final[dict[str, Function]] = {
 
 KEEPING: Final[dict[str, Function]] = {**ARITHMETIC, **times.TIMES}
 """Those that also take `keep`, before the values."""
+
+
+def is_known(name: str) -> bool:
+    """Whether there is a function of this name or IRI."""
+    return name in FUNCTIONS or name in KEEPING
