@@ -54,11 +54,11 @@ ONLY: dict[str, tuple[str, ...]] = {
     "rulesets": ("triplestore.errors", "triplestore.terms", "triplestore.expression", "triplestore.rule"),
     "triplestore.expressions": (
         *("triplestore.errors", "triplestore.terms", "triplestore.expression"),
-        *("triplestore.dictionary", "triplestore.engine"),
+        *("triplestore.dictionary", "triplestore.datatypes", "triplestore.engine"),
     ),
     "triplestore.compile": (
         *("triplestore.errors", "triplestore.terms", "triplestore.expression", "triplestore.rule"),
-        *("triplestore.expressions", "triplestore.engine.dialect", "triplestore.datatypes"),
+        *("triplestore.expressions", "triplestore.engine.dialect"),
     ),
 }
 """Closer bounds: the engine knows nothing of RDF; rules and plans are made without an engine."""
