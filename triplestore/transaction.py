@@ -322,8 +322,8 @@ class Transaction:
 
     def terms_written(self) -> TableFiles:
         """The files of `term`, with one more for the new terms."""
-        fresh = segments.write_whole(self.engine, self.versions, TERM, "new_term")
-        return TableFiles((*self.workspace.manifest.files_of(TERM.name).files, *fresh.files))
+        before = self.workspace.manifest.files_of(TERM.name)
+        return segments.write_more(self.engine, self.versions, TERM, before, "new_term")
 
     def extend_terms(self) -> None:
         """Make `term` read the new terms too."""

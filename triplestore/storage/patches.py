@@ -28,6 +28,20 @@ ROWS: Final = 122_880
 """Rows of a group, each with the least and greatest of its columns: what a scan can skip."""
 
 
+def small_files(files: Sequence[WrittenFile], rows: int) -> list[WrittenFile]:
+    """Of a table's files, those to be merged into the next one, which brings so many rows: none where there are not
+    many; else all but those that are larger than all smaller ones together."""
+    if len(files) < MANY:
+        return []
+    falling = sorted(files, key=lambda f: -f.rows)
+    smaller = sum(f.rows for f in falling) + rows
+    for place, file in enumerate(falling):
+        smaller -= file.rows
+        if file.rows <= smaller:
+            return falling[place:]
+    return []
+
+
 def write_rows(versions: Versions, stem: str, rows: pa.Table) -> tuple[WrittenFile, ...]:
     """Rows as one file whose name starts with `stem`, durable on return; none for no rows."""
     if not rows.num_rows:
@@ -55,17 +69,10 @@ def _with(
     versions: Versions, stem: str, order: Sequence[str], files: tuple[WrittenFile, ...], rows: pa.Table
 ) -> tuple[WrittenFile, ...]:
     """The files with one more for these rows, the small ones being merged into it where there are many."""
-    if len(files) < MANY or not rows.num_rows:
+    small = small_files(files, rows.num_rows)
+    if not small or not rows.num_rows:
         return (*files, *write_rows(versions, stem, rows))
-    falling = sorted(files, key=lambda f: -f.rows)
-    smaller = sum(f.rows for f in falling) + rows.num_rows
-    kept = []
-    for file in falling:
-        smaller -= file.rows
-        if file.rows <= smaller:
-            break
-        kept.append(file)
     # Writers differ in whether a column may hold nulls; none does.
-    small = [checked(versions, f).cast(rows.schema) for f in files if f not in kept]
-    merged = pa.concat_tables([*small, rows]).sort_by([(column, "ascending") for column in order])
-    return (*(f for f in files if f in kept), *write_rows(versions, stem, merged))
+    read = [checked(versions, f).cast(rows.schema) for f in small]
+    merged = pa.concat_tables([*read, rows]).sort_by([(column, "ascending") for column in order])
+    return (*(f for f in files if f not in small), *write_rows(versions, stem, merged))

@@ -11,7 +11,10 @@ from typing import Final
 
 from triplestore.engine import Engine, WrittenFile
 from triplestore.engine.queries import count, minus
+from triplestore.engine.scratch import unique
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
+from triplestore.storage.patches import small_files
+from triplestore.storage.verify import sound
 from triplestore.tables import Table
 
 MANY_FILES: Final = 24
@@ -40,7 +43,11 @@ def advance(engine: Engine, versions: Versions, before: Manifest, after: Manifes
     if old == new:
         return
     fresh = [f for f in new.files if f not in old.files]
-    if len(fresh) + len(old.files) != len(new.files):  # rewritten
+    stale = [f for f in old.files if f not in new.files]
+    if stale and old.tombstones == new.tombstones and _merged(engine, versions, table, old, stale, fresh):
+        there = f"SELECT 1 FROM leaving l WHERE {_same(table)}"
+        engine.append(table.name, [f"SELECT {table.select} FROM arriving a WHERE NOT EXISTS ({there})"])
+    elif stale:  # rewritten
         attach(engine, versions, after, table, "arriving")
         engine.create(table.name, f"SELECT {table.select} FROM arriving")
     else:
@@ -51,7 +58,29 @@ def advance(engine: Engine, versions: Versions, before: Manifest, after: Manifes
             engine.attach("arriving_was_dead", _paths(versions, old.tombstones), table.columns)
             engine.append(table.name, [minus("arriving_was_dead", "arriving_dead", table.names)])
             engine.remove(table.name, minus("arriving_dead", "arriving_was_dead", table.names))
-    engine.drop("arriving", "arriving_added", "arriving_dead", "arriving_was_dead")
+    engine.drop("arriving", "arriving_added", "arriving_dead", "arriving_was_dead", "leaving")
+
+
+def _same(table: Table) -> str:
+    return " AND ".join(f"l.{column} IS NOT DISTINCT FROM a.{column}" for column in table.names)
+
+
+def _merged(
+    engine: Engine,
+    versions: Versions,
+    table: Table,
+    old: TableFiles,
+    stale: Sequence[WrittenFile],
+    fresh: Sequence[WrittenFile],
+) -> bool:
+    """Whether all rows of the files that went (made the view `leaving`) are in those that came (`arriving`), as when
+    small files were merged; looked at only where they are a small part of the table."""
+    if 2 * sum(f.rows for f in stale) > sum(f.rows for f in old.files):
+        return False
+    for name, files in (("leaving", stale), ("arriving", fresh)):
+        engine.attach(name, _paths(versions, files), table.columns)
+    gone = f"SELECT count(*) AS n FROM leaving l WHERE NOT EXISTS (SELECT 1 FROM arriving a WHERE {_same(table)})"
+    return not engine.query(gone).column(0)[0].as_py()
 
 
 def difference(
@@ -89,6 +118,21 @@ def write_whole(engine: Engine, versions: Versions, table: Table, source: str) -
     stem = versions.new_stem(table.name)
     files = engine.write(f"SELECT {table.select} FROM {source}", str(versions.data), stem, table.order)
     return TableFiles(tuple(files))
+
+
+def write_more(engine: Engine, versions: Versions, table: Table, before: TableFiles, source: str) -> TableFiles:
+    """Write working table `source` as more rows of a table without tombstones: as one more file, into which the small
+    ones are merged where there are many."""
+    small = small_files(before.files, count(engine, source))
+    if not small:
+        return TableFiles((*before.files, *write_whole(engine, versions, table, source).files))
+    sound(versions, small)
+    merging = unique(f"merging_{table.name}")
+    engine.attach(merging, _paths(versions, small), table.columns)
+    rows = f"SELECT {table.select} FROM {merging} UNION ALL SELECT {table.select} FROM {source}"
+    written = engine.write(rows, str(versions.data), versions.new_stem(table.name), table.order)
+    engine.drop(merging)
+    return TableFiles((*(f for f in before.files if f not in small), *written))
 
 
 def write_change(

@@ -77,6 +77,14 @@ def examine(versions: Versions, *manifests: Manifest, sums: bool) -> None:
         raise damaged(versions.data / file.path, *named[file], what)
 
 
+def sound(versions: Versions, files: Sequence[WrittenFile]) -> None:
+    """Raise DamagedStoreError where one of these files is not what was written: before it is written anew."""
+    for file, what in _wrong(versions, files, True):
+        raise DamagedStoreError(
+            f"{versions.data / file.path} {what}; `triplake verify {versions.path}` tells what can still be read"
+        )
+
+
 def checked(versions: Versions, file: WrittenFile) -> pa.Table:
     """The rows of a small file. Raises DamagedStoreError where it is another than was written."""
     path = versions.data / file.path
