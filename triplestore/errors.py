@@ -75,6 +75,12 @@ class StorageError(TriplakeError):
     exit_code = 6
 
 
+class EndlessError(TriplakeError):
+    """Rules make more terms, or go on making some for more rounds, than they may. Nothing was committed."""
+
+    exit_code = 8
+
+
 class StoppedError(TriplakeError):
     """The work was stopped from outside before its end: its time was up, or nobody waits for it any more."""
 

@@ -41,6 +41,12 @@ DEARER: Final = 1.25
 TRIED: Final = "tried"
 """The phase of maintaining the closure in memory that was given up."""
 
+TOLD: Final = 100
+"""Rounds after which progress is told."""
+
+SILENT: Final = 10.0
+"""Seconds after which it is told sooner."""
+
 BESIDES: Final = ("read", "net", TRIED)
 """Phases that an update takes whatever maintains the closure, or for nothing."""
 
@@ -50,8 +56,11 @@ Tokens = tuple[str, str, str]
 class Transaction:
     """One write on a workspace. `started` is when the operation began (`time.perf_counter`)."""
 
-    def __init__(self, workspace: Workspace, verbose: Callable[[str], None]) -> None:
-        self.workspace, self.verbose = workspace, verbose
+    def __init__(
+        self, workspace: Workspace, verbose: Callable[[str], None], notify: Callable[[str], None] = lambda line: None
+    ) -> None:
+        self.workspace, self.verbose, self.notify = workspace, verbose, notify
+        self._rounds, self._told = 0, time.perf_counter()
         self.engine, self.versions = workspace.engine, workspace.versions
         self.started = time.perf_counter()
         self.phases = Phases()  # of what is done around the maintenance itself
@@ -175,7 +184,7 @@ class Transaction:
         if algorithm is not None:
             self.workspace.tables(FACT, SAME_AS, VIOLATION)
             change = Change(plus, minus, before.files_of(FACT.name).rows)
-            mint = Mint(engine, counters, by_value(before))
+            mint = Mint(engine, counters, by_value(before), self.workspace.limits)
             known = reasoning(engine, replace(before, counters=counters))
             if dry_run and not self._remembered:
                 remember(engine)
@@ -378,7 +387,7 @@ class Transaction:
         key = (manifest.rulesets, manifest.equality, manifest.files_of(TERM.name))
         if self.workspace.reasoning is None or self.workspace.reasoning[0] != key:
             self.workspace.reasoning = key, reasoning(self.engine, manifest)
-        mint = Mint(self.engine, counters, by_value(manifest))
+        mint = Mint(self.engine, counters, by_value(manifest), self.workspace.limits)
         run = self.workspace.reasoning[1].evaluation(self.engine, self.report, mint)
         return run.materialise(), mint.counters or counters
 
@@ -393,7 +402,12 @@ class Transaction:
             self.verbose(line)
 
     def report(self, figures: RoundFigures) -> None:
-        """Say what a round did."""
+        """Say what a round did; every hundredth, or one after ten seconds, to those too who want no details."""
+        self._rounds += 1
+        if self._rounds % TOLD == 0 or time.perf_counter() - self._told > SILENT:
+            made = f", {figures.made:,} terms made by rules" if figures.made else ""
+            self.notify(f"round {self._rounds:,} of materialisation: {figures.delta:,} new facts{made}")
+            self._told = time.perf_counter()
         self.verbose(
             f"round: {figures.delta:,} facts in, {figures.derivations:,} derivations, {figures.merged:,} terms merged, "
             f"{figures.rewritten:,} facts rewritten, {figures.seconds:.3f} s"

@@ -14,6 +14,7 @@ from triplestore.fingerprints import Fingerprints
 from triplestore.literals import by_value
 from triplestore.maintain import Reasoning
 from triplestore.maintain.memory import Memory
+from triplestore.materialise.limits import Limits
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
 from triplestore.tables import ASSERTED, COUNT, FACT, LOOKED_UP, STATED, STORED, Table
@@ -31,6 +32,7 @@ class Workspace:
         self.proofs: tuple[Manifest, object] | None = None  # what proofs made of the tables, for which version
         self.reasoning: tuple[object, Reasoning] | None = None  # the last rules resolved, and what they depend on
         self.memory: tuple[object, Memory] | None = None  # the closure in memory, and what it was read from
+        self.limits = Limits()  # of rules that make terms
         self.fingerprints: tuple[TableFiles, Fingerprints | None] | None = None  # of the terms in the files, if read
 
     def views(self, *tables: Table) -> None:

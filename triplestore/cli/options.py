@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -29,6 +29,8 @@ class Common:
     engine: str
     master: str | None
     memory_limit: str | None
+    max_terms: int | None
+    max_rounds: int | None
     quiet: bool
     verbose: bool
     verify: bool
@@ -42,7 +44,7 @@ def common(function: F) -> F:
     """Give a command the options that all have, as its first argument."""
 
     def command(*args: Any, **kwargs: Any) -> Any:
-        names = ("engine", "master", "memory_limit", "quiet", "verbose", "verify")
+        names = ("engine", "master", "memory_limit", "max_terms", "max_rounds", "quiet", "verbose", "verify")
         return function(Common(*(kwargs.pop(name) for name in names)), *args, **kwargs)
 
     command.__name__, command.__doc__ = function.__name__, function.__doc__
@@ -57,6 +59,10 @@ def common(function: F) -> F:
             ),
             click.option("--master", metavar="URL", help="Spark master, as in local[2] or spark://host:7077."),
             click.option("--memory-limit", metavar="SIZE", help="Memory, as in 2GB (default: half of the machine's)."),
+            click.option("--max-terms", type=int, metavar="N", help="Terms that rules may make (default: 10000000)."),
+            click.option(
+                "--max-rounds", type=int, metavar="N", help="Rounds in which rules may make terms (default: 1000)."
+            ),
             click.option("--quiet", "-q", is_flag=True, help="No progress on stderr."),
             click.option(
                 "--verify", is_flag=True, help="First read all of the store, and see that nothing is damaged."
@@ -110,6 +116,12 @@ load_folder_option = click.option(
 )
 
 
+def _limit(options: Common, opened: Store) -> None:
+    """Bound the rules of a store that was opened, as the options say."""
+    given = {"terms": options.max_terms, "rounds": options.max_rounds}
+    opened.limits = replace(opened.limits, **{name: number for name, number in given.items() if number is not None})
+
+
 @contextmanager
 def opening(options: Common, store: str, at: int | None = None) -> Iterator[Store]:
     """A store, opened for a command and closed after it, its progress on stderr."""
@@ -125,6 +137,7 @@ def opening(options: Common, store: str, at: int | None = None) -> Iterator[Stor
 @contextmanager
 def reporting(options: Common, store: Store) -> Iterator[None]:
     """Progress on stderr; a failure of the engine is traced to a damaged file of the store, if it has one."""
+    _limit(options, store)
     with progress(options, store):
         try:
             yield

@@ -38,12 +38,13 @@ class ShapeFigures:
 
 @dataclass(slots=True)
 class RoundFigures:
-    """What one round did: rows read as delta, derivations, facts new to `fact`, terms merged, seconds."""
+    """What one round did: rows read as delta, derivations, facts new to `fact`, terms merged and made, seconds."""
 
     delta: int
     derivations: int = 0
     merged: int = 0
     rewritten: int = 0
+    made: int = 0
     seconds: float = 0.0
     shapes: list[ShapeFigures] = field(default_factory=list)
 

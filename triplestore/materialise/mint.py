@@ -7,20 +7,38 @@ from collections.abc import Sequence
 from triplestore import dictionary
 from triplestore.compile.plan import Made, Shape
 from triplestore.engine import Engine
+from triplestore.materialise.limits import Limits
 from triplestore.storage.manifest import Counters
 from triplestore.tables import TWIN
 
 
 class Mint:
     """Numbers new terms. `counters` are those of the dictionary, kept up to date; None where no rule makes terms.
-    by_value: a literal gets the id that stands for its value in `fact`.
+    by_value: a literal gets the id that stands for its value in `fact`. limits: how far the rules that use it may go.
 
     The view `term` reads the working tables `stored_term` and `new_term` (`dictionary.terms_view`); rows for new terms
     go to the latter.
     """
 
-    def __init__(self, engine: Engine, counters: Counters | None = None, by_value: bool = False) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        counters: Counters | None = None,
+        by_value: bool = False,
+        limits: Limits | None = None,
+    ) -> None:
         self.engine, self.counters, self.by_value = engine, counters, by_value
+        self.limits = limits or Limits()
+        self._before = self._terms
+
+    @property
+    def _terms(self) -> int:
+        return self.counters.iri + self.counters.blank + self.counters.literal if self.counters else 0
+
+    @property
+    def made(self) -> int:
+        """How many terms are new since it was made."""
+        return self._terms - self._before
 
     @property
     def literals(self) -> int:

@@ -28,6 +28,7 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
+from triplestore.compile.plan import Shape
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants
 from triplestore.compile.sql import Terms
@@ -86,6 +87,7 @@ class SemiNaive:
         self.stages = Stages(engine, self.rules, equality)
         self._terms = Terms(engine.dialect, {**BUILTIN_IDS, **constants})
         self._constants, self._datatypes, self._many = constants, datatypes, many
+        self._making = 0  # rounds in which rules have made terms
         self._begin()
 
     def _begin(self) -> None:
@@ -193,10 +195,12 @@ class SemiNaive:
             if specialisation.later:
                 self.engine.load("later", triples_table(specialisation.later))
                 self.engine.append("derived", ["SELECT s, p, o FROM later"])
-            made = self.mint.literals
+            made, literals = self.mint.made, self.mint.literals
             self._execute(statements, figures)
-            if specialisation.typed and self.mint.literals > made:
-                self.engine.append("derived", [specialisation.types_made(made)])
+            figures.made = self.mint.made - made
+            self._making += figures.made > 0
+            if specialisation.typed and self.mint.literals > literals:
+                self.engine.append("derived", [specialisation.types_made(literals)])
             facts.promote()
             self._rewriting.absorb(figures)
             figures.seconds = time.perf_counter() - started
@@ -209,8 +213,11 @@ class SemiNaive:
         making = [statement for statement in statements if statement[0].makes_terms]
         for shape, focus, sql in making:
             started = time.perf_counter()
+            made = self.mint.made
             rows, facts = self.mint.facts(shape, sql)
             self.engine.append("derived", [facts])
+            if self.mint.made > made:
+                self._check_limits(shape)
             figures.shapes.append(ShapeFigures(str(shape), focus, rows, time.perf_counter() - started))
             figures.derivations += rows
         statements = [statement for statement in statements if not statement[0].makes_terms]
@@ -222,6 +229,12 @@ class SemiNaive:
             for (shape, focus, _), rows in zip(group, counts, strict=True):
                 figures.shapes.append(ShapeFigures(str(shape), focus, rows, seconds))
                 figures.derivations += rows
+
+    def _check_limits(self, shape: Shape) -> None:
+        """After the rules of a shape have made terms: whether they may."""
+        names = set(self.program.instances.get(shape, {}).values())
+        rules = [rule for rule in self.rules if rule.name in names]
+        self.mint.limits.check(self.mint.made, self._making + 1, rules)
 
     def _derive(self, instances: Instances) -> None:
         """Add to `derived` all that instances derive from the closure."""

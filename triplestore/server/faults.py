@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from triplestore.errors import (
     ConflictError,
+    EndlessError,
     FormatError,
     InputError,
     MemoryLimitError,
@@ -46,6 +47,8 @@ def http_error(error: Exception) -> HttpError:
         return HttpError(503, str(error), {"Retry-After": "60"})
     if isinstance(error, StorageError):
         return HttpError(507, str(error))
+    if isinstance(error, EndlessError):
+        return HttpError(422, str(error))
     if isinstance(error, ConflictError):
         return HttpError(503, f"{error}", {"Retry-After": "1"})
     if isinstance(error, FormatError):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from loaders import LoadReport, OnError, Source
 from triplestore.engine.select import make_engine
 from triplestore.errors import UsageError
+from triplestore.materialise.limits import Limits
 from triplestore.profile import Finding
 from triplestore.reasoning import check_countable
 from triplestore.storage.manifest import RulesetText, Versions
@@ -174,6 +175,15 @@ class Store:
     @verbose.setter
     def verbose(self, notify: Notify) -> None:
         self._session.verbose = notify
+
+    @property
+    def limits(self) -> Limits:
+        """How many terms rules may make in one materialisation, in how many rounds. Set it to allow more, or less."""
+        return self._session.workspace.limits
+
+    @limits.setter
+    def limits(self, limits: Limits) -> None:
+        self._session.workspace.limits = limits
 
     # -- writing ---------------------------------------------------------------------------------------------------
 

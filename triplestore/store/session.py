@@ -77,7 +77,7 @@ class Session:
             self.newest()
             manifest = self.manifest
             try:
-                yield Transaction(self.workspace, self.verbose)
+                yield Transaction(self.workspace, self.verbose, self.notify)
             except EngineError:  # because of a damaged file, maybe
                 self.workspace.abandon(manifest)
                 examine(self.versions, manifest, sums=True)
