@@ -176,3 +176,29 @@ def test_of_two_rules_that_read_alike_once_their_constants_are_one_one_goes(tmp_
         store.change_rules([], [files[1].name], maintain=algorithm)
         left = {(s, o) for s, p, o in store.triples() if p == OWL.sameAs and s != o}
         assert left == {(E.a, E.b), (E.b, E.a)}
+
+
+def test_a_pair_at_fault_is_one_inconsistency(make_store: MakeStore, tmp_path: Path) -> None:
+    """A body that says the same of ?x and ?y as of ?y and ?x matches each pair both ways."""
+    (tmp_path / "own.dlog").write_text(
+        "PREFIX e: <http://e/>\n@rule own\nfalse :- [?x, e:q, ?y], [?y, e:q, ?x], FILTER(?x != ?y) .\n",
+        encoding="utf-8",
+    )
+    store = make_store(["owl2rl", str(tmp_path / "own.dlog")])
+
+    def pairs(add: list[tuple[str, str, str]], delete: list[tuple[str, str, str]]) -> dict[str, int]:
+        store.update(*([(E[s], E[p], E[o]) for s, p, o in some] for some in (add, delete)))
+        found = store.violated()
+        assert store.stats()["violations"] == sum(found.values()) == len(store.check())
+        maintained = store.check()
+        store.materialise()
+        assert {(v.rule, frozenset(v.triples)) for v in store.check()} == {
+            (v.rule, frozenset(v.triples)) for v in maintained
+        }
+        return found
+
+    store.update(add=[(E.p, RDF.type, OWL.AsymmetricProperty)])
+    assert pairs([("a", "p", "b"), ("b", "p", "a"), ("c", "p", "d")], []) == {"prp-asyp": 1}
+    assert pairs([("d", "p", "c"), ("a", "q", "b"), ("b", "q", "a")], []) == {"prp-asyp": 2, "own": 1}
+    assert pairs([("e", "p", "e")], [("a", "p", "b")]) == {"prp-asyp": 2, "own": 1}
+    assert store.explain_violation("prp-asyp", 1).by == "prp-asyp"

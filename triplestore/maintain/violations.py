@@ -20,7 +20,7 @@ from triplestore.maintain.keys import NONE, Ids, union
 from triplestore.maintain.program import as_keys
 from triplestore.maintain.run import Run
 from triplestore.maintain.working import heads
-from triplestore.materialise.same_as import clashes, is_clash
+from triplestore.materialise.same_as import clashes, is_clash, once
 from triplestore.materialise.statements import triples_table
 from triplestore.terms import SAME_AS
 
@@ -60,7 +60,7 @@ def maintained(run: Run, violations: set[Violation], judge: Judge) -> set[Violat
     mentioned = working.mentioning(np.array(sorted(run.dirty), dtype=np.int64)) if run.dirty else NONE
     fresh = union(working.came, mentioned)
     kept.update(_found(run, fresh, renewed))
-    return kept
+    return set(once(kept))
 
 
 def _renewed(run: Run) -> set[str]:

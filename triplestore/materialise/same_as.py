@@ -6,7 +6,7 @@ merged at once, as connected components of a graph over representatives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -26,6 +26,9 @@ VIOLATION_RULE: Final = "eq-diff1"
 LITERAL_RULE: Final = "eq-literal"
 """An IRI or blank node said to be equal to a literal: never merged, reported (ours, not W3C's)."""
 
+
+Violation = tuple[str, tuple[int, ...]]
+"""Rule and triples at fault, flattened, as ids."""
 
 REFUSED: Final = (VIOLATION_RULE, LITERAL_RULE)
 """The rules by which equalities with a literal are reported."""
@@ -127,7 +130,7 @@ def is_clash(rule: str, facts: Sequence[int]) -> bool:
 
 
 def normalise_violations(engine: Engine, equality: str) -> None:
-    """Put the rows of `violation` under pi, and make them distinct."""
+    """Put the rows of `violation` under pi, and have each inconsistency once."""
     if equality == "rewrite":
         mentioned = f"SELECT DISTINCT {engine.dialect.explode('facts')} AS term FROM violation"
         pi = engine.query(
@@ -140,3 +143,27 @@ def normalise_violations(engine: Engine, equality: str) -> None:
             facts = id_lists([[now.get(i, i) for i in row] for row in rows["facts"]])
             engine.load("violation", pa.table({"rule": strings(rows["rule"]), "facts": facts}))
     engine.create("violation", "SELECT DISTINCT rule, facts FROM violation")
+    found = engine.query("SELECT rule, facts FROM violation").to_pydict()
+    rows = [(rule, tuple(facts)) for rule, facts in zip(found["rule"], found["facts"], strict=True)]
+    kept = once(rows)
+    if len(kept) < len(rows):
+        engine.load(
+            "violation",
+            pa.table({"rule": strings(r for r, _ in kept), "facts": id_lists([facts for _, facts in kept])}),
+        )
+
+
+def once(violations: Iterable[Violation]) -> list[Violation]:
+    """One of those violations of a rule that have the same triples: a body that says the same of ?x and ?y as of ?y and
+    ?x matches a pair both ways (prp-asyp). The least of them, by its ids."""
+    least: dict[tuple[str, frozenset[tuple[int, ...]]], Violation] = {}
+    single: list[Violation] = []
+    for violation in violations:
+        rule, facts = violation
+        if len(facts) <= 3:
+            single.append(violation)
+            continue
+        key = rule, frozenset(facts[i : i + 3] for i in range(0, len(facts), 3))
+        if key not in least or violation < least[key]:
+            least[key] = violation
+    return single + list(least.values())
