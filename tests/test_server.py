@@ -120,6 +120,11 @@ class TestQueries:
         assert steady.get("/sparql", params={"query": PEOPLE, "default-graph-uri": ""}).status_code == 200
         assert steady.get("/sparql", params={"query": PEOPLE, "timeout": "5"}).status_code == 200
 
+    def test_warnings(self, steady: httpx.Client) -> None:
+        text = "SELECT (COUNT(*) AS ?é) { ?x a ?c } GROUP BY ?c HAVING(?é > 1)"
+        assert "HAVING reads ?\\xe9" in sent(steady, text, QUERY).headers["triplake-warning"]
+        assert "triplake-warning" not in sent(steady, PEOPLE, QUERY).headers
+
     def test_equality(self, client: httpx.Client) -> None:
         sent(client, f"INSERT DATA {{ <{EX}a> <http://www.w3.org/2002/07/owl#sameAs> <{EX}b> }}")
         assert people(client) == ["a", "b"]

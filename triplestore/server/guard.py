@@ -104,7 +104,7 @@ class Guard:
         """Let pages of the origins that may (CORS) read the answer."""
         if origin is not None and origin in self._access.origins:
             headers["Access-Control-Allow-Origin"] = origin
-            headers["Access-Control-Expose-Headers"] = "Triplake-Version"
+            headers["Access-Control-Expose-Headers"] = "Triplake-Version, Triplake-Warning"
             headers.add_vary_header("Origin")
 
     def _note(self, scope: Scope, notes: MutableMapping[str, Any], sent: dict[str, int], seconds: float) -> None:

@@ -105,9 +105,20 @@ async def _query(request: Request, service: Service, query: str, sent: Parameter
         media = choose(accept, list(offers))
         if media is None:
             raise HttpError(406, f"{result.kind.upper()} is answered as {', '.join(offers)}: accept one")
-        return Answer(_with_charset(media), pieces(result.at_most(most) if most else result, offers[media]))
+        found = pieces(result.at_most(most) if most else result, offers[media])
+        return Answer(_with_charset(media), found, _warned(result.warnings))
 
     return await service.read(request, work, _seconds(sent))
+
+
+def _warned(warnings: Sequence[str]) -> dict[str, str]:
+    """What is legal in a query, but hardly meant, as a header; what a header cannot hold as escapes."""
+    told = " ".join(" ".join(warnings).split())[:_SHOWN]
+    return {"Triplake-Warning": told.encode("ascii", "backslashreplace").decode()} if told else {}
+
+
+_SHOWN: Final = 2_000
+"""Characters of warnings that are sent."""
 
 
 def _accept(request: Request, sent: Parameters) -> str | None:
