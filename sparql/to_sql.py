@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from sparql import exists, joins
 from sparql.aggregates import group
@@ -41,7 +42,7 @@ from sparql.patterns import Matching, match
 from sparql.planner import Planned
 from sparql.relation import Column, Relation, Steps
 from sparql.staging import Staging
-from triplestore.errors import UnsupportedError
+from triplestore.errors import LimitError, UnsupportedError
 from triplestore.expression import Call, Constant, Exists, Expression, Variable, variables_of
 from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.compiler import Expressions, is_volatile
@@ -49,6 +50,9 @@ from triplestore.expressions.values import Value, token
 from triplestore.stopping import check
 
 Needed = frozenset[str]
+
+EXPRESSIONS: Final = 500_000
+"""Characters of SQL that the expressions of one FILTER, one layer of BINDs or one ORDER BY may come to."""
 
 
 @dataclass(slots=True)
@@ -202,7 +206,7 @@ class Compiler:
             expressions = self.expressions(self.steps.value(relation, ""), staging, tested)
             where = " AND ".join(expressions.condition(part) for part in plain)
             staging.prune(where)
-            source = staging.source(self.steps.decode(relation, f"{where} {staging.sql}").name)
+            source = staging.source(self.steps.decode(relation, short(f"{where} {staging.sql}")).name)
             relation = replace(relation, columns=kept)
             sql = f"SELECT {self.steps.listed(relation)} FROM {source} x WHERE {where}"
             relation = replace(relation, name=self.steps.add("filter", sql))
@@ -255,7 +259,7 @@ class Compiler:
                     columns[bind.variable] = Column(token=True, nullable=True)
                     selected.append(f"{token(expressions.value(computed))} AS {name}")
         staging.prune(" ".join(selected))
-        source = staging.source(self.steps.decode(relation, " ".join([*selected, staging.sql])).name)
+        source = staging.source(self.steps.decode(relation, short(" ".join([*selected, staging.sql]))).name)
         relation = replace(relation, columns=kept)
         step = self.steps.add("bind", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source} x")
         return replace(relation, name=step, columns=columns)
@@ -305,7 +309,7 @@ class Compiler:
                 order.append((f"k{len(order)}", descending))
                 selected.append(f"{sql} AS {order[-1][0]}")
         staging.prune(" ".join(selected))
-        source = staging.source(self.steps.decode(relation, " ".join([*selected, staging.sql])).name)
+        source = staging.source(self.steps.decode(relation, short(" ".join([*selected, staging.sql]))).name)
         relation = replace(relation, columns=kept)
         step = self.steps.add("ordered", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source} x")
         return replace(relation, name=step, order=tuple(order))
@@ -332,6 +336,14 @@ class Compiler:
             *(self.steps.dialect, self.ids, variable, staging.stage, lambda test: found[test], self.base, self.now),
             refusing=False,
         )
+
+
+def short(sql: str) -> str:
+    """The SQL of the expressions of one step. Raises LimitError where planning it would take longer than any limit: an
+    engine that plans heeds no interruption."""
+    if len(sql) > EXPRESSIONS:
+        raise LimitError("the query goes beyond a limit: its expressions are too long for one statement: ask for less")
+    return sql
 
 
 def _iris(triples: Sequence[Triple]) -> frozenset[str]:

@@ -16,6 +16,7 @@ import click
 from triplestore.cli.commands import cli
 from triplestore.engine.disk import DISK
 from triplestore.engine.disk import told as disk_told
+from triplestore.engine.waiting import heeding_signals
 from triplestore.errors import EngineError, StorageError, TriplakeError
 
 FAULT: Final = 70
@@ -37,7 +38,7 @@ def _run(arguments: list[str], verbose: bool, err: IO[str]) -> int:
 
     told = list[int]()
     try:
-        with _terminated(told):
+        with _terminated(told), heeding_signals():
             cli.main(arguments, prog_name="triplake", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code

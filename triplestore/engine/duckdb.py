@@ -20,6 +20,7 @@ from triplestore.engine.components import connected_components
 from triplestore.engine.dialect import Dialect, string
 from triplestore.engine.duckdb_errors import failure
 from triplestore.engine.plan import PlanStep
+from triplestore.engine.waiting import waited
 from triplestore.engine.written import finished
 from triplestore.errors import UsageError
 
@@ -78,7 +79,7 @@ class DuckDBEngine:
 
     def _statement(self, sql: str) -> Any:
         try:
-            return self._connection.execute(sql)
+            return waited(lambda: self._connection.execute(sql), self._connection.interrupt)
         except (duckdb.Error, RuntimeError) as error:
             raise failure(error, sql) from error
 
@@ -130,13 +131,14 @@ class DuckDBEngine:
 
     def query(self, sql: str) -> pa.Table:
         try:
-            return self._connection.sql(sql).to_arrow_table()
+            return waited(lambda: self._connection.sql(sql).to_arrow_table(), self._connection.interrupt)
         except (duckdb.Error, RuntimeError) as error:
             raise failure(error, sql) from error
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         try:
-            return self._connection.execute(sql).fetchall()  # a relation would have it bound three times
+            # a relation would have it bound three times
+            return waited(lambda: self._connection.execute(sql).fetchall(), self._connection.interrupt)
         except (duckdb.Error, RuntimeError) as error:
             raise failure(error, sql) from error
 
@@ -250,9 +252,10 @@ def _step(found: dict[str, Any]) -> PlanStep:
 def streamed(connection: duckdb.DuckDBPyConnection, sql: str) -> Generator[pa.RecordBatch]:
     """The rows of a SELECT as they come; the connection is free again when the last is read, or this is closed."""
     try:
-        reader = connection.sql(sql).to_arrow_reader(BATCH)
+        reader = waited(lambda: connection.sql(sql).to_arrow_reader(BATCH), connection.interrupt)
         try:
-            yield from reader
+            while (batch := waited(lambda: next(reader, None), connection.interrupt)) is not None:
+                yield batch
         finally:
             reader.close()
     except (duckdb.Error, RuntimeError) as error:

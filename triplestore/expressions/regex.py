@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from triplestore.errors import UnsupportedError, UsageError
 
 _OUTSIDE: Final = {
@@ -65,7 +68,9 @@ def translate(pattern: str, flags: str, java: bool) -> str:
     text = "".join(out)
     try:
         re.compile(re.sub(r"\\[pP]\{\w+\}", "a", text.replace(r"\z", r"\Z")))
-    except re.error as error:
+        if not java:
+            pc.match_substring_regex(pa.array([""]), text)  # RE2 bounds what a pattern may come to
+    except (re.error, pa.ArrowInvalid, RecursionError, OverflowError) as error:
         raise UsageError(f"the REGEX pattern {pattern!r} is not a regular expression: {error}") from error
     letters = "".join(letter for letter in "ism" if letter in flags)
     letters += ("u" if "i" in flags else "") + ("d" if "m" in flags else "") if java else ""
