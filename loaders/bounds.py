@@ -14,6 +14,8 @@ from contextlib import AbstractContextManager
 from typing import IO, Final
 from xml.parsers import expat
 
+import numpy as np
+
 from triplestore.errors import InputError
 
 JSON_DEPTH: Final = 250
@@ -160,7 +162,10 @@ class Json(Bounded):
         brackets = b"".join(pieces[int(self._text) :: 2])
         opened = brackets.count(b"[") + brackets.count(b"{")
         if self._depth + opened > JSON_DEPTH:
-            self._exactly(block, began)
+            marks = np.frombuffer(brackets, np.uint8)
+            depths = np.cumsum(np.where((marks == ord("[")) | (marks == ord("{")), 1, -1))
+            if self._depth + int(depths.max()) > JSON_DEPTH:
+                self._exactly(block, began)
         self._depth += 2 * opened - len(brackets)
         self._text ^= len(pieces) % 2 == 0
         self._lines += (lines := block.count(b"\n"))
@@ -194,6 +199,7 @@ class Xml(Bounded):
     _ENTITY: Final = re.compile(rb'<!ENTITY([^"]*)"([^"]*)')
     _USE: Final = re.compile(rb"&[^&;\s#]+;")
     _ODD: Final = re.compile(rb"""=\s*(?:"[^"<>]*[<>]|'[^'<>]*[<>])|<!--|<!\[|<\?""")
+    _NOT_ANGLES: Final = bytes(set(range(256)) - set(b"<>"))
     _STRIP: Final = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
 
     def __init__(self, file: IO[bytes], name: str, again: Again) -> None:
@@ -262,12 +268,18 @@ class Xml(Bounded):
         return place_in(text, at) if (at := text.find(declaration)) >= 0 else (None, None)
 
     def _bound_depth(self, part: bytes) -> None:
-        if self._ODD.search(part):
+        if b"<!" in part or b"<?" in part:
             part = self._STRIP.sub(b"", part)
-            if self._ODD.search(part):
-                self._count()
-                return
-        pieces = [part]
+        angles = part.translate(None, self._NOT_ANGLES)
+        if angles != b"<>" * (len(angles) // 2) and self._ODD.search(part):
+            self._count()
+            return
+        pieces, at = [], 0
+        while at < len(part):
+            end = part.find(b"<", at + _PIECE)
+            pieces.append(part[at : end if end > 0 else len(part)])
+            at += len(pieces[-1])
+        pieces.reverse()
         while pieces and not self._counted:
             piece = pieces.pop()
             ends = piece.count(b"</")
@@ -276,7 +288,7 @@ class Xml(Bounded):
                 self._depth += starts - ends
                 continue
             middle = piece.find(b"<", len(piece) // 2)
-            if len(piece) < _PIECE or middle <= 0 or starts - ends > XML_DEPTH:
+            if len(piece) < _PIECE // 8 or middle <= 0 or starts - ends > XML_DEPTH:
                 self._count()
             pieces += [piece[middle:], piece[:middle]]
 
