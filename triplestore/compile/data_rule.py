@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Final
 
 from triplestore.compile.inline import bound_by, inline
 from triplestore.compile.lists import unroll, unroll_atom
@@ -18,6 +19,7 @@ from triplestore.compile.plan import At, Condition, K, Made, Pattern, Place, Pla
 from triplestore.compile.program import Program
 from triplestore.compile.schema import LENGTH, Binding, Constants, SchemaFacts, filled, is_schema_atom, matches
 from triplestore.compile.symmetry import half
+from triplestore.errors import LimitError
 from triplestore.expression import Variable, variables_of, walk
 from triplestore.rule import (
     Aggregate,
@@ -29,11 +31,15 @@ from triplestore.rule import (
     Not,
     Rule,
     SchemaElement,
+    Span,
     Term,
     Var,
     variables,
 )
 from triplestore.terms import SAME_AS
+
+LONGEST: Final = 1_000
+"""Most members of a list of which each is a join."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +104,14 @@ class DataRule:
                 self._add(recipe, constants, binding, program)
 
     def _plain(self, length: int | None) -> list[Atom]:
-        """The data atoms, spans unrolled."""
+        """The data atoms, spans unrolled. Raises LimitError for a list that is too long to be joined."""
         if length is None:
             return self.atoms
+        if length > LONGEST and any(isinstance(term, Span) for atom in self.atoms for term in atom.terms):
+            raise LimitError(
+                f"rule {self.rule.name} joins a fact for each member of a list, and a list of the data has {length:,} "
+                f"members: at most {LONGEST:,} are joined; shorten the list, or leave out the rule"
+            )
         if length not in self._unrolled:
             self._unrolled[length] = [a for atom in self.atoms for a in unroll_atom(atom, length)]
         return self._unrolled[length]

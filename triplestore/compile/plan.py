@@ -258,14 +258,12 @@ def _number(
     output: Sequence[Place | Callable[[At], Made]],
 ) -> tuple[Shape, tuple[int, ...]]:
     variables: dict[str, V] = {}
-    holes: list[int] = []
+    holes: dict[int, int] = {}
 
     def slot(place: Place) -> Slot:
         if isinstance(place, DataVar):
             return variables.setdefault(place.name, V(len(variables)))
-        if place.number not in holes:
-            holes.append(place.number)
-        return K(holes.index(place.number))
+        return K(holes.setdefault(place.number, len(holes)))
 
     elements: list[Element] = []
     for element in body:

@@ -36,18 +36,28 @@ def half(shape: Shape) -> Shape | None:
 
 def _swaps(body: Sequence[Pattern | Occurs], swap: Swap) -> Iterator[Swap]:
     """The swaps that extend the given one and turn the body into itself: each atom has an image in the body."""
+    alike: dict[object, list[Pattern | Occurs]] = {}
     for atom in body:
-        known = [slot in swap for slot in atom.slots if isinstance(slot, V)]
-        if all(known):
-            if _image(atom, swap) not in body:
-                return
-        elif any(known):
-            for other in body:
-                extended = _extended(swap, atom, other)
-                if extended is not None:
-                    yield from _swaps(body, extended)
-            return
-    yield swap
+        alike.setdefault(_constants(atom), []).append(atom)
+    within, open_swaps = set(body), [swap]
+    while open_swaps:
+        swap = open_swaps.pop()
+        for atom in body:
+            known = [slot in swap for slot in atom.slots if isinstance(slot, V)]
+            if all(known):
+                if _image(atom, swap) not in within:
+                    break
+            elif any(known):
+                found = (_extended(swap, atom, other) for other in alike[_constants(atom)])
+                open_swaps += reversed([extended for extended in found if extended is not None])
+                break
+        else:
+            yield swap
+
+
+def _constants(atom: Pattern | Occurs) -> tuple[Slot | None, ...]:
+    """What an image of the atom has in common with it: its parameters, and where they stand."""
+    return tuple(slot if isinstance(slot, K) else None for slot in atom.slots)
 
 
 def _extended(swap: Swap, atom: Pattern | Occurs, image: Pattern | Occurs) -> Swap | None:
