@@ -116,6 +116,10 @@ class Dialect:
         """An aggregate: the texts of a group in their order, with a separator between them."""
         return f"string_agg({expression}, {self.string(separator)} ORDER BY {expression})"
 
+    def gathered(self, expression: str) -> str:
+        """An aggregate: the texts of a group in any order, with a blank between them."""
+        return f"string_agg({expression}, ' ')"
+
     def repeat(self, times: str) -> str:
         """A select-list expression that yields its row that many times."""
         return f"unnest(range({times}))"
@@ -187,6 +191,9 @@ class SparkDialect(Dialect):
 
     def concatenation(self, expression: str, separator: str) -> str:
         return f"array_join(sort_array(collect_list({expression})), {self.string(separator)})"
+
+    def gathered(self, expression: str) -> str:
+        return f"array_join(collect_list({expression}), ' ')"
 
     def repeat(self, times: str) -> str:
         return f"explode(sequence(1, {times}))"

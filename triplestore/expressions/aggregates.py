@@ -101,7 +101,7 @@ def _sums(dialect: Dialect, place: int, once: str, value: Value) -> list[str]:
     kept, keys = f"CASE WHEN {once} THEN {value.decimal} END", NULL
     if value.decimal == NULL:
         kept = "CAST(NULL AS DECIMAL(38,18))"
-    small = f"abs({kept}) <= 100000000000"
+    small = f"{kept} BETWEEN -100000000000 AND 100000000000"
     floor = f"CAST(floor({kept}) AS DECIMAL(38,0))"
     if value.rest != NULL:
         keys = f"CASE WHEN {once} AND ({value.rank}) <= 2 THEN {value.rest} END"
@@ -113,6 +113,6 @@ def _sums(dialect: Dialect, place: int, once: str, value: Value) -> list[str]:
         f"sum(CASE WHEN {small} THEN {kept} END) AS a{place}_small",
         f"sum(CASE WHEN NOT {small} THEN {floor} END) AS a{place}_whole",
         f"sum(CASE WHEN NOT {small} THEN CAST(({kept}) - {floor} AS DECIMAL(38,18)) END) AS a{place}_fraction",
-        f"{dialect.concatenation(keys, ' ')} AS a{place}_keys" if keys != NULL else f"max('') AS a{place}_keys",
+        f"{dialect.gathered(keys)} AS a{place}_keys" if keys != NULL else f"max('') AS a{place}_keys",
         f"sum(CASE WHEN {once} THEN {floating} END) AS a{place}_double",
     ]

@@ -56,24 +56,32 @@ def _numbers(left: Value, numbers: Sequence[Value]) -> list[str]:
     """The tests that a value equals a number: each as a number of the wider type of the two."""
     if left.rank == NULL:
         return []
-    ranks = [int(v.rank) for v in numbers]
     tests = []
     if exact := [_short(v) for v in numbers if v.decimal != NULL]:
         tests.append(f"({left.decimal}) IN ({_list(exact)})")
     if (wide := [v.rest for v in numbers if v.rest != NULL]) and left.rest != NULL:
         tests.append(f"({left.rank}) <= 2 AND ({left.rest}) IN ({_list(wide)})")
     no_nan = f"NOT isnan({left.double})"
-    as_float = f"({left.rank}) = 3 AND {no_nan} AND ({left.double}) IN"
-    if most := [v.inexact for v, rank in zip(numbers, ranks, strict=True) if rank <= 2]:
-        singles = (f"CAST('{double_of(_text(v), 3)}' AS DOUBLE)" for v in numbers if v.rank in ("1", "2"))
-        tests.append(f"{as_float} ({_list(singles)})")
-        tests.append(f"({left.rank}) = 4 AND ({left.double}) IN ({_list(most)})")
-    if floats := [v.inexact for v, rank in zip(numbers, ranks, strict=True) if rank == 3]:
+    exact_ones = [v for v in numbers if v.rank in ("1", "2")]
+    if most := [_double(v, 4) for v in exact_ones]:
+        singles = [_double(v, 3) for v in exact_ones]
+        if singles == most:
+            tests.append(f"({left.rank}) >= 3 AND {no_nan} AND ({left.double}) IN ({_list(most)})")
+        else:
+            tests.append(f"({left.rank}) = 3 AND {no_nan} AND ({left.double}) IN ({_list(singles)})")
+            tests.append(f"({left.rank}) = 4 AND ({left.double}) IN ({_list(most)})")
+    if floats := [_double(v, 3) for v in numbers if v.rank == "3"]:
         tests.append(f"({left.rank}) <= 3 AND {no_nan} AND ({numerals.single(left.double)}) IN ({_list(floats)})")
         tests.append(f"({left.rank}) = 4 AND {no_nan} AND ({left.double}) IN ({_list(floats)})")
-    if doubles := [v.inexact for v, rank in zip(numbers, ranks, strict=True) if rank == 4]:
+    if doubles := [_double(v, 4) for v in numbers if v.rank == "4"]:
         tests.append(f"{no_nan} AND ({left.double}) IN ({_list(doubles)})")
     return tests
+
+
+def _double(value: Value, rank: int) -> str:
+    """A constant as SQL of a DOUBLE, rounded to single precision if the rank is 3; short where that is possible."""
+    text = double_of(_text(value), rank)
+    return f"{text}e0" if re.fullmatch(r"-?[0-9]+[.][0-9]+", text) else f"CAST('{text}' AS DOUBLE)"
 
 
 def _text(value: Value) -> str:
