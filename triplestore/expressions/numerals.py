@@ -78,7 +78,7 @@ def near(dialect: Dialect, decimal: str, rest: str) -> str:
     if rest == NULL:
         return decimal
     sizes = f"substr({rest}, 1, 10)"
-    cut = f"regexp_extract({plain(dialect, rest)}, '^-?[0-9]*[.]?[0-9]{{0,18}}')"
+    cut = f"regexp_extract({plain(dialect, rest)}, '^-?[0-9]*[.]?[0-9]{{0,18}}', 0)"
     clamped = (
         f"CASE WHEN {rest} IS NULL THEN NULL WHEN {sizes} >= 'p000000021' THEN CAST('{_GREATEST}' AS DECIMAL(38,18)) "
         f"WHEN {sizes} <= 'n999999978' THEN CAST('-{_GREATEST}' AS DECIMAL(38,18)) "
