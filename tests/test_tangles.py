@@ -66,6 +66,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long_on_spark
 @pytest.mark.parametrize(("rules", "start", "gone"), CASES)
 def test_equalities_of_constants_go(engine: Engine, rules: str, start: list[Triple], gone: list[Triple]) -> None:
     """And come back, and go with half of the rest."""
@@ -85,6 +86,7 @@ REFLEXIVE = [
 """Bodies that match what eq-ref says of owl:sameAs itself."""
 
 
+@pytest.mark.long_on_spark
 def test_owl_same_as_occurs_where_anything_does(engine: Engine) -> None:
     """Every triple has `x owl:sameAs x` follow, which has owl:sameAs for its predicate."""
     start, same = (C[0], P0, C[1]), (C[0], SAME, C[1])
