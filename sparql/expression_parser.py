@@ -13,9 +13,10 @@ from sparql.algebra import Aggregate, Node
 from sparql.cursor import Cursor
 from sparql.lexer import NESTED
 from triplestore.expression import Call, Constant, Exists, Expression, Variable
-from triplestore.terms import split_literal
+from triplestore.terms import XSD, literal_token, split_literal
 
 _MANY: Final = 1_000
+_DIGITS: Final = 1_000
 _ARITY: Final[dict[str, tuple[int, int]]] = {
     **dict.fromkeys(("STR", "LANG", "DATATYPE", "IRI", "URI", "ABS", "CEIL", "FLOOR", "ROUND", "STRLEN"), (1, 1)),
     **dict.fromkeys(("UCASE", "LCASE", "ENCODE_FOR_URI", "YEAR", "MONTH", "DAY", "HOURS", "MINUTES"), (1, 1)),
@@ -49,9 +50,9 @@ class ExpressionParser:
             every = [self._relational()]
             while self.at.accept("&&"):
                 every.append(self._relational())
-            some.append(every[0] if len(every) == 1 else Call("&&", tuple(every)))
+            some.append(_all_or_any("&&", every))
             if not self.at.accept("||"):
-                return some[0] if len(some) == 1 else Call("||", tuple(some))
+                return _all_or_any("||", some)
 
     def _relational(self) -> Expression:
         left = self._additive()
@@ -187,8 +188,49 @@ class ExpressionParser:
         return known[-1].result
 
 
+_LONG: Final = 50
+"""Operands from which a chain is looked at as a whole, lest the statement grows too long."""
+
+
+def _all_or_any(operator: str, parts: Sequence[Expression]) -> Expression:
+    """Parts joined by && or ||. A long chain of equalities of one variable is IN, which is defined by it (17.4.1.9)."""
+    if len(parts) == 1:
+        return parts[0]
+    test, name = ("=", "IN") if operator == "||" else ("!=", "NOT IN")
+    if len(parts) > _LONG:
+        members: list[Expression] = []
+        tested: set[Expression] = set()
+        for part in parts:
+            match part:
+                case Call(found, (Variable() as variable, Constant() as member)) if found == test:
+                    tested.add(variable)
+                    members.append(member)
+        if len(members) == len(parts) and len(tested) == 1:
+            return Call(name, (tested.pop(), *members))
+    return Call(operator, tuple(parts))
+
+
+def _folded(operands: Sequence[tuple[str, Expression]]) -> Expression | None:
+    """The value of a chain of integers, where it has fewer digits than Python reads."""
+    total = 0
+    for operator, operand in operands:
+        token = operand.token if isinstance(operand, Constant) else ""
+        text, datatype, _ = split_literal(token) if token[:1] == '"' else ("", None, None)
+        if datatype != XSD + "integer" or operator == "/" or len(text) > _DIGITS:
+            return None
+        number = int(text)
+        total = total * number if operator == "*" and operand is not operands[0][1] else total + number
+        if operator == "-":
+            total -= 2 * number
+        if abs(total) > 10**_DIGITS:
+            return None
+    return Constant(literal_token(str(total), XSD + "integer"))
+
+
 def chained(operands: Sequence[tuple[str, Expression]]) -> Expression:
     """Operands, each with the operator before it, from left to right."""
+    if len(operands) > _LONG and (value := _folded(operands)) is not None:
+        return value
     found = operands[0][1]
     for operator, operand in operands[1:]:
         found = Call(operator, (found, operand))

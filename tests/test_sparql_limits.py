@@ -12,6 +12,7 @@ import pytest
 
 from sparql.parser import parse_query
 from sparql.update import parse_update
+from triplestore import Store
 from triplestore.errors import LimitError, TriplakeError
 
 SHAPES = {
@@ -111,3 +112,38 @@ with Store.create({str(tmp_path / "kg")!r}, rules=[], engine="duckdb", memory_li
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, (done.stdout[-80:], done.stderr[-2_000:])
+
+
+LONG = {
+    "a sum": (
+        f"SELECT ({'+'.join(['1'] * 10_000)} AS ?x) {{ }}",
+        ['"10000"^^<http://www.w3.org/2001/XMLSchema#integer>'],
+    ),
+    "differences": (
+        f"SELECT (5{' - 1' * 10_000} AS ?x) {{ }}",
+        ['"-9995"^^<http://www.w3.org/2001/XMLSchema#integer>'],
+    ),
+    "a product": (f"SELECT (2{' * 1' * 10_000} AS ?x) {{ }}", ['"2"^^<http://www.w3.org/2001/XMLSchema#integer>']),
+    "any": (f"SELECT ?x {{ VALUES ?x {{ 1 2 }} FILTER({'||'.join(f'?x = {n}' for n in range(2, 3_000))}) }}", ["2"]),
+    "all": (f"SELECT ?x {{ VALUES ?x {{ 1 2 }} FILTER({'&&'.join(f'?x != {n}' for n in range(2, 3_000))}) }}", ["1"]),
+}
+
+
+@pytest.mark.parametrize(("text", "answer"), LONG.values(), ids=LONG.keys())
+def test_flat_chains_are_answered(tmp_path: Path, text: str, answer: list[str]) -> None:
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        found = [row[0].n3() for row in store.query(text)]
+    assert found in (answer, [f'"{one}"^^<http://www.w3.org/2001/XMLSchema#integer>' for one in answer])
+
+
+def test_an_expression_beyond_the_engine_is_a_limit(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store, pytest.raises(LimitError):
+        store.query(f"SELECT (CONCAT({', '.join(['STR(?s)'] * 1_000)}) AS ?x) {{ ?s ?p ?o }}")
+
+
+@pytest.mark.parametrize("pattern", ["(a{1,900}){1,900}", "(a", "(" * 5_000], ids=["large", "open", "deep"])
+def test_a_pattern_that_is_none_is_an_error_of_the_expression(tmp_path: Path, pattern: str) -> None:
+    condition = f"!BOUND(?z) || REGEX(?x, '{pattern}')"
+    text = f"SELECT ?x (REPLACE(?x, '{pattern}', 'b') AS ?y) {{ VALUES ?x {{ 'a' }} FILTER({condition}) }}"
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        assert [row[1] for row in store.query(text)] == [None]

@@ -7,7 +7,7 @@ import re
 import duckdb
 
 from triplestore.engine.disk import disk_failure
-from triplestore.errors import EngineError, MemoryLimitError
+from triplestore.errors import EngineError, LimitError, MemoryLimitError
 
 _MEMORY = "Out of Memory Error: "
 
@@ -20,6 +20,8 @@ def failure(error: duckdb.Error | OSError | RuntimeError, sql: str) -> BaseExcep
         return KeyboardInterrupt() if said == "Query interrupted" else error
     if (full := disk_failure(said)) is not None:
         return full
+    if "Max expression depth limit" in said:
+        return LimitError("an expression goes beyond a limit: it is too long for one statement: say it in fewer parts")
     if not isinstance(error, duckdb.OutOfMemoryException) and _MEMORY not in said:
         return EngineError(said, sql)
     reason = said.split(_MEMORY, 1)[-1].splitlines()[0].rstrip(".")

@@ -247,10 +247,15 @@ class Expressions:
             return string(f"tl_replace({called})", subject.lang)
         java = self.dialect.java_regex
         flags = plain[len(others) - 1] if len(plain) == len(others) else ""
-        pattern = translate(plain[0], flags, java)
+        try:
+            pattern, by = translate(plain[0], flags, java), "" if name == "REGEX" else replacement(plain[1], java)
+        except UnsupportedError:
+            raise
+        except UsageError:  # an error of the expression, as the standard has it
+            return ERROR
         if name == "REGEX":
             return boolean(self.dialect.contains_match(text, pattern))
-        return string(self.dialect.replace_matches(text, pattern, replacement(plain[1], java)), subject.lang)
+        return string(self.dialect.replace_matches(text, pattern, by), subject.lang)
 
 
 __all__ = ["ERROR", "Expressions"]
