@@ -18,6 +18,7 @@ from triplestore import Store
 from triplestore.errors import ConflictError, DamagedStoreError, UsageError
 from triplestore.storage import leases
 from triplestore.storage.manifest import Manifest, Versions
+from triplestore.store.session import Session
 
 GOOD = "<http://ex/a> <http://ex/p> <http://ex/b> .\n"
 
@@ -297,3 +298,63 @@ def test_a_version_that_is_lost_is_told(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "kg/_versions")
     with pytest.raises(DamagedStoreError, match="holds no version"):
         Store.open(tmp_path / "kg")
+
+
+class TestFailedWrites:
+    """The files of a write that fails go, as far as nobody can have been told of them."""
+
+    def test_leave_no_files(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        done("load", "kg", "good.nt")
+        before = {*contents(Path("kg"))}
+
+        def full(versions: Versions, manifest: Manifest) -> Manifest:
+            raise OSError(errno.ENOSPC, "No space left on device", "kg")
+
+        with Store.open("kg") as store:
+            with monkeypatch.context() as patch:
+                patch.setattr(Versions, "_publish", full)
+                with pytest.raises(OSError, match="No space"):
+                    store.update(add=[_triple("x")])
+            assert {*contents(Path("kg"))} == before
+            store.update(add=[_triple("x")])
+            assert asserted(store.path) == 2
+
+    def test_of_a_conflict(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        done("load", "kg", "good.nt")
+        with Store.open("kg") as slow, Store.open("kg") as quick:
+            newest = type(slow._session).newest
+
+            def overtaken(session: Session) -> None:
+                newest(session)
+                monkeypatch.setattr(Session, "newest", newest)
+                quick.update(add=[_triple("quick")])
+
+            monkeypatch.setattr(Session, "newest", overtaken)
+            with pytest.raises(ConflictError):
+                slow.update(add=[_triple("slow")])
+        named = {f"data/{f.path}" for n in Versions("kg").numbers() for _, f in Versions("kg").read(n).named}
+        assert {name for name in contents(Path("kg")) if name.startswith("data/")} == named
+        assert asserted("kg") == 2
+
+    def test_but_never_those_of_a_version(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Interrupted just after the manifest has its name; or told that another has it, who is ourselves."""
+        done("load", "kg", "good.nt")
+        link = os.link
+
+        def interrupted(draft: Path, target: Path) -> None:
+            link(draft, target)
+            raise KeyboardInterrupt
+
+        def twice(draft: Path, target: Path) -> None:
+            link(draft, target)
+            link(draft, target)
+
+        with Store.open("kg") as store:
+            monkeypatch.setattr(os, "link", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                store.update(add=[_triple("a")])
+            monkeypatch.setattr(os, "link", twice)
+            store.update(add=[_triple("b")])
+        assert Versions("kg").numbers() == [1, 2, 3, 4]
+        with Store.open("kg", verify=True) as store:
+            assert len(list(store.triples("asserted"))) == 3

@@ -63,6 +63,8 @@ def put_if_absent(draft: Path, target: Path, claim: Callable[[Path], Callable[[]
         os.link(draft, target)
         return
     except FileExistsError:
+        if os.path.samefile(draft, target):  # made by us: a network's file system had asked twice
+            return
         raise
     except OSError as error:
         if error.errno not in _NO_LINKS:

@@ -90,12 +90,7 @@ class Making:
         """Take away what was made: files of data whose names hold one of `stems`, the mark, the folders. Nothing that
         was there before goes, nor what another process has written."""
         data = self._path / DATA
-        for file in list(data.iterdir()) if data.is_dir() else ():
-            if any(stem in file.name for stem in stems):
-                if file.is_dir():
-                    shutil.rmtree(file, ignore_errors=True)
-                else:
-                    file.unlink(missing_ok=True)
+        remove_files(data, stems)
         if self._marked:
             with suppress(OSError):
                 (self._path / MARK).unlink(missing_ok=True)
@@ -106,6 +101,17 @@ class Making:
         for folder in reversed([made for made in self._made if made != data]):
             with suppress(OSError):  # not empty: another process is at work there
                 folder.rmdir()
+
+
+def remove_files(data: Path, stems: Sequence[str]) -> None:
+    """Remove the files of a folder, or folders of them, whose names hold one of `stems`, which nobody else gives."""
+    for file in list(data.iterdir()) if stems and data.is_dir() else ():
+        if any(stem in file.name for stem in stems):
+            if file.is_dir():
+                shutil.rmtree(file, ignore_errors=True)
+            else:
+                with suppress(OSError):
+                    file.unlink(missing_ok=True)
 
 
 def is_empty(folder: Path) -> bool:

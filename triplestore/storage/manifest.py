@@ -18,7 +18,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -30,7 +30,7 @@ from triplestore.engine.written import sum_of
 from triplestore.errors import ConflictError, DamagedStoreError, StorageError, TriplakeError, UsageError
 from triplestore.storage import leases
 from triplestore.storage.durable import put_if_absent, sync_folder, write_durably
-from triplestore.storage.making import DATA, MARK, VERSIONS, Making, is_empty, making_of
+from triplestore.storage.making import DATA, MARK, VERSIONS, Making, is_empty, making_of, remove_files
 
 FORMAT: Final = 3
 """The store format that this program writes. 2: terms carry ill_typed, canonical and value. 3: files have checksums."""
@@ -122,7 +122,7 @@ class Versions:
         self._making: Making | None = None
         self._hold = False  # whether what is published next is held back
         self._first: Manifest | None = None  # version 1, where it is held back
-        self._stems: list[str] = []  # names of files of the store that is being made
+        self._stems: list[str] = []  # of the names of the files that this object has had made, and not published
 
     def exists(self) -> bool:
         """Whether there is a store here, of any format. One whose making was cut short before version 1 is none."""
@@ -180,10 +180,20 @@ class Versions:
             return version == self._first.version
         return self.file(version).exists() and not self.file(version + 1).exists()
 
-    def working(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def working(self) -> Iterator[None]:
         """Be known as a writer, whose files `vacuum` leaves alone. To be held from before the newest version is read,
-        until the next one is published."""
-        return leases.held(self.folder, self.version)
+        until the next one is published; if it fails before that, the files that were written go."""
+        with leases.held(self.folder, self.version):
+            if self._making is None:
+                self._stems.clear()
+            before = len(self._stems)
+            try:
+                yield
+            except BaseException:
+                if len(self._stems) > before:  # else published, or nothing was written
+                    remove_files(self.data, self._stems[before:])
+                raise
 
     def _unfinished(self) -> bool:
         """Whether a process died here, or is at work, between making the folders and publishing version 1."""
@@ -282,10 +292,16 @@ class Versions:
         draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
         sync_folder(self.data)
         write_durably(draft, json.dumps(_to_json(manifest), indent=1))
+        stems = self._stems
         try:
             self._check_there(manifest)
+            self._stems = []  # from here on they may be part of a version
             put_if_absent(draft, target, _claimed)
+        except ConflictError:
+            self._stems = stems
+            raise
         except FileExistsError as error:
+            self._stems = stems
             raise ConflictError(
                 f"another writer published version {manifest.version} of {self.path} first; "
                 "nothing was changed, run the command again"
@@ -337,8 +353,7 @@ class Versions:
     def new_stem(self, table: str) -> str:
         """A fresh file name (without suffix) for a data file."""
         stem = f"{table}-{uuid.uuid4().hex[:16]}"
-        if self._making is not None:
-            self._stems.append(stem)
+        self._stems.append(stem)
         return stem
 
     def verify(self, manifest: Manifest) -> None:
