@@ -102,7 +102,8 @@ def _sums(dialect: Dialect, place: int, once: str, value: Value) -> list[str]:
     if value.decimal == NULL:
         kept = "CAST(NULL AS DECIMAL(38,18))"
     small = f"{kept} BETWEEN -100000000000 AND 100000000000"
-    floor = f"CAST(floor({kept}) AS DECIMAL(38,0))"
+    whole = f"CASE WHEN {kept} < 0 THEN ceil({kept}) ELSE floor({kept}) END"
+    cut = f"CAST({kept} AS DECIMAL(38,18)) - CAST({whole} AS DECIMAL(38,18))"
     if value.rest != NULL:
         keys = f"CASE WHEN {once} AND ({value.rank}) <= 2 THEN {value.rest} END"
     floating = value.double if value.rank not in ("1", "2") else NULL
@@ -111,8 +112,8 @@ def _sums(dialect: Dialect, place: int, once: str, value: Value) -> list[str]:
     floating = "CAST(NULL AS DOUBLE)" if floating == NULL else floating
     return [
         f"sum(CASE WHEN {small} THEN {kept} END) AS a{place}_small",
-        f"sum(CASE WHEN NOT {small} THEN {floor} END) AS a{place}_whole",
-        f"sum(CASE WHEN NOT {small} THEN CAST(({kept}) - {floor} AS DECIMAL(38,18)) END) AS a{place}_fraction",
+        f"sum(CASE WHEN NOT {small} THEN CAST({whole} AS DECIMAL(38,0)) END) AS a{place}_whole",
+        f"sum(CASE WHEN NOT {small} THEN CAST({cut} AS DECIMAL(38,18)) END) AS a{place}_fraction",
         f"{dialect.gathered(keys)} AS a{place}_keys" if keys != NULL else f"max('') AS a{place}_keys",
         f"sum(CASE WHEN {once} THEN {floating} END) AS a{place}_double",
     ]

@@ -98,7 +98,7 @@ def _unary(operator: str, decimal: str, double: str) -> Function:
         if a.decimal == NULL:
             fast = "CAST(NULL AS DECIMAL(38,18))"
         else:
-            fast = d.attempt(f"CAST({decimal.format(a.decimal)} AS DECIMAL(38,18))")
+            fast = d.attempt(f"TRY_CAST({decimal.format(a.decimal)} AS DECIMAL(38,18))")
         exact, rest = _exactly(d, keep, a.rank, fast, operator, _operand(a))
         inexact = NULL
         if not a.rank.isdigit():
