@@ -57,6 +57,7 @@ class Bounded:
         self._block = b""
         self._at = 0
         self._first = True
+        self.handed = 0  # bytes that the parser has read
 
     def read(self, size: int = -1) -> bytes:
         """Up to `size` bytes of the current block; none at the end."""
@@ -65,6 +66,7 @@ class Bounded:
         end = len(self._block) if size < 0 else self._at + size
         part = self._block[self._at : end]
         self._at += len(part)
+        self.handed += len(part)
         return part
 
     def _next(self) -> bytes:

@@ -29,15 +29,15 @@ _FORMATS: Final = {
 def document(source: Source, scope: Scope) -> Iterator[Triple]:
     """The token triples of a document, in order. Raises InputError where it is wrong, after the triples before that."""
     with opened(source.path, source.name) as file:
+        text = bounded(file, source.syntax, source.name, lambda: opened(source.path, source.name))
         try:
-            text = bounded(file, source.syntax, source.name, lambda: opened(source.path, source.name))
-            yield from scope.triples(parse(text, _FORMATS[source.syntax], base_iri=source.base_iri))
+            yield from scope.triples(parse(cast("IO[bytes]", text), _FORMATS[source.syntax], base_iri=source.base_iri))
         except SyntaxError as error:
             if instead := seeming(head(source.path, source.name), source.syntax.value):
                 raise InputError(instead, source.name, 1, 1) from error
             line, column, reason = place_and_reason(error)
             if line is None and source.syntax is Syntax.RDFXML:
-                line, column = _place_in_xml(source)
+                line, column = _place_in_xml(source, text.handed)
             raise InputError(reason, source.name, line, column) from error
         except UnsupportedTermError as error:
             raise InputError(str(error), source.name, *_place_of_unsupported(source)) from error
@@ -62,16 +62,15 @@ def _place_of_unsupported(source: Source) -> tuple[int | None, int | None]:
     return (None, None) if found is None else place_in(text, found.start())
 
 
-def bounded(file: IO[bytes], syntax: Syntax, name: str, again: Again) -> IO[bytes]:
+def bounded(file: IO[bytes], syntax: Syntax, name: str, again: Again) -> Bounded:
     """A document's text for its parser, scanned for what the parser cannot bear; `again` opens it anew."""
     match syntax:
         case Syntax.RDFXML:
-            scanned: Bounded = Xml(file, name, again)
+            return Xml(file, name, again)
         case Syntax.JSONLD:
-            scanned = Json(file, name)
+            return Json(file, name)
         case _:
-            scanned = Turtle(file, name, again)
-    return cast("IO[bytes]", scanned)  # `read` is all that the parser calls
+            return Turtle(file, name, again)
 
 
 def check_bounds(text: str, path: str) -> None:
@@ -86,12 +85,39 @@ def check_bounds(text: str, path: str) -> None:
         check_terms(data, path)
 
 
-def _place_in_xml(source: Source) -> tuple[int | None, int | None]:
-    """Where an XML document stops being well-formed; (None, None) if it is: then the fault is in what it says."""
+class _Slowly:
+    """A stream that from a place on gives one byte at a time, so that it tells how far a parser has come."""
+
+    def __init__(self, file: IO[bytes], place: int) -> None:
+        self._file, self._place = file, place
+        self.text = bytearray()
+
+    def read(self, size: int = -1) -> bytes:
+        left = self._place - len(self.text)
+        part = self._file.read(min(size, left) if left > 0 else 1)
+        self.text += part
+        return part
+
+
+_NEAR: Final = 1 << 14
+"""Bytes before the end of what a parser has read in which it found a fault, at most: more than its buffer holds."""
+
+
+def _place_in_xml(source: Source, read: int) -> tuple[int | None, int | None]:
+    """Where an XML document stops being well-formed, or else where the tag begins that its parser refuses, after having
+    read so many bytes."""
     parser = expat.ParserCreate()
     with opened(source.path, source.name) as file:
         try:
             parser.ParseFile(file)
         except expat.ExpatError as error:
             return error.lineno, error.offset + 1
+    with opened(source.path, source.name) as file:
+        slowly = _Slowly(file, read - _NEAR)
+        try:
+            for _ in parse(cast("IO[bytes]", slowly), RdfFormat.RDF_XML, base_iri=source.base_iri):
+                pass
+        except SyntaxError:
+            text = bytes(slowly.text)
+            return place_in(text, max(text.rfind(b"<"), 0))
     return None, None
