@@ -141,10 +141,12 @@ def _by_class(steps: Steps, terms: Relation, classes: Relation, name: str) -> tu
     column, hidden = steps.column(name), f".class.{name}"
     members = classes.columns[name].members
     representative = f"coalesce(m.representative, x.{column})"
+    source = members
     if members == IRI_MEMBERS:
+        source = MEMBERS
         representative = f"CASE WHEN x.{column} < {FIRST_BLANK} THEN {representative} END"
     listed = steps.listed(terms, "x.", [f"{representative} AS {steps.column(hidden)}"])
-    step = steps.add("classed", f"SELECT {listed} FROM {terms.name} x LEFT JOIN same_as m ON m.term = x.{column}")
+    step = steps.add("classed", f"SELECT {listed} FROM {terms.name} x LEFT JOIN {source} m ON m.term = x.{column}")
     terms = replace(terms, name=step, columns={**terms.columns, hidden: Column()})
     renamed = steps.listed(classes, "x.", [f"x.{column} AS {steps.column(hidden)}"])
     columns = {n: c for n, c in classes.columns.items() if n != name} | {hidden: Column()}

@@ -34,7 +34,12 @@ class Constants:
 
     def matched(self, token: str) -> int:
         """The id that `fact` has for a constant of a pattern."""
-        return self.values[token] if token in self.values else self.representative(token)
+        number = self.value(token)
+        return self.representatives.get(number, number)
+
+    def value(self, token: str) -> int:
+        """The id of a term; a literal's is that of its value, where it is matched by that."""
+        return self.values[token] if token in self.values else self.ids[token]
 
     def representative(self, token: str) -> int:
         """pi of a constant."""
@@ -91,13 +96,6 @@ def look_up(
         token: (kind_of_token(token) << KIND_BITS) | _OWN | number
         for number, token in enumerate(sorted(tokens - ids.keys()))
     }
-    representatives: dict[int, int] = {}
-    if classes and ids:
-        if unknown := sorted({number for number in ids.values() if number not in known_representatives}):
-            listed = ", ".join(map(str, unknown))
-            found = dict(engine.rows(f"SELECT term, representative FROM same_as WHERE term IN ({listed})"))
-            known_representatives.update((number, found.get(number, number)) for number in unknown)
-        representatives = {number: known_representatives[number] for number in ids.values()}
     values: dict[str, int] = {}
     if by_value:
         literals = [token for token in tokens if token.startswith('"')]
@@ -105,5 +103,13 @@ def look_up(
             equal = equal_to(engine, fresh)
             known_values.update((token, equal.get(token)) for token in fresh)
         values = {token: number for token in literals if (number := known_values[token]) is not None}
+    representatives: dict[int, int] = {}
+    if classes and (ids or values):
+        numbers = {*ids.values(), *values.values()}
+        if unknown := sorted(number for number in numbers if number not in known_representatives):
+            listed = ", ".join(map(str, unknown))
+            found = dict(engine.rows(f"SELECT term, representative FROM same_as WHERE term IN ({listed})"))
+            known_representatives.update((number, found.get(number, number)) for number in unknown)
+        representatives = {number: known_representatives[number] for number in numbers}
     shown = {token: number for token, number in own.items() if token in carried}
     return Constants({**ids, **own}, representatives, shown, values)

@@ -53,8 +53,8 @@ class PathTables:
     def solutions(self, node: PathPattern, columns: Mapping[str, str], ids: Mapping[str, int]) -> str:
         """The SELECT of the pattern's solutions, a set: the (expanded) ids of its variables, by their columns."""
         s, o = node.subject, node.object
-        start = self.constants.matched(s.token) if isinstance(s, Constant) else None
-        end = self.constants.matched(o.token) if isinstance(o, Constant) else None
+        start = self._end(s.token) if isinstance(s, Constant) else None
+        end = self._end(o.token) if isinstance(o, Constant) else None
         pairs = self._reading(s, o)._repeat(node.path, start, end)
         match s, o:
             case Constant(), Constant():
@@ -72,10 +72,15 @@ class PathTables:
                 return self._open(pairs, columns[one], columns[other])
         raise AssertionError(node)
 
+    def _end(self, token: str) -> int:
+        """The id that pairs have for a term."""
+        spelled = self.matching.literals and token.startswith('"')
+        return self.constants.value(token) if spelled else self.constants.matched(token)
+
     def _reading(self, *ends: Variable | Constant) -> PathTables:
         """The same, with literals by value if one of the ends is a literal."""
         literal = any(isinstance(end, Constant) and end.token.startswith('"') for end in ends)
-        return replace(self, matching=replace(self.matching, facts="fact")) if literal else self
+        return replace(self, matching=replace(self.matching, facts=self.matching.values)) if literal else self
 
     # -- ends -------------------------------------------------------------------------------------------------------
 
@@ -109,7 +114,7 @@ class PathTables:
     def _members(self, alias: str, representative: str) -> str:
         if not self.matching.expanding:
             return ""
-        return f"LEFT JOIN same_as {alias} ON {alias}.representative = {representative}"
+        return f"LEFT JOIN {self.matching.members} {alias} ON {alias}.representative = {representative}"
 
     def _member(self, alias: str, column: str) -> str:
         return f"coalesce({alias}.term, r.{column})" if self.matching.expanding else f"r.{column}"

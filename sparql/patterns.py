@@ -8,12 +8,14 @@ like any other. `sparql.classes` says what becomes of a row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sparql.algebra import Triple
+from sparql.classes import MEMBERS
 from sparql.planner import Planned, planned
+from triplestore.closure import RESOURCES, spelled_sql
 from triplestore.expression import Constant, Variable
 from triplestore.statistics import Statistics
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS, TYPE
@@ -33,18 +35,26 @@ _PLACES: Final = "spo"
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """How patterns read the tables. rewriting: `fact` holds representatives and no owl:sameAs; expanding: variables
-    range over classes; reflexive: `c owl:sameAs c` holds for every c; generalised: some facts are no RDF; facts: what
-    stands after FROM for the facts with literals in their asserted forms: variables range over these, a literal in a
-    pattern matches by its value, in `fact`; choosing: variables show the member of each class that stands for it, which
-    need not be the representative; linked: there may be triples of owl:sameAs over representatives; resources, named,
-    statistics: see `sparql.query.Graph`."""
+    """How patterns read the tables.
+
+    rewriting: `fact` holds representatives and no owl:sameAs. expanding: variables range over classes. reflexive: `c
+    owl:sameAs c` holds for every c. generalised: some facts are no RDF. facts: what stands after FROM for the facts
+    with literals in their asserted forms: variables range over these, a literal in a pattern matches by its value, in
+    `fact`; values: the same, not in those forms. literals: some of the classes that are expanded have literals, which
+    are objects in answers, never subjects: `facts` and `values` spell them out (`triplestore.closure.spelled_sql`), and
+    classes stand for their other members. barred: a literal is no subject even where it equals one. choosing: variables
+    show the member of each class that stands for it, which need not be the representative. linked: there may be triples
+    of owl:sameAs over representatives. resources, named, statistics: see `sparql.query.Graph`.
+    """
 
     rewriting: bool
     expanding: bool
     reflexive: bool
     generalised: bool
     facts: str = "fact"
+    values: str = "fact"
+    literals: bool = False
+    barred: bool = False
     choosing: bool = False
     linked: bool = True
     resources: str = ""
@@ -53,29 +63,46 @@ class Matching:
 
     @property
     def links(self) -> str:
-        """owl:sameAs over representatives, each standing for its whole class, as SQL."""
-        return f"{_CLASSES} UNION ALL {alone_sql() if self.named else _ASSERTED}"
+        """owl:sameAs over representatives, each standing for its whole class, as SQL; as `facts` has triples."""
+        links = f"{_CLASSES} UNION ALL {alone_sql() if self.named else _ASSERTED}"
+        if self.facts == "fact":
+            return links
+        if self.literals:
+            return spelled_sql(f"({links})", twins=self.facts != self.values)
+        return f"SELECT s, p, o, o AS v FROM ({links}) l"
+
+    @property
+    def members(self) -> str:
+        """(term, representative) of the classes that a variable ranges over."""
+        return RESOURCES if self.literals else MEMBERS
 
 
 def match(
-    triples: Sequence[Triple], columns: Mapping[str, str], representatives: Mapping[str, int], how: Matching
+    triples: Sequence[Triple],
+    columns: Mapping[str, str],
+    representatives: Mapping[str, int],
+    how: Matching,
+    subjects: Collection[str] = (),
 ) -> tuple[str, list[Planned]]:
     """The SELECT of a basic graph pattern's matches over representatives: a column per variable, rows distinct; and the
     order of its joins.
 
-    columns: the column of each variable. representatives: the (normalised) ids of the constants.
+    columns: the column of each variable. representatives: the (normalised) ids of the constants. subjects: variables
+    that are no literals.
     """
     atoms: list[Triple] = []
     for triple in dict.fromkeys(triples):
         s, p, o = (representatives[t.token] if isinstance(t, Constant) else None for t in triple)
-        if how.reflexive and p == SAME_AS and s is not None and o is not None and (s == o or how.rewriting):
-            if s == o:
+        barred = how.barred and isinstance(triple[0], Constant) and triple[0].token.startswith('"')
+        ends = how.reflexive and p == SAME_AS and s is not None and o is not None
+        if barred or (ends and (s == o or how.rewriting)):
+            if s == o and ends and not barred:
                 continue
             nulls = [f"CAST(NULL AS BIGINT) AS {column}" for column in columns.values()]
             return f"SELECT {', '.join(nulls) or '1 AS unit'} WHERE FALSE", []
         atoms.append(triple)
     order = planned(atoms, representatives, how.statistics)
-    return (_joined(atoms, order, columns, representatives, how) if atoms else "SELECT 1 AS unit"), order
+    return (_joined(atoms, order, columns, representatives, how, subjects) if atoms else "SELECT 1 AS unit"), order
 
 
 def _joined(
@@ -84,17 +111,20 @@ def _joined(
     columns: Mapping[str, str],
     representatives: Mapping[str, int],
     how: Matching,
+    subjects: Collection[str],
 ) -> str:
     """The join of the atoms over representatives. A variable that several have as object is joined by value, and shows
     the forms that the first of them, as they were written, has."""
     shows = {o.name: (s, p, o) for s, p, o in reversed(atoms) if isinstance(o, Variable)}
+    if how.literals:
+        shows = {name: atom for name, atom in shows.items() if name not in subjects}
     shown: dict[str, str] = {}
     values: dict[str, str] = {}
     steps: list[str] = []
     filters: list[str] = []
     for number, atom in enumerate(step.triple for step in order):
         alias, conditions = f"f{number}", []
-        forms = how.facts != "fact" and isinstance(atom[2], Variable) and shows[atom[2].name] == atom
+        forms = how.facts != "fact" and isinstance(atom[2], Variable) and shows.get(atom[2].name) == atom
         for place, term in zip(_PLACES, atom, strict=True):
             column = f"{alias}.{place}"
             if isinstance(term, Constant):
@@ -125,9 +155,7 @@ def _joined(
 def source(predicate: int | None, how: Matching, end: int | None = None) -> str:
     """The triples over representatives that a pattern with this predicate and object (None: any) may match, as a
     table; with a column v, the object by value, if `how.facts` has it."""
-    links, value = how.links, ""
-    if how.facts != "fact":
-        links, value = f"SELECT s, p, o, o AS v FROM ({links}) l", ", v"
+    links, value = how.links, ", v" if how.facts != "fact" else ""
     if how.resources and (predicate, end) == (TYPE, RESOURCE):
         return f"({resources_sql(source(None, replace(how, facts='fact')), how.resources == 'all')})"
     if not how.rewriting or (predicate is None and not how.linked):

@@ -24,7 +24,7 @@ from sparql.results import Result
 from sparql.templates import filled, is_blank, names_of
 from sparql.to_sql import Compiler
 from sparql.update import Modify
-from triplestore.closure import closure_sql, preferred_sql
+from triplestore.closure import closure_sql, preferred_sql, spelled_sql
 from triplestore.engine import Engine
 from triplestore.errors import UsageError
 from triplestore.expression import Constant, Variable
@@ -49,7 +49,8 @@ class Graph:
     by_value: a literal of a pattern matches every literal of its value. twins: `fact` holds one literal for each value,
     and some values have several (see `triplestore.closure.closure_sql`). resources: every term is an rdfs:Resource by
     the rules (see `triplestore.virtual`): "terms" without literals, "all" with them, "" if there is no such rule.
-    named: owl:sameAs itself is in a class, so that x owl:sameAs x is listed for every term (there, too). known:
+    named: owl:sameAs itself is in a class, so that x owl:sameAs x is listed for every term (there, too). literals: some
+    of the classes have literals, which answers show as objects only. known:
     constants that were looked up in these very tables before. statistics: counts, for the order of joins.
     """
 
@@ -61,6 +62,7 @@ class Graph:
     twins: bool = False
     resources: str = ""
     named: bool = False
+    literals: bool = False
     known: Known = field(default_factory=Known, compare=False)
     statistics: Statistics = field(default_factory=Statistics, compare=False)
 
@@ -173,13 +175,19 @@ class _Run:
             ids = {token: constants.representative(token) for token in ids}
         if choosing and ids:
             ids = _preferred(graph.engine, ids, self.prefer)
+        literals = graph.literals and rewriting and self.expand
+        values = f"({spelled_sql('fact', False)})" if literals else "fact"
+        forms = spelled_sql("fact", True) if literals else closure_sql(graph.equality, True)
         matching = Matching(
             rewriting=rewriting,
             expanding=self.expand and classes > 0,
             reflexive=graph.equality != "off",
             generalised=graph.generalised,
             choosing=choosing,
-            facts=f"({closure_sql(graph.equality, True)})" if graph.twins else "fact",
+            facts=f"({forms})" if graph.twins else values,
+            values=values,
+            literals=literals,
+            barred=graph.literals,
             linked=graph.known.linked is not False,
             resources=graph.resources,
             named=graph.named,

@@ -35,7 +35,7 @@ from sparql.algebra import (
     Values,
     in_scope,
 )
-from sparql.classes import CHOSEN, IRI_MEMBERS, MEMBERS, expanded, first, folded, only, repeated
+from sparql.classes import CHOSEN, IRI_MEMBERS, expanded, first, folded, only, repeated
 from sparql.construct import PLACES, constructed
 from sparql.path_closure import PathTables
 from sparql.patterns import Matching, match
@@ -161,21 +161,22 @@ class Compiler:
         return self._leaf(inner, frozenset(in_scope(node)))
 
     def _bgp(self, triples: Sequence[Triple], needed: Needed) -> Relation:
-        return only(self.steps, self._matches(triples, _iris(triples)), needed)
+        return only(self.steps, self._matches(triples, _iris(triples), _subjects(triples)), needed)
 
     def factors(self, triples: Sequence[Triple]) -> list[Relation]:
         """The matches of each triple of a basic graph pattern by itself."""
-        return [self._matches((triple,), _iris(triples)) for triple in triples]
+        return [self._matches((triple,), _iris(triples), _subjects(triples)) for triple in triples]
 
-    def _matches(self, triples: Sequence[Triple], iris: Collection[str]) -> Relation:
-        """Matches over representatives. iris: the variables that range over IRIs."""
+    def _matches(self, triples: Sequence[Triple], iris: Collection[str], subjects: Collection[str]) -> Relation:
+        """Matches over representatives. iris: the variables that range over IRIs; subjects: over IRIs and blank
+        nodes."""
         names = sorted({t.name for triple in triples for t in triple if isinstance(t, Variable)})
         columns = {name: self.steps.column(name) for name in names}
         representatives = {t: self.steps.constants.matched(t) for t in self.ids}
         members = dict.fromkeys(names, CHOSEN if self.matching.choosing else None)
         if self.matching.expanding:
-            members = {name: IRI_MEMBERS if name in iris else MEMBERS for name in names}
-        sql, order = match(triples, columns, representatives, self.matching)
+            members = {name: IRI_MEMBERS if name in iris else self.matching.members for name in names}
+        sql, order = match(triples, columns, representatives, self.matching, {*iris, *subjects})
         step = self.steps.add("pattern", sql)
         self.orders[step] = order
         return Relation(step, {name: Column(members=members[name]) for name in names})
@@ -349,6 +350,11 @@ def short(sql: str) -> str:
 def _iris(triples: Sequence[Triple]) -> frozenset[str]:
     """The variables in predicate position."""
     return frozenset(p.name for _, p, _ in triples if isinstance(p, Variable))
+
+
+def _subjects(triples: Sequence[Triple]) -> frozenset[str]:
+    """The variables in subject position."""
+    return frozenset(s.name for s, _, _ in triples if isinstance(s, Variable))
 
 
 def _chosen(condition: Expression) -> tuple[str, list[str]] | None:

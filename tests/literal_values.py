@@ -37,7 +37,7 @@ KNOWN = [
     RDF + "PlainLiteral",
     RDF + "XMLLiteral",
 ]
-DATATYPES = [*KNOWN, RDFS + "Literal"]
+DATATYPES = [*KNOWN, RDF + "langString", RDFS + "Literal"]
 
 ILL = None
 
@@ -68,6 +68,8 @@ def within(found: Hashable, datatype: str) -> bool:
         return True
     if datatype == RDF + "PlainLiteral":
         return space in ("string", "tagged")
+    if datatype == RDF + "langString":
+        return bool(space == "tagged")
     if datatype in RANGES or datatype == XSD + "decimal":
         if space != "number" or datatype == XSD + "decimal":
             return bool(space == "number")

@@ -71,12 +71,11 @@ def closure(
 ) -> Closure:
     """The expanded closure of the facts. `equality`: "rewrite" or "axioms" (the same answer) or "off".
 
-    Unless off, owl:sameAs is a congruence over the terms that are not literals, and reflexive for every term that
-    occurs: rules may match `x sameAs x`, but it is returned only where x equals something else, where it was asserted,
-    and where owl:sameAs itself equals another term: that relates every term to itself then, too. An equality of two
-    terms one of which is a literal is neither applied nor returned but a violation (unless both are literals and the
-    value of one is not known), named after the rule that derived it, or "eq-literal". A number in an atom of a body
-    matches every exact number of its value. Generalised triples (literal subjects, odd predicates) are returned: see
+    Unless off, owl:sameAs is a congruence over all terms, literals too, and reflexive for every term that occurs: rules
+    may match `x sameAs x`, but it is returned only where x equals something else, where it was asserted, and where
+    owl:sameAs itself equals another term: that relates every term to itself then, too. Two literals that are equal
+    although their values, which are known, are not is a violation of eq-diff1. A number in an atom of a body matches
+    every exact number of its value. Generalised triples (literal subjects, odd predicates) are returned: see
     `rdf_only`.
 
     complete: what NOT and AGGREGATE read. They see equal terms once: a variable that stands for several names is one
@@ -91,8 +90,9 @@ def closure_by_value(
 ) -> Closure:
     """As `closure`, with the datatype rules of OWL 2 RL (table 8).
 
-    Literals of one value stand for each other (dt-eq) and are different from those of another (dt-diff); each has the
-    types that its value is in, for atoms that ask for one of them by name (dt-type2). A value comes back in the forms
+    Literals of one value stand for each other (dt-eq) and are different from those of another (dt-diff, which is seen
+    only by eq-diff1); each has the types that its value is in (dt-type2), for atoms that ask for one of them by name,
+    and as facts where it equals another term. A value comes back in the forms
     in which it was asserted of this subject and predicate (or equals of them), otherwise in the form that was met
     first: the first in `met`, or in byte order. An ill-typed literal in a fact, and a literal with a type that its
     value is not in, is a violation of dt-not-type.
@@ -125,10 +125,9 @@ def closure_by_value(
     plain = [replace(r, heads=tuple(map(homes, r.heads)), body=tuple(map(homes, r.body))) for r in rules]
     found = _closure(stated, plain, equality, typed)
     violations = set(found.violations)
-    for s, p, o in stated:
+    for s, p, o in found.triples | stated:
         if is_literal(o) and literal_values.value(o) is literal_values.ILL:
             violations.add(("dt-not-type", frozenset([(s, p, o)])))
-    for s, p, o in found.triples:
         if is_literal(s) and p == TYPE and o.strip("<>") in literal_values.DATATYPES:
             meaning = literal_values.value(s)
             if meaning is literal_values.ILL or (_has_value(s) and not literal_values.within(meaning, o.strip("<>"))):
@@ -158,7 +157,8 @@ def _terms(element: BodyElement) -> Iterator[Term]:
 def _closure(
     facts: set[Triple], rules: list[Rule], equality: str, typed: frozenset[Triple], settled: World | None = None
 ) -> Closure:
-    known, violations = congruent(facts) if equality != "off" else (facts, set())
+    violations: set[Violation] = set()
+    known = congruent(facts) if equality != "off" else facts
     known |= identities(known | facts, equality)
     while True:
         world, derived = World(known | reflexive(known, equality), settled, typed=typed), set(known)
@@ -166,19 +166,24 @@ def _closure(
             for heads, used in world.matches(rule):
                 if not rule.heads:
                     violations.add((rule.name, used))
-                for s, p, o in heads:
-                    if equality != "off" and p == SAME_AS and s != o and is_literal(s, o):
-                        if not (s[0] == o[0] == '"') or (_has_value(s) and _has_value(o)):
-                            violations.add((rule.name, used))
-                    elif equality == "off" or not (p == SAME_AS and s == o):
-                        derived.add((s, p, o))
+                derived.update(h for h in heads if equality == "off" or not (h[1] == SAME_AS and h[0] == h[2]))
         if equality != "off":
-            derived, unequal = congruent(derived)
-            violations |= unequal
+            equal = {s for s, p, o in derived if p == SAME_AS and s != o}
+            derived = congruent(derived | {triple for triple in typed if triple[0] in equal})
             derived |= identities(derived | facts, equality)
         if derived == known:
-            return Closure(frozenset(known), frozenset(violations))
+            return Closure(frozenset(known), frozenset(violations | unequal(known, equality)))
         known = derived
+
+
+def unequal(triples: Iterable[Triple], equality: str) -> set[Violation]:
+    """The equalities of literals whose values are known and different."""
+    return {
+        ("eq-diff1", frozenset([(s, p, o)]))
+        for s, p, o in triples
+        if equality != "off" and p == SAME_AS and is_literal(s) and is_literal(o) and _has_value(s) and _has_value(o)
+        if literal_values.value(s) != literal_values.value(o)
+    }
 
 
 def reflexive(triples: Iterable[Triple], equality: str) -> set[Triple]:
@@ -203,9 +208,8 @@ def rdf_only(triples: Iterable[Triple]) -> set[Triple]:
     return {(s, p, o) for s, p, o in triples if not is_literal(s) and p.startswith("<")}
 
 
-def congruent(triples: set[Triple]) -> tuple[set[Triple], set[Violation]]:
-    """The triples with equals put for equals everywhere, and the equalities that are not: those with a literal."""
-    triples, violations = unliteral(triples, {SAME_AS})
+def congruent(triples: set[Triple]) -> set[Triple]:
+    """The triples with equals put for equals everywhere."""
     while True:
         equals: dict[str, set[str]] = defaultdict(set)
         for s, p, o in triples:
@@ -214,17 +218,9 @@ def congruent(triples: set[Triple]) -> tuple[set[Triple], set[Violation]]:
                 equals.update(dict.fromkeys(together, together))
         replaced = {new for triple in triples for new in product(*(equals.get(term) or {term} for term in triple))}
         replaced |= {(a, SAME_AS, b) for together in equals.values() for a in together for b in together}
-        replaced, more = unliteral(replaced, equals.get(SAME_AS) or {SAME_AS})
-        violations |= more
         if replaced == triples:
-            return triples, violations
+            return triples
         triples = replaced
-
-
-def unliteral(triples: set[Triple], names: set[str]) -> tuple[set[Triple], set[Violation]]:
-    """The triples without the equalities that are not: those with a literal. names: what owl:sameAs is called."""
-    unequal = {t for t in triples if t[1] in names and t[0] != t[2] and is_literal(t[0], t[2])}
-    return triples - unequal, {("eq-literal", frozenset([triple])) for triple in unequal}
 
 
 class World:

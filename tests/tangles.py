@@ -35,6 +35,7 @@ from triplestore.terms import BUILTIN_IDS, OWL, SAME_AS
 TERMS: Final = tuple(ex(f"c{i}") for i in range(6))
 PREDICATES: Final = (ex("p0"), ex("p1"))
 EQUIVALENT: Final = f"<{OWL}equivalentClass>"
+LITERALS: Final = ('"v"', '"w"', '"w"@en')
 VARIABLES: Final = tuple(Var(name) for name in "xyz")
 
 
@@ -55,15 +56,21 @@ class Tangle:
         return "\n".join(lines)
 
 
+def _atoms(rule: Rule) -> list[Atom]:
+    return [element for element in rule.body if isinstance(element, Atom)]
+
+
 def _text(rule: Rule) -> str:
     def of(atom: Atom) -> str:
         return f"[{', '.join(f'?{t.name}' if isinstance(t, Var) else str(t) for t in atom.terms)}]"
 
-    return f"{', '.join(map(of, rule.heads))} :- {', '.join(of(a) for a in rule.body if isinstance(a, Atom))} ."
+    return f"{', '.join(map(of, rule.heads))} :- {', '.join(map(of, _atoms(rule)))} ."
 
 
-def tangle(seed: int) -> Tangle:
-    """The tangle of a seed."""
+def tangle(seed: int, literals: bool = False) -> Tangle:
+    """The tangle of a seed. literals: objects are literals now and then, of equalities too, in facts and in rules."""
+    if literals:
+        return _with_literals(tangle(seed), Random(f"literals {seed}"))
     rng = Random(f"tangle {seed}")
     terms, odd = TERMS[: rng.randint(3, 6)], rng.random() < 0.2
     rules = tuple(_rule(rng, terms, number, odd) for number in range(rng.randint(2, 5)))
@@ -75,6 +82,29 @@ def tangle(seed: int) -> Tangle:
         add, delete = add - now, delete - add
         updates.append((frozenset(add), frozenset(delete)))
         now = (now - delete) | add
+    return Tangle(rules, start, tuple(updates))
+
+
+def _with_literals(one: Tangle, rng: Random) -> Tangle:
+    """The tangle with literals in place of some objects, the same ones wherever a triple is."""
+    kept: dict[Triple, Triple] = {}
+
+    def fact(triple: Triple) -> Triple:
+        return kept.setdefault(triple, (*triple[:2], rng.choice(LITERALS)) if rng.random() < 0.2 else triple)
+
+    def atom(plain: Atom) -> Atom:
+        if isinstance(plain.o, Var) or rng.random() >= 0.3:
+            return plain
+        return Atom(plain.s, plain.p, rng.choice(LITERALS))
+
+    rules = tuple(Rule(r.name, tuple(map(atom, r.heads)), tuple(atom(a) for a in _atoms(r))) for r in one.rules)
+    now = {fact(t) for t in sorted(one.start)}
+    start, updates = frozenset(now), []
+    for add, delete in one.updates:
+        come, go = ({fact(t) for t in sorted(some)} for some in (add, delete))
+        come, go = come - now, (go & now) - come
+        updates.append((frozenset(come), frozenset(go)))
+        now = (now - go) | come
     return Tangle(rules, start, tuple(updates))
 
 
@@ -225,11 +255,11 @@ class _Mode:
         engine.load("violation", violation_rows(()))
 
     def _state(self, number: int) -> State:
-        """The closure of a state, with representatives, as the oracle has it; where owl:sameAs equals another term, as
-        it is computed anew, which is compared with the oracle's."""
+        """The closure of a state, with representatives, as the oracle has it; where owl:sameAs equals another term, or
+        with literals, which may be subjects, as it is computed anew, which is compared with the oracle's."""
         if number not in self._states:
             tokens, ids = self.tokens[number], self.ids
-            if any(s == SAME != o and p == SAME for s, p, o in tokens):
+            if any((s == p == SAME != o) or o[0] == '"' for s, p, o in tokens):
                 self._materialised(number)
             else:
                 facts = {(ids[s], ids[p], ids[o]) for s, p, o in tokens}

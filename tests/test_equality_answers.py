@@ -56,16 +56,16 @@ def closed(engine: Engine, rng: Random) -> tuple[Graph, set[Triple]]:
     got, _ = materialised(engine, facts, rules, "rewrite", datatypes=by_value)
     wanted, _ = expected(facts, rules, "rewrite", by_value)
     assert got == wanted
+    return graph_of(engine, by_value), wanted
+
+
+def graph_of(engine: Engine, by_value: bool = False) -> Graph:
+    """What is in the engine, as queries read it."""
     classes = engine.query("SELECT count(DISTINCT representative) AS n FROM same_as").column(0)[0].as_py()
     odd = engine.query(f"SELECT 1 FROM fact WHERE s >= {FIRST_LITERAL} OR p >= {FIRST_BLANK} LIMIT 1").num_rows > 0
     named = engine.query(f"SELECT 1 FROM same_as WHERE representative = {SAME_AS}").num_rows > 0
-    return Graph(engine, "rewrite", classes, odd, by_value, by_value, named=named), without_clashes(wanted)
-
-
-def without_clashes(triples: set[Triple]) -> set[Triple]:
-    """The triples that queries match: an asserted equality with a literal is exported, and an inconsistency."""
-    names = {SAME} | {s for s, p, o in triples if p == SAME and o == SAME}
-    return {(s, p, o) for s, p, o in triples if p not in names or not o.startswith('"')}
+    literals = engine.query(f"SELECT 1 FROM same_as WHERE term >= {FIRST_LITERAL}").num_rows > 0
+    return Graph(engine, "rewrite", classes, odd, by_value, by_value, named=named, literals=literals)
 
 
 class Asker(Writer):

@@ -27,16 +27,25 @@ _EQUALITY = (
 )
 """owl:sameAs and whatever IRI equals it."""
 
-_MEMBERS: Final = {"s": "same_as", "p": f"(SELECT * FROM same_as WHERE term < {FIRST_BLANK})", "o": "same_as"}
-"""The members of a class that RDF has a place for, by column."""
+RESOURCES: Final = f"(SELECT term, representative FROM same_as WHERE term < {FIRST_LITERAL})"
+"""The members of classes that can be subjects."""
+
+_PREDICATES: Final = f"(SELECT term, representative FROM same_as WHERE term < {FIRST_BLANK})"
+"""The members of classes that can be predicates."""
+
+_SPELLED: Final = (
+    f"(SELECT term, representative FROM same_as WHERE term >= {FIRST_LITERAL} "
+    "UNION SELECT representative, representative FROM same_as "
+    f"WHERE term >= {FIRST_LITERAL} AND representative < {FIRST_LITERAL})"
+)
+"""Of classes that have literals these, and the representative, which stands for the other members, if there are any."""
 
 _ASSERTED_EQUALITIES = (
     f"SELECT DISTINCT a.s, e.term AS p, a.o FROM asserted a, {_EQUALITY} e "
-    f"WHERE a.p IN (SELECT term FROM {_EQUALITY} x) AND "
-    "((a.s = a.o AND NOT EXISTS (SELECT 1 FROM same_as m WHERE m.term = a.s)) "
-    f"OR (a.s <> a.o AND (a.s >= {FIRST_LITERAL} OR a.o >= {FIRST_LITERAL})))"
+    f"WHERE a.p IN (SELECT term FROM {_EQUALITY} x) "
+    "AND a.s = a.o AND NOT EXISTS (SELECT 1 FROM same_as m WHERE m.term = a.s)"
 )
-"""Asserted equalities that no class stands for: x sameAs x of a term alone, and those with a literal."""
+"""Asserted equalities that no class stands for: x sameAs x of a term alone."""
 
 REFLEXIVE: Final = f"SELECT s FROM asserted WHERE p = {SAME_AS} AND s = o LIMIT 1"
 """A row if a term was asserted to equal itself."""
@@ -53,8 +62,9 @@ def preferred_sql(prefixes: Sequence[str], dialect: Dialect, among: str | None =
     """(term, representative): of each class the member that is to stand for it in canonical answers, as SQL.
 
     An IRI that starts with the first of the prefixes that any member starts with; of several, or without one, the
-    built-in vocabulary comes before other IRIs and these before blank nodes, then the shortest, then the first by its
-    characters. The same on either engine, and from one load of the same data to another, since no ids are compared.
+    built-in vocabulary comes before other IRIs, these before blank nodes and these before literals, then the shortest,
+    then the first by its characters. The same on either engine, and from one load of the same data to another, since no
+    ids are compared.
     among: a SELECT of representatives (or a list of them); of no other class the member is looked for.
     """
     ranks = " ".join(
@@ -62,7 +72,10 @@ def preferred_sql(prefixes: Sequence[str], dialect: Dialect, among: str | None =
         for place, prefix in enumerate(prefixes)
     )
     rank = f"CASE {ranks} ELSE {len(prefixes)} END, " if prefixes else ""
-    kind = f"CASE WHEN m.term < {FIRST_IRI} THEN 0 WHEN m.term < {FIRST_BLANK} THEN 1 ELSE 2 END"
+    kind = (
+        f"CASE WHEN m.term < {FIRST_IRI} THEN 0 WHEN m.term < {FIRST_BLANK} THEN 1 "
+        f"WHEN m.term < {FIRST_LITERAL} THEN 2 ELSE 3 END"
+    )
     only = "" if among is None else f" WHERE m.representative IN ({among})"
     return (
         "SELECT term, representative FROM (SELECT m.term, m.representative, row_number() OVER (PARTITION BY "
@@ -79,30 +92,54 @@ def shown_sql(triples: str, preferred: str) -> str:
 
 
 def closure_sql(equality: str, twins: bool) -> str:
-    """The closure by representatives (s, p, o: ids; v: the id that stands for the value of o), literals in the forms
-    that were asserted, as SQL.
+    """The closure by representatives (s, p, o: ids; v: the id that `fact` has for o), literals in the forms that were
+    asserted, as SQL.
 
     twins: `fact` holds one literal for each value, and some values have several. A value that was asserted of this
     subject and predicate (or of equals of them) comes in the forms in which it was, otherwise in the form that was met
-    first.
+    first. A literal that stands for a class comes as that.
     """
     if not twins:
         return "SELECT s, p, o, o AS v FROM fact"
     same = " AND ".join(f"w.{c} = f.{c}" for c in "spo")
+    forms = _forms(equality)
+    if equality == "rewrite":
+        forms += " WHERE NOT EXISTS (SELECT 1 FROM same_as c WHERE c.term = t.value)"
+    return f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.o AS v FROM fact f LEFT JOIN ({forms}) w ON {same}"
+
+
+def spelled_sql(facts: str, twins: bool) -> str:
+    """As `closure_sql`, of the facts (over representatives) of a store with equality `rewrite` in which literals equal
+    other terms: an object that stands for such a class comes as each literal of it, and as the representative for the
+    other members (`RESOURCES`)."""
+    listed = (
+        f"SELECT f.s, f.p, coalesce(m.term, f.o) AS o, f.o AS v FROM {facts} f "
+        f"LEFT JOIN {_SPELLED} m ON m.representative = f.o"
+    )
+    if not twins:
+        return listed
+    same = " AND ".join(f"w.{c} = f.{c}" for c in "spo")
     return (
-        f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.o AS v FROM fact f LEFT JOIN ({_forms(equality)}) w ON {same}"
+        f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.v FROM ({listed}) f "
+        f"LEFT JOIN ({_forms('rewrite')}) w ON {same}"
     )
 
 
 def triples_sql(
-    what: str, same_as: str, equality: str, twins: bool = False, resources: bool | None = None, named: bool = False
+    what: str,
+    same_as: str,
+    equality: str,
+    twins: bool = False,
+    resources: bool | None = None,
+    named: bool = False,
+    literals: bool = False,
 ) -> str:
     """The triples (s, p, o: ids) of a store, distinct, as SQL over asserted, fact, same_as and term.
 
     what: "asserted"; "all", the closure; "inferred", the closure without the asserted triples.
     same_as: "expand" gives every triple of every member of a class, "canonical" one per class, by representatives.
     twins: see `closure_sql`. resources: also what holds of every term (see `triplestore.virtual`), rdfs4a and rdfs4b
-    if it is true; None: only what is stored. named: see `expanded_sql`. Raises UsageError for other words.
+    if it is true; None: only what is stored. named, literals: see `expanded_sql`. Raises UsageError for other words.
     """
     if what not in WHAT:
         raise UsageError(f"no part '{what}' of a store; give one of {', '.join(WHAT)}")
@@ -114,9 +151,10 @@ def triples_sql(
             raise UsageError("what holds of every term is inferred, not asserted: ask for all triples, or the inferred")
         return asserted
     if same_as == "canonical":
-        closure, stated = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {RDF_ONLY}", normalised_sql(equality)
+        closure = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {RDF_ONLY}"
+        stated = normalised_sql(equality, "asserted", twins)
     else:
-        closure, stated = expanded_sql(equality, twins, named), asserted
+        closure, stated = expanded_sql(equality, twins, named, literals), asserted
     if resources is not None:
         closure = with_virtual_sql(closure, equality != "off", resources)
     if what == "all":
@@ -124,36 +162,68 @@ def triples_sql(
     return minus(f"({closure})", f"({stated})", "spo")
 
 
-def expanded_sql(equality: str, twins: bool = False, named: bool = False) -> str:
+def expanded_sql(equality: str, twins: bool = False, named: bool = False, literals: bool = False) -> str:
     """The closure with all equalities expanded, distinct, as SQL. twins: see `closure_sql`. named: owl:sameAs itself is
-    in a class of `same_as`, so that x sameAs x is listed for every term (`triplestore.virtual`)."""
-    facts = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {RDF_ONLY}"
+    in a class of `same_as`, so that x sameAs x is listed for every term (`triplestore.virtual`). literals: there are
+    literals in classes of `same_as`."""
     if equality != "rewrite":
+        facts = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {RDF_ONLY}"
         return facts + ("" if equality == "off" else " UNION " + _ASSERTED_EQUALITIES)
+    members = _members(literals)
+    facts = f"SELECT s, p, o FROM {_folded(twins, literals)} WHERE {RDF_ONLY}"
     columns = ", ".join(f"coalesce({c}m.term, f.{c}) AS {c}" for c in "spo")
-    joins = " ".join(f"LEFT JOIN {_MEMBERS[c]} {c}m ON {c}m.representative = f.{c}" for c in "spo")
-    return (
-        f"SELECT {columns} FROM ({facts}) f {joins} "
-        f"UNION ALL SELECT a.term, coalesce(q.term, {SAME_AS}), b.term FROM same_as a "
-        "JOIN same_as b ON b.representative = a.representative "
-        f"LEFT JOIN {_MEMBERS['p']} q ON q.representative = {SAME_AS} "
-        f"UNION ALL {_equalities(named)}"
+    joins = " ".join(f"LEFT JOIN {members[c]} {c}m ON {c}m.representative = f.{c}" for c in "spo")
+    if literals:
+        own = f"SELECT {columns} FROM ({_own_equalities(twins)}) f {joins}"
+    else:
+        own = (
+            f"SELECT a.term, coalesce(q.term, {SAME_AS}), b.term FROM same_as a "
+            "JOIN same_as b ON b.representative = a.representative "
+            f"LEFT JOIN {members['p']} q ON q.representative = {SAME_AS}"
+        )
+    return f"SELECT {columns} FROM ({facts}) f {joins} UNION ALL {own} UNION ALL {_equalities(named)}"
+
+
+def _members(literals: bool) -> dict[str, str]:
+    """The members of the classes that the columns of `_folded` stand for, by column."""
+    resources = RESOURCES if literals else "same_as"
+    return {"s": resources, "p": _PREDICATES, "o": resources}
+
+
+def _folded(twins: bool, literals: bool) -> str:
+    """The closure of a store with equality `rewrite`, to be expanded by `_members`; stands after FROM."""
+    return f"({spelled_sql('fact', twins)}) c" if literals else _source("rewrite", twins)
+
+
+def _own_equalities(twins: bool) -> str:
+    """owl:sameAs over the classes, in a store where some have literals: as `_folded` has it."""
+    classes = (
+        f"SELECT representative AS s, CAST({SAME_AS} AS BIGINT) AS p, representative AS o FROM same_as "
+        f"WHERE term = representative AND term < {FIRST_LITERAL}"
     )
+    return f"SELECT s, p, o FROM ({spelled_sql(f'({classes})', twins)}) e"
 
 
-def expanded_count_sql(equality: str, twins: bool = False, named: bool = False) -> str:
+def expanded_count_sql(equality: str, twins: bool = False, named: bool = False, literals: bool = False) -> str:
     """The number of triples of `expanded_sql` as a one-row SELECT, counted without enumerating them."""
     if equality != "rewrite":
         return f"SELECT count(*) AS n FROM ({expanded_sql(equality, twins)}) e"
-    sizes = {c: f"SELECT representative, count(*) AS n FROM {_MEMBERS[c]} m GROUP BY representative" for c in "spo"}
+    members = _members(literals)
+    sizes = {c: f"SELECT representative, count(*) AS n FROM {members[c]} m GROUP BY representative" for c in "spo"}
     product = " * ".join(f"coalesce(n{c}.n, 1)" for c in "spo")
     joins = " ".join(f"LEFT JOIN ({sizes[c]}) n{c} ON n{c}.representative = f.{c}" for c in "spo")
+    if literals:
+        own = f"SELECT sum(CAST({product} AS BIGINT)) FROM ({_own_equalities(twins)}) f {joins}"
+    else:
+        own = (
+            f"SELECT sum(c.n * c.n * coalesce(q.n, 1)) FROM ({sizes['s']}) c "
+            f"LEFT JOIN ({sizes['p']}) q ON q.representative = {SAME_AS}"
+        )
     return (
         f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ("
-        f"SELECT sum(CAST({product} AS BIGINT)) AS n FROM (SELECT s, p, o FROM {_source(equality, twins)} "
+        f"SELECT sum(CAST({product} AS BIGINT)) AS n FROM (SELECT s, p, o FROM {_folded(twins, literals)} "
         f"WHERE {RDF_ONLY}) f {joins} "
-        f"UNION ALL SELECT sum(c.n * c.n * coalesce(q.n, 1)) FROM ({sizes['s']}) c "
-        f"LEFT JOIN ({sizes['p']}) q ON q.representative = {SAME_AS} "
+        f"UNION ALL {own} "
         f"UNION ALL SELECT count(*) FROM ({_equalities(named)}) a) counts"
     )
 
@@ -194,12 +264,15 @@ def _forms(equality: str) -> str:
     )
 
 
-def normalised_sql(equality: str, source: str = "asserted") -> str:
-    """The triples of `source` under the representatives in `same_as`, not distinct, as SQL."""
+def normalised_sql(equality: str, source: str = "asserted", twins: bool = False) -> str:
+    """The triples of `source` under the representatives in `same_as`, not distinct, as SQL. twins: a literal's class is
+    that of the one that stands for its value."""
     if equality != "rewrite":
         return f"SELECT s, p, o FROM {source} a"
     columns = ", ".join(f"coalesce({c}m.representative, a.{c}) AS {c}" for c in "spo")
-    joins = " ".join(f"LEFT JOIN same_as {c}m ON {c}m.term = a.{c}" for c in "spo")
+    ends = {"s": "a.s", "p": "a.p", "o": "coalesce(v.value, a.o)" if twins else "a.o"}
+    joins = f"LEFT JOIN {TWIN} v ON v.id = a.o " if twins else ""
+    joins += " ".join(f"LEFT JOIN same_as {c}m ON {c}m.term = {end}" for c, end in ends.items())
     return f"SELECT {columns} FROM {source} a {joins}"
 
 

@@ -21,6 +21,7 @@ from triplestore.reasoning import twins
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
 from triplestore.tables import ASSERTED, FACT, SAME_AS, TERM, Table
+from triplestore.terms import FIRST_LITERAL
 from triplestore.terms import SAME_AS as EQUALS
 from triplestore.workspace import Workspace
 
@@ -78,10 +79,12 @@ def _triples(manifest: Manifest, sign: str) -> Iterator[tuple[str, str]]:
     facts = f"(SELECT s, p, o FROM {_changed(FACT, sign)} WHERE {RDF_ONLY})"
     yield "asserted", f"SELECT s, p, o FROM {_changed(ASSERTED, sign)}"
     yield "inferred", minus(facts, f"({normalised_sql(manifest.equality, stated)})", "spo")
+    literal = f"term >= {FIRST_LITERAL}"
     yield (
         "equal",
-        f"SELECT term AS s, CAST({EQUALS} AS BIGINT) AS p, representative AS o FROM {_changed(SAME_AS, sign)} "
-        "WHERE term <> representative",
+        f"SELECT CASE WHEN {literal} THEN representative ELSE term END AS s, CAST({EQUALS} AS BIGINT) AS p, "
+        f"CASE WHEN {literal} THEN term ELSE representative END AS o FROM {_changed(SAME_AS, sign)} "
+        f"WHERE term <> representative AND representative < {FIRST_LITERAL}",
     )
 
 

@@ -44,7 +44,6 @@ from triplestore.axioms import (
     pairwise,
     values_within,
 )
-from triplestore.materialise.same_as import LITERAL_RULE
 
 _EXPRESSIONS: Final = (OWL.unionOf, OWL.intersectionOf, OWL.complementOf, OWL.oneOf, OWL.onProperty)
 _CARDINALITIES: Final = (OWL.minCardinality, OWL.maxCardinality, OWL.cardinality)
@@ -88,12 +87,6 @@ Open = Callable[[Path], Asked]
 """Opens the copy of a store in a folder."""
 
 
-def contradictions(store: Asked) -> list[Any]:
-    """The violations that are contradictions: all, but those of an IRI or blank node that would equal a literal, which
-    only this store refuses (a resource may denote a literal's value)."""
-    return [violation for violation in store.check() if violation.rule != LITERAL_RULE]
-
-
 def entails(
     store: Asked, graph: Iterable[Triple], open_copy: Open, extensional: bool, axiomatic: bool = False
 ) -> Entailment:
@@ -108,7 +101,7 @@ def entails(
     conclusion = Graph()
     for triple in graph:
         conclusion.add(triple)
-    found = contradictions(store)
+    found = store.check()
     if found:
         return Entailment(True, (f"the store is inconsistent ({found[0].rule}): everything follows",))
     if _in_closure(store, conclusion):
@@ -140,7 +133,7 @@ class _Scratch(ExitStack):
         """Whether what the supposition asks for follows from the copy."""
         self.store.update(add=supposition.given)
         try:
-            if contradictions(self.store):
+            if self.store.check():
                 return True
             return supposition.then is not None and _in_closure(self.store, [supposition.then])
         finally:

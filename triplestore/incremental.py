@@ -28,9 +28,8 @@ from triplestore.maintain.keys import NONE, Ids, LayoutFullError, member, merged
 from triplestore.maintain.memory import Derivations, Memory, Rows
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.regrouping import remember
-from triplestore.maintain.run import Budget, TooDearError
-from triplestore.maintain.violations import Judge, judge_in
-from triplestore.reasoning import all_rules, by_value, head_constants, reasoning, touched, twins
+from triplestore.maintain.run import EQUAL_LITERAL, Budget, TooDearError
+from triplestore.reasoning import all_rules, by_value, equal_literals, head_constants, reasoning, touched, twins
 from triplestore.rows import columns_of, same_as_rows, table_of, violation_rows
 from triplestore.storage import patches, segments
 from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles
@@ -196,7 +195,7 @@ class Incremental:
             change.plus,
             change.minus,
             chosen.name or "",
-            *self._judges,
+            self._judge,
             Budget(chosen.seconds, None if chosen.costs is None else Foretelling(chosen.costs)),
             self.transaction.report,
             terms.values if twins(manifest) else {},
@@ -204,12 +203,9 @@ class Incremental:
         )
 
     @property
-    def _judges(self) -> tuple[Judge, TypeJudge]:
+    def _judge(self) -> TypeJudge:
         """What looks literals up in the engine."""
-        return (
-            lambda pairs: judge_in(self.engine, pairs),
-            lambda facts, names: judge_types_in(self.engine, facts, names),
-        )
+        return lambda facts, names: judge_types_in(self.engine, facts, names)
 
     def _probe(self, memory: Memory) -> Probe:
         """Deletes a few facts, spread over the asserted ones that are no axioms, and undoes it."""
@@ -220,7 +216,7 @@ class Incremental:
             sample = memory.working.facts_of(minus(spread, memory.working.schema_of(spread)))
             started = time.thread_time()  # what else the machine does is no matter
             try:
-                rows = memory.update(memory.reasoning, (), sample, name, *self._judges, Budget(seconds))
+                rows = memory.update(memory.reasoning, (), sample, name, self._judge, Budget(seconds))
             except TooDearError:
                 return None
             taken = time.thread_time() - started
@@ -244,6 +240,9 @@ class Incremental:
         if self._known and workspace.memory is not None:
             return workspace.memory[1]
         workspace.memory = None
+        if reason := workspace.outdated() or (EQUAL_LITERAL if equal_literals(manifest) else ""):
+            self.reason = reason
+            return None
         if sum(manifest.files_of(table.name).rows for table in (ASSERTED, FACT)) > LARGEST:
             self.reason = "the store is too large to be maintained in memory"
             return None

@@ -134,6 +134,11 @@ def named(manifest: Manifest) -> bool:
     return manifest.stats.get("named", 0) > 0
 
 
+def equal_literals(manifest: Manifest) -> bool:
+    """Whether a literal equals another term: see `triplestore.closure.expanded_sql`."""
+    return manifest.stats.get("literals", 0) > 0
+
+
 def reasoning(engine: Engine, manifest: Manifest) -> Reasoning:
     """The rules of a store with their constants as ids of the dictionary in `term`."""
     rules = all_rules(manifest)

@@ -182,6 +182,7 @@ class Transaction:
         outcome: Outcome | None = None
         changed: tuple[Table, ...] = (ASSERTED,)
         if algorithm is not None:
+            outdated = self.workspace.outdated()
             self.workspace.tables(FACT, SAME_AS, VIOLATION)
             change = Change(plus, minus, before.files_of(FACT.name).rows)
             mint = Mint(engine, counters, by_value(before), self.workspace.limits)
@@ -190,7 +191,9 @@ class Transaction:
                 remember(engine)
                 self._remembered = True
             task = Task(engine, known, change, self.report, mint)
-            outcome = maintain(task, algorithm if before.materialised else "rematerialise", reason)
+            if outdated:
+                algorithm, reason = rematerialise.NAME, outdated
+            outcome = maintain(task, algorithm if before.materialised else rematerialise.NAME, reason)
             self.maintained(outcome)
             counters = mint.counters or counters
             changed = (ASSERTED, FACT, SAME_AS, VIOLATION)
@@ -341,18 +344,22 @@ class Transaction:
         self.workspace.unbind(TERM)
 
     def _stats(self) -> dict[str, int]:
-        """What queries must know of the closure: equality classes, the size of the one that owl:sameAs is in, and
-        triples that RDF has no place for."""
+        """What queries must know of the closure: equality classes, the size of the one that owl:sameAs is in, literals
+        in classes, and triples that RDF has no place for."""
         classes = self.engine.query(
             f"SELECT count(*) AS n, coalesce(max(size), 0) AS largest, coalesce(max(own), 0) AS own FROM (SELECT "
             f"count(*) AS size, CASE WHEN representative = {EQUALS} THEN count(*) END AS own "
             "FROM same_as GROUP BY representative) c"
         ).to_pylist()[0]
+        literals = f"same_as WHERE term >= {FIRST_LITERAL}"
+        if self.workspace.manifest.equality == "axioms":
+            literals = f"fact WHERE p = {EQUALS} AND o >= {FIRST_LITERAL} AND s <> o"
         odd = self.workspace.count(f"fact WHERE s >= {FIRST_LITERAL} OR p >= {FIRST_BLANK}")
         return {
             "classes": int(classes["n"]),
             "largest_class": int(classes["largest"]),
             "named": int(classes["own"]),
+            "literals": self.workspace.count(literals),
             "generalised": odd,
         }
 

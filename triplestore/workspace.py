@@ -17,7 +17,7 @@ from triplestore.maintain.memory import Memory
 from triplestore.materialise.limits import Limits
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
-from triplestore.tables import ASSERTED, COUNT, FACT, LOOKED_UP, STATED, STORED, Table
+from triplestore.tables import ASSERTED, COUNT, FACT, LOOKED_UP, STATED, STORED, VIOLATION, Table
 
 MOST_INDEXED: Final = 10_000_000
 """Facts up to which tables are indexed."""
@@ -106,6 +106,15 @@ class Workspace:
         be neither what it was nor what it was to become."""
         self.memory = self.fingerprints = self.reasoning = None
         self.forget(manifest)
+
+    def outdated(self) -> str:
+        """Why the closure is to be made anew, or nothing: it is of a version that took no literal for another term's
+        equal, and has such equalities among its violations."""
+        if "literals" in self.manifest.stats:
+            return ""
+        self.views(VIOLATION)
+        refused = self.engine.rows("SELECT rule, facts FROM violation WHERE rule IN ('eq-literal', 'eq-diff1')")
+        return "the closure has no literals among equals" if any(len(facts) == 3 for _, facts in refused) else ""
 
     def count(self, source: str) -> int:
         """Rows of a table, or of anything that can stand after FROM."""

@@ -1,4 +1,4 @@
-"""Cases for equality: the rules of rulesets/equality.dlog, and equalities of literals, which are violations."""
+"""Cases for equality: the rules of rulesets/equality.dlog, and two values that become one (dt-diff, eq-diff1)."""
 
 from tests.rule_cases import derives, numbered, violates
 
@@ -20,18 +20,22 @@ CASES = numbered(
 
 LITERALS = numbered(
     (
-        violates("eq-literal", ":a owl:sameAs 'asserted'", ":a owl:sameAs :b . :a :p 'fine 1'"),
-        violates("eq-literal", ":a owl:sameAs :b . :b owl:sameAs 'of an equal'", ":a owl:sameAs :b . :b :p 'fine 2'"),
+        violates("eq-diff1", ":a owl:sameAs 'one' , 'other'", ":a owl:sameAs 'fine 1'"),
         violates(
-            "prp-fp",
-            ":p a owl:FunctionalProperty . :x :p 'one' , 'other'",
+            "eq-diff1",
+            ":a owl:sameAs :b , 'of one' . :b owl:sameAs 'of an equal'",
+            ":a owl:sameAs :b , 'fine 2' . :b owl:sameAs 'fine 2'",
+        ),
+        violates(
+            "eq-diff1",
+            ":p a owl:FunctionalProperty . :x :p 'one of two' , 'the other'",
             ":p a owl:FunctionalProperty . :x :p 'fine 3' . :y :p 'fine 4'",
         ),
         violates(
-            "prp-fp",
-            ":p a owl:FunctionalProperty . :x :p 'mixed' , :b",
-            ":p a owl:FunctionalProperty . :x :p 'fine 5' . :y :p 'fine 5'",
+            "eq-diff1",
+            ":p a owl:FunctionalProperty . :x :p 'mixed' , :b . :b owl:sameAs 'unlike'",
+            ":p a owl:FunctionalProperty . :x :p 'fine 5' , :b . :y :p 'fine 6'",
         ),
     )
 )
-"""Literals that would become equal to another term, by assertion or by a rule: a violation, never a merge."""
+"""Terms that come to have two values, by assertion or by a rule."""

@@ -102,8 +102,6 @@ def why_same(
 ) -> None:
     """Show what makes A and B one: the shortest chain of equalities. Of A alone: its class, and the links that hold it
     together. Exit code 1 if they are not one."""
-    from rdflib.term import Literal
-
     from triplestore.proof import why_text
     from triplestore.proof.text import writer
     from triplestore.terms import to_rdflib
@@ -125,9 +123,7 @@ def why_same(
         as_dot = why_text.class_dot(found, write)
     else:
         said = f"{terms[0]} equals nothing else" if len(terms) == 1 else f"{' and '.join(terms)} are not one"
-        if any(isinstance(node, Literal) for node in nodes):
-            said += f": a literal is never merged; `triplake check {store}` lists what says it should be"
-        elif missing:
+        if missing:
             said += f": no triple of the store has {' or '.join(missing)}"
         say(options, said)
         raise SystemExit(NO)

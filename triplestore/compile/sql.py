@@ -27,7 +27,6 @@ from triplestore.compile.plan import (
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import Expressions, Value, stored, token
 from triplestore.expressions.decoding import derived, mentioned
-from triplestore.terms import FIRST_LITERAL
 
 _FRESH: Final = " AND r.fresh = 1"
 
@@ -84,7 +83,6 @@ def select_links(
 
     member: the half of a symmetric shape (`triplestore.compile.symmetry`). scans: what its elements read. focused: the
     scans that find new members; only groups that have one are linked, all groups where there are no such scans.
-    Literals of a group, which never join a class, are linked among themselves, and one of them to the least member.
     """
     keys = [f"g{place}" for place in range(len(member.output) - 1)]
     steps = {}
@@ -100,14 +98,14 @@ def select_links(
     named = (f"{column} AS {name}" for column, name in zip(columns, ["member", *keys], strict=True))
     steps["member"] = f"SELECT DISTINCT {', '.join(named)}{joined.tail('')}"
     steps["least"] = (
-        f"SELECT {', '.join(keys)}, min(member) AS hub, min(CASE WHEN member >= {FIRST_LITERAL} THEN member END) "
-        f"AS literal FROM member GROUP BY {', '.join(keys)} HAVING min(member) <> max(member)"
+        f"SELECT {', '.join(keys)}, min(member) AS hub FROM member GROUP BY {', '.join(keys)} "
+        "HAVING min(member) <> max(member)"
     )
     same = " AND ".join(f"l.{key} = m.{key}" for key in keys)
     return (
         f"WITH {', '.join(f'{name} AS ({sql})' for name, sql in steps.items())} "
-        f"SELECT CASE WHEN m.member > l.literal THEN l.literal ELSE l.hub END AS s, "
-        f"CAST({equal} AS BIGINT) AS p, m.member AS o FROM member m JOIN least l ON {same} WHERE m.member <> l.hub"
+        f"SELECT l.hub AS s, CAST({equal} AS BIGINT) AS p, m.member AS o FROM member m JOIN least l ON {same} "
+        "WHERE m.member <> l.hub"
     )
 
 

@@ -133,8 +133,7 @@ class Search:
 
     def _doubts(self, heads: Ids) -> tuple[Ids, Ids]:
         """The facts of I and the classes that heads cast doubt on, those doubted before left out."""
-        facts, _, clashes = self.run.sorted_heads(heads)
-        self.run.clashes = union(self.run.clashes, clashes)
+        facts, _ = self.run.sorted_heads(heads)
         facts = minus(facts, self.doubted)
         tokens = NONE if self.intact else minus(self.run.tokens(heads), self.doubted_classes)
         return facts[self.working.facts.contains(facts)], tokens
@@ -227,7 +226,7 @@ class Search:
     def _prove(self, keys: Ids) -> Ids:
         """Add to P, merging what is equal (Algorithm 6); what was new or has changed."""
         keys = self._under_gamma(keys)
-        _, equalities, _ = self.run.sorted_heads(keys)
+        _, equalities = self.run.sorted_heads(keys)
         changed = NONE
         if len(equalities) and not self.intact:
             s, _, o = self.run.layout.unpack(equalities)

@@ -146,6 +146,11 @@ class Classes:
         self.before: dict[int, int] = {}
         """Of each term whose class changed since `mark`: its representative then (itself, if it was alone)."""
 
+    @property
+    def terms(self) -> Ids:
+        """The terms of the stored classes, sorted."""
+        return self._terms
+
     def mark(self) -> None:
         """Begin to note changes."""
         self.before = {}

@@ -71,8 +71,7 @@ def _lost(run: Run, found: Ids, deleted: Ids, dissolved: Ids) -> tuple[Ids, Ids]
         pinned = member(working.layout.decode(tokens), run.before.terms)
         if pinned.any():
             raise NotMaintainableError("a class of equals that the rules mention may come apart")
-    facts, _, clashes = run.sorted_heads(found)
-    run.clashes = union(run.clashes, clashes)
+    facts, _ = run.sorted_heads(found)
     facts = minus(facts, deleted)
     return facts[working.facts.contains(facts)], tokens
 

@@ -89,8 +89,7 @@ def _ground(run: Run, deleted: Ids) -> tuple[Ids, Ids]:
 
 def _doubted(run: Run, found: Ids) -> Ids:
     """The facts of I among heads."""
-    facts, _, clashes = run.sorted_heads(found)
-    run.clashes = union(run.clashes, clashes)
+    facts, _ = run.sorted_heads(found)
     kept: Ids = facts[run.working.facts.contains(facts)]
     return kept
 

@@ -48,9 +48,7 @@ def _absorbed(run: Run, derived: Ids, figures: RoundFigures) -> Ids:
     """The derived facts, distinct and normalised, once what they say is equal has been merged."""
     working = run.working
     while True:
-        facts, equalities, clashes = run.sorted_heads(derived)
-        if len(clashes):
-            run.new_clashes = union(run.new_clashes, clashes)
+        facts, equalities = run.sorted_heads(derived)
         if not len(equalities):
             if working.equality != "axioms":
                 return facts

@@ -32,8 +32,8 @@ from triplestore.maintain.literals import Literals
 from triplestore.maintain.program import NotMaintainableError, Specialised, nothing
 from triplestore.maintain.recount import counted, recount
 from triplestore.maintain.relation import Relation
-from triplestore.maintain.run import Budget, Run
-from triplestore.maintain.violations import Judge, Violation, maintained
+from triplestore.maintain.run import EQUAL_LITERAL, Budget, Run
+from triplestore.maintain.violations import Violation, maintained
 from triplestore.maintain.working import Working
 from triplestore.materialise.datatypes import RULE as DATATYPE_RULE
 from triplestore.materialise.figures import Figures, Report
@@ -165,6 +165,7 @@ class Memory:
         run = Run(working, nothing(layout), specialiser, reasoning.constants, counting=derivations != "none")
         run.program = specialised = run.specialised(working.facts_of(working.schema_facts()))
         _check(run, reasoning)
+        _check_literals(working)
         memory = cls(working, specialised, reasoning, violations)
         memory.said, memory.literals = Relation(layout, said), literals
         if derivations == "counted":
@@ -179,7 +180,6 @@ class Memory:
         plus: Iterable[Fact],
         minus: Iterable[Fact],
         algorithm: str,
-        judge: Judge,
         type_judge: TypeJudge,
         budget: Budget | None = None,
         report: Report | None = None,
@@ -219,7 +219,7 @@ class Memory:
                     recount(run, counts)
             with run.phase("violations"):
                 others = {v for v in self.violations if v[0] != DATATYPE_RULE}
-                violations = maintained(run, others, judge)
+                violations = maintained(run, others)
                 if reasoning.datatypes:
                     violations |= datatypes.faults(run, self.violations - others, literals.ill_typed, type_judge)
         except BaseException:
@@ -324,6 +324,17 @@ def _codes(layout: Layout, values: Mapping[int, int], ill_typed: Iterable[int]) 
     """What is known of literals, as codes for `Literals.extended`."""
     twins, homes, ill = (np.array([*ids], dtype=np.int64) for ids in (values.keys(), values.values(), ill_typed))
     return layout.encode(twins), layout.encode(homes), layout.encode(ill)
+
+
+def _check_literals(working: Working) -> None:
+    """Raise NotMaintainableError if a literal equals another term."""
+    first, equal = working.layout.first_literal, working.classes.terms
+    if working.equality == "axioms":
+        same = working.layout.numbers(np.array([working.same_as], dtype=np.int64))
+        s, _, o = working.layout.unpack(working.facts.match(same, None, None)[1])
+        equal = np.maximum(s, o)[s != o]
+    if len(equal) and int(equal.max()) >= first:
+        raise NotMaintainableError(EQUAL_LITERAL)
 
 
 def _check(run: Run, reasoning: Reasoning) -> None:

@@ -30,6 +30,9 @@ FEW: Final = (4, 64, ALL)
 all."""
 
 
+EQUAL_LITERAL: Final = "a literal equals another term"
+"""What is wrong with equalities that have a literal: it has types then that no rule derives, and perhaps two values."""
+
 Watch = Callable[[str, Ids], None]
 """Is shown an algorithm's own sets as they come to be: name, keys."""
 
@@ -80,8 +83,6 @@ class Run:
         self.rules_changed = self.constants_changed = False  # since the program was made
         self.specialised_anew = False  # whether it has been made anew since, over all that holds
         self.dirty: set[int] = set()  # terms whose class changed, and representatives of such classes (codes)
-        self.clashes: Ids = NONE  # equalities with a literal that lost a derivation
-        self.new_clashes: Ids = NONE  # those that were derived
 
     # -- figures ---------------------------------------------------------------------------------------------------
 
@@ -247,22 +248,23 @@ class Run:
         for program, times in ((before, -1), (after, 1)):
             self.heads_of(self.rules(changed, program), self.working.facts, RoundFigures(0), without, times)
 
-    def sorted_heads(self, found: Ids) -> tuple[Ids, Ids, Ids]:
-        """Heads as facts, equalities (of two terms that are no literals, in mode `axioms` among the facts), and
-        equalities with a literal; `x sameAs x` is left out unless the mode is `off`. Distinct."""
+    def sorted_heads(self, found: Ids) -> tuple[Ids, Ids]:
+        """Heads as facts, and equalities (in mode `axioms` they are among the facts); `x sameAs x` is left out unless
+        the mode is `off`. Distinct. Raises NotMaintainableError for an equality with a literal."""
         found = union(found)
         if self.working.equality == "off" or not len(found):
-            return found, NONE, NONE
+            return found, NONE
         equal = self.working.is_equality(found)
         if not equal.any():
-            return found, NONE, NONE
+            return found, NONE
         facts, equalities = found[~equal], found[equal]
         s, _, o = self.layout.unpack(equalities)
-        literal = (np.maximum(s, o) >= self.layout.first_literal) & (s != o)
-        plain = equalities[~literal & (s != o)]
+        different = s != o
+        if (np.maximum(s, o)[different] >= self.layout.first_literal).any():
+            raise NotMaintainableError(EQUAL_LITERAL)
         if self.working.equality == "axioms":
-            return union(facts, plain), NONE, equalities[literal]
-        return facts, plain, equalities[literal]
+            return union(facts, equalities[different]), NONE
+        return facts, equalities[different]
 
     def tokens(self, found: Ids) -> Ids:
         """The classes (representatives) that heads over normal facts say anything of: those of `c sameAs c`."""

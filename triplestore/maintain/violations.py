@@ -2,36 +2,24 @@
 
 A violation of a rule names all the triples that its body matched, so it holds as long as they do, unless it spoke of a
 class that has changed (two members of a class are different terms) or of a list (whose triples it does not name): those
-are looked for anew. An equality with a literal, which is never applied, is a violation of its own: it holds as long as
-it is asserted or has a derivation.
+are looked for anew. No class has a literal here (`Run.sorted_heads`), so none has two values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 import numpy as np
 
-from triplestore.compile.plan import K
-from triplestore.compile.symmetry import half
-from triplestore.engine import Engine
 from triplestore.maintain.join import Instances, all_matches, encoded, matches
 from triplestore.maintain.keys import NONE, Ids, union
-from triplestore.maintain.program import as_keys
 from triplestore.maintain.run import Run
-from triplestore.maintain.working import heads
-from triplestore.materialise.same_as import clashes, is_clash, once
-from triplestore.materialise.statements import triples_table
+from triplestore.materialise.same_as import once
 from triplestore.terms import SAME_AS
 
 Violation = tuple[str, tuple[int, ...]]
 """Rule and triples at fault, flattened, as ids."""
 
-Judge = Callable[[Iterable[tuple[int, int]]], Iterable[Violation]]
-"""Turns equalities (s, o: ids, one a literal) into the violations that they are."""
 
-
-def maintained(run: Run, violations: set[Violation], judge: Judge) -> set[Violation]:
+def maintained(run: Run, violations: set[Violation]) -> set[Violation]:
     """The violations of the closure after a run, from those before it."""
     working, layout = run.working, run.layout
     dirty = layout.decode(np.array(sorted(run.dirty), dtype=np.int64)).tolist()
@@ -41,20 +29,11 @@ def maintained(run: Run, violations: set[Violation], judge: Judge) -> set[Violat
     if working.equality != "off":  # `x sameAs x` holds whether it is a fact or not
         gone = {(s, p, o) for s, p, o in gone if p != SAME_AS or s != o}
     kept: set[Violation] = set()
-    equalities: set[Violation] = set()
     for violation in violations:
         rule, facts = violation
-        if is_clash(rule, facts):
-            equalities.add(violation)
-            continue
         triples = {facts[i : i + 3] for i in range(0, len(facts), 3)}
         if rule not in renewed and triples.isdisjoint(gone) and changed.isdisjoint(facts):
             kept.add(violation)
-    touched = any(not changed.isdisjoint(facts) for _, facts in equalities)
-    if touched or len(run.clashes) or len(run.new_clashes):
-        s, _, o = working.ids_of(_clashes(run))
-        equalities = set(judge(zip(s.tolist(), o.tolist(), strict=True)))
-    kept |= equalities
     kept -= run.before.program.violations - run.program.program.violations
     kept |= run.program.program.violations
     mentioned = working.mentioning(np.array(sorted(run.dirty), dtype=np.int64)) if run.dirty else NONE
@@ -100,61 +79,3 @@ def _rows(run: Run, rule: str, output: Ids) -> set[Violation]:
     width = output.shape[1]
     ids: list[int] = run.layout.decode(output.reshape(-1)).tolist()
     return {(rule, tuple(ids[i : i + width])) for i in range(0, len(ids), width)}
-
-
-def _clashes(run: Run) -> Ids:
-    """All equalities with a literal, one for each member of a group as `compile.sql.select_links` has them: where one
-    has come or gone, which of them stand for their group may be others now."""
-    working, layout = run.working, run.layout
-    found = [as_keys(layout, (f for f in run.program.unconditional if f[1] == SAME_AS))]
-    for shape, rows in run.program.program.instances.items():
-        head = shape.output[1]
-        if shape.uses_occurs:
-            continue
-        equal = [row for row in rows if not isinstance(head, K) or row[head.number] == SAME_AS]
-        if not equal:
-            continue
-        member_of = half(shape) if isinstance(head, K) else None
-        instances = Instances(member_of or shape, encoded(layout, equal, shape))
-        output = all_matches(instances, working.facts, working.classes)
-        if member_of and len(output):
-            found.append(_links(run, output))
-        elif len(output):
-            found.append(heads(layout, output))
-    _, equals = working.classes.expand(np.array([working.same_as], dtype=np.int64))
-    asserted = working.asserted.match(layout.numbers(equals), None, None)[1]
-    s, _, o = layout.unpack(asserted)
-    literal = o >= layout.first_literal
-    s, same = working.classes.normalise(s[literal]), np.full(int(literal.sum()), working.same_as, dtype=np.int64)
-    found.append(layout.keys(s, same, o[literal]))
-    return run.sorted_heads(np.concatenate(found))[2]
-
-
-def _links(run: Run, output: Ids) -> Ids:
-    """Groups (rows: member, then what makes the group) as equalities: the least literal to the others, the least member
-    to that and to the rest."""
-    members = output[:, 0]
-    if output.shape[1] > 1:
-        group = np.unique(output[:, 1:], axis=0, return_inverse=True)[1].reshape(-1)
-    else:
-        group = np.zeros(len(members), dtype=np.int64)
-    none = np.iinfo(np.int64).max
-    least, literal = (np.full(int(group.max()) + 1, none, dtype=np.int64) for _ in range(2))
-    np.minimum.at(least, group, members)
-    literals = members >= run.layout.first_literal
-    np.minimum.at(literal, group[literals], members[literals])
-    hub = np.where(members > literal[group], literal[group], least[group])
-    other = members != least[group]
-    same = np.full(int(other.sum()), run.working.same_as, dtype=np.int64)
-    return run.layout.keys(hub[other], same, members[other])
-
-
-def judge_in(engine: Engine, pairs: Iterable[tuple[int, int]]) -> list[Violation]:
-    """A `Judge` that looks the literals' values up in the table `term`."""
-    engine.load("clashing", triples_table([(s, SAME_AS, o) for s, o in pairs]))
-    found: list[Violation] = []
-    for sql in clashes(engine, "clashing"):
-        rows = engine.query(sql).to_pydict()
-        found += [(r, tuple(f)) for r, f in zip(rows["rule"], rows["facts"], strict=True)]
-    engine.drop("clashing")
-    return found

@@ -2,10 +2,12 @@
 
 dt-type2, `lt rdf:type dt` for each literal in the value space of dt, is virtual: the facts are made for those datatypes
 only that the specialised program asks for by name, and for one literal of each value of the dictionary. They hold
-without condition. dt-not-type is a check of the closure: an ill-typed literal in a stated fact, or a literal with a
-type that its value is not in.
+without condition. A literal that equals another term has all of its types, which are that term's too (eq-rep-s).
+dt-not-type is a check of the closure: an ill-typed literal in a stated fact, or a literal with a type that its value is
+not in.
 
-dt-type1 is written out in owl2rl.dlog; dt-eq is `stated` (see `triplestore.tables`), dt-diff is in `same_as.clashes`.
+dt-type1 is written out in owl2rl.dlog; dt-eq is `stated` (see `triplestore.tables`). dt-diff is not made, the number of
+its facts being the square of that of the literals: what comes of it, a class with two values, is in `same_as.clashes`.
 """
 
 from __future__ import annotations
@@ -20,11 +22,13 @@ from triplestore.compile.program import Program
 from triplestore.datatypes import BOUNDS, DATATYPES, KNOWN, TEXTS
 from triplestore.engine import Engine
 from triplestore.engine.dialect import Dialect
+from triplestore.engine.queries import count
 from triplestore.materialise.aggregates import parameters
+from triplestore.materialise.same_as import ILL_TYPED
 from triplestore.tables import STATED
-from triplestore.terms import FIRST_LITERAL, RDF, RDFS, TYPE, XSD, builtin
+from triplestore.terms import FIRST_LITERAL, RDF, RDFS, SAME_AS, TYPE, XSD, builtin
 
-RULE: Final = "dt-not-type"
+RULE: Final = ILL_TYPED
 
 Names = Mapping[int, Sequence[str]]
 """Representative -> the datatypes in its class."""
@@ -101,12 +105,18 @@ def types_sql(dialect: Dialect, datatypes: Collection[int], names: Names, source
     return " UNION ALL ".join(selects)
 
 
+def every_type_sql(dialect: Dialect, source: str) -> str:
+    """All facts of dt-type2 for the literals of `source` (like TERM), under no representatives, as SQL."""
+    names = {builtin(name): (name,) for name in DATATYPES}
+    return types_sql(dialect, names, names, source)
+
+
 def violations_sql(
     engine: Engine, has: Datatypes, stated: str, facts: str, datatypes: Collection[int], names: Names
 ) -> list[str]:
     """SELECTs of VIOLATION rows for dt-not-type: an ill-typed literal in the stated facts `stated`, or in `facts` if it
     is in no stated fact at all (rules put it there); an instance, in `facts`, of one of the datatypes (representatives)
-    given."""
+    given. Literals in classes of `same_as` are looked for in the whole of `fact`: their class may have come since."""
     dialect = engine.dialect
     triple = dialect.array([f"f.{c}" for c in "spo"])
     head = f"SELECT DISTINCT {dialect.string(RULE)} AS rule, {triple} AS facts"
@@ -122,7 +132,30 @@ def violations_sql(
             f"{head} FROM {facts} f JOIN (SELECT id FROM term WHERE id >= {FIRST_LITERAL} "
             f"AND (ill_typed OR ({_VALUED} AND ({outside})))) t ON t.id = f.s WHERE f.p = {TYPE} AND f.o = {number}"
         )
+    if count(engine, f"same_as WHERE term >= {FIRST_LITERAL}"):
+        selects += _violations_of_classes(dialect, has, datatypes, names)
     return selects
+
+
+def _violations_of_classes(dialect: Dialect, has: Datatypes, datatypes: Collection[int], names: Names) -> Iterator[str]:
+    """As `violations_sql`, for literals that equal other terms."""
+    classes = f"(SELECT term, representative FROM same_as WHERE term >= {FIRST_LITERAL}) m JOIN term t ON t.id = m.term"
+
+    def row(p: str, o: str) -> str:
+        return f"SELECT {dialect.string(RULE)} AS rule, {dialect.array(['m.term', p, o])} AS facts"
+
+    if has.ill_typed:
+        equal = dialect.array(["m.representative", f"CAST({SAME_AS} AS BIGINT)", "m.term"])
+        yield (
+            f"SELECT {dialect.string(RULE)} AS rule, {equal} AS facts FROM {classes} WHERE t.ill_typed "
+            f"AND NOT EXISTS (SELECT 1 FROM {STATED} w WHERE w.o = m.term)"
+        )
+    for number in sorted(datatypes):
+        outside = " OR ".join(f"NOT ({_within(dialect, name)})" for name in names[number])
+        yield (
+            f"{row('f.p', 'f.o')} FROM {classes} JOIN fact f ON f.s = m.representative "
+            f"WHERE f.p = {TYPE} AND f.o = {number} AND (ill_typed OR ({_VALUED} AND ({outside})))"
+        )
 
 
 def _list(names: Collection[str]) -> str:

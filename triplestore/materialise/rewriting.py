@@ -2,14 +2,16 @@
 
 Source: Motik, Nenov, Piro, Horrocks 2015, "Handling owl:sameAs via Rewriting". With equality `rewrite`, the classes
 are in `same_as` (`triplestore.materialise.same_as`), and a fact that mentions a term that is no representative any more
-is taken out and comes back rewritten. With `axioms`, equalities are facts like others, but for those with a literal.
+is taken out and comes back rewritten. With `axioms`, equalities are facts like others. Literals equal other terms as
+any term does; those that do have each of their datatypes for a type, not only those that rules ask for (dt-type2).
 """
 
 from __future__ import annotations
 
+from triplestore.materialise.datatypes import every_type_sql
 from triplestore.materialise.facts import Facts
 from triplestore.materialise.figures import RoundFigures
-from triplestore.materialise.same_as import clashes, mentions, merge, mergeable, normalised
+from triplestore.materialise.same_as import mentions, merge, mergeable, normalised
 from triplestore.materialise.specialisation import Specialisation
 from triplestore.materialise.statements import absent
 from triplestore.terms import FIRST_LITERAL, SAME_AS
@@ -26,7 +28,7 @@ class Rewriting:
         if self.facts.equality == "rewrite":
             self._merge(figures)
         elif self.facts.equality == "axioms":
-            self._part_literals()
+            self._part_reflexive()
         self.facts.begin(f"SELECT DISTINCT s, p, o FROM derived d WHERE {absent('d', 'fact')}")
 
     def complete_reflexive(self) -> None:
@@ -44,7 +46,7 @@ class Rewriting:
         self.facts.promote()
 
     def _merge(self, figures: RoundFigures) -> None:
-        while self._equalities():
+        while (found := self._equalities())[0]:
             lost = merge(self.engine, mergeable("derived"))
             if not lost:
                 self.engine.create("derived", f"SELECT s, p, o FROM derived WHERE p <> {SAME_AS}")
@@ -52,20 +54,34 @@ class Rewriting:
             figures.merged += lost
             self.specialisation.merged()
             figures.rewritten += self._take_outdated()
-            others = f"(SELECT s, p, o FROM derived WHERE p <> {SAME_AS})"  # its equalities are merged, or reported
+            others = f"(SELECT s, p, o FROM derived WHERE p <> {SAME_AS})"  # its equalities are merged
             self.engine.create(
                 "derived", f"SELECT s, p, o FROM ({normalised(others, 'merged')}) n WHERE p <> {SAME_AS} OR s <> o"
             )
+            if found[1]:
+                grown = "SELECT representative FROM merged"
+                literals = f"term >= {FIRST_LITERAL} AND representative IN ({grown})"
+                self._add_types(f"SELECT term FROM same_as WHERE {literals}")
 
-    def _equalities(self) -> int:
-        """How many equalities there are in `derived`; those that clash with a literal are put in `violation`."""
+    def _equalities(self) -> tuple[int, int]:
+        """How many equalities there are in `derived`, and how many of them have a literal."""
         literal = f"CASE WHEN s <> o AND (s >= {FIRST_LITERAL} OR o >= {FIRST_LITERAL}) THEN 1 END"
         found = self.engine.query(
             f"SELECT count(*) AS n, count({literal}) AS literals FROM derived WHERE p = {SAME_AS}"
         ).to_pylist()[0]
-        if found["literals"]:
-            self.engine.append("violation", clashes(self.engine, "derived"))
-        return int(found["n"])
+        return int(found["n"]), int(found["literals"])
+
+    def _add_types(self, literals: str) -> None:
+        """Add to `derived` every type (dt-type2) of the literals of a one-column SELECT, if datatypes are known."""
+        if self.specialisation.datatypes is None:
+            return
+        equal = f"SELECT t.* FROM term t JOIN ({literals}) l ON l.term = t.id"
+        if self.engine.create("equal_literal", equal):
+            types = every_type_sql(self.engine.dialect, "equal_literal")
+            if self.facts.equality == "rewrite":
+                types = normalised(f"({types})", "same_as")
+            self.engine.append("derived", [types])
+        self.engine.drop("equal_literal")
 
     def _take_outdated(self) -> int:
         """Move the facts that mention a lost representative from `fact` to `derived`."""
@@ -76,13 +92,20 @@ class Rewriting:
         self.facts.forget_terms("SELECT term FROM merged")
         return rows
 
-    def _part_literals(self) -> None:
-        """Equality `axioms`: equalities with literals are reported and left out, as is x sameAs x."""
-        if self._equalities():
-            self.engine.create(
-                "derived",
-                "SELECT s, p, o FROM derived WHERE p <> {p} UNION ALL SELECT a, {p}, b FROM ({pairs}) e "
-                "UNION ALL SELECT d.s, d.p, d.o FROM derived d "
-                "JOIN stated a ON a.s = d.s AND a.p = d.p AND a.o = d.o "
-                "WHERE d.p = {p} AND d.s = d.o".format(p=SAME_AS, pairs=mergeable("derived")),
-            )
+    def _part_reflexive(self) -> None:
+        """Equality `axioms`: x sameAs x is left out, unless it is stated."""
+        equalities, literals = self._equalities()
+        if not equalities:
+            return
+        self.engine.create(
+            "derived",
+            "SELECT s, p, o FROM derived WHERE p <> {p} UNION ALL SELECT a, {p}, b FROM ({pairs}) e "
+            "UNION ALL SELECT d.s, d.p, d.o FROM derived d "
+            "JOIN stated a ON a.s = d.s AND a.p = d.p AND a.o = d.o "
+            "WHERE d.p = {p} AND d.s = d.o".format(p=SAME_AS, pairs=mergeable("derived")),
+        )
+        if not literals:
+            return
+        equal = f"FROM derived d WHERE p = {SAME_AS} AND s <> o AND {absent('d', 'fact')}"
+        ends = " UNION ".join(f"SELECT {c} AS term {equal} AND {c} >= {FIRST_LITERAL}" for c in "so")
+        self._add_types(ends)

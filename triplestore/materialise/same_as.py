@@ -20,18 +20,15 @@ from triplestore.terms import FIRST_LITERAL, SAME_AS
 FEW_SHARE: Final = 0.1
 """Merged terms as a share of the map from which it is made anew, not changed in place."""
 
-VIOLATION_RULE: Final = "eq-diff1"
-"""Equal literals of different values: W3C's dt-diff makes them different, eq-diff1 the inconsistency."""
-
-LITERAL_RULE: Final = "eq-literal"
-"""An IRI or blank node said to be equal to a literal: never merged, reported (ours, not W3C's)."""
+CLASH: Final = "eq-diff1"
+"""A class with literals of different values: W3C's dt-diff makes them different, eq-diff1 the inconsistency."""
 
 
 Violation = tuple[str, tuple[int, ...]]
 """Rule and triples at fault, flattened, as ids."""
 
-REFUSED: Final = (VIOLATION_RULE, LITERAL_RULE)
-"""The rules by which equalities with a literal are reported."""
+ILL_TYPED: Final = "dt-not-type"
+"""A literal that is not of its datatype, or of another that it is said to be of."""
 
 
 def normalised(source: str, pi: str, representative: str = "representative") -> str:
@@ -42,7 +39,7 @@ def normalised(source: str, pi: str, representative: str = "representative") -> 
 
 
 def merge(engine: Engine, pairs: str) -> int:
-    """Merge the classes of the pairs (a, b: different representatives, no literals) that the SELECT yields.
+    """Merge the classes of the pairs (a, b: different representatives) that the SELECT yields.
 
     Makes working table `merged` (term, representative): every representative that lost its place, and the new one.
     Updates `same_as`. Returns the number of terms that lost their place.
@@ -88,49 +85,42 @@ def mentions(source: str, terms: str) -> str:
 
 
 def mergeable(source: str) -> str:
-    """The equalities of `source` between different terms that are no literals: (a, b), as SQL."""
-    return (
-        f"SELECT DISTINCT s AS a, o AS b FROM {source} "
-        f"WHERE p = {SAME_AS} AND s <> o AND s < {FIRST_LITERAL} AND o < {FIRST_LITERAL}"
-    )
+    """The equalities of `source` between different terms: (a, b), as SQL."""
+    return f"SELECT DISTINCT s AS a, o AS b FROM {source} WHERE p = {SAME_AS} AND s <> o"
 
 
-def clashes(engine: Engine, source: str) -> Sequence[str]:
-    """SELECTs of VIOLATION rows for the equalities of `source` that involve a literal.
-
-    Two literals clash if their values are known and different (dt-diff). Those that equal one literal whose value is
-    not known are equal: the least of their values is compared with the greatest.
-    """
-
-    def rows(rule: str, where: str, ends: Sequence[str] = ("e.s", "e.o"), table: str = source) -> str:
-        triple = engine.dialect.array([ends[0], f"CAST({SAME_AS} AS BIGINT)", ends[1]])
-        return f"SELECT DISTINCT {engine.dialect.string(rule)} AS rule, {triple} AS facts FROM {table} e {where}"
-
+def clashes(engine: Engine, equality: str) -> str:
+    """The SELECT of VIOLATION rows for classes with literals of different values (dt-diff, eq-diff1): of each class the
+    first of these literals and one of each further value. Values that are not known differ from none."""
+    if equality == "rewrite":
+        members = f"SELECT representative AS class, term AS literal FROM same_as WHERE term >= {FIRST_LITERAL}"
+    else:
+        members = (
+            f"SELECT least(min(s), o) AS class, o AS literal FROM fact WHERE p = {SAME_AS} AND o >= {FIRST_LITERAL} "
+            "AND s <> o GROUP BY o"
+        )
     datatypes = ", ".join(engine.dialect.string(name) for name in KNOWN)
-    known = f"(NOT x.ill_typed AND (x.lang IS NOT NULL OR x.datatype IN ({datatypes})))"
-    literals = f"e.p = {SAME_AS} AND e.s <> e.o AND e.s >= {FIRST_LITERAL} AND e.o >= {FIRST_LITERAL}"
-    both = (
-        f"JOIN term x ON x.id = e.s JOIN term y ON y.id = e.o WHERE {literals} AND {known} "
-        f"AND {known.replace('x.', 'y.')} AND coalesce(x.value, x.id) <> coalesce(y.value, y.id)"
+    values = (
+        f"SELECT c.class, coalesce(t.value, t.id) AS value, min(c.literal) AS literal FROM ({members}) c "
+        "JOIN term t ON t.id = c.literal WHERE NOT t.ill_typed "
+        f"AND (t.lang IS NOT NULL OR t.datatype IN ({datatypes})) GROUP BY c.class, coalesce(t.value, t.id)"
     )
-    one = f"WHERE e.p = {SAME_AS} AND (e.s >= {FIRST_LITERAL}) <> (e.o >= {FIRST_LITERAL})"
-    ways = (f"SELECT e.{u} AS u, e.{v} AS v FROM {source} e WHERE {literals}" for u, v in ("so", "os"))
-    value = "coalesce(y.value, y.id)"
-    through = (
-        f"(SELECT min({value}) AS a, max({value}) AS b FROM ({' UNION ALL '.join(ways)}) l "
-        f"JOIN term x ON x.id = l.u JOIN term y ON y.id = l.v WHERE NOT {known} AND {known.replace('x.', 'y.')} "
-        f"GROUP BY l.u HAVING min({value}) < max({value}))"
+    triple = engine.dialect.array(["h.least", f"CAST({SAME_AS} AS BIGINT)", "v.literal"])
+    return (
+        f"SELECT {engine.dialect.string(CLASH)} AS rule, {triple} AS facts FROM ({values}) v JOIN (SELECT class, "
+        f"min(literal) AS least FROM ({values}) w GROUP BY class HAVING count(*) > 1) h ON h.class = v.class "
+        "WHERE v.literal <> h.least"
     )
-    return rows(VIOLATION_RULE, both), rows(VIOLATION_RULE, "", ("e.a", "e.b"), through), rows(LITERAL_RULE, one)
 
 
 def is_clash(rule: str, facts: Sequence[int]) -> bool:
     """Whether a violation is one of `clashes`."""
-    return rule in (VIOLATION_RULE, LITERAL_RULE) and len(facts) == 3 and facts[1] == SAME_AS
+    return rule == CLASH and len(facts) == 3
 
 
 def normalise_violations(engine: Engine, equality: str) -> None:
-    """Put the rows of `violation` under pi, and have each inconsistency once."""
+    """Put the rows of `violation` under pi, and have each inconsistency once. What speaks of literals as such (clashes
+    of values, dt-not-type) goes on to name them, not what equals them."""
     if equality == "rewrite":
         mentioned = f"SELECT DISTINCT {engine.dialect.explode('facts')} AS term FROM violation"
         pi = engine.query(
@@ -140,7 +130,11 @@ def normalise_violations(engine: Engine, equality: str) -> None:
         now = dict(zip(pi["term"], pi["representative"], strict=True))
         if now:
             rows = engine.query("SELECT rule, facts FROM violation").to_pydict()
-            facts = id_lists([[now.get(i, i) for i in row] for row in rows["facts"]])
+            found = []
+            for rule, row in zip(rows["rule"], rows["facts"], strict=True):
+                named = rule == ILL_TYPED or is_clash(rule, row)
+                found.append([i if named and i >= FIRST_LITERAL else now.get(i, i) for i in row])
+            facts = id_lists(found)
             engine.load("violation", pa.table({"rule": strings(rows["rule"]), "facts": facts}))
     engine.create("violation", "SELECT DISTINCT rule, facts FROM violation")
     found = engine.query("SELECT rule, facts FROM violation").to_pydict()

@@ -48,7 +48,7 @@ from triplestore.materialise.rewriting import Rewriting
 from triplestore.materialise.same_as import normalised
 from triplestore.materialise.specialisation import Specialisation
 from triplestore.materialise.stability import Stability
-from triplestore.materialise.stages import Instances, ReorderError, Stages
+from triplestore.materialise.stages import ReorderError, Stages
 from triplestore.materialise.statements import triples_table
 from triplestore.materialise.transitive import CHAIN, Transitive
 from triplestore.materialise.violations import Violations
@@ -130,7 +130,7 @@ class SemiNaive:
         if self.stages.unsettled:
             self._stability.verify(self.stages.running(self.program.instances), self._aggregates)
         self._rewriting.complete_reflexive()
-        self._violations.find(stated, None, self._derive)
+        self._violations.find(stated, None)
         self.figures.phases["materialise"] = self.figures.seconds = time.perf_counter() - started
         return self.figures
 
@@ -146,7 +146,7 @@ class SemiNaive:
         self._rewriting.absorb(RoundFigures(0))
         self._run()
         self._rewriting.complete_reflexive()
-        self._violations.find(new, "added" if self.track else None, self._derive)
+        self._violations.find(new, "added" if self.track else None)
         if self.track:
             self._facts.net()
         self.figures.phases["insert"] = self.figures.seconds = time.perf_counter() - started
@@ -235,7 +235,3 @@ class SemiNaive:
         names = set(self.program.instances.get(shape, {}).values())
         rules = [rule for rule in self.rules if rule.name in names]
         self.mint.limits.check(self.mint.made, self._making + 1, rules)
-
-    def _derive(self, instances: Instances) -> None:
-        """Add to `derived` all that instances derive from the closure."""
-        self._execute(self._firing.statements(self.program.instances, instances), RoundFigures(0))

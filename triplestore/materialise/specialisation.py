@@ -18,6 +18,7 @@ from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes, Names, asked, joined, representatives, types_sql
 from triplestore.materialise.facts import Facts
 from triplestore.materialise.ontology import Ontology
+from triplestore.materialise.same_as import normalised
 from triplestore.materialise.stages import Instances, Stages, both
 from triplestore.rule import Rule
 from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, TYPE
@@ -130,7 +131,8 @@ class Specialisation:
         if count(self.engine, "merged") > FEW_MERGES:
             return True
         lost = set(self.facts.column("SELECT term FROM merged"))
-        used = {*self.constants.values(), *(x for fact in self.ontology.facts.facts for x in fact)}
+        equal = (i for ids in self.constants.equal.values() for i in ids)
+        used = {*self.constants.values(), *equal, *(x for fact in self.ontology.facts.facts for x in fact)}
         return not lost.isdisjoint(used)
 
     def _add_types(self, tables: Sequence[str]) -> int:
@@ -140,7 +142,10 @@ class Specialisation:
             return 0
         fresh = self._asked(tables) - self.typed
         self.typed |= fresh
-        added = self.facts.extend_by(types_sql(self.engine.dialect, fresh, self._datatypes), "typed") if fresh else 0
+        types = types_sql(self.engine.dialect, fresh, self._datatypes)
+        if fresh and self.equality == "rewrite" and count(self.engine, f"same_as WHERE term >= {FIRST_LITERAL}"):
+            types = normalised(f"({types})", "same_as")
+        added = self.facts.extend_by(types, "typed") if fresh else 0
         if added:
             self.facts.late.append("typed")
         return added
@@ -172,8 +177,12 @@ class Specialisation:
         """Put the rules' constants under pi."""
         if self.equality != "rewrite":
             return
-        listed = ", ".join(map(str, sorted(set(self.constants.values()))))
+        equal = self.constants.equal
+        listed = ", ".join(map(str, sorted({*self.constants.values(), *(i for ids in equal.values() for i in ids)})))
         pi = self.engine.query(f"SELECT term, representative FROM same_as WHERE term IN ({listed})").to_pydict()
         now = dict(zip(pi["term"], pi["representative"], strict=True))
         if now:
-            self.constants = Constants({t: now.get(i, i) for t, i in self.constants.items()}, self.constants.equal)
+            self.constants = Constants(
+                {t: now.get(i, i) for t, i in self.constants.items()},
+                {t: sorted({now.get(i, i) for i in ids}) for t, ids in equal.items()},
+            )

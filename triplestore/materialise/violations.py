@@ -1,16 +1,16 @@
 """What a closure holds that cannot be: the table `violation` is filled at the fixpoint.
 
-Rules whose head is false (constraints), equalities with a literal, and literals that are not of their datatype. The
-second kind is noted down while classes merge, too (`triplestore.materialise.rewriting`): here it is settled.
+Rules whose head is false (constraints), classes with literals of different values, and literals that are not of their
+datatype.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from triplestore.compile.plan import K, Pattern, Row, Shape
+from triplestore.compile.plan import Pattern, Row, Shape
 from triplestore.compile.sql import Terms, select_array
 from triplestore.engine.arrow import id_lists, strings
 from triplestore.engine.queries import count
@@ -18,11 +18,10 @@ from triplestore.engine.scratch import Scratch
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes, representatives, violations_sql
 from triplestore.materialise.mint import Mint
-from triplestore.materialise.same_as import clashes, is_clash, normalise_violations, normalised
+from triplestore.materialise.same_as import clashes, is_clash, normalise_violations
 from triplestore.materialise.specialisation import Specialisation
-from triplestore.materialise.stages import Instances
-from triplestore.materialise.statements import instances, possible, triples_table
-from triplestore.terms import SAME_AS
+from triplestore.materialise.statements import instances, possible
+from triplestore.terms import FIRST_LITERAL, SAME_AS
 
 Constraints = Mapping[tuple[str, Shape], Mapping[Row, str]]
 
@@ -42,11 +41,11 @@ class Violations:
         """Make a table that holds none."""
         self.engine.load("violation", pa.table({"rule": strings(), "facts": id_lists()}))
 
-    def find(self, stated: str, since: str | None, derive: Callable[[Instances], None]) -> None:
+    def find(self, stated: str, since: str | None) -> None:
         """Fill `violation`. stated: the stated facts that are new. since: a working table of the facts of the closure
-        that are new, where it has been extended. derive: add to `derived` all that instances derive."""
+        that are new, where it has been extended."""
         if self.facts.equality != "off":
-            self._settle_clashes(derive)
+            self._settle_clashes()
         self.aggregates.forget_all()
         self._find_constraints(since)
         if self.specialisation.datatypes is not None:
@@ -54,29 +53,19 @@ class Violations:
         if count(self.engine, "violation"):
             normalise_violations(self.engine, self.facts.equality)
 
-    def _settle_clashes(self, derive: Callable[[Instances], None]) -> None:
-        """Have in `violation` the equalities with a literal that the closure has: which members of a group of equals
-        stood for it depended on the order in which they came."""
+    def _settle_clashes(self) -> None:
+        """Have in `violation` the classes of the closure with literals of different values."""
         found = self.engine.query("SELECT rule, facts FROM violation").to_pydict()
         rows = list(zip(found["rule"], found["facts"], strict=True))
         kept = [(rule, facts) for rule, facts in rows if not is_clash(rule, facts)]
-        if len(kept) == len(rows):
-            return
-        others = {"rule": strings(rule for rule, _ in kept), "facts": id_lists([facts for _, facts in kept])}
-        self.engine.load("violation", pa.table(others))
-        program = self.specialisation.program
-        equal = {
-            shape: {row: name for row, name in rows.items() if row[shape.output[1].number] == SAME_AS}
-            if isinstance(shape.output[1], K)
-            else rows
-            for shape, rows in program.instances.items()
-        }
-        self.engine.load("derived", triples_table([fact for fact in program.facts if fact[1] == SAME_AS]))
-        self.engine.append(
-            "derived", [f"SELECT s, p, o FROM ({normalised('stated', 'same_as')}) n WHERE p = {SAME_AS}"]
-        )
-        derive(equal)
-        self.engine.append("violation", clashes(self.engine, "derived"))
+        if len(kept) < len(rows):
+            others = {"rule": strings(rule for rule, _ in kept), "facts": id_lists([facts for _, facts in kept])}
+            self.engine.load("violation", pa.table(others))
+        equal = f"same_as WHERE term >= {FIRST_LITERAL}"
+        if self.facts.equality == "axioms":
+            equal = f"fact WHERE p = {SAME_AS} AND o >= {FIRST_LITERAL}"
+        if count(self.engine, equal):
+            self.engine.append("violation", [clashes(self.engine, self.facts.equality)])
 
     def _find_constraints(self, since: str | None) -> None:
         """What constraints find in `fact`; with `since`, only matches that involve one of its facts, or a new instance,

@@ -22,7 +22,7 @@ from triplestore.materialise.statements import instances
 from triplestore.proof.computed import Source
 from triplestore.proof.proof import ASSERTED
 from triplestore.proof.slices import Slice
-from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, OWL, SAME_AS, TYPE
+from triplestore.terms import BUILTIN_IDS, OWL, SAME_AS, TYPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def causes(source: Source) -> Causes:
     engine.create(
         "cause_link",
         "SELECT DISTINCT CASE WHEN s0 < o0 THEN s0 ELSE o0 END AS a, CASE WHEN s0 < o0 THEN o0 ELSE s0 END AS b "
-        f"FROM cause WHERE p = {region.normal(SAME_AS)} AND s0 <> o0 AND s0 < {FIRST_LITERAL} AND o0 < {FIRST_LITERAL}",
+        f"FROM cause WHERE p = {region.normal(SAME_AS)} AND s0 <> o0",
     )
     found = Counter[tuple[str, tuple[int, ...]]]()
     found[ASSERTED, (SAME_AS,)] = count(engine, "cause_link")
@@ -116,10 +116,8 @@ def _links(source: Source, shape: Shape, rows: Sequence[Row]) -> dict[Row, int]:
         edges = f"SELECT DISTINCT {low} AS a, {high} AS b, {by} FROM cause_member"
     ends = {slot for slot in ((a,) if member is not None else (a, b)) if isinstance(slot, V)}
     scans = [_scan(element, ends) for element in body.body if isinstance(element, Pattern)]
-    terms = [n for n in ("a", "b") if n in names]
-    real = " AND ".join(f"{n} < {FIRST_LITERAL}" for n in terms)
     found = select(Shape(body.body, body.conditions, output), scans, given, names)
-    engine.create("cause_member", f"SELECT DISTINCT {', '.join(names)} FROM ({found}) x WHERE {real}")
+    engine.create("cause_member", f"SELECT DISTINCT {', '.join(names)} FROM ({found}) x")
     scratch.clear()
     engine.append("cause_link", [f"SELECT a, b FROM ({edges}) e WHERE a <> b"])
     each = ", ".join(keys)

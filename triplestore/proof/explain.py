@@ -11,6 +11,7 @@ from triplestore.compile.schema import Fact
 from triplestore.engine.queries import count
 from triplestore.errors import EngineError
 from triplestore.literals import equal_to
+from triplestore.materialise.same_as import is_clash
 from triplestore.materialise.statements import triples_table
 from triplestore.proof.build import Builder, Step, ids_of, leaves_of, proof, step
 from triplestore.proof.computed import Source
@@ -74,33 +75,15 @@ def explain_violation(source: Source, rule: str, facts: Sequence[int]) -> Proof:
     """A proof of smallest depth of an inconsistency: a row of the table of violations."""
     region = Slice(source)
     triples = [(facts[i], facts[i + 1], facts[i + 2]) for i in range(0, len(facts), 3)]
-    region.violation(rule, triples)
+    region.meet(triples[0])
+    if not is_clash(rule, facts):
+        region.violation(rule, triples)
     if region.falsum.instances:
         forward = deepen(region, [], lambda f: bool(f.falsum))
         found = Builder(forward).firing(forward.falsum[0])
-    else:  # an equality with a literal, which no rule of the program reports: what is at fault is the triple
-        goal = triples[0]
-        region.want([goal])
-        region.settle()
-        forward = deepen(region, [goal], lambda f: f.known(goal) is not None)
-        found = step(None, rule, (Builder(forward).triple(goal, forward.round),), 1)
+    else:  # of literals, which no rule of the program reports: what is at fault is the triple
+        found = step(None, rule, (prove(region, triples[0]),), 1)
     return written(source, [found])[0]
-
-
-def derived_by(source: Source, goals: Sequence[Fact]) -> dict[Fact, tuple[str, ...]]:
-    """Facts of the closure, and equalities that it refuses -> the rules with an instance that derives it, "asserted" if
-    it was said. Rules of equality itself are named only where there is nothing else."""
-    region = Slice(source)
-    region.want(goals)
-    region.settle()
-    region.expand(goals)
-    found = {}
-    for goal in goals:
-        names = {instance.body.rule.name for instance in region.entries[goal].instances}
-        names |= {ASSERTED} if region.asserted.get(goal) else set()
-        others = {name for name in names if not name.startswith("eq-")}
-        found[goal] = tuple(sorted(others or names))
-    return found
 
 
 def deepen(region: Slice, goals: Sequence[Fact], known: Callable[[Forward], bool]) -> Forward:

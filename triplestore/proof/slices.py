@@ -19,7 +19,7 @@ from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import instances, triples_table
 from triplestore.proof.computed import Computed, Source
 from triplestore.rule import Aggregate, constants_of
-from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
+from triplestore.terms import BUILTIN_IDS, SAME_AS
 
 SAMPLE: Final = 64
 """Derivations that are fetched of one rule instance at first, those from asserted facts before others. They are enough
@@ -101,7 +101,7 @@ class Slice:
 
     def meet(self, ids: Iterable[int]) -> None:
         """Fetch the classes of ids not met before (representatives, or constants of rules)."""
-        fresh = sorted({i for i in ids if i < FIRST_LITERAL} - self._met)
+        fresh = sorted({*ids} - self._met)
         self._met.update(fresh)
         if not fresh or self.source.same_as is None:
             return

@@ -7,7 +7,7 @@ from typing import Final
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
 from triplestore.maintain import Reasoning
-from triplestore.materialise.datatypes import representatives, types_sql
+from triplestore.materialise.datatypes import every_type_sql, representatives, types_sql
 from triplestore.proof.computed import Source
 from triplestore.rule import Rule
 from triplestore.tables import STATED
@@ -27,32 +27,35 @@ def source(engine: Engine, reasoning: Reasoning, congruence: tuple[Rule, ...]) -
     """
     rules, constants = reasoning.rules, reasoning.constants
     by_value = reasoning.datatypes is not None
-    leaves = _leaves(engine, reasoning.equality) if by_value else "asserted"
     if reasoning.equality != "axioms":
         classes = "same_as" if reasoning.equality == "rewrite" else None
+        leaves = _leaves(engine, reasoning.equality, classes) if by_value else "asserted"
         return Source(engine, "fact", classes, rules, constants, leaves, by_value, reasoning.equality)
-    pairs = (
-        f"SELECT s AS a, o AS b FROM fact WHERE p = {SAME_AS} AND s <> o "
-        f"AND s < {FIRST_LITERAL} AND o < {FIRST_LITERAL}"
-    )
+    pairs = f"SELECT s AS a, o AS b FROM fact WHERE p = {SAME_AS} AND s <> o"
     engine.load(CLASSES, engine.components(pairs).rename_columns(["term", "representative"]))
     apart = " AND ".join(
         f"NOT EXISTS (SELECT 1 FROM {CLASSES} m WHERE m.term = f.{c} AND m.representative <> m.term)" for c in "spo"
     )
     engine.create(FACT, f"SELECT f.s, f.p, f.o FROM fact f WHERE f.p <> {SAME_AS} AND {apart}")
+    leaves = _leaves(engine, reasoning.equality, CLASSES) if by_value else "asserted"
     kept = tuple(rule for rule in rules if rule not in congruence)
     return Source(engine, FACT, CLASSES, kept, constants, leaves, by_value, reasoning.equality)
 
 
-def _leaves(engine: Engine, equality: str) -> str:
+def _leaves(engine: Engine, equality: str, classes: str | None) -> str:
     """The name of what proofs rest on where literals stand for values: stated facts, and types of literals (dt-type2),
-    which no rule derives."""
+    which no rule derives. classes: the name of the classes, whose literals have all their types."""
     of_literals = f"SELECT s, p, o FROM fact WHERE p = {TYPE} AND s >= {FIRST_LITERAL}"
-    if not count(engine, f"({of_literals}) f"):
+    equal = f"SELECT t.* FROM term t JOIN {classes} m ON m.term = t.id WHERE t.id >= {FIRST_LITERAL}"
+    several = classes is not None and count(engine, f"({equal}) t") > 0
+    if not several and not count(engine, f"({of_literals}) f"):
         return STATED
     names = representatives(engine, equality)
     types = types_sql(engine.dialect, names, names)
     same = "t.s = f.s AND t.o = f.o"
-    engine.create(TYPES, f"SELECT f.s, f.p, f.o FROM ({of_literals}) f JOIN ({types}) t ON {same}")
+    found = f"SELECT f.s, f.p, f.o FROM ({of_literals}) f JOIN ({types}) t ON {same}"
+    if several:
+        found += f" UNION {every_type_sql(engine.dialect, f'({equal})')}"
+    engine.create(TYPES, found)
     engine.view(LEAVES, f"SELECT s, p, o FROM {STATED} UNION ALL SELECT s, p, o FROM {TYPES}")
     return LEAVES

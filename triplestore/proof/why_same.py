@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from triplestore import dictionary
+from triplestore.literals import equal_to
 from triplestore.proof.bridges import bridges
 from triplestore.proof.build import Builder
 from triplestore.proof.computed import Source
@@ -16,7 +17,7 @@ from triplestore.proof.explain import written
 from triplestore.proof.links import evaluated, links, rule_of
 from triplestore.proof.proof import Proof
 from triplestore.proof.slices import ALL, Slice
-from triplestore.terms import FIRST_LITERAL, to_rdflib
+from triplestore.terms import to_rdflib
 
 if TYPE_CHECKING:
     from rdflib.term import Node
@@ -88,26 +89,44 @@ def why_same(source: Source, left: str, right: str) -> Chain | None:
     """The shortest chain of links between two terms (tokens); None if they are not one."""
     if left == right:
         return Chain(left, right, ())
-    ids = dictionary.lookup(source.engine, (left, right))
+    ids = _ids(source, (left, right))
     region = Slice(source, ALL)
     region.meet(ids.values())
     if left not in ids or right not in ids or region.normal(ids[left]) != region.normal(ids[right]):
         return None
+    if ids[left] == ids[right]:
+        return Chain(left, right, ())
     found = _Class(region, region.normal(ids[left]))
-    graph = Equalities({found.representative: found.members})
-    for hub in found.links:
-        graph.add(hub, hub.round)
-    chain = graph.chain(ids[left], ids[right], lambda hub: True)
-    assert chain is not None, (left, right)
-    return Chain(left, right, found.shown([(a, hub, b) for a, hub, b in chain]))
+    return Chain(left, right, found.shown(found.chain(ids[left], ids[right])))
+
+
+def made_equal_by(source: Source, pairs: Sequence[tuple[int, int]]) -> list[tuple[str, ...]]:
+    """For each pair of equal terms (ids) the rules of a shortest chain between them, "asserted" among them, sorted."""
+    region = Slice(source, ALL)
+    region.meet(term for pair in pairs for term in pair)
+    classes: dict[int, _Class] = {}
+    found = []
+    for left, right in pairs:
+        representative = region.normal(left)
+        if representative not in classes:
+            classes[representative] = _Class(Slice(source, ALL), representative)
+        chain = classes[representative].chain(left, right)
+        found.append(tuple(sorted({rule_of(hub) for _, hub, _ in chain})))
+    return found
+
+
+def _ids(source: Source, terms: Sequence[str]) -> dict[str, int]:
+    """The ids of those terms (tokens) that the store has; of a literal, where they stand for values, that of its."""
+    literals = [term for term in terms if source.by_value and term.startswith('"')]
+    return {**dictionary.lookup(source.engine, terms), **equal_to(source.engine, literals)}
 
 
 def equality_class(source: Source, term: str, most: int | None = SHOWN) -> EqualityClass | None:
     """The class of a term (token), with up to `most` bridges (None: all); None if it equals nothing else."""
-    ids = dictionary.lookup(source.engine, (term,))
+    ids = _ids(source, (term,))
     region = Slice(source, ALL)
     region.meet(ids.values())
-    representative = region.normal(ids.get(term, FIRST_LITERAL))
+    representative = region.normal(ids.get(term, -1))
     if representative not in region.classes:
         return None
     found = _Class(region, representative)
@@ -137,9 +156,21 @@ class _Class:
 
     def __init__(self, region: Slice, representative: int) -> None:
         self.region, self.representative = region, representative
+        region.meet([representative])
         self.members = sorted(region.classes[representative])
         self.forward = evaluated(region, representative)
         self.links = links(self.forward, representative)
+        self._graph: Equalities | None = None
+
+    def chain(self, left: int, right: int) -> list[Joined]:
+        """The fewest links that lead from one member to another."""
+        if self._graph is None:
+            self._graph = Equalities({self.representative: self.members})
+            for hub in self.links:
+                self._graph.add(hub, hub.round)
+        chain = self._graph.chain(left, right, lambda hub: True)
+        assert chain is not None, (left, right)
+        return chain
 
     def bridges(self) -> list[tuple[Joined, int, int]]:
         """The links whose removal parts the class, with the numbers of members on either side."""

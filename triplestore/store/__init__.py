@@ -388,7 +388,7 @@ class Store:
     def check(self, limit: int | None = None, by: bool = False) -> list[Violation]:
         """The inconsistencies: rule id and triples at fault, in a stable order; `limit` of each rule at most.
 
-        by: also look for the rules that make a literal equal to another term.
+        by: also look for the rules by which two values are one.
         """
         return proofs.check(self._session, limit, by)
 

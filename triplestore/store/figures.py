@@ -12,7 +12,7 @@ from triplestore.differences import Difference, difference
 from triplestore.errors import DamagedStoreError, UsageError
 from triplestore.imports import missing_imports as find_missing
 from triplestore.profile import Finding, findings
-from triplestore.reasoning import all_rules, named, twins
+from triplestore.reasoning import all_rules, equal_literals, named, twins
 from triplestore.storage.manifest import Manifest, Versions
 from triplestore.store.proofs import equality_source
 from triplestore.store.session import Session
@@ -60,7 +60,8 @@ def count(session: Session, what: str) -> int:
     if what == "asserted":
         return stated
     session.workspace.views(ASSERTED, FACT, SAME_AS, TERM)
-    sql = closure.expanded_count_sql(manifest.equality, twins(manifest), named(manifest))
+    literals = equal_literals(manifest)
+    sql = closure.expanded_count_sql(manifest.equality, twins(manifest), named(manifest), literals)
     ((found,),) = session.engine.rows(sql)
     return int(found) if what == "all" else max(int(found) - stated, 0)
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from triplestore import closure
 from triplestore.engine import Engine
 from triplestore.engine.arrow import as_numpy, int64s
-from triplestore.reasoning import by_value, named, resources, twins
+from triplestore.reasoning import by_value, equal_literals, named, resources, twins
 from triplestore.storage.manifest import Manifest
 from triplestore.tables import ASSERTED, FACT, SAME_AS, TERM, token_sql
 from triplestore.terms import OWL, RDF, RDFS, builtin, to_rdflib
@@ -175,12 +175,12 @@ class Lookups:
     def _made(self, workspace: Workspace, what: str) -> Index | None:
         manifest, engine = workspace.manifest, workspace.engine
         workspace.views(TERM, ASSERTED, FACT, SAME_AS)
-        several, own = twins(manifest), named(manifest)
+        several, own, literals = twins(manifest), named(manifest), equal_literals(manifest)
         if what == "asserted":
             sql, rows = "SELECT s, p, o FROM asserted", manifest.files_of(ASSERTED.name).rows
         else:
-            sql = closure.triples_sql("all", "expand", manifest.equality, several, None, own)
-            ((rows,),) = engine.rows(closure.expanded_count_sql(manifest.equality, several, own))
+            sql = closure.triples_sql("all", "expand", manifest.equality, several, None, own, literals)
+            ((rows,),) = engine.rows(closure.expanded_count_sql(manifest.equality, several, own, literals))
         terms = min(3 * rows, manifest.files_of(TERM.name).rows)
         if rows > MOST or TRIPLE_BYTES * rows + TERM_BYTES * terms > engine.memory() // SHARE:
             return None

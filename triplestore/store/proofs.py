@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Violation:
     """An inconsistency: the rule's id and the triples at fault (rdflib terms; representatives of their classes).
 
-    by: for an equality with a literal, if asked for, the rules that say so ("asserted": it was said)."""
+    by: for two values that are equal, if asked for, the rules of a shortest chain of equalities between them
+    ("asserted": one was said)."""
 
     rule: str
     triples: tuple[tuple[Node, Node, Node], ...]
@@ -33,16 +34,16 @@ class Violation:
 
 def check(session: Session, limit: int | None, by: bool) -> list[Violation]:
     """See `Store.check`."""
-    from triplestore.materialise.same_as import REFUSED
+    from triplestore.materialise.same_as import is_clash
 
     found = _violations(session, limit)
-    refused = [tuple(row) for violation, row in found if violation.rule in REFUSED and len(row) == 3]
-    if not by or not refused:
+    equal = [(row[0], row[2]) for violation, row in found if is_clash(violation.rule, row)]
+    if not by or not equal:
         return [violation for violation, _ in found]
-    from triplestore.proof.explain import derived_by
+    from triplestore.proof.why_same import made_equal_by
 
-    rules = derived_by(source(session), [(s, p, o) for s, p, o in refused])
-    return [replace(v, by=rules.get((row[0], row[1], row[2]), ()) if len(row) == 3 else ()) for v, row in found]
+    rules = iter(made_equal_by(source(session), equal))
+    return [replace(v, by=next(rules)) if is_clash(v.rule, row) else v for v, row in found]
 
 
 def violated(session: Session) -> dict[str, int]:

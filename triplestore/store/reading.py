@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from triplestore import closure, dictionary, statistics
 from triplestore.errors import UsageError
-from triplestore.reasoning import by_value, named, resources, twins
+from triplestore.reasoning import by_value, equal_literals, named, resources, twins
 from triplestore.statistics import Statistics
 from triplestore.storage.manifest import Manifest
 from triplestore.store.session import Session
@@ -76,10 +76,10 @@ def graph(session: Session, generalised: bool = False) -> Graph:
     if session.asked == VERY_OFTEN:
         workspace.indexed()
     known, counts = session.known[1], _counts(session)
-    own = named(manifest)
+    own, literals = named(manifest), equal_literals(manifest) and not generalised
     if known.linked is None:  # a job of its own is too much to ask on Spark
         known.linked = classes > 0 or not engine.resident or bool(engine.rows(closure.REFLEXIVE))
-    return Graph(engine, manifest.equality, classes, hidden, matched, several, virtual, own, known, counts)
+    return Graph(engine, manifest.equality, classes, hidden, matched, several, virtual, own, literals, known, counts)
 
 
 def known_of(manifest: Manifest, before: tuple[Manifest, Known] | None) -> Known:
@@ -190,4 +190,5 @@ def _triples_sql(session: Session, what: str, same_as: str, virtual: bool = Fals
         session.readable()
     session.workspace.views(ASSERTED, FACT, SAME_AS, TERM)
     typed = resources(manifest) if virtual else None
-    return closure.triples_sql(what, same_as, manifest.equality, twins(manifest), typed, named(manifest))
+    several, own, literals = twins(manifest), named(manifest), equal_literals(manifest)
+    return closure.triples_sql(what, same_as, manifest.equality, several, typed, own, literals)
