@@ -185,8 +185,8 @@ class Facts:
         """Where owl:sameAs is more than a property, it occurs as soon as anything does (eq-ref: `x owl:sameAs x`)."""
         terms = " UNION ALL ".join(f"SELECT {c} AS term FROM {facts}" for c in "spo")
         if self.equality != "off":
-            anything = f"EXISTS (SELECT 1 FROM {facts}) OR EXISTS (SELECT 1 FROM stated)"
-            terms += f" UNION ALL SELECT CAST({SAME_AS} AS BIGINT) WHERE {anything}"
+            for table in (facts, "stated"):
+                terms += f" UNION ALL SELECT CAST({SAME_AS} AS BIGINT) WHERE EXISTS (SELECT 1 FROM {table})"
         if self.equality == "rewrite":
             terms += " UNION ALL SELECT representative FROM same_as"
             terms += f" UNION ALL SELECT s FROM stated WHERE p = {SAME_AS} AND s = o"
