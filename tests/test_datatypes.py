@@ -432,7 +432,7 @@ def test_copies_and_compacted_stores_keep_the_values(make_store: MakeStore, tmp_
 def test_a_store_of_the_format_before_is_refused(tmp_path: Path) -> None:
     Store.create(tmp_path / "kg").close()
     (tmp_path / "kg" / "triplake.json").write_text('{"format": 1}')
-    with pytest.raises(DamagedStoreError, match="of store format 1, this program reads format 2; export"):
+    with pytest.raises(DamagedStoreError, match="of store format 1, this program reads from 2 on; export"):
         Store.open(tmp_path / "kg")
 
 
