@@ -141,9 +141,8 @@ def _by_class(steps: Steps, terms: Relation, classes: Relation, name: str) -> tu
     column, hidden = steps.column(name), f".class.{name}"
     members = classes.columns[name].members
     representative = f"coalesce(m.representative, x.{column})"
-    source = members
+    source = MEMBERS if members in (CHOSEN, IRI_MEMBERS) else members
     if members == IRI_MEMBERS:
-        source = MEMBERS
         representative = f"CASE WHEN x.{column} < {FIRST_BLANK} THEN {representative} END"
     listed = steps.listed(terms, "x.", [f"{representative} AS {steps.column(hidden)}"])
     step = steps.add("classed", f"SELECT {listed} FROM {terms.name} x LEFT JOIN {source} m ON m.term = x.{column}")

@@ -265,6 +265,7 @@ def _owl2rl() -> Any:
     return rulesets.named("owl2rl").rules
 
 
+@pytest.mark.long_on_spark
 @each_mode
 def test_the_forms_that_were_asserted_come_back(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     text = ':a :p 1 , "01"^^xsd:integer . :b :p "1"^^xsd:int . :p rdfs:subPropertyOf :q . :c :r 2 . :c owl:sameAs :d .'
@@ -317,6 +318,7 @@ def test_deleting_one_form_keeps_the_value(make_store: MakeStore, tmp_path: Path
     assert store.stats()["expanded"] == len(before)
 
 
+@pytest.mark.long_on_spark
 @each_mode
 def test_an_equality_of_two_values_is_a_violation(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(

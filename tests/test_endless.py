@@ -24,7 +24,13 @@ def rules(folder: Path, condition: str = "") -> str:
     return str(file)
 
 
-@pytest.mark.parametrize(("limits", "said"), [(Limits(rounds=5), "--max-rounds 50"), (Limits(3), "--max-terms 30")])
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        pytest.param(Limits(rounds=5), "--max-rounds 50", id="rounds", marks=pytest.mark.long_on_spark),
+        pytest.param(Limits(3), "--max-terms 30", id="terms"),
+    ],
+)
 def test_an_endless_rule_is_stopped(make_store: MakeStore, tmp_path: Path, limits: Limits, said: str) -> None:
     store = make_store(["none", rules(tmp_path)], "off")
     store.limits = limits

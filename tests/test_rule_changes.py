@@ -178,6 +178,7 @@ def test_of_two_rules_that_read_alike_once_their_constants_are_one_one_goes(tmp_
         assert left == {(E.a, E.b), (E.b, E.a)}
 
 
+@pytest.mark.long_on_spark
 def test_a_pair_at_fault_is_one_inconsistency(make_store: MakeStore, tmp_path: Path) -> None:
     """A body that says the same of ?x and ?y as of ?y and ?x matches each pair both ways."""
     (tmp_path / "own.dlog").write_text(

@@ -114,7 +114,10 @@ CASES = [*NUMBERS.items(), *TIMES.items(), *STRINGS.items()]
 """Expression -> the lexical form of its value, None for an error."""
 
 
-@pytest.mark.parametrize("start", range(0, len(CASES), CHUNK))
+@pytest.mark.parametrize(
+    "start",
+    [pytest.param(n, marks=[pytest.mark.long_on_spark] if n else []) for n in range(0, len(CASES), CHUNK)],
+)
 def test_constants(engine: Engine, start: int) -> None:
     """Each expression over constants, a chunk of them in one query."""
     cases = CASES[start : start + CHUNK]

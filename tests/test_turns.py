@@ -44,6 +44,7 @@ def long(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> Store:
     return made
 
 
+@pytest.mark.long_on_spark
 def test_four_threads(store: Store) -> None:
     """Queries of every kind beside each other and beside updates: each sees some version, and none fails."""
 
