@@ -9,6 +9,7 @@ from typing import Final
 from triplestore.engine.dialect import Dialect
 from triplestore.errors import UnsupportedError, UsageError
 from triplestore.expression import Call, Constant, Exists, Expression, Variable, walk
+from triplestore.expressions.arithmetic import inline
 from triplestore.expressions.compare import equals, less, same_term
 from triplestore.expressions.constructors import bnode, to_iri
 from triplestore.expressions.decimals import NULL
@@ -180,7 +181,7 @@ class Expressions:
                 return boolean(same_term(*values))
         try:
             if name in KEEPING:
-                return KEEPING[name](self.dialect, self.keep, *values)
+                return KEEPING[name](self.dialect, inline if self.stage is None else self.keep, *values)
             function = FUNCTIONS.get(name)
             if function is None:
                 return self._unknown(name)
