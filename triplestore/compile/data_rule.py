@@ -212,6 +212,8 @@ class DataRule:
                 assert isinstance(predicate, Var)
                 replaced[predicate.name] = SAME_AS_TOKEN
                 s, o = now(s), now(o)
+            elif predicate != SAME_AS_TOKEN:
+                checks.append((predicate, SAME_AS_TOKEN))  # an atom before this one has bound it
             if s == o:
                 continue
             if is_free(s):
