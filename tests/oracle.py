@@ -216,7 +216,9 @@ def congruent(triples: set[Triple]) -> set[Triple]:
             if p == SAME_AS and s != o:
                 together = {s, o} | equals[s] | equals[o]
                 equals.update(dict.fromkeys(together, together))
-        replaced = {new for triple in triples for new in product(*(equals.get(term) or {term} for term in triple))}
+        # One triple of each set of equals: a class of k terms makes k³ of one, and each of these would make them again.
+        first = {tuple(min(equals.get(term) or {term}) for term in triple) for triple in triples}
+        replaced = {new for triple in first for new in product(*(equals.get(term) or {term} for term in triple))}
         replaced |= {(a, SAME_AS, b) for together in equals.values() for a in together for b in together}
         if replaced == triples:
             return triples
