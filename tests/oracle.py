@@ -160,18 +160,23 @@ def _closure(
     violations: set[Violation] = set()
     known = congruent(facts) if equality != "off" else facts
     known |= identities(known | facts, equality)
+    itself: set[Triple] = set()  # what rules say of constants that may occur nowhere else
     while True:
-        world, derived = World(known | reflexive(known, equality), settled, typed=typed), set(known)
+        said = congruent(itself | {triple for triple in known if triple[1] == SAME_AS}) if itself else set()
+        world = World(known | said | reflexive(known | said, equality), settled, typed=typed)
+        derived, before = set(known), set(itself)
         for rule in rules:
             for heads, used in world.matches(rule):
                 if not rule.heads:
                     violations.add((rule.name, used))
-                derived.update(h for h in heads if equality == "off" or not (h[1] == SAME_AS and h[0] == h[2]))
+                for head in heads:
+                    alone = equality != "off" and head[1] == SAME_AS and head[0] == head[2]
+                    (itself if alone else derived).add(head)
         if equality != "off":
             equal = {s for s, p, o in derived if p == SAME_AS and s != o}
             derived = congruent(derived | {triple for triple in typed if triple[0] in equal})
             derived |= identities(derived | facts, equality)
-        if derived == known:
+        if derived == known and itself == before:
             return Closure(frozenset(known), frozenset(violations | unequal(known, equality)))
         known = derived
 

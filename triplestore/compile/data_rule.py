@@ -15,7 +15,7 @@ from typing import Final
 from triplestore.compile.inline import bound_by, inline
 from triplestore.compile.lists import unroll, unroll_atom
 from triplestore.compile.places import SAME_AS_TOKEN, Places, absences, compared, grouped, holds, made
-from triplestore.compile.plan import At, Condition, K, Made, Pattern, Place, PlacedElement, Row, Shape, canonical
+from triplestore.compile.plan import At, Condition, K, Made, Pattern, Place, PlacedElement, Row, Shape, V, canonical
 from triplestore.compile.program import Program
 from triplestore.compile.schema import LENGTH, Binding, Constants, SchemaFacts, filled, is_schema_atom, matches
 from triplestore.compile.symmetry import half
@@ -53,8 +53,7 @@ class _Recipe:
 
 
 class DataRule:
-    """A rule with one head (None: false), split into schema part and data part. joined: it is all data. support: see
-    `triplestore.compile.specialise.Specialiser`."""
+    """A rule with one head (None: false), split into schema part and data part. joined: it is all data."""
 
     def __init__(
         self,
@@ -63,12 +62,11 @@ class DataRule:
         equality: str,
         joined: bool = False,
         evidence: bool = False,
-        support: bool = False,
     ) -> None:
         inlined = inline(rule)
         rule = inlined.rule
         self.rule, self.made, self.head, self.equality = rule, inlined.made, head, equality
-        self._evidence, self._support = evidence, support and equality == "rewrite"
+        self._evidence = evidence
         expressions = [part.expression for part in walk(rule.body) if isinstance(part, Holds)]
         self._read = {n for e in (*expressions, *inlined.made.values()) for n in variables_of(e)} if evidence else set()
         self.joined = [e for e in rule.body if isinstance(e, Atom) and is_schema_atom(e)] if joined else []
@@ -131,7 +129,7 @@ class DataRule:
 
     def _add(self, recipe: _Recipe, constants: Constants, binding: Binding, program: Program) -> None:
         for left, right in recipe.checks:
-            if filled(left, constants, binding) != filled(right, constants, binding):
+            if _meant(left, constants, binding).isdisjoint(_meant(right, constants, binding)):
                 return
         choices = [
             constants.all(source)
@@ -141,15 +139,16 @@ class DataRule:
         ]
         for row in product(*choices):
             idle = self.head is not None and (
-                _derives_its_body(recipe.shape, row) or (not self._support and self._is_reflexive(recipe.shape, row))
+                _derives_its_body(recipe.shape, row) or self._is_reflexive(recipe.shape, row)
             )
             if not idle:
                 self._add_row(recipe.shape, row, program)
 
     def _is_reflexive(self, shape: Shape, row: Row) -> bool:
-        """Whether an instance derives `x owl:sameAs x` (by a name of owl:sameAs, perhaps), which holds anyway."""
+        """Whether an instance derives `x owl:sameAs x` (by a name of owl:sameAs, perhaps) of a term of its body, of
+        which it holds anyway."""
         s, p, o = (row[slot.number] if isinstance(slot, K) else slot for slot in shape.output[:3])
-        return self.equality != "off" and p == SAME_AS and s == o
+        return self.equality != "off" and p == SAME_AS and s == o and isinstance(s, V)
 
     def _add_row(self, shape: Shape, row: Row, program: Program) -> None:
         name = self.rule.name
@@ -204,6 +203,7 @@ class DataRule:
             return isinstance(term, Var) and term.name not in binding
 
         checks: list[tuple[Term, Term]] = []
+        spelled: list[tuple[Term, Term]] = []  # variables, and the literals of whose forms they are one
         for atom, is_reflexive in zip(atoms, reflexive, strict=True):
             if not is_reflexive:
                 continue
@@ -216,7 +216,11 @@ class DataRule:
                 checks.append((predicate, SAME_AS_TOKEN))  # an atom before this one has bound it
             if s == o:
                 continue
-            if is_free(s):
+            if is_free(s) and _is_literal(o):
+                spelled.append((s, o))
+            elif is_free(o) and _is_literal(s):
+                spelled.append((o, s))
+            elif is_free(s):
                 assert isinstance(s, Var)
                 replaced[s.name] = o
             elif is_free(o):
@@ -241,20 +245,21 @@ class DataRule:
         ]
         if self.head is not None:
             s, p, o = out[0]
-            if out[0] in stored or (self.equality != "off" and p == SAME_AS_TOKEN and s == o):
-                return None  # derives what its body says, or x sameAs x
+            if out[0] in stored or (self.equality != "off" and p == SAME_AS_TOKEN and s == o and is_free(s)):
+                return None  # derives what its body says, or x sameAs x of a term of its body
         bound = frozenset(binding)
         if self.head is not None and self.equality != "off" and out[0][1] == SAME_AS_TOKEN and rule.monotone:
-            recipe = self._recipe(rule, stored, tuple(occurring), now, out, bound, checks, share=True)
+            recipe = self._recipe(rule, stored, tuple(occurring), spelled, now, out, bound, checks, share=True)
             if recipe is not None and half(recipe.shape) is not None:
                 return recipe
-        return self._recipe(rule, stored, tuple(occurring), now, out, bound, checks)
+        return self._recipe(rule, stored, tuple(occurring), spelled, now, out, bound, checks)
 
     def _recipe(
         self,
         rule: Rule,
         stored: Sequence[tuple[Term, ...]],
         occurring: Sequence[Term],
+        spelled: Sequence[tuple[Term, Term]],
         now: Callable[[Term], Term],
         output: Sequence[tuple[Term, ...]],
         bound: frozenset[str],
@@ -267,8 +272,10 @@ class DataRule:
             *(tuple(places.at(t) for t in terms) for terms in stored),
             *((places.at(t),) for t in occurring),
         ]
+        conditions: list[Callable[[At], Condition]] = [
+            compared(Filter("=", variable, literal), now, places) for variable, literal in spelled
+        ]
         asked = len(places.sources)
-        conditions: list[Callable[[At], Condition]] = []
         outer = {*bound, *(t.name for e in rule.body for t in bound_by(e) if isinstance(t, Var))}
         for number, element in enumerate(rule.body):
             match element:
@@ -298,6 +305,15 @@ class DataRule:
         shape, holes = canonical(body, conditions, columns)
         numbers = frozenset(number for number, hole in enumerate(holes) if hole < asked)
         return _Recipe(shape, tuple(places.sources[hole] for hole in holes), numbers, tuple(checks))
+
+
+def _is_literal(term: Term) -> bool:
+    return isinstance(term, str) and term.startswith('"')
+
+
+def _meant(term: Term, constants: Constants, binding: Binding) -> set[int]:
+    """What a term of an equality stands for: a literal for all of its forms."""
+    return {*constants.all(str(term))} if _is_literal(term) else {filled(term, constants, binding)}
 
 
 def _constants_of(shape: Shape, row: Row) -> Row:

@@ -130,13 +130,15 @@ def absences(
                 replaced[o.name] = s
             else:
                 equal.append((s, o))
-        patterns = [
-            tuple(map(here, a.terms)) for a, is_reflexive in zip(atoms, reflexive, strict=True) if not is_reflexive
-        ]
+        stored = [atom for atom, is_reflexive in zip(atoms, reflexive, strict=True) if not is_reflexive]
+        patterns = [tuple(map(here, atom.terms)) for atom in stored]
+        predicates = [here(atom.p) for atom in stored if isinstance(atom.p, Var)]
+        if equality != "off" and SAME_AS_TOKEN in predicates:
+            continue  # the rule's body has bound it
         conditions: list[Callable[[At], Condition]] = [
             compared(Filter("=", left, right), here, places) for left, right in equal
         ]
-        conditions += _not_same_as(patterns, equality, places)
+        conditions += _not_same_as(predicates, equality, places)
         for element in group.body:
             if isinstance(element, RuleHolds):
                 conditions.append(holds(element.expression, here, places))
@@ -158,13 +160,11 @@ def _absent(
     return build
 
 
-def _not_same_as(
-    patterns: Iterable[tuple[Term, ...]], equality: str, places: Places
-) -> list[Callable[[At], Condition]]:
+def _not_same_as(predicates: Iterable[Term], equality: str, places: Places) -> list[Callable[[At], Condition]]:
     """That variable predicates are not owl:sameAs; with `rewrite` no fact has it."""
     if equality != "axioms":
         return []
-    variables = dict.fromkeys(p for _, p, _ in patterns if isinstance(p, Var))
+    variables = dict.fromkeys(p for p in predicates if isinstance(p, Var))
     return [compared(Filter("!=", p, SAME_AS_TOKEN), lambda term: term, places) for p in variables]
 
 
@@ -181,7 +181,7 @@ def grouped(aggregate: Aggregate, equality: str, now: Now, places: Places) -> Ca
         return term
 
     body = [tuple(map(inner.at, atom.terms)) for atom in dict.fromkeys(atoms)]
-    conditions = _not_same_as([atom.terms for atom in atoms], equality, inner)
+    conditions = _not_same_as([atom.p for atom in atoms], equality, inner)
     for place, element in enumerate(aggregate.body):
         if isinstance(element, RuleHolds):
             conditions.append(holds(element.expression, as_is, inner))

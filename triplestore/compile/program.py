@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from triplestore.compile.plan import Row, Shape
+from triplestore.compile.plan import K, Row, Shape
 from triplestore.compile.schema import Fact
+from triplestore.terms import SAME_AS
 
 
 @dataclass(slots=True)
@@ -47,6 +48,16 @@ class Program:
         """Whether all shapes are plain joins: no NOT, no AGGREGATE, no expression."""
         return all(shape.monotone for shape in self.shapes)
 
+    def without_identities(self) -> Program:
+        """The program without what derives `c owl:sameAs c` of constants: by that alone a term may occur."""
+        facts = {(s, p, o) for s, p, o in self.facts if p != SAME_AS or s != o}
+        instances = {
+            shape: kept
+            for shape, rows in self.instances.items()
+            if (kept := {row: name for row, name in rows.items() if not _is_identity(shape, row)})
+        }
+        return Program(facts, instances, self.constraints, self.violations)
+
     def minus(self, other: Program) -> dict[Shape, dict[Row, str]]:
         """The instances that `other` lacks."""
         fresh = {}
@@ -56,3 +67,8 @@ class Program:
             if new:
                 fresh[shape] = new
         return fresh
+
+
+def _is_identity(shape: Shape, row: Row) -> bool:
+    s, p, o = (row[slot.number] if isinstance(slot, K) else None for slot in shape.output[:3])
+    return p == SAME_AS and s is not None and s == o

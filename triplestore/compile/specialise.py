@@ -54,8 +54,9 @@ class Specialiser:
 
     large: keys of schema atoms, by the vocabulary's own ids, whose facts are too many to be matched here. evidence: the
     output of a rule is its head and then the triples of its atoms, with the members that expressions saw as tokens.
-    support: keep the instances that make constants equal which are equal already ("rewrite": their heads read `c sameAs
-    c`). They derive nothing, but whoever takes facts away has to see that such an equality loses its support.
+
+    Instances that derive `c sameAs c` of a constant are kept: it is how a constant comes to occur, and, where it is of
+    constants that equal each other, whoever takes facts away has to see that the equality loses its support.
     """
 
     def __init__(
@@ -64,10 +65,9 @@ class Specialiser:
         equality: str,
         large: Collection[Key] = frozenset(),
         evidence: bool = False,
-        support: bool = False,
     ) -> None:
         self.equality, self.large = equality, frozenset(large)
-        self._rules, self._evidence, self._support = tuple(rules), evidence, support
+        self._rules, self._evidence = tuple(rules), evidence
         self._names: frozenset[str] = frozenset()  # constants that owl:sameAs stands for in these rules
         self._renamed: dict[frozenset[str], Specialiser] = {}
         self.schema_rules: list[Rule] = []
@@ -91,7 +91,7 @@ class Specialiser:
                 self.schema_rules.append(rule)
             else:
                 heads: Sequence[Atom | None] = rule.heads or (None,)
-                self._data_rules.extend(DataRule(rule, head, equality, joined, evidence, support) for head in heads)
+                self._data_rules.extend(DataRule(rule, head, equality, joined, evidence) for head in heads)
         everything = (*self.schema_rules, *(d.rule for d in self._data_rules))
         self.constants = frozenset(token for rule in everything for token in constants_of(rule))
         """Tokens of all constants of the rules."""
@@ -121,9 +121,7 @@ class Specialiser:
                         rule.source,
                         rule.line,
                     )
-            renamed = self._renamed[names] = Specialiser(
-                *(rules, self.equality, self.large, self._evidence, self._support)
-            )
+            renamed = self._renamed[names] = Specialiser(rules, self.equality, self.large, self._evidence)
             renamed._names = names
         return self._renamed[names]
 

@@ -122,7 +122,7 @@ class Memory:
         self.counts: Counts | None = None  # of derivations, in stores that keep them
         self.said = Relation(working.layout)  # the asserted facts in the forms of their literals that were met
         self.literals = Literals.none()
-        self._specialiser = Specialiser(reasoning.rules, reasoning.equality, support=True)
+        self._specialiser = Specialiser(reasoning.rules, reasoning.equality)
         self.dead: dict[str, Ids] = {}  # table -> keys of its tombstones, for whoever writes the changes down
         self.dead_now: dict[str, Ids] = {}
         self._after: _After | None = None
@@ -161,7 +161,7 @@ class Memory:
         working = Working(layout, Relation(layout, stated), Relation(layout, facts), classes, reasoning.equality)
         wrong = engine.query("SELECT rule, facts FROM violation").to_pydict()
         violations = {(r, tuple(f)) for r, f in zip(wrong["rule"], wrong["facts"], strict=True)}
-        specialiser = Specialiser(reasoning.rules, reasoning.equality, support=True)
+        specialiser = Specialiser(reasoning.rules, reasoning.equality)
         run = Run(working, nothing(layout), specialiser, reasoning.constants, counting=derivations != "none")
         run.program = specialised = run.specialised(working.facts_of(working.schema_facts()))
         _check(run, reasoning)
@@ -198,7 +198,7 @@ class Memory:
         specialiser = self._specialiser
         changed = reasoning.rules != self.reasoning.rules
         if changed:
-            specialiser = Specialiser(reasoning.rules, reasoning.equality, support=True)
+            specialiser = Specialiser(reasoning.rules, reasoning.equality)
         seen = None if watch is None else lambda name, keys: watch(name, working.facts_of(keys))
         counts = self.counts
         if counts is None and algorithm in COUNTING:

@@ -1,8 +1,9 @@
 """The facts of a run under way, as a round of semi-naive evaluation sees them.
 
 Working tables: `fact` (old: all that earlier rounds read), `delta` (new: what this round reads first), `derived` (what
-it finds), and, if a rule asks for the terms that occur, `occurs` and `occurs_delta`. With `track` also `added` and
-`removed`, the net change of `fact`.
+it finds), and, if a rule asks for the terms that occur, `occurs` and `occurs_delta`; `identity` has the terms of which
+the run has found `x owl:sameAs x`, which is stored nowhere. With `track` also `added` and `removed`, the net change of
+`fact`.
 """
 
 from __future__ import annotations
@@ -48,9 +49,24 @@ class Facts:
         for name in names:
             self.engine.load(name, pa.table({c: int64s() for c in "spo"}))
 
+    def begin_identities(self, sql: str = "") -> None:
+        """Let `identity` have the terms of a SELECT; none without one."""
+        if sql:
+            self.engine.create("identity", sql)
+        else:
+            self.engine.load("identity", pa.table({"term": int64s()}))
+
+    def note_identities(self) -> None:
+        """Keep the terms of which `derived` has `x owl:sameAs x`: they occur, whatever else is said of them."""
+        known = "EXISTS (SELECT 1 FROM identity k WHERE k.term = d.s)"
+        self.engine.append(
+            "identity", [f"SELECT DISTINCT s AS term FROM derived d WHERE p = {SAME_AS} AND s = o AND NOT {known}"]
+        )
+
     def resume(self) -> None:
         """Go on from a closure that is in `fact`."""
         self.resumed = True
+        self.begin_identities()
         self.old = count(self.engine, "fact")
         self.predicates = set(self.column("SELECT DISTINCT p FROM fact"))
         self.empty("delta", *(("added", "removed") if self.track else ()))
@@ -157,7 +173,8 @@ class Facts:
     # -- terms that occur ------------------------------------------------------------------------------------------
 
     def occur(self) -> None:
-        """Make `occurs` of the closure in `fact`."""
+        """Make `occurs` of the closure in `fact`, without what occurs by `x owl:sameAs x` alone: the run finds that
+        anew."""
         self._occurs = True
         self.engine.create("occurs", f"SELECT DISTINCT term FROM ({self._terms_of('fact')}) t")
 
@@ -185,11 +202,12 @@ class Facts:
         """Where owl:sameAs is more than a property, it occurs as soon as anything does (eq-ref: `x owl:sameAs x`)."""
         terms = " UNION ALL ".join(f"SELECT {c} AS term FROM {facts}" for c in "spo")
         if self.equality != "off":
-            for table in (facts, "stated"):
+            terms += " UNION ALL SELECT term FROM identity"
+            tables = [facts, "identity", *(["same_as"] if self.equality == "rewrite" else [])]
+            for table in tables:
                 terms += f" UNION ALL SELECT CAST({SAME_AS} AS BIGINT) WHERE EXISTS (SELECT 1 FROM {table})"
         if self.equality == "rewrite":
             terms += " UNION ALL SELECT representative FROM same_as"
-            terms += f" UNION ALL SELECT s FROM stated WHERE p = {SAME_AS} AND s = o"
             terms = (
                 "SELECT coalesce(m.representative, x.term) AS term "
                 f"FROM ({terms}) x LEFT JOIN same_as m ON m.term = x.term"

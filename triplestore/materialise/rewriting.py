@@ -47,6 +47,8 @@ class Rewriting:
 
     def _merge(self, figures: RoundFigures) -> None:
         while (found := self._equalities())[0]:
+            if found[2]:
+                self.facts.note_identities()
             lost = merge(self.engine, mergeable("derived"))
             if not lost:
                 self.engine.create("derived", f"SELECT s, p, o FROM derived WHERE p <> {SAME_AS}")
@@ -55,21 +57,20 @@ class Rewriting:
             self.specialisation.merged()
             figures.rewritten += self._take_outdated()
             others = f"(SELECT s, p, o FROM derived WHERE p <> {SAME_AS})"  # its equalities are merged
-            self.engine.create(
-                "derived", f"SELECT s, p, o FROM ({normalised(others, 'merged')}) n WHERE p <> {SAME_AS} OR s <> o"
-            )
+            self.engine.create("derived", normalised(others, "merged"))
             if found[1]:
                 grown = "SELECT representative FROM merged"
                 literals = f"term >= {FIRST_LITERAL} AND representative IN ({grown})"
                 self._add_types(f"SELECT term FROM same_as WHERE {literals}")
 
-    def _equalities(self) -> tuple[int, int]:
-        """How many equalities there are in `derived`, and how many of them have a literal."""
+    def _equalities(self) -> tuple[int, int, int]:
+        """How many equalities there are in `derived`, how many of them have a literal, how many are `x sameAs x`."""
         literal = f"CASE WHEN s <> o AND (s >= {FIRST_LITERAL} OR o >= {FIRST_LITERAL}) THEN 1 END"
         found = self.engine.query(
-            f"SELECT count(*) AS n, count({literal}) AS literals FROM derived WHERE p = {SAME_AS}"
+            f"SELECT count(*) AS n, count({literal}) AS literals, count(CASE WHEN s = o THEN 1 END) AS same "
+            f"FROM derived WHERE p = {SAME_AS}"
         ).to_pylist()[0]
-        return int(found["n"]), int(found["literals"])
+        return int(found["n"]), int(found["literals"]), int(found["same"])
 
     def _add_types(self, literals: str) -> None:
         """Add to `derived` every type (dt-type2) of the literals of a one-column SELECT, if datatypes are known."""
@@ -94,9 +95,11 @@ class Rewriting:
 
     def _part_reflexive(self) -> None:
         """Equality `axioms`: x sameAs x is left out, unless it is stated."""
-        equalities, literals = self._equalities()
+        equalities, literals, same = self._equalities()
         if not equalities:
             return
+        if same:
+            self.facts.note_identities()
         self.engine.create(
             "derived",
             "SELECT s, p, o FROM derived WHERE p <> {p} UNION ALL SELECT a, {p}, b FROM ({pairs}) e "

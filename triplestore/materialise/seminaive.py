@@ -119,6 +119,7 @@ class SemiNaive:
         started = time.perf_counter()
         while True:
             self._facts.empty("fact", "delta", "derived")
+            self._facts.begin_identities()
             self.engine.load("same_as", pa.table({"term": int64s(), "representative": int64s()}))
             self._violations.empty()
             self._absorb_stated(stated)
@@ -140,6 +141,7 @@ class SemiNaive:
         started = time.perf_counter()
         self._facts.resume()
         self._restore()
+        self._specialisation.find_identities()
         self.engine.create("derived", normalised(new, "same_as"))
         if self._specialisation.typed:
             self.engine.append("derived", [self._specialisation.types_of("new_term")])

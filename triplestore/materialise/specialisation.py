@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from triplestore.compile.places import SAME_AS_TOKEN
 from triplestore.compile.plan import Grouped, K
 from triplestore.compile.program import Program
 from triplestore.compile.schema import SCHEMA_PREDICATES, Constants, Fact, SchemaFacts
@@ -20,8 +21,8 @@ from triplestore.materialise.facts import Facts
 from triplestore.materialise.ontology import Ontology
 from triplestore.materialise.same_as import normalised
 from triplestore.materialise.stages import Instances, Stages, both
-from triplestore.rule import Rule
-from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, TYPE
+from triplestore.rule import Rule, Var
+from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE
 
 FEW_MERGES: Final = 20_000
 """Merged terms up to which a round looks whether they touch the rules; more are taken to."""
@@ -112,6 +113,20 @@ class Specialisation:
             self.stages.enter_all(self.program, self.constants)
         if self.program.uses_occurs:
             self.facts.occur()
+
+    def find_identities(self) -> None:
+        """After `restore`: have what says `x owl:sameAs x` say it again, since that is stored nowhere."""
+        if self.equality == "off":
+            return
+        names = f"SELECT term FROM same_as WHERE representative = {SAME_AS}"
+        self.facts.begin_identities(
+            f"SELECT DISTINCT s AS term FROM stated WHERE s = o AND (p = {SAME_AS} OR p IN ({names}))"
+        )
+        rest = self.program.without_identities()
+        heads = (head for rule in self.ontology.specialiser.schema_rules for head in rule.heads)
+        if rest != self.program or any(isinstance(head.p, Var) or head.p == SAME_AS_TOKEN for head in heads):
+            self.program, self.stale = rest, True
+            self._issued = set(rest.facts)
 
     def merged(self) -> None:
         """Take note of the terms in working table `merged`, which others represent from now on."""

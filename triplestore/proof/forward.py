@@ -187,7 +187,7 @@ class Forward:
         if not self._possible(instance):
             return
         head = instance.head
-        if self._congruent and head is not None and head[1] == SAME_AS and head[0] == head[2]:
+        if self._congruent and head is not None and head[1] == SAME_AS and head[0] in self.region.classes:
             self._link(instance, found, hubs)
             return
         seen: set[Fact] = set()
