@@ -1,10 +1,11 @@
 """Tangles: random programs over few terms, in which equality, recursion and the rules' own constants meet.
 
 Rules have constants in heads and bodies, some heads have nothing else; owl:sameAs is in recursive heads, in bodies, and
-now and then a subject or an object; variables stand for predicates. A few updates follow. After each the closure by the
-oracle, by every way to compute it, and by every algorithm that maintains it are compared.
+now and then a subject or an object; variables stand for predicates; some programs have NOT, of equalities and of
+variable predicates too. A few updates follow. After each the closure by the oracle, by every way to compute it, and by
+every algorithm that maintains it are compared; now and then also a store that the updates are made to.
 
-`python -m tests.tangles FROM TO [--spark]` tries seeds and prints those that fail.
+`python -m tests.tangles FROM TO [--literals] [--spark]` tries seeds and prints those that fail.
 """
 
 from __future__ import annotations
@@ -14,14 +15,20 @@ import sys
 import time
 import traceback
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Final
 
+from rulesets.render import render
+from tests import custom_programs
 from tests.maintain_support import Bench, State, counts_of, state_of
 from tests.random_programs import SAME, TYPE, Triple, ex
 from tests.test_closure import expanded, expected
+from tests.test_updates import as_terms, tokens
+from triplestore import Store
 from triplestore.compile.schema import Fact
 from triplestore.engine import Engine
 from triplestore.maintain.memory import ALGORITHMS, COUNTING, INSERTION, Memory
@@ -29,13 +36,13 @@ from triplestore.maintain.program import NotMaintainableError
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table
 from triplestore.rows import same_as_rows, violation_rows
-from triplestore.rule import Atom, Rule, Term, Var
-from triplestore.terms import BUILTIN_IDS, OWL, SAME_AS
+from triplestore.rule import Atom, BodyElement, Not, Rule, Term, Var
+from triplestore.terms import BUILTIN_IDS, OWL, SAME_AS, XSD
 
 TERMS: Final = tuple(ex(f"c{i}") for i in range(6))
 PREDICATES: Final = (ex("p0"), ex("p1"))
 EQUIVALENT: Final = f"<{OWL}equivalentClass>"
-LITERALS: Final = ('"v"', '"w"', '"w"@en')
+LITERALS: Final = ('"v"', '"w"@en', f'"1"^^<{XSD}integer>', f'"01"^^<{XSD}integer>')
 VARIABLES: Final = tuple(Var(name) for name in "xyz")
 
 
@@ -48,23 +55,17 @@ class Tangle:
     updates: tuple[tuple[frozenset[Triple], frozenset[Triple]], ...]
 
     def __str__(self) -> str:
-        lines = [_text(rule) for rule in self.rules]
+        lines = [render(rule) for rule in self.rules]
         lines += [f"  {' '.join(t)} ." for t in sorted(self.start)]
         for add, delete in self.updates:
             lines += ["update", *(f"+ {' '.join(t)} ." for t in sorted(add))]
             lines += [f"- {' '.join(t)} ." for t in sorted(delete)]
         return "\n".join(lines)
 
-
-def _atoms(rule: Rule) -> list[Atom]:
-    return [element for element in rule.body if isinstance(element, Atom)]
-
-
-def _text(rule: Rule) -> str:
-    def of(atom: Atom) -> str:
-        return f"[{', '.join(f'?{t.name}' if isinstance(t, Var) else str(t) for t in atom.terms)}]"
-
-    return f"{', '.join(map(of, rule.heads))} :- {', '.join(map(of, _atoms(rule)))} ."
+    @property
+    def negative(self) -> bool:
+        """Whether a rule has a NOT."""
+        return any(isinstance(element, Not) for rule in self.rules for element in rule.body)
 
 
 def tangle(seed: int, literals: bool = False) -> Tangle:
@@ -73,7 +74,9 @@ def tangle(seed: int, literals: bool = False) -> Tangle:
         return _with_literals(tangle(seed), Random(f"literals {seed}"))
     rng = Random(f"tangle {seed}")
     terms, odd = TERMS[: rng.randint(3, 6)], rng.random() < 0.2
-    rules = tuple(_rule(rng, terms, number, odd) for number in range(rng.randint(2, 5)))
+    spoken = TERMS[: len(terms) + (rng.random() < 0.1)]  # a term that only the rules have, now and then
+    negated = 0.5 if rng.random() < 0.15 else 0.0
+    rules = tuple(_rule(rng, spoken, number, odd, negated) for number in range(rng.randint(2, 5)))
     start = frozenset(_fact(rng, terms, odd) for _ in range(rng.randint(3, 9)))
     now, updates = set(start), []
     for _ in range(rng.randint(1, 3)):
@@ -92,12 +95,12 @@ def _with_literals(one: Tangle, rng: Random) -> Tangle:
     def fact(triple: Triple) -> Triple:
         return kept.setdefault(triple, (*triple[:2], rng.choice(LITERALS)) if rng.random() < 0.2 else triple)
 
-    def atom(plain: Atom) -> Atom:
-        if isinstance(plain.o, Var) or rng.random() >= 0.3:
+    def atom(plain: BodyElement) -> BodyElement:
+        if not isinstance(plain, Atom) or isinstance(plain.o, Var) or rng.random() >= 0.3:
             return plain
         return Atom(plain.s, plain.p, rng.choice(LITERALS))
 
-    rules = tuple(Rule(r.name, tuple(map(atom, r.heads)), tuple(atom(a) for a in _atoms(r))) for r in one.rules)
+    rules = tuple(replace(r, heads=tuple(map(atom, r.heads)), body=tuple(map(atom, r.body))) for r in one.rules)
     now = {fact(t) for t in sorted(one.start)}
     start, updates = frozenset(now), []
     for add, delete in one.updates:
@@ -121,8 +124,8 @@ def _fact(rng: Random, terms: tuple[str, ...], odd: bool) -> Triple:
     return s, p, o
 
 
-def _rule(rng: Random, terms: tuple[str, ...], number: int, odd: bool) -> Rule:
-    """A rule; the variables of its head are in its body."""
+def _rule(rng: Random, terms: tuple[str, ...], number: int, odd: bool, negated: float) -> Rule:
+    """A rule; the variables of its head are in its body. negated: how likely it has a NOT."""
 
     def end(variables: Iterable[Var], constants: float) -> Term:
         some = list(variables)
@@ -138,14 +141,16 @@ def _rule(rng: Random, terms: tuple[str, ...], number: int, odd: bool) -> Rule:
             return rng.choice(some)
         return rng.choice([TYPE, EQUIVALENT]) if kind > 0.93 else rng.choice(PREDICATES)
 
-    body = tuple(
-        Atom(end(VARIABLES, 0.25), predicate(VARIABLES, 0.15, 0.05 if odd else 0.02), end(VARIABLES, 0.25))
-        for _ in range(rng.choice([1, 1, 2, 2, 3]))
-    )
-    bound = list(dict.fromkeys(t for atom in body for t in atom.terms if isinstance(t, Var)))
+    def atom(variables: Sequence[Var], free: float) -> Atom:
+        return Atom(end(variables, 0.25), predicate(variables, 0.15, free), end(variables, 0.25))
+
+    body: list[BodyElement] = [atom(VARIABLES, 0.05 if odd else 0.02) for _ in range(rng.choice([1, 1, 2, 2, 3]))]
+    bound = list(dict.fromkeys(t for a in body if isinstance(a, Atom) for t in a.terms if isinstance(t, Var)))
+    if rng.random() < negated:
+        body.append(Not(tuple(atom([*bound, Var("w")], 0.3) for _ in range(rng.choice([1, 1, 2])))))
     ground = 1.0 if rng.random() < 0.3 else 0.3
     head = Atom(end(bound, ground), predicate(bound, 0.4, 0.04 if odd else 0.0), end(bound, ground))
-    return Rule(f"r{number}", (head,), body)
+    return Rule(f"r{number}", (head,), tuple(body))
 
 
 class Different(AssertionError):
@@ -160,8 +165,41 @@ def check(engine: Engine, one: Tangle, algorithms: Sequence[str] = tuple(ALGORIT
     states = [set(one.start)]
     for add, delete in one.updates:
         states.append((states[-1] - delete) | add)
+    if one.negative:
+        return _check_negative(engine, one, states)
     wanted = [expected(sorted(state), one.rules, "rewrite")[0] for state in states]
     return sum(_Mode(engine, one, equality, states, wanted).check(algorithms) for equality in ("rewrite", "axioms"))
+
+
+def _check_negative(engine: Engine, one: Tangle, states: Sequence[set[Triple]]) -> int:
+    """Compare what is materialised with the oracle; 0. Programs without strata are refused in any mode."""
+    for equality in ("rewrite", "axioms"):
+        for number, state in enumerate(states):
+            try:
+                custom_programs.agree(engine, sorted(state), one.rules, equality)
+            except AssertionError as error:
+                raise Different(f"{equality}, state {number}, {error}") from error
+    return 0
+
+
+def check_store(one: Tangle, equality: str) -> None:
+    """Make the updates to a store on DuckDB, by the algorithms that it chooses itself, and compare it after each with
+    the oracle. Raises Different. Not for programs with NOT."""
+    asserted = set(one.start)
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "tangle.dlog")
+        file.write_text("\n".join(map(render, one.rules)), encoding="utf-8")
+        with Store.create(Path(folder, "kg"), ["none", str(file)], equality, engine="duckdb") as store:
+            store.update(add=as_terms(sorted(asserted)))
+            for number, (add, delete) in enumerate(one.updates, 1):
+                done = store.update(add=as_terms(sorted(add)), delete=as_terms(sorted(delete)))
+                asserted = (asserted - delete) | add
+                got, wanted = tokens(store), expected(sorted(asserted), one.rules, "rewrite")[0]
+                if got != wanted:
+                    raise Different(
+                        f"{equality}, store, {done.get('algorithm')}, update {number}: too much "
+                        f"{sorted(got - wanted)[:4]}, too little {sorted(wanted - got)[:4]}"
+                    )
 
 
 class _Mode:
@@ -286,11 +324,18 @@ def _represented(facts: set[Fact]) -> State:
     return {fact for fact in normal if fact[1] != SAME_AS}, set(named.items()), set()
 
 
-def failing(engine: Engine, seeds: Iterable[int]) -> Iterator[tuple[int, Exception]]:
+STORES: Final = 20
+"""Of so many seeds one makes a store."""
+
+
+def failing(engine: Engine, seeds: Iterable[int], literals: bool = False) -> Iterator[tuple[int, Exception]]:
     """The seeds whose tangles fail, and how."""
     for seed in seeds:
+        one = tangle(seed, literals)
         try:
-            check(engine, tangle(seed))
+            check(engine, one)
+            if seed % STORES == 0 and not one.negative:
+                check_store(one, ("rewrite", "axioms")[seed // STORES % 2])
         except Exception as error:
             yield seed, error
 
@@ -300,17 +345,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.tangles", description="Try random tangles of rules.")
     parser.add_argument("first", type=int, metavar="FROM")
     parser.add_argument("end", type=int, metavar="TO", help="the first that is not tried")
+    parser.add_argument("--literals", action="store_true", help="have literals for objects now and then")
     parser.add_argument("--spark", action="store_true", help="materialise on Spark, not on DuckDB")
     parser.add_argument("--show", action="store_true", help="print the tangles that fail")
     given = parser.parse_args()
     started, bad = time.perf_counter(), 0
     engine = _engine(given.spark)
-    for seed, error in failing(engine, range(given.first, given.end)):
+    for seed, error in failing(engine, range(given.first, given.end), given.literals):
         bad += 1
         told = str(error) if isinstance(error, Different) else "".join(traceback.format_exception(error))
         print(f"seed {seed}: {told}", flush=True)
         if given.show:
-            print(tangle(seed))
+            print(tangle(seed, given.literals))
     engine.close()
     print(f"{bad} of {given.end - given.first} seeds failed, {time.perf_counter() - started:.0f} s")
     return 1 if bad else 0
