@@ -14,6 +14,7 @@ import pyarrow as pa
 from triplestore.dictionary import SMALL, decode
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
+from triplestore.errors import EngineError
 from triplestore.tables import token_sql
 from triplestore.terms import to_rdflib_all
 
@@ -42,9 +43,11 @@ class Nodes:
         return [number for number in ids if number not in self._tokens]
 
     def learn(self, engine: Engine, ids: Collection[int]) -> None:
-        """Read the tokens of ids from the dictionary (table `term`)."""
+        """Read the tokens of ids from the dictionary (table `term`). Raises EngineError where it lacks one."""
         if ids:
             self.add(decode(engine, ids) if len(ids) <= SMALL else _decoded(engine, ids))
+            if lacking := self.lacking(ids):
+                raise EngineError(f"the dictionary has no term {lacking[0]}, which an answer holds")
 
     def add(self, tokens: Mapping[int, str]) -> None:
         """Take what ids stand for from elsewhere."""

@@ -813,7 +813,7 @@ def _no_versions(store: Path) -> None:
 DAMAGES: list[tuple[Callable[[Path], None], str]] = [
     (
         _delete,
-        r"kg/data/\S+\.parquet \(table \w+, version 2\) is missing; restore it from a copy, or read an older version",
+        r"kg/data/\S+\.parquet \(table \w+, version 2\) is missing; `triplake verify \S+kg` tells which versions",
     ),
     (_truncate, r"kg/data/\S+\.parquet \(table \w+, version 2\) has 20 bytes instead of \d+; restore it"),
     (_scribble, r"kg/data/\S+\.parquet \(table \w+, version 2\) .* \(.*\); restore it"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,8 @@ from tests.conftest import MakeStore
 from triplestore import Store
 from triplestore.engine.written import sum_of
 from triplestore.errors import DamagedStoreError, UsageError
+from triplestore.readers import Readers
+from triplestore.server.faults import HttpError, http_error
 from triplestore.storage.manifest import FORMAT, Versions
 from triplestore.storage.patches import MANY
 from triplestore.storage.verify import verify
@@ -67,7 +69,8 @@ def test_flipped_bits_of_every_file(make_store: MakeStore) -> None:
         assert file.sha256 == sum_of(versions.data / file.path)
         for _ in flipped(versions.data / file.path, dice):
             with pytest.raises(
-                DamagedStoreError, match=rf"{file.path} \(table {table}, .*checksum differs.*restore it"
+                DamagedStoreError,
+                match=rf"{file.path} \(table {table}, .*checksum differs.*`triplake verify .*restore ",
             ):
                 Store.open(store.path, engine="duckdb", verify=True)
             (damage,) = verify(versions).damages
@@ -105,6 +108,76 @@ def test_what_reading_meets_is_told_as_damage(kg: Path) -> None:
         assert outcome.code == 5, outcome
         assert "checksum differs" in outcome.err
         break
+
+
+def test_what_reading_meets_through_the_store(kg: Path) -> None:
+    """The same error class as on the command line, with the file's name, also where the file is gone."""
+    dice, told = random.Random(11), list[tuple[str, HttpError]]()
+    asks: tuple[Callable[[Store], object], ...] = (
+        lambda store: list(store.query("SELECT * { ?s ?p ?o }")),
+        lambda store: list(store.triples()),
+        lambda store: [*store.lines()],
+        lambda store: store.check(),
+        lambda store: store.stats(),
+        lambda store: list(store.match(predicate=OWL.sameAs)),
+        lambda store: store.update(add=[triple("more")], dry_run=True),
+    )
+    for _, file in Versions(kg).read().named:
+        path = kg / "data" / file.path
+        for number, _ in enumerate(flipped(path, dice)):
+            with Store.open(kg, engine="duckdb") as store:
+                try:
+                    asks[number % len(asks)](store)
+                except DamagedStoreError as error:
+                    told.append((file.path, http_error(error)))
+    assert len(told) > FLIPS
+    for name, answer in told:
+        assert answer.status == 500
+        assert name in answer.message
+        assert "triplake restore" in answer.message
+    file = Versions(kg).read().files_of("fact").files[0]
+    for ask in (asks[0], asks[-1]):
+        with Store.open(kg, engine="duckdb") as store:
+            (kg / "data" / file.path).rename(kg / "away")
+            with pytest.raises(DamagedStoreError, match=rf"{file.path} .*is missing"):
+                ask(store)
+            (kg / "away").rename(kg / "data" / file.path)
+
+
+def test_what_is_read_into_memory_is_compared(kg: Path) -> None:
+    """By a write, by a server's readers, and by queries that come again: any flipped bit is noticed."""
+    dice = random.Random(12)
+    for table in ("asserted", "fact", "same_as"):
+        file = Versions(kg).read().files_of(table).files[-1]
+        for _ in flipped(kg / "data" / file.path, dice):
+            with pytest.raises(DamagedStoreError, match=rf"{file.path} .*checksum differs"):
+                Readers(kg, 1)
+            with (
+                Store.open(kg, engine="duckdb") as store,
+                pytest.raises(DamagedStoreError, match=rf"{file.path} .*checksum differs"),
+            ):
+                store.update(add=[triple("more")])
+    assert Versions(kg).version == 3
+
+
+def test_a_forgotten_version_is_not_damage(kg: Path) -> None:
+    with Store.open(kg, at=1, engine="duckdb") as old, Store.open(kg) as store:
+        store.compact()
+        store.vacuum(keep=1)
+        with pytest.raises(UsageError, match=r"version 1 of .* forgotten by `triplake vacuum`"):
+            list(old.query("SELECT * { ?s ?p ?o }"))
+
+
+def test_verify_of_commands_that_open_no_engine(kg: Path, tmp_path: Path) -> None:
+    file = Versions(kg).read().files_of("asserted").files[-1]
+    for command in (("log", kg), ("vacuum", kg), ("log", kg, "3"), ("serve", kg, "--port", "0")):
+        for _ in flipped(kg / "data" / file.path, random.Random(13)):
+            outcome = run(*command, "--verify")
+            assert outcome.code == 5, outcome
+            assert file.path in outcome.err
+            break
+    for command in (("demo",), ("init", tmp_path / "new")):
+        assert run(*command, "--verify").code == 2
 
 
 def test_a_rewritten_file_hides_no_damage(kg: Path, tmp_path: Path) -> None:

@@ -15,11 +15,12 @@ from typing import Final
 from triplestore.closure import RDF_ONLY, normalised_sql, ntriples_sql
 from triplestore.engine import Engine
 from triplestore.engine.queries import minus
-from triplestore.errors import UsageError
+from triplestore.errors import EngineError, UsageError
 from triplestore.literals import by_value
 from triplestore.reasoning import twins
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
+from triplestore.storage.verify import examine
 from triplestore.tables import ASSERTED, FACT, SAME_AS, TERM, Table
 from triplestore.terms import FIRST_LITERAL
 from triplestore.terms import SAME_AS as EQUALS
@@ -69,6 +70,9 @@ def difference(engine: Engine, versions: Versions, number: int) -> Iterator[Diff
             for kind, sql in _triples(manifest, sign):
                 counts[kind][sign] = engine.create(_told(kind, sign), sql)
         yield Difference(number, before.version or None, counts, engine)
+    except EngineError:
+        examine(versions, after, before, sums=True)
+        raise
     finally:
         engine.drop(*(_told(kind, sign) for kind in KINDS for sign in SIGNS))
 

@@ -246,6 +246,7 @@ class Incremental:
         if sum(manifest.files_of(table.name).rows for table in (ASSERTED, FACT)) > LARGEST:
             self.reason = "the store is too large to be maintained in memory"
             return None
+        workspace.sound(ASSERTED, FACT, SAME_AS, VIOLATION, COUNT)
         workspace.views(ASSERTED, FACT, SAME_AS, VIOLATION)
         derivations: Derivations = "none"
         if manifest.counting:

@@ -29,6 +29,7 @@ from triplestore.errors import EngineError
 from triplestore.expressions.vectorised import register_all
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
+from triplestore.storage.verify import examine
 from triplestore.store import Store
 from triplestore.store.reading import known_of
 from triplestore.store.session import Session
@@ -70,7 +71,7 @@ class _Slot:
 class Readers:
     """The newest version of the store at `path`, for up to `size` readers at once. Close it.
 
-    engine, spark, master, memory_limit: as for `Store.open`. Raises what `Store.open` raises.
+    engine, spark, master, memory_limit, verify: as for `Store.open`. Raises what `Store.open` raises.
     """
 
     def __init__(
@@ -81,11 +82,14 @@ class Readers:
         spark: SparkSession | None = None,
         master: str | None = None,
         memory_limit: str | None = None,
+        verify: bool = False,
     ) -> None:
         self._versions = Versions(path)
         self._versions.check()
         manifest = self._versions.read()
         self._versions.verify(manifest)
+        if verify:
+            examine(self._versions, manifest, sums=True)
         self._engine: Engine = make_engine(engine, spark, master, memory_limit)
         self._newest = _Version(manifest, Known())
         self._remembered = {manifest.version: self._newest}
@@ -156,7 +160,7 @@ class Readers:
     def _slot(self, engine: Reader) -> _Slot:
         manifest = self._newest.manifest
         workspace = Workspace(engine, self._versions, manifest)
-        session = Session(self._versions, engine, manifest, pinned=True, workspace=workspace)
+        session = Session(self._versions, engine, manifest, pinned=True, workspace=workspace, in_memory=self._shares)
         return _Slot(engine, session, Store(session))
 
     def _move(self, slot: _Slot) -> None:

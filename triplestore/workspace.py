@@ -17,6 +17,7 @@ from triplestore.maintain.memory import Memory
 from triplestore.materialise.limits import Limits
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
+from triplestore.storage.verify import examine
 from triplestore.tables import ASSERTED, COUNT, FACT, LOOKED_UP, STATED, STORED, VIOLATION, Table
 
 MOST_INDEXED: Final = 10_000_000
@@ -46,13 +47,21 @@ class Workspace:
 
     def tables(self, *tables: Table) -> None:
         """Make sure that the tables are working tables, which can be written too."""
-        for table in tables:
-            if self._bound.get(table.name) != "table":
-                stored = f"stored_{table.name}"
-                segments.attach(self.engine, self.versions, self.manifest, table, stored)
-                self.engine.create(table.name, f"SELECT {table.select} FROM {stored}")
-                self.engine.drop(stored)
-                self._bound[table.name] = "table"
+        missing = [table for table in tables if self._bound.get(table.name) != "table"]
+        self.sound(*missing)
+        for table in missing:
+            stored = f"stored_{table.name}"
+            segments.attach(self.engine, self.versions, self.manifest, table, stored)
+            self.engine.create(table.name, f"SELECT {table.select} FROM {stored}")
+            self.engine.drop(stored)
+            self._bound[table.name] = "table"
+
+    def sound(self, *tables: Table) -> None:
+        """Raise DamagedStoreError where a file of these tables, which are to be read whole into memory, is not what was
+        written: next to reading it, its checksum costs little. Spark does not read whole tables in this process."""
+        if self.engine.resident and tables:
+            read = {file for table in tables for file in self.manifest.files_of(table.name).named}
+            examine(self.versions, self.manifest, sums=True, among=read)
 
     def indexed(self) -> None:
         """Make terms, and the facts of single resources, quick to find in the working tables. The indexes take some 30

@@ -17,6 +17,7 @@ from triplestore.cli.options import (
     equality_option,
     load_folder_option,
     maintain_option,
+    nothing_to_verify,
     opening,
     reporting,
     rules_option,
@@ -48,6 +49,7 @@ def init(
     from triplestore.store import Store
 
     check_engine(options.engine, options.master)
+    nothing_to_verify(options)
     chosen = _rulesets(rules, axiomatic)
     with Store.create(store, chosen, equality, engine="duckdb", counting=counting) as made:
         say(options, f"made {store}: rules {', '.join(r.name for r in made.rulesets)}, equality {made.equality}")

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from triplestore.cli.options import Common, at_option, common, counted, opening, say, warn
+from triplestore.cli.options import (
+    Common,
+    at_option,
+    common,
+    counted,
+    nothing_to_verify,
+    opening,
+    say,
+    warn,
+)
 from triplestore.errors import DamagedStoreError, UsageError
 
 if TYPE_CHECKING:
@@ -40,10 +49,13 @@ def log(options: Common, store: str, version: int | None, facts: bool, limit: in
                 (_write_json if as_json else _write_lines)(change, entry, most)
         return
     from triplestore.storage.manifest import Versions
+    from triplestore.storage.verify import examine
     from triplestore.store.figures import log_of
 
     versions = Versions(store)
     versions.check()
+    if options.verify:
+        examine(versions, versions.read(version), sums=True)
     entries = log_of(versions, version)
     if as_json:
         click.echo(json.dumps(entries, indent=2))
@@ -126,7 +138,7 @@ def vacuum(options: Common, store: str, keep: int | None) -> None:
 
     versions = Versions(store)
     versions.check()
-    gone, files, freed = remove_unneeded(versions, keep)
+    gone, files, freed = remove_unneeded(versions, keep, options.verify)
     say(options, f"forgot {gone:,} versions, deleted {files:,} files, freed {freed:,} bytes")
     if keep is None:
         older, more = forgettable(versions)
@@ -210,4 +222,5 @@ def demo(options: Common, folder: str | None) -> None:
     """The main job, end to end, on bundled data, in seconds. FOLDER keeps the store; by default it is temporary."""
     from triplestore.demo import run
 
+    nothing_to_verify(options)
     run(folder, options.engine_options)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from triplestore.errors import EngineError, TriplakeError, UsageError
+from triplestore.errors import UsageError
 
 if TYPE_CHECKING:
     from triplestore.store import Store
@@ -72,6 +72,12 @@ def common(function: F) -> F:
     ):
         command = option(command)
     return command  # type: ignore[return-value]
+
+
+def nothing_to_verify(options: Common) -> None:
+    """Raise UsageError for --verify with a command that reads no store."""
+    if options.verify:
+        raise UsageError("--verify is for commands that read a store; this one makes a new one")
 
 
 at_option = click.option("--at", type=int, metavar="VERSION", help="Read an older version (see `triplake log`).")
@@ -136,32 +142,10 @@ def opening(options: Common, store: str, at: int | None = None) -> Iterator[Stor
 
 @contextmanager
 def reporting(options: Common, store: Store) -> Iterator[None]:
-    """Progress on stderr; a failure of the engine is traced to a damaged file of the store, if it has one."""
+    """Progress on stderr, and the limits that the options set."""
     _limit(options, store)
     with progress(options, store):
-        try:
-            yield
-        except EngineError:
-            _look_for_damage(store)
-            raise
-        except (TriplakeError, *_OF_ITS_OWN):
-            raise
-        except Exception:
-            _look_for_damage(store)
-            raise
-
-
-def _look_for_damage(store: Store) -> None:
-    """Raise DamagedStoreError where a file of the version at hand is not what was written."""
-    from triplestore.storage.manifest import Versions
-    from triplestore.storage.verify import examine
-
-    versions = Versions(store.path)
-    examine(versions, versions.read(store.version), sums=True)
-
-
-_OF_ITS_OWN: Final = (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError)
-"""What damage has no part in."""
+        yield
 
 
 @contextmanager

@@ -84,6 +84,6 @@ def serve(
     log_to_stderr(access=not (no_access_log or options.quiet), verbose=options.verbose)
     clients = Clients(min(slow, Clients().head_seconds), slow, per_address=max_connections, grace=grace)
     settings = Settings(limits, access, same_as, log_queries, load_folder, clients)
-    service = Service(store, settings, **options.engine_options)
+    service = Service(store, settings, options.verify, **options.engine_options)
     say(options, f"{store}: version {service.readers.version}, on {service.readers.engine_name}")
     listen(service, host, port, lambda address: say(options, f"serving on {address} (stop with Ctrl-C)"))

@@ -211,12 +211,12 @@ class _Stream(Response):
 class Service:
     """The store at `path`, read and written for the requests of a server. Enter it before use (`async with`)."""
 
-    def __init__(self, path: str | Path, settings: Settings, **options: Any) -> None:
+    def __init__(self, path: str | Path, settings: Settings, verify: bool = False, **options: Any) -> None:
         if options.get("memory_limit") is None:
             options["memory_limit"] = MEMORY
         self.path, self.settings, self._options = Path(path), settings, options
         limits = settings.limits
-        self.readers = Readers(path, limits.concurrent, **options)
+        self.readers = Readers(path, limits.concurrent, verify=verify, **options)
         self.reads, self.writes = Gate(limits.concurrent, limits.queue), Gate(1, limits.queue)
         self._threads = ThreadPoolExecutor(limits.concurrent + 2, "triplake-read")
         self._writing = ThreadPoolExecutor(1, "triplake-write")

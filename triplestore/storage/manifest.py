@@ -55,8 +55,12 @@ class TableFiles:
         return sum(f.bytes for f in self.files) + sum(f.bytes for f in self.tombstones)
 
     @property
+    def named(self) -> tuple[WrittenFile, ...]:
+        return (*self.files, *self.tombstones)
+
+    @property
     def paths(self) -> frozenset[str]:
-        return frozenset(f.path for f in (*self.files, *self.tombstones))
+        return frozenset(f.path for f in self.named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ class Manifest:
     def named(self) -> Iterator[tuple[str, WrittenFile]]:
         """Every file of the version, with the name of its table."""
         for name, table in self.tables.items():
-            for f in (*table.files, *table.tombstones):
+            for f in table.named:
                 yield name, f
 
 
@@ -368,6 +372,14 @@ class Versions:
                 what = "is missing" if size < 0 else f"has {size} bytes instead of {f.bytes}"
                 raise damaged(path, name, manifest, what)
 
+    def check_kept(self, manifest: Manifest) -> None:
+        """Raise UsageError where a version that was read has been forgotten since."""
+        if manifest is not self._first and self.folder.is_dir() and not self.file(manifest.version).exists():
+            raise UsageError(
+                f"version {manifest.version} of {self.path} has been forgotten by `triplake vacuum` while it was "
+                "open: open the store again"
+            )
+
     def file(self, version: int) -> Path:
         """Where the manifest of a version is, or would be."""
         return self.folder / f"{version:010d}.json"
@@ -410,9 +422,11 @@ def _from_json(data: dict[str, Any]) -> Manifest:
 
 def damaged(path: Path, table: str, manifest: Manifest, what: str) -> DamagedStoreError:
     """What is said of a file of a version that is not as it was written."""
+    store = path.parent.parent
     return DamagedStoreError(
         f"{path} (table {table}, version {manifest.version}) {what}; "
-        "restore it from a copy, or read an older version with --at; `triplake verify` tells which versions are whole"
+        f"`triplake verify {store}` tells which versions are whole, `triplake restore {store} --to VERSION` goes back "
+        "to one (--at reads it); or restore the file from a copy"
     )
 
 

@@ -16,14 +16,14 @@ ORPHAN_AGE: Final = 3600.0
 """Seconds before a file that no version names is taken for a dead writer's, where no lease tells of a living one."""
 
 
-def vacuum(versions: Versions, keep: int | None) -> tuple[int, int, int]:
+def vacuum(versions: Versions, keep: int | None, sums: bool = False) -> tuple[int, int, int]:
     """Forget all but the newest `keep` versions (None: none) and delete the files that only they, or dead writers,
     named.
 
     Returns (versions forgotten, files deleted, bytes freed). While a writer holds a lease, what no version names stays,
     and so do the version that it works on and those after it; where none does, what no version names goes when it is
-    `ORPHAN_AGE` old. Raises DamagedStoreError, and deletes nothing, where a version to keep is damaged: an older one
-    may be all that can still be read.
+    `ORPHAN_AGE` old. Raises DamagedStoreError, and deletes nothing, where a version to keep is damaged (with `sums`: by
+    the checksums of its files): an older one may be all that can still be read.
     """
     newest = versions.read()
     # In this order: a file that is listed has a writer who has its lease still, or whose version is among those read.
@@ -32,7 +32,7 @@ def vacuum(versions: Versions, keep: int | None) -> tuple[int, int, int]:
     writers = [lease for lease in versions.folder.glob(f"{leases.PREFIX}*") if leases.living(lease, now)]
     kept, gone = _split(versions.numbers(), keep, writers)
     manifests = [newest, *(versions.manifest(n) for n in kept if n != newest.version)]
-    examine(versions, *manifests, sums=False)
+    examine(versions, *manifests, sums=sums)
     needed = frozenset(path for manifest in manifests for path in _paths(manifest))
     dropped = frozenset(path for n in gone for path in _paths_of(versions, n)) - needed
     for number in gone:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
@@ -66,15 +66,19 @@ def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified
     return Verified(asked, len(named), sum(file.bytes for file in named), unsummed, tuple(damages))
 
 
-def examine(versions: Versions, *manifests: Manifest, sums: bool) -> None:
-    """Raise DamagedStoreError where a file that one of these versions names is missing, of another size, or cannot be
-    read; with `sums`, where it is another than was written."""
+def examine(versions: Versions, *manifests: Manifest, sums: bool, among: Container[WrittenFile] | None = None) -> None:
+    """Raise DamagedStoreError where a file that one of these versions names (of those `among` them, if given) is
+    missing, of another size, or cannot be read; with `sums`, where it is another than was written. UsageError where
+    its version has been forgotten since it was read."""
     named = dict[WrittenFile, tuple[str, Manifest]]()
     for manifest in manifests:
         for table, file in manifest.named:
-            named.setdefault(file, (table, manifest))
+            if among is None or file in among:
+                named.setdefault(file, (table, manifest))
     for file, what in _wrong(versions, list(named), sums):
-        raise damaged(versions.data / file.path, *named[file], what)
+        table, manifest = named[file]
+        versions.check_kept(manifest)
+        raise damaged(versions.data / file.path, table, manifest, what)
 
 
 def sound(versions: Versions, files: Sequence[WrittenFile]) -> None:

@@ -29,7 +29,7 @@ from triplestore.store.proofs import Violation
 from triplestore.store.session import Notify, Session, several
 from triplestore.store.turns import in_turn
 from triplestore.tables import FACT, STORED
-from triplestore.terms import from_rdflib, to_rdflib
+from triplestore.terms import from_rdflib
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -347,8 +347,7 @@ class Store:
         virtual: also what holds of every term and is not stored: that it equals itself (unless equality is off) and, by
         the rules of RDFS, is an rdfs:Resource.
         """
-        batches = self.token_batches(what, same_as, virtual)
-        return ((to_rdflib(s), to_rdflib(p), to_rdflib(o)) for rows in batches for s, p, o in rows)
+        return chain.from_iterable(self._turns.pieces(reading.triples(self._session, what, same_as, virtual)))
 
     def match(
         self,

@@ -13,7 +13,7 @@ from triplestore.statistics import Statistics
 from triplestore.storage.manifest import Manifest
 from triplestore.store.session import Session
 from triplestore.tables import ASSERTED, FACT, SAME_AS, STATISTIC, TERM
-from triplestore.terms import to_rdflib_all
+from triplestore.terms import to_rdflib, to_rdflib_all
 
 if TYPE_CHECKING:
     from rdflib.term import Node
@@ -30,6 +30,9 @@ VERY_OFTEN: Final = 20
 
 MOST_RESIDENT: Final = 1 << 28
 """Bytes of files up to which they are."""
+
+AT_ONCE: Final = 1_000
+"""Triples that are made terms of rdflib at a time."""
 
 TokenTriple = tuple[str, str, str]
 Triple = tuple["Node", "Node", "Node"]
@@ -118,6 +121,13 @@ def token_batches(session: Session, what: str, same_as: str, virtual: bool) -> I
         yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
+def triples(session: Session, what: str, same_as: str, virtual: bool) -> Iterator[list[Triple]]:
+    """See `Store.triples`; some at a time."""
+    for rows in token_batches(session, what, same_as, virtual):
+        for start in range(0, len(rows), AT_ONCE):
+            yield [(to_rdflib(s), to_rdflib(p), to_rdflib(o)) for s, p, o in rows[start : start + AT_ONCE]]
+
+
 def lines(
     session: Session, what: str, same_as: str, ordered: bool, virtual: bool, prefer: Sequence[str]
 ) -> Iterator[list[str]]:
@@ -144,7 +154,7 @@ def matching(session: Session, pattern: Sequence[str | None], what: str) -> Iter
     while rows := list(islice(found, size)):
         terms = iter(to_rdflib_all(chain.from_iterable(rows)))
         yield list(zip(terms, terms, terms, strict=True))
-        size = 1_000
+        size = AT_ONCE
 
 
 def _tokens_matching(session: Session, pattern: Sequence[str | None], what: str) -> Iterator[TokenTriple]:

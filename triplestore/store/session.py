@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from triplestore.engine import Engine
-from triplestore.errors import EngineError, InputError, UsageError
+from triplestore.errors import InputError, UsageError
 from triplestore.statistics import Statistics
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
 from triplestore.storage.verify import examine
@@ -36,7 +36,8 @@ class Session:
     """What every part of an open store works with.
 
     pinned: the version is an older one, or a reader's: nothing can be written. workspace: a reader's, which finds its
-    tables made; it makes no indexes of its own. notify, verbose: where progress goes.
+    tables made; it makes no indexes of its own. in_memory: those tables are no files. notify, verbose: where progress
+    goes.
     """
 
     def __init__(
@@ -46,9 +47,10 @@ class Session:
         manifest: Manifest,
         pinned: bool,
         workspace: Workspace | None = None,
+        in_memory: bool = False,
     ) -> None:
         self.versions, self.engine, self.pinned = versions, engine, pinned
-        self.turns = Turns(versions.path)
+        self.turns = Turns(versions.path) if in_memory else Turns(versions.path, self.examine)
         self.workspace = workspace or Workspace(engine, versions, manifest)
         self.known: tuple[Manifest, Known] | None = None  # what queries of that version have looked up
         self.asked = 0  # queries of that version
@@ -78,16 +80,16 @@ class Session:
             manifest = self.manifest
             try:
                 yield Transaction(self.workspace, self.verbose, self.notify)
-            except EngineError:  # because of a damaged file, maybe
-                self.workspace.abandon(manifest)
-                examine(self.versions, manifest, sums=True)
-                raise
             except (InputError, UsageError):  # a refusal: what is in memory has been put back
                 self.workspace.forget(manifest)
                 raise
             except BaseException:  # between any two statements
                 self.workspace.abandon(manifest)
                 raise
+
+    def examine(self) -> None:
+        """See `triplestore.storage.verify.examine`, of the version at hand."""
+        examine(self.versions, self.manifest, sums=True)
 
     def newest(self) -> None:
         """Move on to the version that another writer may have published since."""

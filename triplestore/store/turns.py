@@ -15,17 +15,20 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from weakref import WeakSet
 
-from triplestore.errors import UsageError
+from triplestore.errors import EngineError, TriplakeError, UsageError
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Turns:
-    """The turns of the threads that call the store at `path`; none after `close`."""
+    """The turns of the threads that call the store at `path`; none after `close`.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    examine: called where a call fails and neither its caller nor the system is to blame; it raises a better error where
+    the store's files are damaged."""
+
+    def __init__(self, path: Path, examine: Callable[[], None] = lambda: None) -> None:
+        self._path, self._examine = path, examine
         self._lock = threading.RLock()
         self._depth = 0  # calls within calls of the thread whose turn it is
         self._closed = False
@@ -41,9 +44,21 @@ class Turns:
             self._depth += 1
             try:
                 yield
+            except EngineError:
+                self._look_for_damage()
+                raise
+            except (TriplakeError, OSError):
+                raise  # it tells already what is wrong
+            except Exception:
+                self._look_for_damage()
+                raise
             finally:
                 self._depth -= 1
                 self._tidy()
+
+    def _look_for_damage(self) -> None:
+        if self._depth == 1:  # else the outermost call does
+            self._examine()
 
     def pieces(self, answer: Iterator[T]) -> Iterator[T]:
         """The pieces of an answer, each found in a turn. Raises UsageError after `close`, at the next piece too."""
