@@ -18,7 +18,7 @@ from sparql.elimination import counted
 from sparql.relation import Column, Relation
 from sparql.staging import Staging
 from triplestore.expression import Variable, variables_of
-from triplestore.expressions.aggregates import COUNTED_ONCE, parts, result
+from triplestore.expressions.aggregates import COUNTED_ONCE, parts, result, size
 from triplestore.expressions.compiler import is_volatile
 from triplestore.expressions.values import Value, token
 
@@ -64,6 +64,12 @@ def group(compiler: Compiler, node: Group) -> Relation:
             listed = ", ".join(same) or "1"
             marks.append(f"row_number() OVER (PARTITION BY {listed} ORDER BY {listed}) AS d{place}")
 
+    sizes = [
+        size(steps.dialect, place, aggregate.distinct, value, aggregate.separator, keys)
+        for place, (aggregate, value) in enumerate(zip(node.aggregates, found, strict=True))
+        if aggregate.function == "GROUP_CONCAT" and value is not None
+    ]
+
     def weight(aggregate: Aggregate) -> str:
         if not aggregate.distinct:
             return "n" if relation.weighted else "1"
@@ -76,9 +82,10 @@ def group(compiler: Compiler, node: Group) -> Relation:
         for place, (a, v) in enumerate(zip(node.aggregates, found, strict=True))
         for sql in parts(steps.dialect, place, a.function, a.distinct, v, weight(a), a.separator)
     ]
-    staging.prune(" ".join([*marks, *raw]))
-    source = staging.source(steps.decode(relation, " ".join([*marks, *raw, staging.sql])).name)
-    inner = f"(SELECT x.*, {', '.join(marks)} FROM {source} x)" if marks else source
+    staging.prune(" ".join([*marks, *sizes, *raw]))
+    inner = staging.source(steps.decode(relation, " ".join([*marks, *sizes, *raw, staging.sql])).name)
+    for more in filter(None, (marks, sizes)):  # sizes read the marks
+        inner = f"(SELECT x.*, {', '.join(more)} FROM {inner} x)"
 
     # 2. Aggregate to plain SQL values. 3. Make terms of them.
     grouped = f"SELECT {', '.join([*keys, *raw]) or '1 AS unit'} FROM {inner} y"

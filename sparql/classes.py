@@ -13,7 +13,11 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from sparql.relation import Column, Relation, Steps
+from triplestore.engine.dialect import Dialect
 from triplestore.terms import FIRST_BLANK
+
+_PORTION = 1 << 14
+"""Copies of a row in one list."""
 
 MEMBERS = "same_as"
 """(term, representative) of the classes that a variable ranges over."""
@@ -89,9 +93,23 @@ def repeated(steps: Steps, relation: Relation) -> Relation:
     if not relation.weighted:
         return relation
     plain = replace(relation, weighted=False)
-    copies = f"{steps.dialect.repeat('n')} AS copy"
-    inner = f"SELECT {steps.listed(plain, more=[copies])} FROM {relation.name}"
-    return replace(plain, name=steps.add("flat", f"SELECT {steps.listed(plain)} FROM ({inner}) x"))
+    listed = steps.listed(plain)
+    inner = copied(steps.dialect, listed, listed, relation.name)
+    return replace(plain, name=steps.add("flat", f"SELECT {listed} FROM ({inner}) x"))
+
+
+def copied(dialect: Dialect, selected: str, names: str, source: str) -> str:
+    """The SELECT of rows of `source` (to stand after FROM), each as many times as its column `n` says.
+
+    selected, names: what to select, and the names that it gets. Engines make a list of the copies of each row for
+    thousands of rows at a time, so lists are of portions first, then of the copies in one.
+    """
+    most = _PORTION * _PORTION
+    refused = dialect.error(f"a solution occurs more than {most:,} times: join fewer patterns")
+    counted = f"CASE WHEN n > {most} THEN {refused} ELSE CAST(floor((n + {_PORTION - 1}) / {_PORTION}.0) AS BIGINT) END"
+    portions = f"SELECT {selected}, n, {dialect.repeat(counted)} AS portion FROM {source}"
+    left = f"least(CAST({_PORTION} AS BIGINT), n - {_PORTION} * (portion - 1))"
+    return f"SELECT {names}, {dialect.repeat(left)} AS copy FROM ({portions}) p"
 
 
 def first(steps: Steps, relation: Relation, length: int) -> Relation:

@@ -35,7 +35,7 @@ from sparql.algebra import (
     Values,
     in_scope,
 )
-from sparql.classes import CHOSEN, IRI_MEMBERS, expanded, first, folded, only, repeated
+from sparql.classes import CHOSEN, IRI_MEMBERS, copied, expanded, first, folded, only, repeated
 from sparql.construct import PLACES, constructed
 from sparql.path_closure import PathTables
 from sparql.patterns import Matching, match
@@ -93,7 +93,7 @@ class Compiler:
         if relation.weighted:
             keys = "".join(f", {key}" for key, _ in relation.order)
             names = ", ".join(f"c{place}" for place in range(len(values))) or "unit"
-            inner = f"SELECT {selected}{keys}, {steps.dialect.repeat('n')} AS copy FROM {source}"
+            inner = copied(steps.dialect, f"{selected}{keys}", f"{names}{keys}", source)
             return steps.statement(f"SELECT {names} FROM ({inner}) r{relation.sorting}")
         return steps.statement(f"SELECT {selected} FROM {source}{relation.sorting}")
 

@@ -54,7 +54,7 @@ ONLY: dict[str, tuple[str, ...]] = {
     "rulesets": ("triplestore.errors", "triplestore.terms", "triplestore.expression", "triplestore.rule"),
     "triplestore.expressions": (
         *("triplestore.errors", "triplestore.terms", "triplestore.expression"),
-        *("triplestore.dictionary", "triplestore.datatypes", "triplestore.engine"),
+        *("triplestore.dictionary", "triplestore.datatypes", "triplestore.engine", "triplestore.stopping"),
     ),
     "triplestore.compile": (
         *("triplestore.errors", "triplestore.terms", "triplestore.expression", "triplestore.rule"),

@@ -5,7 +5,18 @@ Everything else is written once. Never a transpiler: a function here is one that
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
+
+BEYOND: Final = "beyond a limit: "
+"""With this begins what a statement fails with by `Dialect.error`, up to the end of its line."""
+
+
+def beyond(said: str) -> str | None:
+    """The message of `Dialect.error` in what an engine says, if it is there."""
+    found = re.search(f"{BEYOND}.*", said)
+    return found and found[0]
 
 
 def string(text: str) -> str:
@@ -91,6 +102,14 @@ class Dialect:
         """The text with every match replaced."""
         return f"regexp_replace({expression}, {self.string(regex)}, {self.string(replacement)}, 'g')"
 
+    def count_matches(self, expression: str, regex: str) -> str:
+        """How often the text matches the regular expression."""
+        return f"len(regexp_extract_all({expression}, {self.string(regex)}))"
+
+    def bytes(self, expression: str) -> str:
+        """The bytes of a text in UTF-8."""
+        return f"strlen({expression})"
+
     lazy_functions = True
     """Whether functions of Python's are called only where a row comes to them, and cost nothing else."""
 
@@ -121,8 +140,12 @@ class Dialect:
         return f"string_agg({expression}, ' ')"
 
     def repeat(self, times: str) -> str:
-        """A select-list expression that yields its row that many times."""
-        return f"unnest(range({times}))"
+        """A select-list expression that yields its row that many times, with the numbers from 1."""
+        return f"unnest(range(1, ({times}) + 1))"
+
+    def error(self, message: str) -> str:
+        """An expression that fails where it is evaluated; the engine raises LimitError with the message."""
+        return f"error({self.string(BEYOND + message)})"
 
 
 class SparkDialect(Dialect):
@@ -179,6 +202,12 @@ class SparkDialect(Dialect):
     def replace_matches(self, expression: str, regex: str, replacement: str) -> str:
         return f"regexp_replace({expression}, {self.string(regex)}, {self.string(replacement)})"
 
+    def count_matches(self, expression: str, regex: str) -> str:
+        return f"regexp_count({expression}, {self.string(regex)})"
+
+    def bytes(self, expression: str) -> str:
+        return f"octet_length({expression})"
+
     full_case = True
     lazy_functions = False
 
@@ -197,3 +226,6 @@ class SparkDialect(Dialect):
 
     def repeat(self, times: str) -> str:
         return f"explode(sequence(1, {times}))"
+
+    def error(self, message: str) -> str:
+        return f"raise_error({self.string(BEYOND + message)})"

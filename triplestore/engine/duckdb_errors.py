@@ -6,6 +6,7 @@ import re
 
 import duckdb
 
+from triplestore.engine.dialect import beyond
 from triplestore.engine.disk import disk_failure
 from triplestore.errors import EngineError, LimitError, MemoryLimitError
 
@@ -20,6 +21,8 @@ def failure(error: duckdb.Error | OSError | RuntimeError, sql: str) -> BaseExcep
         return KeyboardInterrupt() if said == "Query interrupted" else error
     if (full := disk_failure(said)) is not None:
         return full
+    if (limit := beyond(said)) is not None:
+        return LimitError(limit)
     if "Max expression depth limit" in said:
         return LimitError("an expression goes beyond a limit: it is too long for one statement: say it in fewer parts")
     if not isinstance(error, duckdb.OutOfMemoryException) and _MEMORY not in said:

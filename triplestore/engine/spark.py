@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from triplestore.engine import Columns, Reader, WrittenFile, queries
 from triplestore.engine.arrow import of_arity
 from triplestore.engine.components import connected_components
-from triplestore.engine.dialect import Dialect, SparkDialect
+from triplestore.engine.dialect import Dialect, SparkDialect, beyond
 from triplestore.engine.disk import disk_failure
 from triplestore.engine.plan import PlanStep
 from triplestore.engine.spark_components import GraphFramesMissing, by_graphframes, by_pointer_jumping
@@ -37,7 +37,7 @@ from triplestore.engine.spark_output import write
 from triplestore.engine.spark_plan import plan_of
 from triplestore.engine.spark_session import SESSION_SETTINGS, is_local, java_has_ended, start_session
 from triplestore.engine.spark_tables import Part, Table, Tables, nullable
-from triplestore.errors import EngineError, UsageError
+from triplestore.errors import EngineError, LimitError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -129,6 +129,8 @@ class SparkEngine:
         except (PySparkException, Py4JError, pa.ArrowException, OSError) as error:
             if (full := disk_failure(f"{_short(error)}\n{error}")) is not None:
                 raise full from error
+            if (limit := beyond(_short(error))) is not None:
+                raise LimitError(limit) from error
             told = isinstance(error, PySparkException | Py4JJavaError)  # by Java, which is there then
             if not told and java_has_ended():
                 said = "Spark's Java process has ended, most likely out of memory: give it more with --memory-limit"

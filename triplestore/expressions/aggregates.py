@@ -7,12 +7,14 @@ the first in that order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.arithmetic import split
 from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.decimals import NULL, divide
+from triplestore.expressions.strings import MOST_BYTES
 from triplestore.expressions.values import Value, integer, number, string, token
 
 COUNTED_ONCE: Final = ("COUNT", "SUM", "AVG", "GROUP_CONCAT")
@@ -52,10 +54,10 @@ def parts(
                 *_sums(dialect, place, once, value),
             ]
         case "GROUP_CONCAT":
-            text = f"CASE WHEN ({value.kind}) <> 2 THEN {value.lexical} END"
+            text, short = _text(value), f"g{place} <= {MOST_BYTES}"
             return [
-                f"sum(CASE WHEN {once} AND ({text}) IS NULL THEN 1 ELSE 0 END) AS a{place}_wrong",
-                f"{dialect.concatenation(f'CASE WHEN {once} THEN {text} END', separator)} AS a{place}_text",
+                f"sum(CASE WHEN {once} AND ({text}) IS NULL OR NOT {short} THEN 1 ELSE 0 END) AS a{place}_wrong",
+                f"{dialect.concatenation(f'CASE WHEN {once} AND {short} THEN {text} END', separator)} AS a{place}_text",
             ]
         case _:
             keys = sort_keys(dialect, value)
@@ -64,6 +66,18 @@ def parts(
             record = dialect.record([*names, "token"], [*keys, token(value)])
             wrong = f"sum(CASE WHEN {value.bound} THEN 0 ELSE 1 END) AS a{place}_wrong"
             return [wrong, f"{best}(CASE WHEN {value.bound} THEN {record} END) AS a{place}_best"]
+
+
+def size(dialect: Dialect, place: int, distinct: bool, value: Value, separator: str, keys: Sequence[str]) -> str:
+    """Column ``g<place>`` that GROUP_CONCAT asks for: the bytes of its result, the same in each row of a group. It is
+    known before any text is joined, so that one that is too long never is. distinct, separator: as in `parts`."""
+    bytes_ = f"greatest({dialect.bytes(_text(value))} + {len(separator.encode())}, 1)"
+    part, counted = f"PARTITION BY {', '.join(keys)}" if keys else "", f"d{place} = 1" if distinct else "TRUE"
+    return f"sum(CASE WHEN {counted} THEN {bytes_} ELSE 0 END) OVER ({part}) AS g{place}"
+
+
+def _text(value: Value) -> str:
+    return f"CASE WHEN ({value.kind}) <> 2 THEN {value.lexical} END"
 
 
 def result(dialect: Dialect, place: int, function: str) -> str:

@@ -15,7 +15,8 @@ from triplestore.expressions.constructors import bnode, to_iri
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.functions import FUNCTIONS, KEEPING
 from triplestore.expressions.membership import among, listed
-from triplestore.expressions.regex import replacement, translate
+from triplestore.expressions.regex import growth, replacement, translate
+from triplestore.expressions.strings import replaced
 from triplestore.expressions.values import (
     ERROR,
     STRING,
@@ -256,7 +257,9 @@ class Expressions:
             return ERROR
         if name == "REGEX":
             return boolean(self.dialect.contains_match(text, pattern))
-        return string(self.dialect.replace_matches(text, pattern, by), subject.lang)
+        grown = growth(translate(plain[0], flags, java=False), plain[1])
+        keep = inline if self.stage is None else self.keep
+        return string(replaced(self.dialect, keep, text, pattern, by, grown), subject.lang)
 
 
 __all__ = ["ERROR", "Expressions"]

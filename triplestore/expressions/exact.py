@@ -12,7 +12,7 @@ from typing import Final
 from triplestore.expressions.numerals import key, unkeyed
 
 _DIGITS: Final = 18
-_MOST: Final = 100_000
+_MOST: Final = 10_000
 """Digits of a number from which it is not computed with: an error of the expression."""
 
 

@@ -77,7 +77,6 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "STRENDS": strings.search("(length({0}) >= length({1}) AND substr({0}, length({0}) - length({1}) + 1) = ({1}))"),
     "STRBEFORE": strings.before,
     "STRAFTER": strings.after,
-    "CONCAT": strings.concat,
     "STRLANG": constructors.strlang,
     "STRDT": constructors.strdt,
     "ENCODE_FOR_URI": strings.encode_for_uri,
@@ -89,7 +88,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     XSD + "boolean": _to_boolean,
 }
 
-KEEPING: Final[dict[str, Function]] = {**ARITHMETIC, **times.TIMES}
+KEEPING: Final[dict[str, Function]] = {**ARITHMETIC, **times.TIMES, "CONCAT": strings.concat}
 """Those that also take `keep`, before the values."""
 
 

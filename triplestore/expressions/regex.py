@@ -112,3 +112,14 @@ def replacement(text: str, java: bool) -> str:
             out.append(text[place])
             place += 1
     return "".join(out)
+
+
+def growth(pattern: str, new: str) -> tuple[int, int]:
+    """How many groups a replacement of REPLACE repeats, and the bytes by which it makes the text longer besides, at
+    most, for each match. pattern: as translated for RE2."""
+    parts = re.findall(r"\\.|\$[0-9]|.", new, re.DOTALL)
+    groups = sum(part[0] == "$" for part in parts)
+    made = sum(len(part[-1].encode()) for part in parts) - groups
+    if made and not pc.match_substring_regex(pa.array([""]), pattern)[0].as_py():
+        made -= 1  # what is replaced has a byte at least
+    return groups, made

@@ -3,12 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from triplestore.engine.dialect import Dialect
+from triplestore.expressions.arithmetic import inline
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.values import STRING, Value, boolean, integer, string, string_literal
 
 Function = Callable[..., Value]
+Keep = Callable[[str], str]
+
+MOST_BYTES: Final = 1 << 18
+"""Bytes (UTF-8) of the longest text that CONCAT, GROUP_CONCAT, REPLACE and ENCODE_FOR_URI make; beyond, they give an
+error. Engines work on thousands of rows at a time, and are not stopped within them."""
+
+_AT_ONCE: Final = 100
+"""Arguments of CONCAT that are joined in one step."""
+
+
+def bounded(d: Dialect, keep: Keep, texts: list[str]) -> str:
+    """Texts one after the other, NULL if they are too long together."""
+    if len(texts) < 2:
+        return "".join(texts) or "''"
+    if keep is inline:  # named twice, they would double the statement with each step
+        return d.let("made", " || ".join(texts), f"CASE WHEN {d.bytes('made')} <= {MOST_BYTES} THEN made END")
+    kept = [keep(text) for text in texts]
+    return f"CASE WHEN {' + '.join(map(d.bytes, kept))} <= {MOST_BYTES} THEN {' || '.join(kept)} END"
+
+
+def replaced(d: Dialect, keep: Keep, text: str, pattern: str, by: str, grown: tuple[int, int]) -> str:
+    """The text with what matches a pattern replaced, NULL if it could become too long. grown: see `regex.growth`."""
+    groups, made = grown
+    if not (groups or made):
+        return d.replace_matches(text, pattern, by)
+    text = keep(text)
+    size, most = d.bytes(text), MOST_BYTES
+    exactly = f"{size} * {1 + groups} + {d.count_matches(text, pattern)} * {made} <= {most}"
+    short = f"CASE WHEN {size} * {1 + groups + made} + {made} <= {most} THEN TRUE ELSE {exactly} END"
+    return f"CASE WHEN {short} THEN {d.replace_matches(text, pattern, by)} END"
 
 
 def same_lang(a: Value, sql: str) -> Value:
@@ -92,13 +124,15 @@ def _cut(a: Value, b: Value, at: str, found: str) -> Value:
     return string(sql, NULL if a.lang == NULL else f"CASE WHEN ({at}) > 0 THEN {a.lang} END")
 
 
-def concat(d: Dialect, *values: Value) -> Value:
-    sql = " || ".join(f"({string_literal(v)})" for v in values) if values else "''"
+def concat(d: Dialect, keep: Keep, *values: Value) -> Value:
+    while len(values) > _AT_ONCE:
+        values = tuple(concat(d, keep, *values[i : i + _AT_ONCE]) for i in range(0, len(values), _AT_ONCE))
+    sql = bounded(d, keep, [f"({string_literal(value)})" for value in values])
     if not values or any(v.lang == NULL for v in values):
         return string(sql)
-    first = values[0].lang
-    same = " AND ".join(f"({v.lang}) = ({first})" for v in values) if len(values) > 1 else f"({first}) IS NOT NULL"
-    return string(sql, f"CASE WHEN {same} THEN {first} END")
+    langs = [keep(value.lang) for value in values]
+    same = " AND ".join(f"({lang}) = ({langs[0]})" for lang in langs) if len(langs) > 1 else f"({langs[0]}) IS NOT NULL"
+    return string(sql, f"CASE WHEN {same} THEN {langs[0]} END")
 
 
 def lang_matches(d: Dialect, tag: Value, range_: Value) -> Value:

@@ -22,7 +22,9 @@ from triplestore.expressions import exact
 from triplestore.expressions.decoding import rest
 from triplestore.expressions.iris import is_absolute, resolve
 from triplestore.expressions.numerals import plain_text
-from triplestore.expressions.regex import replacement, translate
+from triplestore.expressions.regex import growth, replacement, translate
+from triplestore.expressions.strings import MOST_BYTES
+from triplestore.stopping import check
 
 Text = str | None
 Columns = Callable[..., pa.Array]
@@ -48,6 +50,7 @@ def on_distinct(function: Callable[..., Text]) -> Columns:
             for texts in reversed(values):
                 code, place = divmod(code, len(texts))
                 inputs.append(texts[place])
+            check()
             found.append(None if None in inputs else function(*reversed(inputs)))
         return pa.array(found, pa.string()).take(pa.array(places.reshape(-1)))
 
@@ -58,8 +61,12 @@ def _hash(name: str, text: str) -> str:
     return hashlib.new(name, text.encode(), usedforsecurity=False).hexdigest()
 
 
-def _encode(text: str) -> str:
-    return quote(text, safe="-_.~")
+def _encode(text: str) -> Text:
+    return _short(quote(text[: MOST_BYTES + 1], safe="-_.~"))
+
+
+def _short(text: str) -> Text:
+    return text if len(text) <= MOST_BYTES // 4 or len(text.encode()) <= MOST_BYTES else None
 
 
 def _resolve(text: str, base: str) -> Text:
@@ -79,7 +86,13 @@ def _regex(text: str, pattern: str, flags: str) -> Text:
 def _replace(text: str, pattern: str, new: str, flags: str) -> Text:
     try:
         translated, by = translate(pattern, flags, java=False), replacement(new, java=False)
-        return str(pc.replace_substring_regex(pa.array([text]), translated, by)[0].as_py())
+        texts = pa.array([text])
+        groups, made = growth(translated, new)
+        if groups or made:
+            matches = pc.count_substring_regex(texts, translated)[0].as_py()
+            if len(text.encode()) * (1 + groups) + matches * made > MOST_BYTES:
+                return None
+        return str(pc.replace_substring_regex(texts, translated, by)[0].as_py())
     except (UsageError, pa.ArrowInvalid):
         return None
 
