@@ -810,13 +810,13 @@ def _no_versions(store: Path) -> None:
     shutil.rmtree(store / "_versions")
 
 
+TOLD = r"; `triplake verify kg` tells .*`triplake restore kg --to"
+"""How a message about a damaged file goes on."""
+
 DAMAGES: list[tuple[Callable[[Path], None], str]] = [
-    (
-        _delete,
-        r"kg/data/\S+\.parquet \(table \w+, version 2\) is missing; `triplake verify \S+kg` tells which versions",
-    ),
-    (_truncate, r"kg/data/\S+\.parquet \(table \w+, version 2\) has 20 bytes instead of \d+; restore it"),
-    (_scribble, r"kg/data/\S+\.parquet \(table \w+, version 2\) .* \(.*\); restore it"),
+    (_delete, rf"kg/data/\S+\.parquet \(table \w+, version 2\) is missing{TOLD}"),
+    (_truncate, rf"kg/data/\S+\.parquet \(table \w+, version 2\) has 20 bytes instead of \d+{TOLD}"),
+    (_scribble, rf"kg/data/\S+\.parquet \(table \w+, version 2\) .* \(.*\){TOLD}"),
     (_garbage, r"kg/_versions/0000000002\.json cannot be read \(.*\); restore it"),
     (_newer_version, "version 2 was written by a newer Triplake; install that one"),
     (_newer_store, "kg is of store format 99, this program reads up to 3; install a newer Triplake"),
