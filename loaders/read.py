@@ -366,3 +366,12 @@ class _Reading:
         self.rejects.close()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def of_relative(files: Sequence[str]) -> str:
+    """What to say of files whose relative IRIs became those of the place where they happen to be."""
+    others = f" and {len(files) - 1:,} more have" if len(files) > 1 else " has"
+    return (
+        f"{files[0]}{others} IRIs that begin with file:, as relative ones do without a base: give --base IRI if that "
+        "is not meant"
+    )

@@ -100,8 +100,13 @@ def syntax_of_format(name: str) -> Syntax:
 
 def syntax_of_path(path: str) -> Syntax | None:
     """The syntax that a file's name tells, or None."""
+    return SUFFIXES.get(_suffix(path))
+
+
+def _suffix(path: str) -> str:
+    """The suffix of a file, without that of its compression."""
     stem = path[: -len(packed)] if (packed := compression(path)) else path
-    return SUFFIXES.get(os.path.splitext(stem)[1].lower())
+    return os.path.splitext(stem)[1].lower()
 
 
 def _spooled(syntax: Syntax | None) -> Source:
@@ -136,7 +141,7 @@ def _folder(path: str, syntax: Syntax | None, passed_over: PassedOver) -> list[S
                 passed_over(file, "its suffix tells no RDF syntax")
             elif syntax is not None and kind is not syntax:
                 passed_over(file, f"it is no {syntax.value}")
-            elif os.path.splitext(file)[1].lower() == ".xml" and (root := other_xml(file)):
+            elif _suffix(file) == ".xml" and (root := other_xml(file)):
                 passed_over(file, f"it is no RDF/XML: its first element is <{root}>")
             else:
                 found.append(_file(file, kind))

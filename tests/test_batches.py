@@ -108,6 +108,21 @@ def test_a_failure_says_what_was_committed(monkeypatch: pytest.MonkeyPatch) -> N
     assert "2 of 6 transactions were committed before this: the store is at version 3" in outcome.err
 
 
+def test_an_interruption_says_what_was_committed(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("good.rdfp").write_text("".join(f"TX .\nA <http://e/a{i}> {P} <http://e/b> .\nTC .\n" for i in range(6)))
+    publish = Versions.publish
+
+    def stopped(versions: Versions, manifest: Manifest) -> Manifest:
+        if manifest.version == 4:
+            raise KeyboardInterrupt
+        return publish(versions, manifest)
+
+    monkeypatch.setattr(Versions, "publish", stopped)
+    outcome = run("update", "kg", "good.rdfp", "--batch", "2")
+    assert outcome.code == 130
+    assert "interrupted; 2 of 6 transactions were committed before this: the store is at version 3" in outcome.err
+
+
 def test_wrong_usage(folder: Path) -> None:
     (folder / "empty").mkdir()
     outcome = run("update", "kg", "empty")

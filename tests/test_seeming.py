@@ -121,6 +121,39 @@ def test_relative_iris_are_told(folder: Path) -> None:
     assert "file:" not in run("load", "other", "x.ttl").err
 
 
+def test_relative_iris_of_updates(folder: Path) -> None:
+    (folder / "x.ttl").write_text("<#a> <http://e/p> <b> .")
+    (folder / "x.ru").write_text("INSERT DATA { <#c> <http://e/p> <b> }")
+    done("init", "kg", "--rules", "none")
+    assert "x.ttl has IRIs that begin with file:" in run("update", "kg", "--add", "x.ttl").err
+    assert "x.ttl has IRIs that begin with file:" in run("update", "kg", "--delete", "x.ttl").err
+    outcome = run("update", "kg", "x.ru", "--add", "x.ttl", "--base", "http://e/doc")
+    assert (outcome.code, "file:" in outcome.err) == (0, False)
+    triples = [f"<http://e/doc#{name}> <http://e/p> <http://e/b> ." for name in "ac"]
+    assert done("export", "kg", "--sorted").splitlines() == triples
+    assert run("update", "kg", "--add", "x.ttl", "--base", "doc").code == 2
+
+
+def test_stats_of_a_closure_that_is_not_up_to_date(folder: Path) -> None:
+    (folder / "x.nt").write_text(TRIPLE)
+    done("load", "kg", "x.nt", "--no-materialise")
+    assert "run `triplake materialise kg`" in run("stats", "kg").err
+    done("materialise", "kg")
+    assert "materialise" not in run("stats", "kg").err
+
+
+def test_axiomatic_triples_of_rdf_alone(folder: Path) -> None:
+    for name, rules in (("rdf", ["rdf", "rdf-axiomatic"]), ("rdfs", ["rdfs", "rdfs-axiomatic"])):
+        done("init", name, "--rules", name, "--axiomatic")
+        with Store.open(name) as store:
+            assert [r.name for r in store.rulesets] == rules
+        (folder / "x.nt").write_text(TRIPLE)
+        done("load", name, "x.nt", "--axiomatic")
+        done("load", name, "x.nt", "--axiomatic", "--rules", name)
+    done("init", "plain", "--rules", "rdf")
+    assert run("load", "plain", "x.nt", "--axiomatic").code == 2
+
+
 def test_a_folder_says_what_it_does_not_read(folder: Path) -> None:
     (folder / "data").mkdir()
     for name, text in {

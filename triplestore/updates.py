@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from loaders import sources
+from loaders import Source, sources
 from loaders.compression import open_text
 from loaders.patch import Change, read_patch, triples_of
+from loaders.tokens import Triple
 from triplestore.errors import UsageError
 
 if TYPE_CHECKING:
@@ -92,8 +93,9 @@ def _suffix(path: str) -> str:
     return suffixes[-1].lower() if suffixes else ""
 
 
-def read_changes(path: str, number: int) -> list[Change] | list[Request]:
-    """The transactions of an update file. `number` scopes the blank nodes that a SPARQL Update makes.
+def read_changes(path: str, number: int, base: str | None = None) -> list[Change] | list[Request]:
+    """The transactions of an update file. `number` scopes the blank nodes that a SPARQL Update makes; `base`: what its
+    relative IRIs are resolved against.
 
     Raises InputError with the place of a fault, UsageError for a missing file or an unknown suffix.
     """
@@ -104,15 +106,27 @@ def read_changes(path: str, number: int) -> list[Change] | list[Request]:
         return read_patch(path)
     if suffix in SPARQL_SUFFIXES:
         with open_text(path) as file:
-            return [sparql_request(file.read(), number, path)]
+            return [sparql_request(file.read(), number, path, base)]
     known = ", ".join((*PATCH_SUFFIXES, *SPARQL_SUFFIXES[:1]))
     raise UsageError(
         f"{path}: not an update file by its suffix ({known}); for a file of plain triples use --add or --delete"
     )
 
 
-def plain_change(add: Sequence[str], delete: Sequence[str], number: int) -> Change:
-    """One transaction from RDF files. Blank nodes to add are new, those to delete are the store's own labels."""
-    added = {t: None for i, source in enumerate(sources(add, None)) for t in triples_of(source, number + i)}
-    deleted = {t: None for source in sources(delete, None) for t in triples_of(source, None) if t not in added}
-    return Change(list(added), list(deleted))
+def plain_change(
+    add: Sequence[str], delete: Sequence[str], number: int, base: str | None = None
+) -> tuple[Change, list[str]]:
+    """One transaction from RDF files, and the names of those whose relative IRIs became those of their place, without a
+    `base`. Blank nodes to add are new, those to delete are the store's own labels."""
+    relative = dict[str, None]()
+
+    def read(source: Source, first_file: int | None) -> list[Triple]:
+        found = triples_of(replace(source, base=base) if base else source, first_file)
+        resolving = base is None and source.base is None and not source.syntax.by_line
+        if resolving and any(term.startswith("<file:") for triple in found for term in triple):
+            relative[source.name] = None
+        return found
+
+    added = {t: None for i, source in enumerate(sources(add, None)) for t in read(source, number + i)}
+    deleted = {t: None for source in sources(delete, None) for t in read(source, None) if t not in added}
+    return Change(list(added), list(deleted)), list(relative)

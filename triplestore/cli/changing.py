@@ -55,6 +55,11 @@ def init(
         say(options, f"made {store}: rules {', '.join(r.name for r in made.rulesets)}, equality {made.equality}")
 
 
+base_option = click.option(
+    "--base", metavar="IRI", help="What relative IRIs are resolved against (default: the place of each file)."
+)
+
+
 @click.command()
 @click.argument("store")
 @click.argument("files", nargs=-1, required=True)
@@ -76,9 +81,7 @@ def init(
     metavar="N",
     help="How many entries --on-error skip may leave out without the exit code 3 (default: 0).",
 )
-@click.option(
-    "--base", metavar="IRI", help="What relative IRIs are resolved against (default: the place of each file)."
-)
+@base_option
 @rules_option
 @axiomatic_option
 @equality_option
@@ -100,13 +103,13 @@ def load(
     counting: bool,
 ) -> None:
     """Load RDF files (folders, globs, - for stdin), then materialise. Makes the store if there is none."""
+    from loaders.read import of_relative
     from triplestore.storage.manifest import Versions
     from triplestore.store import Store
 
     if max_errors is not None and on_error != "skip":
         raise UsageError("--max-errors is for --on-error skip: otherwise the first fault stops")
-    if base is not None and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", base):
-        raise UsageError(f"--base {base}: give an absolute IRI")
+    _check_base(base)
     made = not Versions(store).exists()
     if made:
         chosen = _rulesets(rules, axiomatic)
@@ -132,7 +135,8 @@ def load(
         warn(
             f"{report.graphs_dropped:,} quads had a graph name, which Triplake does not keep: their triples were loaded"
         )
-    _warn_of_relative(report.relative)
+    if report.relative:
+        warn(of_relative(report.relative))
     for left in report.left_out[:_NAMED]:
         place = left.file if left.line is None else f"{left.file}:{left.line}"
         more = f" (and {left.entries - 1:,} more of this file)" if left.entries > 1 else ""
@@ -153,14 +157,9 @@ _NAMED: Final = 20
 """Files that are named of those of which something was left out."""
 
 
-def _warn_of_relative(files: Sequence[str]) -> None:
-    """Say whose relative IRIs became those of the place where a file happens to be."""
-    if files:
-        others = f" and {len(files) - 1:,} more have" if len(files) > 1 else " has"
-        warn(
-            f"{files[0]}{others} IRIs that begin with file:, as relative ones do without a base: "
-            "give --base IRI if that is not meant"
-        )
+def _check_base(base: str | None) -> None:
+    if base is not None and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", base):
+        raise UsageError(f"--base {base}: give an absolute IRI")
 
 
 @click.command()
@@ -204,6 +203,7 @@ BATCH: Final = 1000
     help="Put N transactions together, each group one version. [without N: 1000]",
 )
 @click.option("--dry-run", is_flag=True, help="Show the effect, commit nothing.")
+@base_option
 @common
 def update(
     options: Common,
@@ -215,11 +215,13 @@ def update(
     load_folder: str | None,
     batch: int,
     dry_run: bool,
+    base: str | None,
 ) -> None:
     """Apply update files, or folders of them, in order: RDF Patch (.rdfp), SPARQL Update (.ru); or plain triples by
     --add and --delete."""
     if not (files or add or delete):
         raise UsageError("nothing to apply: give update files (.rdfp, .ru), --add FILE or --delete FILE")
+    _check_base(base)
     with opening(options, store) as opened:
         done = unasserted = 0
 
@@ -239,6 +241,7 @@ def update(
             dry_run=dry_run,
             load_folder=load_folder,
             batch=batch,
+            base=base,
             each=each,
         )
         if unasserted:
@@ -308,16 +311,25 @@ def _regrouped(figures: Mapping[str, Any]) -> Iterator[str]:
 
 AXIOMATIC: Final = "rdfs-axiomatic"
 
+_WITH_RDFS: Final = frozenset(("owl2rl", "rdfs-plus", "rdfs", AXIOMATIC))
+"""The built-in rulesets that go beyond RDF, to RDFS at least."""
+
 
 def _rulesets(rules: Sequence[str], axiomatic: bool) -> tuple[str, ...]:
     chosen = tuple(rules or ("owl2rl",))
-    return (*chosen, AXIOMATIC) if axiomatic and AXIOMATIC not in chosen else chosen
+    triples = _axiomatic(chosen)
+    return (*chosen, triples) if axiomatic and triples not in chosen else chosen
+
+
+def _axiomatic(names: Sequence[str]) -> str:
+    """The ruleset that --axiomatic means beside others: the axiomatic triples of RDF alone beside its rules alone."""
+    return "rdf-axiomatic" if "rdf" in names and not _WITH_RDFS.intersection(names) else AXIOMATIC
 
 
 def _check_settings(store: Store, rules: Sequence[str], axiomatic: bool, equality: str | None, counting: bool) -> None:
     names = [r.name for r in store.rulesets]
-    wanted = _rulesets(rules or [name for name in names if name != AXIOMATIC], axiomatic)
-    if (rules and list(wanted) != names) or (axiomatic and AXIOMATIC not in names):
+    wanted = _rulesets(rules or names, axiomatic)
+    if (rules or axiomatic) and list(wanted) != names:
         raise UsageError(
             f"{store.path} has the rules {', '.join(names)}; change them with `triplake rules {store.path} add|remove`"
         )

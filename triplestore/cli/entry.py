@@ -49,16 +49,17 @@ def _run(arguments: list[str], verbose: bool, err: IO[str]) -> int:
         hint = f"\nTry `{error.ctx.command_path} --help`." if error.ctx else ""
         return fail(2, error.format_message() + hint)
     except EngineError as error:
-        return fail(FAULT, f"{error if verbose else str(error).splitlines()[0]}\n{_REPORT}")
+        said = error if verbose else str(error).splitlines()[0]
+        return fail(FAULT, "\n".join((f"{said}", *_notes(error), _REPORT)))
     except TriplakeError as error:
-        return fail(error.exit_code, str(error))
+        return fail(error.exit_code, "\n".join((str(error), *_notes(error))))
     except BrokenPipeError:
         sys.stderr.close()
         return 0
-    except (KeyboardInterrupt, click.Abort):  # click makes the one the other
-        if told:
-            return fail(143, "ended by SIGTERM; nothing was committed")
-        return fail(130, "interrupted; nothing was committed")
+    except (KeyboardInterrupt, click.Abort) as error:  # click makes the one the other
+        committed = _notes(error) or _notes(error.__cause__) or ["nothing was committed"]
+        why = (143, "ended by SIGTERM") if told else (130, "interrupted")
+        return fail(why[0], f"{why[1]}; {committed[0]}")
     except OSError as error:
         if error.errno in DISK:
             return fail(StorageError.exit_code, disk_told(error.strerror, error.filename))
@@ -70,6 +71,11 @@ def _run(arguments: list[str], verbose: bool, err: IO[str]) -> int:
     except Exception as error:
         return fail(FAULT, f"{type(error).__name__}: {error}\n{_REPORT}")
     return 0
+
+
+def _notes(error: BaseException | None) -> list[str]:
+    """What was added to an error on its way: what was committed before it."""
+    return getattr(error, "__notes__", [])
 
 
 @contextmanager

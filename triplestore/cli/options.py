@@ -101,7 +101,9 @@ rules_option = click.option(
     help="owl2rl (default), rdfs-plus, rdfs, rdf, none, or a file of rules; may be given several times.",
 )
 axiomatic_option = click.option(
-    "--axiomatic", is_flag=True, help="The axiomatic triples of RDF and RDFS too: the ruleset rdfs-axiomatic."
+    "--axiomatic",
+    is_flag=True,
+    help="The axiomatic triples of RDF and RDFS too: the ruleset rdfs-axiomatic (with rdf only: rdf-axiomatic).",
 )
 equality_option = click.option(
     "--equality",

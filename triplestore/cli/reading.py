@@ -21,6 +21,7 @@ from triplestore.cli.options import (
     read_text,
     same_as_option,
     say,
+    warn,
 )
 from triplestore.errors import UsageError
 
@@ -222,6 +223,11 @@ def stats(options: Common, store: str, as_json: bool, same_as: bool, at: int | N
         click.echo(f"{key.replace('_', ' '):<15} {value}")
     for line in outside_profile_lines(outside):
         click.echo(line)
+    if not found["materialised"]:
+        warn(
+            "the closure is not up to date: all but asserted is of the closure before; "
+            f"run `triplake materialise {store}`"
+        )
 
 
 def _equality_lines(found: dict[str, Any]) -> Iterator[str]:

@@ -252,6 +252,7 @@ class Store:
         dry_run: bool = False,
         load_folder: str | Path | None = None,
         batch: int = 1,
+        base: str | None = None,
         each: Callable[[Mapping[str, Any]], None] = lambda figures: None,
     ) -> list[dict[str, Any]]:
         """Apply update files in order, each transaction in them one of ours, then the triples of the RDF files in
@@ -260,11 +261,11 @@ class Store:
         Files: RDF Patch (.rdfp, .patch) and SPARQL Update (.ru, see `sparql_update`), plain or compressed, and folders
         of them. All are read before the first is applied: InputError (file, line, column) leaves the store as it was.
         batch: so many transactions become one of ours, in a dry run all of them; `transactions` of the figures says how
-        many there were.
+        many there were. base: what relative IRIs are resolved against (default: each RDF file's own `file:` IRI).
         """
         if batch < 1:
             raise UsageError("a batch has one transaction at least")
-        changes, number = changing.read_updates(self._session, files, several(add), several(delete))
+        changes, number = changing.read_updates(self._session, files, several(add), several(delete), base)
         size = max(1, len(changes)) if dry_run else batch
         return changing.apply_all(self._session, changes, size, number, maintain, dry_run, load_folder, each)
 

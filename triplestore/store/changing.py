@@ -10,8 +10,9 @@ from typing import Any
 
 from loaders import LoadReport, OnError, Progress, read_into, sources
 from loaders.patch import Change
+from loaders.read import of_relative
 from triplestore.engine.queries import minus
-from triplestore.errors import TriplakeError, UsageError
+from triplestore.errors import UsageError
 from triplestore.figures import figures_of
 from triplestore.incremental import Incremental
 from triplestore.maintain.choose import check as check_algorithm
@@ -78,7 +79,11 @@ def update(session: Session, add: Iterable[Any], delete: Iterable[Any], maintain
 
 
 def read_updates(
-    session: Session, files: Sequence[str | Path], add: Sequence[str | Path], delete: Sequence[str | Path]
+    session: Session,
+    files: Sequence[str | Path],
+    add: Sequence[str | Path],
+    delete: Sequence[str | Path],
+    base: str | None,
 ) -> tuple[list[Change | Request], int]:
     """The transactions of update files, with the one of plain triples, and the number of the last file; see
     `Store.update_files`."""
@@ -86,11 +91,14 @@ def read_updates(
     number = session.manifest.counters.files + 1
     changes: list[Change | Request] = []
     for file in update_files([str(file) for file in files]):
-        found = read_changes(file, number)
+        found = read_changes(file, number, base)
         number = max((change.last + 1 for change in found if isinstance(change, Request)), default=number)
         changes += found
     if add or delete:
-        changes.append(plain_change([str(f) for f in add], [str(f) for f in delete], number))
+        change, relative = plain_change([str(f) for f in add], [str(f) for f in delete], number, base)
+        changes.append(change)
+        if relative:
+            session.notify(f"warning: {of_relative(relative)}")
         number += len(add)
     return changes, number - 1
 
@@ -113,10 +121,10 @@ def apply_all(
                 figures = _apply(session, change, maintain, dry_run, number)
             else:
                 figures = _carry_out(session, change, maintain, dry_run, load_folder)
-        except TriplakeError:
+        except BaseException as error:
             if session.manifest.version > first:
                 committed = f"{done:,} of {len(changes):,} transactions were committed before this"
-                session.notify(f"{committed}: the store is at version {session.manifest.version}")
+                error.add_note(f"{committed}: the store is at version {session.manifest.version}")
             raise
         done += several
         told.append({**figures, "transactions": several})
