@@ -15,6 +15,7 @@ from triplestore.expressions.arithmetic import split
 from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.decimals import NULL, divide
 from triplestore.expressions.strings import MOST_BYTES
+from triplestore.expressions.temporal import duration_of, moment
 from triplestore.expressions.values import Value, integer, number, string, token
 
 COUNTED_ONCE: Final = ("COUNT", "SUM", "AVG", "GROUP_CONCAT")
@@ -48,8 +49,8 @@ def parts(
         case "SUM" | "AVG":
             return [
                 count,
-                f"sum(CASE WHEN {once} AND ({value.kind}) IS NOT NULL AND ({value.rank}) IS NOT NULL THEN 0 "
-                f"WHEN {once} THEN 1 ELSE 0 END) AS a{place}_wrong",
+                f"sum(CASE WHEN {once} AND ({value.kind}) IS NOT NULL AND (({value.rank}) IS NOT NULL "
+                f"OR {value.is_duration}) THEN 0 WHEN {once} THEN 1 ELSE 0 END) AS a{place}_wrong",
                 f"max({value.rank}) AS a{place}_rank",
                 *_sums(dialect, place, once, value),
             ]
@@ -103,15 +104,19 @@ def result(dialect: Dialect, place: int, function: str) -> str:
         f"CASE WHEN {rank} <= 2 AND NOT ({plain}) THEN {total} END", f"CASE WHEN {plain} THEN {small} END"
     )
     zero = token(integer(dialect, "0"))
-    found = token(number(dialect, rank, decimal, double, rest))
+    numbers = token(number(dialect, rank, decimal, double, rest))
+    durations = f"coalesce(a{place}_durations, '')"
+    only = f"{durations} <> '' AND a{place}_rank IS NULL"
+    total = f"CASE WHEN {only} THEN tl_calendar('{function.lower()}', {durations}, '') END"
+    found = f"CASE WHEN {durations} = '' THEN {numbers} ELSE {token(duration_of(dialect, total))} END"
     return f"CASE WHEN coalesce(a{place}_wrong, 0) > 0 THEN NULL WHEN a{place}_count = 0 THEN {zero} ELSE {found} END"
 
 
 def _sums(dialect: Dialect, place: int, once: str, value: Value) -> list[str]:
-    """The sum of numbers: of doubles, and of exact ones in four parts that cannot overflow, nor be rounded.
+    """What a sum is made of: of doubles, and of exact ones in four parts that cannot overflow, nor be rounded.
 
     small: of those up to 10^11. whole, fraction: of the others' whole parts and what is left. keys: what no DECIMAL
-    holds, as texts."""
+    holds, as texts. durations: these, as texts."""
     kept, keys = f"CASE WHEN {once} THEN {value.decimal} END", NULL
     if value.decimal == NULL:
         kept = "CAST(NULL AS DECIMAL(38,18))"
@@ -124,10 +129,18 @@ def _sums(dialect: Dialect, place: int, once: str, value: Value) -> list[str]:
     if value.writer is not None and not value.rank.isdigit():
         floating = f"coalesce({value.inexact}, CAST({value.decimal} AS DOUBLE), {floating})"
     floating = "CAST(NULL AS DOUBLE)" if floating == NULL else floating
+    durations = NULL
+    if value.static in ("any", "quantity") and value.rest != NULL:
+        durations = f"CASE WHEN {once} AND {value.is_duration} THEN {moment(dialect, value)} END"
     return [
         f"sum(CASE WHEN {small} THEN {kept} END) AS a{place}_small",
         f"sum(CASE WHEN NOT {small} THEN CAST({whole} AS DECIMAL(38,0)) END) AS a{place}_whole",
         f"sum(CASE WHEN NOT {small} THEN CAST({cut} AS DECIMAL(38,18)) END) AS a{place}_fraction",
-        f"{dialect.gathered(keys)} AS a{place}_keys" if keys != NULL else f"max('') AS a{place}_keys",
+        f"{_gathered(dialect, keys)} AS a{place}_keys",
+        f"{_gathered(dialect, durations)} AS a{place}_durations",
         f"sum(CASE WHEN {once} THEN {floating} END) AS a{place}_double",
     ]
+
+
+def _gathered(dialect: Dialect, texts: str) -> str:
+    return "max('')" if texts == NULL else dialect.gathered(texts)

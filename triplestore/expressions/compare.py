@@ -1,8 +1,9 @@
 """Comparing values: ``=``, ``<`` (SPARQL 1.1, section 17.3) and the order of ORDER BY, MIN and MAX (section 15.1).
 
 Literals of unknown datatypes that are not the same term give an error, as the recommendation asks; literals of two
-known but different types (1 and "a") are not equal, as its successor has it. `<` knows numbers, strings, booleans and
-times; anything else is an error.
+known but different types (1 and "a") are not equal, as its successor has it. `<` knows numbers, strings, booleans,
+times and durations of one derived type (by XPath and XQuery Functions 3.1, sections 8.2 and 9.5); anything else is an
+error.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import instants, numerals
 from triplestore.expressions.decimals import NULL
+from triplestore.expressions.durations import DURATION
 from triplestore.expressions.values import STRING, Value, string_literal, well_formed_boolean
 from triplestore.terms import XSD
 
@@ -42,8 +44,9 @@ def _numbers(d: Dialect, left: Value, operator: str, right: Value) -> str:
     return cases[0].removeprefix("ELSE ") if cases[0].startswith("ELSE") else f"CASE {' '.join(cases)} END"
 
 
-def _date(value: Value) -> str:
-    return f"{value.datatype} = '{XSD}date'"
+def _same_family(left: Value, right: Value) -> str:
+    """Whether two times are of one family: xsd:date, xsd:time, or xsd:dateTime with xsd:dateTimeStamp."""
+    return f"replace({left.datatype}, 'Stamp', '') = replace({right.datatype}, 'Stamp', '')"
 
 
 def _times(d: Dialect, left: Value, operator: str, right: Value) -> str:
@@ -63,7 +66,11 @@ def _times(d: Dialect, left: Value, operator: str, right: Value) -> str:
 
 
 def _maybe_instant(value: Value) -> bool:
-    return value.static == "any" and (value.micros != NULL or value.rest != NULL)
+    return value.static in ("any", "quantity") and (value.micros != NULL or value.rest != NULL)
+
+
+def _maybe_duration(value: Value) -> bool:
+    return value.static in ("any", "quantity") and value.rest != NULL
 
 
 def _zoned(value: Value) -> str:
@@ -73,11 +80,11 @@ def _zoned(value: Value) -> str:
 
 def known(value: Value) -> str:
     """Whether a literal is of a type that comparisons understand, and well-formed."""
-    if value.static in ("boolean", "number", "string", "text"):
+    if value.static in ("boolean", "number", "quantity", "string", "text"):
         return "TRUE"
     return (
         f"({value.datatype} = {STRING} OR {value.lang} IS NOT NULL OR {value.is_number} "
-        f"OR {value.is_instant} OR ({well_formed_boolean(value)}) IS NOT NULL)"
+        f"OR {value.is_instant} OR {value.is_duration} OR ({well_formed_boolean(value)}) IS NOT NULL)"
     )
 
 
@@ -112,8 +119,10 @@ def equals(d: Dialect, left: Value, right: Value) -> str:
     cases.append(f"WHEN {same_term(left, right)} THEN TRUE")
     if _maybe_instant(left) and _maybe_instant(right):
         both = f"{left.is_instant} AND {right.is_instant}"
-        same_kind = f"({_date(left)}) = ({_date(right)})"
-        cases.append(f"WHEN {both} THEN CASE WHEN {same_kind} THEN {_times(d, left, '=', right)} ELSE FALSE END")
+        same = _same_family(left, right)
+        cases.append(f"WHEN {both} THEN CASE WHEN {same} THEN {_times(d, left, '=', right)} ELSE FALSE END")
+    if _maybe_duration(left) and _maybe_duration(right):
+        cases.append(f"WHEN {left.is_duration} AND {right.is_duration} THEN {left.rest} = {right.rest}")
     if statics <= {"any", "boolean"}:
         truths = well_formed_boolean(left), well_formed_boolean(right)
         cases.append(f"WHEN ({truths[0]}) IS NOT NULL AND ({truths[1]}) IS NOT NULL THEN ({truths[0]}) = ({truths[1]})")
@@ -135,8 +144,12 @@ def less(d: Dialect, left: Value, operator: str, right: Value) -> str:
         both = f"{left.datatype} = {STRING} AND {right.datatype} = {STRING}"
         cases.append(f"WHEN {both} THEN ({string_literal(left)}) {operator} ({string_literal(right)})")
     if _maybe_instant(left) and _maybe_instant(right):
-        both = f"{left.is_instant} AND {right.is_instant} AND ({_date(left)}) = ({_date(right)})"
+        both = f"{left.is_instant} AND {right.is_instant} AND {_same_family(left, right)}"
         cases.append(f"WHEN {both} THEN {_times(d, left, operator, right)}")
+    if _maybe_duration(left) and _maybe_duration(right):
+        ordered = f"{left.datatype} = {right.datatype} AND {left.datatype} <> '{DURATION}'"
+        both = f"{left.is_duration} AND {right.is_duration} AND {ordered}"
+        cases.append(f"WHEN {both} THEN {left.rest} {operator} {right.rest}")
     if statics <= {"any", "boolean"}:
         truths = well_formed_boolean(left), well_formed_boolean(right)
         both = f"({truths[0]}) IS NOT NULL AND ({truths[1]}) IS NOT NULL"
@@ -147,8 +160,9 @@ def less(d: Dialect, left: Value, operator: str, right: Value) -> str:
 def sort_keys(d: Dialect, value: Value) -> tuple[str, ...]:
     """SQL expressions that, sorted in turn with NULLs first, give SPARQL's order.
 
-    Unbound, blank nodes, IRIs, then literals: numbers, times, booleans, strings, language-tagged ones, all others;
-    equal numbers of different types are ties. Literals that `<` cannot compare are put in order by this rule of ours.
+    Unbound, blank nodes, IRIs, then literals: numbers, times, durations, booleans, strings, language-tagged ones, all
+    others; equal numbers of different types are ties. Literals that `<` cannot compare are put in order by this rule of
+    ours.
     """
     number, keyed = numerals.near(d, value.decimal, value.rest), numerals.tail(value.rest)
     if value.static == "number":
@@ -157,15 +171,18 @@ def sort_keys(d: Dialect, value: Value) -> tuple[str, ...]:
         return (kind, value.double, number, *more)
     truths = well_formed_boolean(value)
     moment = instants.near(d, value.micros, value.rest)
-    moment = moment if value.rest == NULL else f"CASE WHEN ({value.rank}) IS NULL THEN {moment} END"
-    valued = f"{value.is_number} OR {value.is_instant} OR ({truths}) IS NOT NULL"
+    moment = moment if value.rest == NULL else f"CASE WHEN {value.is_instant} THEN {moment} END"
+    valued = f"{value.is_number} OR {value.is_instant} OR {value.is_duration} OR ({truths}) IS NOT NULL"
     kind = (
         f"CASE WHEN ({value.kind}) IS NULL THEN 0 WHEN ({value.kind}) = 2 THEN 1 WHEN ({value.kind}) = 1 THEN 2 "
-        f"WHEN {value.is_number} THEN 3 WHEN {value.is_instant} THEN CASE WHEN {_date(value)} "
-        f"THEN 5 ELSE 4 END WHEN ({truths}) IS NOT NULL THEN 6 WHEN {value.datatype} = {STRING} THEN 7 "
-        f"WHEN {value.lang} IS NOT NULL THEN 8 ELSE 9 END"
+        f"WHEN {value.is_number} THEN 3 WHEN {value.is_instant} THEN CASE {value.datatype} WHEN '{XSD}date' "
+        f"THEN 5 WHEN '{XSD}time' THEN 6 ELSE 4 END WHEN {value.is_duration} THEN 7 WHEN ({truths}) IS NOT NULL THEN 8 "
+        f"WHEN {value.datatype} = {STRING} THEN 9 WHEN {value.lang} IS NOT NULL THEN 10 ELSE 11 END"
     )
-    tails = f"WHEN {value.is_number} THEN {keyed} WHEN {value.is_instant} THEN {instants.tail(value.rest)} "
+    tails = (
+        f"WHEN {value.is_number} THEN {keyed} WHEN {value.is_instant} THEN {instants.tail(value.rest)} "
+        f"WHEN {value.is_duration} THEN {value.rest} "
+    )
     return (
         kind,
         value.double,

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from triplestore.dictionary import DECIMALS, INSTANTS
+from triplestore.dictionary import DECIMALS
 from triplestore.engine.dialect import Dialect
-from triplestore.expressions import instants, numerals
+from triplestore.expressions import calendar, numerals
 from triplestore.terms import XSD
 
 DERIVED: Final = ("rank", "rest")
@@ -37,18 +37,14 @@ def _rank() -> str:
 def _rest(dialect: Dialect) -> str:
     floating = f"d.datatype NOT IN ('{XSD}double', '{XSD}float')"
     number = f"d.double IS NOT NULL AND d.decimal IS NULL AND {floating}"
-    moment = f"d.micros IS NULL AND d.datatype IN ({', '.join(repr(datatype) for datatype in INSTANTS)})"
+    moment = f"d.micros IS NULL AND d.datatype IN ({', '.join(repr(datatype) for datatype in calendar.TEMPORAL)})"
     text = dialect.trim("d.lexical")
-    date = f"d.datatype = '{XSD}date'"
     if dialect.lazy_functions:
         return f"CASE WHEN {number} OR {moment} THEN tl_rest({text}, d.datatype) END"
-    day, second = instants.rest(dialect, text, True), instants.rest(dialect, text, False)
-    instant = f"CASE WHEN {date} THEN {day} ELSE {second} END"
+    instant = calendar.rest_sql(dialect, text, "d.datatype")
     return f"CASE WHEN {number} THEN {numerals.key_sql(text)} WHEN {moment} THEN {instant} END"
 
 
 def rest(text: str, datatype: str) -> str | None:
     """The part `rest` of a literal that no column of TERM tells the value of."""
-    if datatype in DECIMALS:
-        return numerals.key(text)
-    return instants.key(text, datatype == XSD + "date")
+    return numerals.key(text) if datatype in DECIMALS else calendar.rest(text, datatype)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
-from triplestore.expressions import constructors, strings, times
+from triplestore.expressions import constructors, strings, temporal, times
 from triplestore.expressions.arithmetic import ARITHMETIC
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.numerals import exact_text, floating_string, floating_text
@@ -30,7 +30,7 @@ def _is_numeric(d: Dialect, a: Value) -> Value:
 
 def _to_string(d: Dialect, a: Value) -> Value:
     """Numbers and booleans in canonical form: XPath and XQuery Functions 3.1, section 19.1.2."""
-    if a.static in ("string", "text", "boolean", "iri"):
+    if a.static in ("string", "text", "boolean", "iri") or (a.static == "quantity" and a.rank == NULL):
         return constructors.str_(d, a)
     double, cases = a.double, []
     if a.static == "any":
@@ -46,7 +46,7 @@ def _to_string(d: Dialect, a: Value) -> Value:
         text = floating_text(d, a.rank, double)
         written = f"CASE WHEN ({double}) = 0 THEN {zero} WHEN {small} THEN {rounded} ELSE {text} END"
         cases.append(f"WHEN ({a.rank}) >= 3 THEN {written}")
-    if a.static == "any":
+    if a.static in ("any", "quantity"):
         cases.append(f"ELSE {a.text}")
     return string(f"CASE {' '.join(cases).format(a, well_formed_boolean(a))} END")
 
@@ -83,12 +83,16 @@ FUNCTIONS: Final[dict[str, Function]] = {
     **{name: strings.hashed(name.lower()) for name in ("MD5", "SHA1", "SHA256", "SHA384", "SHA512")},
     "LANGMATCHES": strings.lang_matches,
     "TZ": times.tz,
-    "TIMEZONE": times.timezone,
     XSD + "string": _to_string,
     XSD + "boolean": _to_boolean,
 }
 
-KEEPING: Final[dict[str, Function]] = {**ARITHMETIC, **times.TIMES, "CONCAT": strings.concat}
+KEEPING: Final[dict[str, Function]] = {
+    **ARITHMETIC,
+    **{name: temporal.extended(name, ARITHMETIC[name]) for name in ("+", "-", "*", "/", "negate")},
+    **times.TIMES,
+    "CONCAT": strings.concat,
+}
 """Those that also take `keep`, before the values."""
 
 

@@ -1,9 +1,9 @@
-"""Instants of xsd:dateTime and xsd:date as SQL: microseconds since 1970 UTC, and what these do not hold.
+"""Instants of xsd:dateTime, xsd:date and xsd:time as SQL: microseconds since 1970 UTC, and what these do not hold.
 
 The column `micros` of TERM holds instants of the years 0000 to 9999 with up to six digits of fraction. Others (years of
 up to eighteen digits, negative ones, any digits of fraction) are told by a text, the part `rest` of a `Value`: "p", the
-seconds since 1970 plus 2 * 10^29, a point, and the digits of the fraction. `near` gives the microseconds, cut, of
-either, `tail` what is left.
+seconds since 1970 plus 2 * 10^29, a point, and the digits of the fraction; so is an xsd:time, taken on `ANY_DAY`.
+`near` gives the microseconds, cut, of either, `tail` what is left.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ _CLOCK: Final = r"(([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]+)?|24:00:00([.]
 _DAY: Final = r"-?([1-9][0-9]{4,17}|[0-9]{4})-[0-9]{2}-[0-9]{2}"
 DATE: Final = _DAY + _ZONE
 DATE_TIME: Final = _DAY + "T" + _CLOCK + _ZONE
+ANY_DAY: Final = "1972-12-31"
+"""The day on which times without one are compared (XPath and XQuery Functions 3.1, section 9.5)."""
+TIME: Final = _CLOCK + _ZONE
 _PLAIN_DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}" + _ZONE
 _PLAIN: Final = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,6}0*)?|24:00:00([.]0+)?)" + _ZONE
@@ -55,6 +58,11 @@ def key(text: str, date: bool) -> str | None:
     return f"p{seconds}.{(found[5] or '').strip('.').rstrip('0')}"
 
 
+def time_key(text: str) -> str | None:
+    """`key` of the text of an xsd:time, where 24:00:00 is 00:00:00."""
+    return key(f"{ANY_DAY}T{text.replace('24:00:00', '00:00:00')}", False)
+
+
 _PARTS: Final = r"(-?[0-9]+)-([0-9]{2})-([0-9]{2})(?:T([0-9:]{8})([.][0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})?"
 
 
@@ -79,6 +87,12 @@ def rest(dialect: Dialect, text: str, date: bool) -> str:
     seconds = f"CAST({now} + {cycles} * {_SECONDS} + CAST('{_START}' AS {dialect.whole}) AS {dialect.whole})"
     found = f"'p' || CAST({seconds} AS STRING) || '.' || {fraction}"
     return f"CASE WHEN {dialect.matches(text, DATE if date else DATE_TIME)} THEN {found} END"
+
+
+def time_rest(dialect: Dialect, text: str) -> str:
+    """`time_key` as SQL."""
+    moment = f"concat('{ANY_DAY}T', replace({text}, '24:00:00', '00:00:00'))"
+    return rest(dialect, moment, False)
 
 
 def near(dialect: Dialect, micros: str, rest_: str) -> str:

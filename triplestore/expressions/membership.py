@@ -16,7 +16,8 @@ from triplestore.terms import split_literal
 
 def listed(term: Expression, value: Value) -> Value | None:
     """The value, if `among` can tell what equals it: of a constant IRI, number, boolean or string (tagged, too)."""
-    return value if isinstance(term, Constant) and (value.static != "any") and value.id is not None else None
+    plain = value.static not in ("any", "quantity") and value.id is not None
+    return value if isinstance(term, Constant) and plain else None
 
 
 def among(d: Dialect, left: Value, values: Sequence[Value], errors: bool) -> str:

@@ -8,7 +8,9 @@ from typing import Final
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import instants
 from triplestore.expressions.decimals import NULL
-from triplestore.expressions.numerals import EXACT, key_sql
+from triplestore.expressions.durations import DAY_TIME, key_sql
+from triplestore.expressions.numerals import EXACT
+from triplestore.expressions.numerals import key_sql as number_key_sql
 from triplestore.expressions.values import STRING, Value, number, string
 from triplestore.terms import XSD
 
@@ -39,7 +41,7 @@ def _part(regex: str, clock: bool) -> Function:
 def _seconds(d: Dialect, keep: Keep, a: Value) -> Value:
     text = keep(f"nullif(regexp_extract({_text(d, a, True)}, ':([0-9]+([.][0-9]+)?)(Z|[+-][0-9:]+)?$', 1), '')")
     fits = d.matches(text, EXACT)
-    wide = f"CASE WHEN NOT {fits} THEN {key_sql(text)} END"
+    wide = f"CASE WHEN NOT {fits} THEN {number_key_sql(text)} END"
     return number(d, "2", f"CASE WHEN {fits} THEN TRY_CAST({text} AS DECIMAL(38,18)) END", NULL, wide)
 
 
@@ -55,7 +57,7 @@ def tz(d: Dialect, a: Value) -> Value:
     return string(_zone(d, a))
 
 
-def timezone(d: Dialect, a: Value) -> Value:
+def timezone(d: Dialect, keep: Keep, a: Value) -> Value:
     """TIMEZONE: the time zone as an xsd:dayTimeDuration; an error where there is none."""
     hours, minutes = "CAST(substr(z, 2, 2) AS INTEGER)", "CAST(substr(z, 5, 2) AS INTEGER)"
     text = (
@@ -64,8 +66,9 @@ def timezone(d: Dialect, a: Value) -> Value:
         f"CASE WHEN {hours} > 0 THEN concat(CAST({hours} AS STRING), 'H') ELSE '' END, "
         f"CASE WHEN {minutes} > 0 THEN concat(CAST({minutes} AS STRING), 'M') ELSE '' END) END"
     )
-    lexical = d.let("z", _zone(d, a), text)
-    return Value(f"CASE WHEN ({lexical}) IS NOT NULL THEN 3 END", lexical, f"'{XSD}dayTimeDuration'")
+    lexical, datatype = keep(d.let("z", _zone(d, a), text)), f"'{DAY_TIME}'"
+    rest = key_sql(d, lexical, datatype)
+    return Value(f"CASE WHEN ({lexical}) IS NOT NULL THEN 3 END", lexical, datatype, rest=rest, static="quantity")
 
 
 def _cast(name: str) -> Function:
@@ -101,6 +104,7 @@ TIMES: Final[dict[str, Function]] = {
     "HOURS": _part("T([0-9]+)", True),
     "MINUTES": _part("T[0-9]+:([0-9]+)", True),
     "SECONDS": _seconds,
+    "TIMEZONE": timezone,
     **{f"{XSD}{name}": _cast(name) for name in ("dateTime", "date")},
 }
 """By name; each takes the dialect, `keep` (as in `triplestore.expressions.arithmetic`), and a value."""

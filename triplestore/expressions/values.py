@@ -17,7 +17,7 @@ from typing import Final
 from triplestore.datatypes import value_of
 from triplestore.dictionary import DECIMALS, INSTANTS, INTEGERS
 from triplestore.engine.dialect import Dialect
-from triplestore.expressions import instants, numerals
+from triplestore.expressions import calendar, instants, numerals
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.numerals import DECIMAL, DOUBLE, EXACT, INTEGER, key, key_sql
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, RDF, XSD, Kind, kind_of_token, split_literal
@@ -33,9 +33,11 @@ class Value:
     """One term per row. kind: 1 IRI, 2 blank node, 3 literal, NULL error; the rest as columns of `tables.TERM`.
 
     rank: 1 integer, 2 decimal, 3 float, 4 double; NULL for anything but a well-formed number. decimal, micros: of exact
-    numbers and instants that fit; `rest` tells those that do not (`numerals`, `instants`). static: what is known of
-    every non-error row: any, iri, boolean, number, string (xsd:string), text (string or language-tagged). truth: the
-    SQL condition of a boolean. id: the term's id, where the value is a stored term.
+    numbers and instants that fit; `rest` tells those that do not, and times of day and durations (`numerals`,
+    `instants`, `durations`). static: what is known of every non-error row: any, iri, boolean, number, quantity (number,
+    time or duration), string (xsd:string), text (string or language-tagged). truth: the SQL condition of a boolean. id:
+    the term's id, where the value is a stored term. made: of a computed time or duration, what
+    `calendar.computed` gives.
 
     text, inexact: the lexical form and the DOUBLE of a number. With `writer` set, rows may be computed numbers that
     have neither (the DOUBLE not if they are exact): `lexical` and `double` make them of the other parts, where they are
@@ -56,6 +58,7 @@ class Value:
     id: str | None = None
     constant: str | None = None
     writer: Dialect | None = None
+    made: str | None = None
 
     @property
     def lexical(self) -> str:
@@ -78,6 +81,8 @@ class Value:
     @property
     def is_number(self) -> str:
         """Whether the row is a well-formed number."""
+        if self.static == "quantity":
+            return f"({self.rank}) IS NOT NULL"
         return f"({self.kind}) IS NOT NULL" if self.writer is not None else f"({self.inexact}) IS NOT NULL"
 
     @property
@@ -85,6 +90,18 @@ class Value:
         """Whether the row is a well-formed time."""
         if self.rest == NULL:
             return f"({self.micros}) IS NOT NULL"
+        return f"(({self.micros}) IS NOT NULL OR ({self.rest}) LIKE 'p%' AND ({self.rank}) IS NULL)"
+
+    @property
+    def is_duration(self) -> str:
+        """Whether the row is a well-formed duration."""
+        return "FALSE" if self.rest == NULL else f"(({self.rest}) < 'a')"
+
+    @property
+    def is_temporal(self) -> str:
+        """Whether the row is a well-formed time or duration."""
+        if self.made is not None:
+            return f"({self.made}) IS NOT NULL AND ({self.rank}) IS NULL"
         return f"(({self.micros}) IS NOT NULL OR ({self.rest}) IS NOT NULL AND ({self.rank}) IS NULL)"
 
     @property
@@ -156,6 +173,9 @@ def constant(dialect: Dialect, token: str, number: int) -> Value:
         if _MODERN.match(lexical):
             return replace(found, micros=micros)
         return replace(found, micros=micros, rest=rest)
+    if datatype in calendar.TEMPORAL:
+        rest_ = calendar.rest(lexical.strip(" \t\r\n"), datatype)
+        return found if rest_ is None else replace(found, rest=f"'{rest_}'", static="quantity")
     return found
 
 
@@ -190,10 +210,10 @@ def typed(dialect: Dialect, lexical: str, datatype: str) -> Value:
     )
     decimal = f"CASE WHEN {exact} AND {dialect.matches(text, EXACT)} THEN TRY_CAST({text} AS DECIMAL(38,18)) END"
     kinds = ("dateTime", "dateTimeStamp", "date")
-    micros, late = (
-        " ".join(f"WHEN {datatype} = '{XSD}{name}' THEN {made(dialect, text, name == 'date')}" for name in kinds)
-        for made in (instants.instant, instants.rest)
+    micros = " ".join(
+        f"WHEN {datatype} = '{XSD}{name}' THEN {instants.instant(dialect, text, name == 'date')}" for name in kinds
     )
+    late = f"{datatype} IN {_list(calendar.TEMPORAL)} AND (CASE {micros} END) IS NULL"
     double = dialect.double(text)
     return Value(
         f"CASE WHEN ({lexical}) IS NOT NULL AND ({datatype}) IS NOT NULL THEN 3 END",
@@ -205,7 +225,7 @@ def typed(dialect: Dialect, lexical: str, datatype: str) -> Value:
         f"WHEN {exact} OR {rounded} THEN {double} END",
         micros=f"CASE {micros} END",
         rest=f"CASE WHEN {exact} AND NOT {dialect.matches(text, EXACT)} THEN {key_sql(text)} "
-        f"ELSE CASE WHEN (CASE {micros} END) IS NULL THEN CASE {late} END END END",
+        f"WHEN {late} THEN {calendar.rest_sql(dialect, text, datatype)} END",
     )
 
 
@@ -263,7 +283,7 @@ def token(value: Value) -> str:
         return _joined(LESS, value.lexical, CLOSE)
     if value.static == "string":
         return _joined(QUOTE, value.lexical, QUOTE)
-    if value.static in ("boolean", "number"):
+    if value.static in ("boolean", "number", "quantity"):
         return _joined(QUOTE, value.lexical, TYPE, value.datatype, CLOSE)
     literal = (
         f"CASE WHEN {value.lang} IS NOT NULL THEN {_joined(QUOTE, value.lexical, TAG, value.lang)} "
