@@ -48,3 +48,14 @@ def test_a_list_too_long_to_be_joined_is_told(tmp_path: Path, axiom: str) -> Non
     assert (outcome.code, "a list of the data has 1,001 members: at most 1,000" in outcome.err) == (2, True), outcome
     with Store.create(tmp_path / "kg") as store, pytest.raises(LimitError):
         store.load(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "members_of"),
+    [("AllDifferent", "distinctMembers"), ("AllDisjointClasses", "members"), ("AllDisjointProperties", "members")],
+)
+def test_a_list_too_long_to_be_taken_two_by_two_is_told(tmp_path: Path, kind: str, members_of: str) -> None:
+    path = tmp_path / "x.ttl"
+    path.write_text(f"{PREFIXES}[] a owl:{kind} ; owl:{members_of} ( {members(4_000)} ) . :x :m1 :y; a :m1 .")
+    with Store.create(tmp_path / "kg") as store, pytest.raises(LimitError, match="a list of the data has 4,000 memb"):
+        store.load(path)

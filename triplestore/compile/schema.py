@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from triplestore.compile.lists import lists_at, unroll_atom
+from triplestore.errors import LimitError
 from triplestore.rule import Atom, Filter, ListOf, MemberOf, SchemaElement, Span, SpanEnd, Term, Var
 from triplestore.terms import BUILTIN_IDS, BUILTIN_IRIS, OWL, RDF, RDFS, SAME_AS, TYPE, builtin
 
@@ -19,6 +20,9 @@ Binding = dict[str, int]
 literal of its value that was matched."""
 
 LENGTH: Final = "#n"
+
+MOST_PAIRED: Final = 3_000
+"""Most members of a list that a rule takes two by two: the pairs are half of their square."""
 
 
 class Constants(dict[str, int]):
@@ -181,7 +185,10 @@ def matches(
         unrolled = unroll_atom(element, binding[LENGTH])
         yield from matches([*unrolled, *rest], facts, constants, binding)
     else:
-        for extended in _extend(element, facts, constants, binding):
+        paired = isinstance(element, MemberOf) and any(
+            isinstance(other, MemberOf) and other.list == element.list for other in rest
+        )
+        for extended in _extend(element, facts, constants, binding, MOST_PAIRED if paired else None):
             yield from matches(rest, facts, constants, extended)
 
 
@@ -216,8 +223,13 @@ def filled(term: Term, constants: Constants, binding: Binding) -> int:
 
 
 def _extend(
-    element: Atom | ListOf | MemberOf, facts: SchemaFacts, constants: Constants, binding: Binding
+    element: Atom | ListOf | MemberOf,
+    facts: SchemaFacts,
+    constants: Constants,
+    binding: Binding,
+    most: int | None = None,
 ) -> Iterator[Binding]:
+    """The bindings that match one element. most: members of a list, where they are matched two by two."""
     if isinstance(element, Atom):
         p = _value(element.p, constants, binding)
         if p is None or (isinstance(element.s, str) and element.s not in constants):
@@ -238,6 +250,12 @@ def _extend(
     heads = [start] if start is not None else sorted({s for s, _ in facts.match(None, builtin(RDF + "first"), None)})
     for head in heads:
         for items in lists_at(head, facts.objects):
+            if most is not None and len(items) > most:
+                raise LimitError(
+                    "a rule takes the members of a list two by two (as those for owl:AllDifferent and "
+                    f"owl:AllDisjointClasses do), and a list of the data has {len(items):,} members: at most {most:,} "
+                    "are taken so; split the list, or leave out the rule"
+                )
             base = dict(binding)
             if isinstance(element.list, Var):
                 base[element.list.name] = head
