@@ -15,7 +15,7 @@ from triplestore.maintain.datatypes import judge_types_in
 from triplestore.maintain.foretell import Costs, Foretelling
 from triplestore.maintain.memory import Derivations, Memory, Rows, Watch
 from triplestore.maintain.run import Budget
-from triplestore.maintain.violations import Violation
+from triplestore.maintain.violations import Violation, judge_in
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table
@@ -91,6 +91,7 @@ class Bench:
             plus,
             minus,
             algorithm,
+            lambda pairs: judge_in(self.engine, pairs),
             lambda facts, names: judge_types_in(self.engine, facts, names),
             Budget(None, costs and Foretelling(costs)),
             watch=watch,

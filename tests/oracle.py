@@ -40,6 +40,7 @@ from triplestore.terms import BUILTIN_IDS
 
 Triple = tuple[str, str, str]
 Violation = tuple[str, frozenset[Triple]]
+Pair = tuple[str, str]
 Binding = dict[str, str | int]
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -73,9 +74,10 @@ def closure(
 
     Unless off, owl:sameAs is a congruence over all terms, literals too, and reflexive for every term that occurs: rules
     may match `x sameAs x`, but it is returned only where x equals something else, where it was asserted, and where
-    owl:sameAs itself equals another term: that relates every term to itself then, too. Two literals that are equal
-    although their values, which are known, are not is a violation of eq-diff1. A number in an atom of a body matches
-    every exact number of its value. Generalised triples (literal subjects, odd predicates) are returned: see
+    owl:sameAs itself equals another term: that relates every term to itself then, too. An equality of two literals
+    makes nothing equal and is no triple unless one of the two equals an IRI or a blank node. Two literals that are
+    equal although their values, which are known, are not is a violation of eq-diff1. A number in an atom of a body
+    matches every exact number of its value. Generalised triples (literal subjects, odd predicates) are returned: see
     `rdf_only`.
 
     complete: what NOT and AGGREGATE read. They see equal terms once: a variable that stands for several names is one
@@ -158,13 +160,14 @@ def _closure(
     facts: set[Triple], rules: list[Rule], equality: str, typed: frozenset[Triple], settled: World | None = None
 ) -> Closure:
     violations: set[Violation] = set()
-    known = congruent(facts) if equality != "off" else facts
+    apart: set[Pair] = set()
+    known = congruent(facts, apart) if equality != "off" else facts
     known |= identities(known | facts, equality)
     itself: set[Triple] = set()  # what rules say of constants that may occur nowhere else
     while True:
-        said = congruent(itself | {triple for triple in known if triple[1] == SAME_AS}) if itself else set()
+        said = congruent(itself | {t for t in known if t[1] == SAME_AS}, set(apart)) if itself else set()
         world = World(known | said | reflexive(known | said, equality), settled, typed=typed)
-        derived, before = set(known), set(itself)
+        derived, before = set(known), (set(itself), set(apart))
         for rule in rules:
             for heads, used in world.matches(rule):
                 if not rule.heads:
@@ -173,21 +176,29 @@ def _closure(
                     alone = equality != "off" and head[1] == SAME_AS and head[0] == head[2]
                     (itself if alone else derived).add(head)
         if equality != "off":
-            equal = {s for s, p, o in derived if p == SAME_AS and s != o}
-            derived = congruent(derived | {triple for triple in typed if triple[0] in equal})
+            equal = {s for s, p, o in congruent(derived, apart) if p == SAME_AS and s != o}
+            derived = congruent(derived | {triple for triple in typed if triple[0] in equal}, apart)
             derived |= identities(derived | facts, equality)
-        if derived == known and itself == before:
-            return Closure(frozenset(known), frozenset(violations | unequal(known, equality)))
+        if derived == known and (itself, apart) == before:
+            return Closure(frozenset(known), frozenset(violations | unequal(known, apart, equality)))
         known = derived
 
 
-def unequal(triples: Iterable[Triple], equality: str) -> set[Violation]:
-    """The equalities of literals whose values are known and different."""
+def unequal(triples: Iterable[Triple], apart: Iterable[Pair], equality: str) -> set[Violation]:
+    """The equalities of literals whose values are known and different. Those of literals that are apart have no say in
+    what holds, but are symmetric and transitive as any."""
+    if equality == "off":
+        return set()
+    pairs = {(s, o) for s, p, o in triples if p == SAME_AS and is_literal(s) and is_literal(o)}
+    together: dict[str, set[str]] = {}
+    for s, o in apart:
+        joined = together.get(s, {s}) | together.get(o, {o})
+        together.update(dict.fromkeys(joined, joined))
+    pairs |= {(s, o) for s, joined in together.items() for o in joined}
     return {
-        ("eq-diff1", frozenset([(s, p, o)]))
-        for s, p, o in triples
-        if equality != "off" and p == SAME_AS and is_literal(s) and is_literal(o) and _has_value(s) and _has_value(o)
-        if literal_values.value(s) != literal_values.value(o)
+        ("eq-diff1", frozenset([(s, SAME_AS, o)]))
+        for s, o in pairs
+        if _has_value(s) and _has_value(o) and literal_values.value(s) != literal_values.value(o)
     }
 
 
@@ -213,18 +224,30 @@ def rdf_only(triples: Iterable[Triple]) -> set[Triple]:
     return {(s, p, o) for s, p, o in triples if not is_literal(s) and p.startswith("<")}
 
 
-def congruent(triples: set[Triple]) -> set[Triple]:
-    """The triples with equals put for equals everywhere."""
+def congruent(triples: set[Triple], apart: set[Pair]) -> set[Triple]:
+    """The triples with equals put for equals everywhere.
+
+    apart: literals that equal each other and, as far as is known, no IRI or blank node. Triples that say so are taken
+    out and put there: they make nothing equal, until one of the two equals an IRI or a blank node.
+    """
     while True:
         equals: dict[str, set[str]] = defaultdict(set)
         for s, p, o in triples:
-            if p == SAME_AS and s != o:
+            if p == SAME_AS and s != o and not (is_literal(s) and is_literal(o)):
                 together = {s, o} | equals[s] | equals[o]
                 equals.update(dict.fromkeys(together, together))
+        united = {pair for pair in apart if equals.get(pair[0]) or equals.get(pair[1])}
+        apart -= united
+        triples = triples | {(s, SAME_AS, o) for s, o in united}
         # One triple of each set of equals: a class of k terms makes k³ of one, and each of these would make them again.
         first = {tuple(min(equals.get(term) or {term}) for term in triple) for triple in triples}
         replaced = {new for triple in first for new in product(*(equals.get(term) or {term} for term in triple))}
         replaced |= {(a, SAME_AS, b) for together in equals.values() for a in together for b in together}
+        names = equals.get(SAME_AS) or {SAME_AS}
+        for s, p, o in list(replaced):
+            if p in names and s != o and is_literal(s) and is_literal(o) and not (equals.get(s) or equals.get(o)):
+                replaced.remove((s, p, o))
+                apart.add((s, o))
         if replaced == triples:
             return triples
         triples = replaced

@@ -43,7 +43,7 @@ from triplestore.terms import BUILTIN_IDS, OWL, SAME_AS, XSD
 TERMS: Final = tuple(ex(f"c{i}") for i in range(6))
 PREDICATES: Final = (ex("p0"), ex("p1"))
 EQUIVALENT: Final = f"<{OWL}equivalentClass>"
-LITERALS: Final = ('"v"', '"w"@en', f'"1"^^<{XSD}integer>', f'"01"^^<{XSD}integer>')
+LITERALS: Final = ('"v"', '"w"@en', f'"1"^^<{XSD}integer>', f'"01"^^<{XSD}integer>', '"u"^^<http://e/own>')
 VARIABLES: Final = tuple(Var(name) for name in "xyz")
 
 
@@ -101,7 +101,12 @@ def _with_literals(one: Tangle, rng: Random) -> Tangle:
             return plain
         return Atom(plain.s, plain.p, rng.choice(LITERALS))
 
-    rules = tuple(replace(r, heads=tuple(map(atom, r.heads)), body=tuple(map(atom, r.body))) for r in one.rules)
+    def head(plain: Atom) -> Atom:
+        one = Atom(*plain.terms[:2], rng.choice(LITERALS)) if atom(plain) is not plain else plain
+        equal = plain.p == SAME and not isinstance(plain.s, Var) and rng.random() < 0.5
+        return Atom(rng.choice(LITERALS), one.p, one.o) if equal else one
+
+    rules = tuple(replace(r, heads=tuple(map(head, r.heads)), body=tuple(map(atom, r.body))) for r in one.rules)
     now = {fact(t) for t in sorted(one.start)}
     start, updates = frozenset(now), []
     for add, delete in one.updates:

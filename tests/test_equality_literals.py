@@ -178,6 +178,71 @@ def test_two_values_of_one_term_are_a_contradiction(make_store: MakeStore, tmp_p
     assert store.violated() == {"eq-diff1": 3}, "another form of the value is still asserted"
 
 
+AGES = ":age a owl:FunctionalProperty . :p :age 5 , 6 . :q :age 5 . :r :age 7"
+
+
+@pytest.mark.long_on_spark
+@each_mode
+def test_values_of_a_functional_property_stay_apart(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
+    store = loaded(make_store, tmp_path, AGES, equality)
+    five, six = typed("5", "integer"), typed("6", "integer")
+    assert rows(store, "SELECT ?o { :q :age ?o }") == [(five,)], "one wrong triple changes no other subject"
+    assert rows(store, "SELECT ?o { :p :age ?o }") == [(five,), (six,)]
+    assert store.stats()["expanded"] == len(closure(store))
+    if equality == "off":
+        assert store.violated() == {}
+        return
+    assert store.violated() == {"eq-diff1": 1}
+    (violation,) = store.check(by=True)
+    assert (*map(from_rdflib, violation.triples[0]), violation.by) == (five, SAME, six, ("prp-fp",))
+    assert {step.by for step in store.explain_violation("eq-diff1").steps()} == {"eq-diff1", "prp-fp", "asserted"}
+    assert store.why_same(Literal(5), Literal(6)) is None
+    store.update(add=turtle(":x owl:sameAs 5"))
+    x = ex("x")
+    assert rows(store, "SELECT ?o { :q :age ?o }") == [(five,), (six,), (x,)], "all three are one now"
+    assert {(x, SAME, six), (ex("q"), ex("age"), x)} <= closure(store)
+    assert store.violated() == {"eq-diff1": 1}
+    store.update(delete=turtle(":p :age 6"))
+    assert rows(store, "SELECT ?o { :q :age ?o }") == [(five,), (x,)]
+    assert store.violated() == {}
+
+
+@pytest.mark.parametrize("equality", ["rewrite", "axioms"])
+def test_values_that_stay_apart_are_maintained_in_memory(tmp_path: Path, equality: str) -> None:
+    with Store.create(tmp_path / "kg", equality=equality, engine="duckdb") as store:
+        store.update(add=turtle(AGES))
+        for algorithm in ("dred", "backward-forward", "fixpoint-update"):
+            for add, delete, wanted in (
+                (":q :age 8 . :r :age 5 , 9", None, 4),
+                (f":p :name '{algorithm}'", None, 4),
+                (None, ":p :age 6 . :r :age 5", 2),
+                (":p :age 6", ":q :age 8 . :r :age 9", 1),
+            ):
+                come, go = (turtle(text) if text else () for text in (add, delete))
+                figures = store.update(add=come, delete=go, maintain=algorithm)
+                assert figures["algorithm"] == (algorithm if delete else "semi-naive")
+                assert "violations" in figures["phases"], "in memory"
+                assert store.violated() == {"eq-diff1": wanted}
+                found = {tuple(v.triples) for v in store.check()}
+                store.materialise()
+                assert {tuple(v.triples) for v in store.check()} == found
+
+
+@pytest.mark.parametrize("equality", ["rewrite", "axioms"])
+def test_unknown_values_hide_no_clash(tmp_path: Path, equality: str) -> None:
+    """What equals an unknown value, or several that are equal, is equal; the proof leads by way of them."""
+    text = ':age a owl:FunctionalProperty . :p :age 5 , "u"^^:own . :q :age "u"^^:own , "a"^^:own . :r :age "a"^^:own '
+    with Store.create(tmp_path / "kg", equality=equality, engine="duckdb") as store:
+        store.update(add=turtle(text))
+        assert store.violated() == {}
+        store.update(add=turtle(":r :age 6"))
+        assert store.violated() == {"eq-diff1": 1}
+        assert store.check(by=True)[0].by == ("prp-fp",)
+        proof = store.explain_violation("eq-diff1")
+        assert len(proof.premises) == 3
+        assert {premise.by for premise in proof.premises} == {"prp-fp"}
+
+
 @pytest.mark.long_on_spark
 @each_mode
 def test_a_type_that_a_value_is_not_of(make_store: MakeStore, tmp_path: Path, equality: str) -> None:

@@ -29,7 +29,8 @@ MODES = ("rewrite", "axioms", "off")
 def rounds_of(triples: Iterable[Triple], rules: tuple[Rule, ...], equality: str) -> dict[Triple, int]:
     """The round of the naive evaluation in which each triple of the closure first holds; equality costs none."""
     congruent = equality != "off"
-    known = oracle.congruent(set(triples)) if congruent else set(triples)
+    apart: set[tuple[str, str]] = set()
+    known = oracle.congruent(set(triples), apart) if congruent else set(triples)
     first = dict.fromkeys(known, 0)
     number = 0
     while True:
@@ -40,7 +41,7 @@ def rounds_of(triples: Iterable[Triple], rules: tuple[Rule, ...], equality: str)
             for heads, _ in oracle.World(known | virtual).matches(rule):
                 derived |= {h for h in heads if not (congruent and h[1] == SAME and h[0] == h[2])}
         if congruent:
-            derived = oracle.congruent(derived)
+            derived = oracle.congruent(derived, apart)
         if derived == known:
             return first
         first.update((t, number) for t in derived - known)

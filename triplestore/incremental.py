@@ -29,6 +29,7 @@ from triplestore.maintain.memory import Derivations, Memory, Rows
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.regrouping import remember
 from triplestore.maintain.run import EQUAL_LITERAL, Budget, TooDearError
+from triplestore.maintain.violations import Judge, judge_in
 from triplestore.reasoning import all_rules, by_value, equal_literals, head_constants, reasoning, touched, twins
 from triplestore.rows import columns_of, same_as_rows, table_of, violation_rows
 from triplestore.storage import patches, segments
@@ -195,7 +196,7 @@ class Incremental:
             change.plus,
             change.minus,
             chosen.name or "",
-            self._judge,
+            *self._judges,
             Budget(chosen.seconds, None if chosen.costs is None else Foretelling(chosen.costs)),
             self.transaction.report,
             terms.values if twins(manifest) else {},
@@ -203,9 +204,12 @@ class Incremental:
         )
 
     @property
-    def _judge(self) -> TypeJudge:
+    def _judges(self) -> tuple[Judge, TypeJudge]:
         """What looks literals up in the engine."""
-        return lambda facts, names: judge_types_in(self.engine, facts, names)
+        return (
+            lambda pairs: judge_in(self.engine, pairs),
+            lambda facts, names: judge_types_in(self.engine, facts, names),
+        )
 
     def _probe(self, memory: Memory) -> Probe:
         """Deletes a few facts, spread over the asserted ones that are no axioms, and undoes it."""
@@ -216,7 +220,7 @@ class Incremental:
             sample = memory.working.facts_of(minus(spread, memory.working.schema_of(spread)))
             started = time.thread_time()  # what else the machine does is no matter
             try:
-                rows = memory.update(memory.reasoning, (), sample, name, self._judge, Budget(seconds))
+                rows = memory.update(memory.reasoning, (), sample, name, *self._judges, Budget(seconds))
             except TooDearError:
                 return None
             taken = time.thread_time() - started

@@ -33,7 +33,7 @@ from triplestore.maintain.program import NotMaintainableError, Specialised, noth
 from triplestore.maintain.recount import counted, recount
 from triplestore.maintain.relation import Relation
 from triplestore.maintain.run import EQUAL_LITERAL, Budget, Run
-from triplestore.maintain.violations import Violation, maintained
+from triplestore.maintain.violations import Judge, Violation, maintained
 from triplestore.maintain.working import Working
 from triplestore.materialise.datatypes import RULE as DATATYPE_RULE
 from triplestore.materialise.figures import Figures, Report
@@ -180,6 +180,7 @@ class Memory:
         plus: Iterable[Fact],
         minus: Iterable[Fact],
         algorithm: str,
+        judge: Judge,
         type_judge: TypeJudge,
         budget: Budget | None = None,
         report: Report | None = None,
@@ -219,7 +220,7 @@ class Memory:
                     recount(run, counts)
             with run.phase("violations"):
                 others = {v for v in self.violations if v[0] != DATATYPE_RULE}
-                violations = maintained(run, others)
+                violations = maintained(run, others, judge)
                 if reasoning.datatypes:
                     violations |= datatypes.faults(run, self.violations - others, literals.ill_typed, type_judge)
         except BaseException:
@@ -327,7 +328,7 @@ def _codes(layout: Layout, values: Mapping[int, int], ill_typed: Iterable[int]) 
 
 
 def _check_literals(working: Working) -> None:
-    """Raise NotMaintainableError if a literal equals another term."""
+    """Raise NotMaintainableError if a literal equals an IRI or a blank node."""
     first, equal = working.layout.first_literal, working.classes.terms
     if working.equality == "axioms":
         same = working.layout.numbers(np.array([working.same_as], dtype=np.int64))

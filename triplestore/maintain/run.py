@@ -30,8 +30,8 @@ FEW: Final = (4, 64, ALL)
 all."""
 
 
-EQUAL_LITERAL: Final = "a literal equals another term"
-"""What is wrong with equalities that have a literal: it has types then that no rule derives, and perhaps two values."""
+EQUAL_LITERAL: Final = "a literal equals an IRI or a blank node"
+"""What is wrong with such equalities: the literal has types then that no rule derives, and perhaps two values."""
 
 Watch = Callable[[str, Ids], None]
 """Is shown an algorithm's own sets as they come to be: name, keys."""
@@ -83,6 +83,7 @@ class Run:
         self.rules_changed = self.constants_changed = False  # since the program was made
         self.specialised_anew = False  # whether it has been made anew since, over all that holds
         self.dirty: set[int] = set()  # terms whose class changed, and representatives of such classes (codes)
+        self.apart = False  # whether an equality of two literals has come, or lost a derivation
 
     # -- figures ---------------------------------------------------------------------------------------------------
 
@@ -250,7 +251,8 @@ class Run:
 
     def sorted_heads(self, found: Ids) -> tuple[Ids, Ids]:
         """Heads as facts, and equalities (in mode `axioms` they are among the facts); `x sameAs x` is left out unless
-        the mode is `off`. Distinct. Raises NotMaintainableError for an equality with a literal."""
+        the mode is `off`, and so are those of two literals. Distinct. Raises NotMaintainableError for an equality of a
+        literal and another term."""
         found = union(found)
         if self.working.equality == "off" or not len(found):
             return found, NONE
@@ -259,7 +261,9 @@ class Run:
             return found, NONE
         facts, equalities = found[~equal], found[equal]
         s, _, o = self.layout.unpack(equalities)
-        different = s != o
+        apart = (np.minimum(s, o) >= self.layout.first_literal) & (s != o)
+        self.apart = self.apart or bool(apart.any())
+        different = (s != o) & ~apart
         if (np.maximum(s, o)[different] >= self.layout.first_literal).any():
             raise NotMaintainableError(EQUAL_LITERAL)
         if self.working.equality == "axioms":

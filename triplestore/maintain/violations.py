@@ -2,24 +2,37 @@
 
 A violation of a rule names all the triples that its body matched, so it holds as long as they do, unless it spoke of a
 class that has changed (two members of a class are different terms) or of a list (whose triples it does not name): those
-are looked for anew. No class has a literal here (`Run.sorted_heads`), so none has two values.
+are looked for anew. Equalities of two literals, which make no class, are all looked for again where one has come or
+lost a derivation. No class has a literal here (`Run.sorted_heads`), so none has two values.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 
+from triplestore.compile.plan import K
+from triplestore.compile.symmetry import half
+from triplestore.engine import Engine
 from triplestore.maintain.join import Instances, all_matches, encoded, matches
 from triplestore.maintain.keys import NONE, Ids, union
+from triplestore.maintain.program import as_keys
 from triplestore.maintain.run import Run
-from triplestore.materialise.same_as import once
+from triplestore.maintain.working import heads
+from triplestore.materialise.same_as import clashes_between, is_clash, once
+from triplestore.materialise.stages import equalities
+from triplestore.materialise.statements import triples_table
 from triplestore.terms import SAME_AS
 
 Violation = tuple[str, tuple[int, ...]]
 """Rule and triples at fault, flattened, as ids."""
 
+Judge = Callable[[Iterable[tuple[int, int]]], Iterable[Violation]]
+"""Turns equalities of two literals (ids) into the violations that they are."""
 
-def maintained(run: Run, violations: set[Violation]) -> set[Violation]:
+
+def maintained(run: Run, violations: set[Violation], judge: Judge) -> set[Violation]:
     """The violations of the closure after a run, from those before it."""
     working, layout = run.working, run.layout
     dirty = layout.decode(np.array(sorted(run.dirty), dtype=np.int64)).tolist()
@@ -29,11 +42,16 @@ def maintained(run: Run, violations: set[Violation]) -> set[Violation]:
     if working.equality != "off":  # `x sameAs x` holds whether it is a fact or not
         gone = {(s, p, o) for s, p, o in gone if p != SAME_AS or s != o}
     kept: set[Violation] = set()
+    clashes: set[Violation] = set()
     for violation in violations:
         rule, facts = violation
+        if is_clash(rule, facts):
+            clashes.add(violation)
+            continue
         triples = {facts[i : i + 3] for i in range(0, len(facts), 3)}
         if rule not in renewed and triples.isdisjoint(gone) and changed.isdisjoint(facts):
             kept.add(violation)
+    kept |= set(judge(_apart(run))) if run.apart else clashes
     kept -= run.before.program.violations - run.program.program.violations
     kept |= run.program.program.violations
     mentioned = working.mentioning(np.array(sorted(run.dirty), dtype=np.int64)) if run.dirty else NONE
@@ -79,3 +97,46 @@ def _rows(run: Run, rule: str, output: Ids) -> set[Violation]:
     width = output.shape[1]
     ids: list[int] = run.layout.decode(output.reshape(-1)).tolist()
     return {(rule, tuple(ids[i : i + width])) for i in range(0, len(ids), width)}
+
+
+def _apart(run: Run) -> list[tuple[int, int]]:
+    """All equalities of two literals; of a group those of its least member and each other one, as
+    `compile.sql.select_links` has them."""
+    working, layout = run.working, run.layout
+    found = [as_keys(layout, (f for f in run.program.unconditional if f[1] == SAME_AS))]
+    for shape, rows in equalities(run.program.program.instances).items():
+        if shape.uses_occurs:
+            continue
+        member_of = half(shape) if isinstance(shape.output[1], K) else None
+        output = all_matches(
+            Instances(member_of or shape, encoded(layout, list(rows), shape)), working.facts, working.classes
+        )
+        if len(output):
+            found.append(_links(run, output) if member_of else heads(layout, output))
+    every = union(*found)
+    s, _, o = layout.unpack(every[working.is_equality(every)])
+    literals = (np.minimum(s, o) >= layout.first_literal) & (s != o)
+    ends = (layout.decode(end[literals]).tolist() for end in (s, o))
+    return list(zip(*ends, strict=True))
+
+
+def _links(run: Run, output: Ids) -> Ids:
+    """Groups (rows: member, then what makes the group) as equalities of the least member and each other one."""
+    members = output[:, 0]
+    if output.shape[1] > 1:
+        group = np.unique(output[:, 1:], axis=0, return_inverse=True)[1].reshape(-1)
+    else:
+        group = np.zeros(len(members), dtype=np.int64)
+    least = np.full(int(group.max()) + 1, np.iinfo(np.int64).max, dtype=np.int64)
+    np.minimum.at(least, group, members)
+    other = members != least[group]
+    same = np.full(int(other.sum()), run.working.same_as, dtype=np.int64)
+    return run.layout.keys(least[group][other], same, members[other])
+
+
+def judge_in(engine: Engine, pairs: Iterable[tuple[int, int]]) -> list[Violation]:
+    """A `Judge` that looks the literals' values up in the table `term`."""
+    engine.load("clashing", triples_table([(s, SAME_AS, o) for s, o in pairs]))
+    rows = engine.query(clashes_between(engine, "clashing")).to_pydict()
+    engine.drop("clashing", "apart", "valued", "hidden")
+    return [(rule, tuple(facts)) for rule, facts in zip(rows["rule"], rows["facts"], strict=True)]

@@ -2,8 +2,9 @@
 
 Source: Motik, Nenov, Piro, Horrocks 2015, "Handling owl:sameAs via Rewriting". With equality `rewrite`, the classes
 are in `same_as` (`triplestore.materialise.same_as`), and a fact that mentions a term that is no representative any more
-is taken out and comes back rewritten. With `axioms`, equalities are facts like others. Literals equal other terms as
-any term does; those that do have each of their datatypes for a type, not only those that rules ask for (dt-type2).
+is taken out and comes back rewritten. With `axioms`, equalities are facts like others. A literal equals IRIs and blank
+nodes as any term does, and has each of its datatypes for a type then, not only those that rules ask for (dt-type2). An
+equality of two literals is nothing by itself: in neither mode it is a fact unless one of them equals another term.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from triplestore.materialise.datatypes import every_type_sql
 from triplestore.materialise.facts import Facts
 from triplestore.materialise.figures import RoundFigures
-from triplestore.materialise.same_as import mentions, merge, mergeable, normalised
+from triplestore.materialise.same_as import APART, mentions, merge, mergeable, normalised
 from triplestore.materialise.specialisation import Specialisation
 from triplestore.materialise.statements import absent
 from triplestore.terms import FIRST_LITERAL, SAME_AS
@@ -22,6 +23,9 @@ class Rewriting:
 
     def __init__(self, facts: Facts, specialisation: Specialisation) -> None:
         self.engine, self.facts, self.specialisation = facts.engine, facts, specialisation
+        self.apart = False
+        """Whether two literals have been said to be equal that may be in no class."""
+        self._kept_apart = False  # whether `apart_fact` has any
 
     def absorb(self, figures: RoundFigures) -> None:
         """From `derived` make the next `delta`, merging what it says is equal."""
@@ -47,7 +51,7 @@ class Rewriting:
 
     def _merge(self, figures: RoundFigures) -> None:
         while (found := self._equalities())[0]:
-            if found[2]:
+            if found[3]:
                 self.facts.note_identities()
             lost = merge(self.engine, mergeable("derived"))
             if not lost:
@@ -56,21 +60,24 @@ class Rewriting:
             figures.merged += lost
             self.specialisation.merged()
             figures.rewritten += self._take_outdated()
-            others = f"(SELECT s, p, o FROM derived WHERE p <> {SAME_AS})"  # its equalities are merged
+            others = f"(SELECT s, p, o FROM derived WHERE p <> {SAME_AS})"  # its equalities are merged, or none
             self.engine.create("derived", normalised(others, "merged"))
             if found[1]:
                 grown = "SELECT representative FROM merged"
                 literals = f"term >= {FIRST_LITERAL} AND representative IN ({grown})"
                 self._add_types(f"SELECT term FROM same_as WHERE {literals}")
 
-    def _equalities(self) -> tuple[int, int, int]:
-        """How many equalities there are in `derived`, how many of them have a literal, how many are `x sameAs x`."""
-        literal = f"CASE WHEN s <> o AND (s >= {FIRST_LITERAL} OR o >= {FIRST_LITERAL}) THEN 1 END"
+    def _equalities(self) -> tuple[int, int, int, int]:
+        """How many equalities there are in `derived`, how many of them are of a literal and another term, how many of
+        two literals, and how many are `x sameAs x`."""
+        literals = " + ".join(f"CASE WHEN {c} >= {FIRST_LITERAL} THEN 1 ELSE 0 END" for c in "so")
         found = self.engine.query(
-            f"SELECT count(*) AS n, count({literal}) AS literals, count(CASE WHEN s = o THEN 1 END) AS same "
-            f"FROM derived WHERE p = {SAME_AS}"
+            "SELECT count(*) AS n, count(CASE WHEN s <> o AND literals = 1 THEN 1 END) AS mixed, "
+            "count(CASE WHEN s <> o AND literals = 2 THEN 1 END) AS apart, count(CASE WHEN s = o THEN 1 END) AS same "
+            f"FROM (SELECT s, o, {literals} AS literals FROM derived WHERE p = {SAME_AS}) d"
         ).to_pylist()[0]
-        return int(found["n"]), int(found["literals"]), int(found["same"])
+        self.apart = self.apart or found["apart"] > 0
+        return int(found["n"]), int(found["mixed"]), int(found["apart"]), int(found["same"])
 
     def _add_types(self, literals: str) -> None:
         """Add to `derived` every type (dt-type2) of the literals of a one-column SELECT, if datatypes are known."""
@@ -94,21 +101,41 @@ class Rewriting:
         return rows
 
     def _part_reflexive(self) -> None:
-        """Equality `axioms`: x sameAs x is left out, unless it is stated."""
-        equalities, literals, same = self._equalities()
+        """Equality `axioms`: x sameAs x is left out, unless it is stated, and so are literals that stay apart."""
+        equalities, mixed, apart, same = self._equalities()
         if not equalities:
             return
         if same:
             self.facts.note_identities()
+        pairs = f"SELECT DISTINCT s, p, o FROM derived WHERE p = {SAME_AS} AND s <> o AND {APART}"
+        if apart or (mixed and self._kept_apart):
+            pairs = self._united(pairs)
         self.engine.create(
             "derived",
-            "SELECT s, p, o FROM derived WHERE p <> {p} UNION ALL SELECT a, {p}, b FROM ({pairs}) e "
+            "SELECT s, p, o FROM derived WHERE p <> {p} UNION ALL SELECT a, {p}, b FROM ({mergeable}) e "
+            "UNION ALL SELECT s, p, o FROM ({pairs}) w "
             "UNION ALL SELECT d.s, d.p, d.o FROM derived d "
             "JOIN stated a ON a.s = d.s AND a.p = d.p AND a.o = d.o "
-            "WHERE d.p = {p} AND d.s = d.o".format(p=SAME_AS, pairs=mergeable("derived")),
+            "WHERE d.p = {p} AND d.s = d.o".format(p=SAME_AS, mergeable=mergeable("derived"), pairs=pairs),
         )
-        if not literals:
+        if not mixed:
             return
         equal = f"FROM derived d WHERE p = {SAME_AS} AND s <> o AND {absent('d', 'fact')}"
         ends = " UNION ".join(f"SELECT {c} AS term {equal} AND {c} >= {FIRST_LITERAL}" for c in "so")
         self._add_types(ends)
+
+    def _united(self, pairs: str) -> str:
+        """Equality `axioms`: of the equalities of two literals, those of a SELECT and those kept apart before, the ones
+        with a literal that equals an IRI or blank node by now, as SQL. The others are kept in `apart_fact`."""
+        if self._kept_apart:
+            pairs += " UNION SELECT s, p, o FROM apart_fact"
+        self.engine.create("apart_pair", pairs)
+        known = "(SELECT s, p, o FROM fact UNION ALL SELECT s, p, o FROM derived)"
+        ways = (
+            f"SELECT {a} FROM {known} k WHERE p = {SAME_AS} AND {a} >= {FIRST_LITERAL} AND {b} < {FIRST_LITERAL}"
+            for a, b in ("so", "os")
+        )
+        self.engine.create("united", f"SELECT s AS term FROM ({' UNION '.join(ways)}) t")
+        united = "s IN (SELECT term FROM united) OR o IN (SELECT term FROM united)"
+        self._kept_apart = self.engine.create("apart_fact", f"SELECT s, p, o FROM apart_pair WHERE NOT ({united})") > 0
+        return f"SELECT s, p, o FROM apart_pair WHERE {united}"

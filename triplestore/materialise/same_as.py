@@ -21,7 +21,10 @@ FEW_SHARE: Final = 0.1
 """Merged terms as a share of the map from which it is made anew, not changed in place."""
 
 CLASH: Final = "eq-diff1"
-"""A class with literals of different values: W3C's dt-diff makes them different, eq-diff1 the inconsistency."""
+"""Equal literals of different values: W3C's dt-diff makes them different, eq-diff1 the inconsistency."""
+
+APART: Final = f"(s >= {FIRST_LITERAL} AND o >= {FIRST_LITERAL})"
+"""An equality of two literals: it makes no class, see docs/architecture.md."""
 
 
 Violation = tuple[str, tuple[int, ...]]
@@ -85,11 +88,11 @@ def mentions(source: str, terms: str) -> str:
 
 
 def mergeable(source: str) -> str:
-    """The equalities of `source` between different terms: (a, b), as SQL."""
-    return f"SELECT DISTINCT s AS a, o AS b FROM {source} WHERE p = {SAME_AS} AND s <> o"
+    """The equalities of `source` between different terms that are not both literals: (a, b), as SQL."""
+    return f"SELECT DISTINCT s AS a, o AS b FROM {source} WHERE p = {SAME_AS} AND s <> o AND NOT {APART}"
 
 
-def clashes(engine: Engine, equality: str) -> str:
+def clashes_in_classes(engine: Engine, equality: str) -> str:
     """The SELECT of VIOLATION rows for classes with literals of different values (dt-diff, eq-diff1): of each class the
     first of these literals and one of each further value. Values that are not known differ from none."""
     if equality == "rewrite":
@@ -99,22 +102,49 @@ def clashes(engine: Engine, equality: str) -> str:
             f"SELECT least(min(s), o) AS class, o AS literal FROM fact WHERE p = {SAME_AS} AND o >= {FIRST_LITERAL} "
             "AND s <> o GROUP BY o"
         )
-    datatypes = ", ".join(engine.dialect.string(name) for name in KNOWN)
+    return _clashing(engine, members)
+
+
+def clashes_between(engine: Engine, source: str) -> str:
+    """The SELECT of VIOLATION rows for the equalities of `source` between literals that stay apart: of those that equal
+    a literal the first with one of each further value. Literals whose values are not known are one for this, so that
+    whatever equals them is compared."""
+    equal = f"p = {SAME_AS} AND s <> o AND {APART}"
+    engine.create("apart", f"SELECT DISTINCT least(s, o) AS a, greatest(s, o) AS b FROM {source} WHERE {equal}")
+    ends = "SELECT a FROM apart UNION SELECT b FROM apart"
+    engine.create("valued", f"SELECT id FROM term WHERE {known_value(engine, 'term')} AND id IN ({ends})")
+    hidden = "SELECT a, b FROM apart WHERE a NOT IN (SELECT id FROM valued) AND b NOT IN (SELECT id FROM valued)"
+    engine.load("hidden", engine.components(hidden).rename_columns(["term", "representative"]))
+    linked = "SELECT a AS hub, a AS literal FROM apart UNION ALL SELECT a, b FROM apart"
+    through = (
+        "SELECT coalesce(h.representative, l.hub), l.literal FROM (SELECT a AS hub, b AS literal FROM apart UNION ALL "
+        "SELECT b, a FROM apart) l LEFT JOIN hidden h ON h.term = l.hub WHERE l.hub NOT IN (SELECT id FROM valued)"
+    )
+    return _clashing(engine, f"SELECT hub AS class, literal FROM ({linked}) e UNION ALL {through}")
+
+
+def _clashing(engine: Engine, members: str) -> str:
+    """VIOLATION rows for the groups (class, literal) of a SELECT: the first known value of each with each other one."""
     values = (
         f"SELECT c.class, coalesce(t.value, t.id) AS value, min(c.literal) AS literal FROM ({members}) c "
-        "JOIN term t ON t.id = c.literal WHERE NOT t.ill_typed "
-        f"AND (t.lang IS NOT NULL OR t.datatype IN ({datatypes})) GROUP BY c.class, coalesce(t.value, t.id)"
+        f"JOIN term t ON t.id = c.literal WHERE {known_value(engine, 't')} GROUP BY c.class, coalesce(t.value, t.id)"
     )
     triple = engine.dialect.array(["h.least", f"CAST({SAME_AS} AS BIGINT)", "v.literal"])
     return (
-        f"SELECT {engine.dialect.string(CLASH)} AS rule, {triple} AS facts FROM ({values}) v JOIN (SELECT class, "
-        f"min(literal) AS least FROM ({values}) w GROUP BY class HAVING count(*) > 1) h ON h.class = v.class "
+        f"SELECT DISTINCT {engine.dialect.string(CLASH)} AS rule, {triple} AS facts FROM ({values}) v JOIN (SELECT "
+        f"class, min(literal) AS least FROM ({values}) w GROUP BY class HAVING count(*) > 1) h ON h.class = v.class "
         "WHERE v.literal <> h.least"
     )
 
 
+def known_value(engine: Engine, term: str) -> str:
+    """Whether the value of a literal (a row of TERM) is known, as SQL."""
+    datatypes = ", ".join(engine.dialect.string(name) for name in KNOWN)
+    return f"(NOT {term}.ill_typed AND ({term}.lang IS NOT NULL OR {term}.datatype IN ({datatypes})))"
+
+
 def is_clash(rule: str, facts: Sequence[int]) -> bool:
-    """Whether a violation is one of `clashes`."""
+    """Whether a violation is one of two values that are equal."""
     return rule == CLASH and len(facts) == 3
 
 

@@ -48,12 +48,12 @@ from triplestore.materialise.rewriting import Rewriting
 from triplestore.materialise.same_as import normalised
 from triplestore.materialise.specialisation import Specialisation
 from triplestore.materialise.stability import Stability
-from triplestore.materialise.stages import ReorderError, Stages
+from triplestore.materialise.stages import Instances, ReorderError, Stages, equalities
 from triplestore.materialise.statements import triples_table
 from triplestore.materialise.transitive import CHAIN, Transitive
 from triplestore.materialise.violations import Violations
 from triplestore.rule import Aggregate, Rule
-from triplestore.terms import BUILTIN_IDS, SAME_AS
+from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
 
 
 class SemiNaive:
@@ -131,7 +131,7 @@ class SemiNaive:
         if self.stages.unsettled:
             self._stability.verify(self.stages.running(self.program.instances), self._aggregates)
         self._rewriting.complete_reflexive()
-        self._violations.find(stated, None)
+        self._violations.find(stated, None, self._rewriting.apart, self._derive)
         self.figures.phases["materialise"] = self.figures.seconds = time.perf_counter() - started
         return self.figures
 
@@ -145,10 +145,12 @@ class SemiNaive:
         self.engine.create("derived", normalised(new, "same_as"))
         if self._specialisation.typed:
             self.engine.append("derived", [self._specialisation.types_of("new_term")])
+        if self.equality == "axioms":
+            self._derive(equalities(self.program.instances, FIRST_LITERAL))
         self._rewriting.absorb(RoundFigures(0))
         self._run()
         self._rewriting.complete_reflexive()
-        self._violations.find(new, "added" if self.track else None)
+        self._violations.find(new, "added" if self.track else None, self._rewriting.apart, self._derive)
         if self.track:
             self._facts.net()
         self.figures.phases["insert"] = self.figures.seconds = time.perf_counter() - started
@@ -237,3 +239,7 @@ class SemiNaive:
         names = set(self.program.instances.get(shape, {}).values())
         rules = [rule for rule in self.rules if rule.name in names]
         self.mint.limits.check(self.mint.made, self._making + 1, rules)
+
+    def _derive(self, instances: Instances) -> None:
+        """Add to `derived` all that instances derive of the closure."""
+        self._execute(self._firing.statements(self.program.instances, instances), RoundFigures(0))

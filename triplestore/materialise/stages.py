@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from triplestore import dictionary
 from triplestore.compile import strata
-from triplestore.compile.plan import Row, Shape
+from triplestore.compile.plan import K, Row, Shape
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants, Fact, is_schema
 from triplestore.compile.specialise import Specialiser
@@ -31,6 +31,21 @@ Instances = dict[Shape, dict[Row, str]]
 def both(some: Instances, others: Instances) -> Instances:
     """Instances of either."""
     return {shape: some.get(shape, {}) | others.get(shape, {}) for shape in {**some, **others}}
+
+
+def equalities(instances: Instances, first: int = 0) -> Instances:
+    """Those of the instances that may derive an equality; with `first`, that name its two ends, neither below that."""
+
+    found = {}
+    for shape, rows in instances.items():
+        s, p, o = shape.output
+        fitting = {row: name for row, name in rows.items() if not isinstance(p, K) or row[p.number] == SAME_AS}
+        if first:
+            ends = [slot.number for slot in (s, o) if isinstance(slot, K)]
+            fitting = {r: name for r, name in fitting.items() if len(ends) == 2 and min(r[i] for i in ends) >= first}
+        if fitting:
+            found[shape] = fitting
+    return found
 
 
 class ReorderError(Exception):

@@ -1,16 +1,17 @@
 """What a closure holds that cannot be: the table `violation` is filled at the fixpoint.
 
-Rules whose head is false (constraints), classes with literals of different values, and literals that are not of their
+Rules whose head is false (constraints), equal literals of different values, and literals that are not of their
 datatype.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
 from triplestore.compile.plan import Pattern, Row, Shape
+from triplestore.compile.schema import Fact
 from triplestore.compile.sql import Terms, select_array
 from triplestore.engine.arrow import id_lists, strings
 from triplestore.engine.queries import count
@@ -18,9 +19,10 @@ from triplestore.engine.scratch import Scratch
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes, representatives, violations_sql
 from triplestore.materialise.mint import Mint
-from triplestore.materialise.same_as import clashes, is_clash, normalise_violations
+from triplestore.materialise.same_as import clashes_between, clashes_in_classes, is_clash, normalise_violations
 from triplestore.materialise.specialisation import Specialisation
-from triplestore.materialise.statements import instances, possible
+from triplestore.materialise.stages import Instances, equalities
+from triplestore.materialise.statements import instances, possible, triples_table
 from triplestore.terms import FIRST_LITERAL, SAME_AS
 
 Constraints = Mapping[tuple[str, Shape], Mapping[Row, str]]
@@ -41,11 +43,12 @@ class Violations:
         """Make a table that holds none."""
         self.engine.load("violation", pa.table({"rule": strings(), "facts": id_lists()}))
 
-    def find(self, stated: str, since: str | None) -> None:
+    def find(self, stated: str, since: str | None, apart: bool, derive: Callable[[Instances], None]) -> None:
         """Fill `violation`. stated: the stated facts that are new. since: a working table of the facts of the closure
-        that are new, where it has been extended."""
+        that are new, where it has been extended. apart: whether literals have been said to equal each other. derive:
+        add to `derived` all that instances derive of the closure."""
         if self.facts.equality != "off":
-            self._settle_clashes()
+            self._settle_clashes(apart, derive)
         self.aggregates.forget_all()
         self._find_constraints(since)
         if self.specialisation.datatypes is not None:
@@ -53,19 +56,35 @@ class Violations:
         if count(self.engine, "violation"):
             normalise_violations(self.engine, self.facts.equality)
 
-    def _settle_clashes(self) -> None:
-        """Have in `violation` the classes of the closure with literals of different values."""
+    def _settle_clashes(self, apart: bool, derive: Callable[[Instances], None]) -> None:
+        """Have in `violation` the values of the closure that are equal and differ."""
         found = self.engine.query("SELECT rule, facts FROM violation").to_pydict()
         rows = list(zip(found["rule"], found["facts"], strict=True))
         kept = [(rule, facts) for rule, facts in rows if not is_clash(rule, facts)]
         if len(kept) < len(rows):
             others = {"rule": strings(rule for rule, _ in kept), "facts": id_lists([facts for _, facts in kept])}
             self.engine.load("violation", pa.table(others))
-        equal = f"same_as WHERE term >= {FIRST_LITERAL}"
-        if self.facts.equality == "axioms":
-            equal = f"fact WHERE p = {SAME_AS} AND o >= {FIRST_LITERAL}"
+        axioms = self.facts.equality == "axioms"
+        equal = (
+            f"fact WHERE p = {SAME_AS} AND o >= {FIRST_LITERAL}" if axioms else f"same_as WHERE term >= {FIRST_LITERAL}"
+        )
         if count(self.engine, equal):
-            self.engine.append("violation", [clashes(self.engine, self.facts.equality)])
+            self.engine.append("violation", [clashes_in_classes(self.engine, self.facts.equality)])
+        if apart or len(kept) < len(rows):
+            program = self.specialisation.program
+            self.facts.empty("derived")
+            self.engine.append("derived", ["SELECT s, p, o FROM " + self._said(program.facts)])
+            derive(equalities(program.instances))
+            alone = "derived"
+            if axioms:
+                members = f"(SELECT o FROM fact WHERE p = {SAME_AS} AND s < {FIRST_LITERAL})"
+                alone = f"(SELECT s, p, o FROM derived WHERE s NOT IN {members} AND o NOT IN {members}) d"
+            self.engine.append("violation", [clashes_between(self.engine, alone)])
+
+    def _said(self, facts: Iterable[Fact]) -> str:
+        """The equalities that rules derive of nothing, as a working table."""
+        self.engine.load("said", triples_table([fact for fact in facts if fact[1] == SAME_AS]))
+        return "said"
 
     def _find_constraints(self, since: str | None) -> None:
         """What constraints find in `fact`; with `since`, only matches that involve one of its facts, or a new instance,

@@ -11,7 +11,7 @@ from triplestore.compile.schema import Fact
 from triplestore.engine.queries import count
 from triplestore.errors import EngineError
 from triplestore.literals import equal_to
-from triplestore.materialise.same_as import is_clash
+from triplestore.materialise.same_as import is_clash, known_value
 from triplestore.materialise.statements import triples_table
 from triplestore.proof.build import Builder, Step, ids_of, leaves_of, proof, step
 from triplestore.proof.computed import Source
@@ -76,6 +76,9 @@ def explain_violation(source: Source, rule: str, facts: Sequence[int]) -> Proof:
     region = Slice(source)
     triples = [(facts[i], facts[i + 1], facts[i + 2]) for i in range(0, len(facts), 3)]
     region.meet(triples[0])
+    if is_clash(rule, facts) and region.normal(facts[0]) != region.normal(facts[2]):
+        pairs = apart(region, facts[0], facts[2])
+        return written(source, [step(None, rule, tuple(prove_apart(region, pair) for pair in pairs), 1)])[0]
     if not is_clash(rule, facts):
         region.violation(rule, triples)
     if region.falsum.instances:
@@ -84,6 +87,60 @@ def explain_violation(source: Source, rule: str, facts: Sequence[int]) -> Proof:
     else:  # of literals, which no rule of the program reports: what is at fault is the triple
         found = step(None, rule, (prove(region, triples[0]),), 1)
     return written(source, [found])[0]
+
+
+def apart(region: Slice, left: int, right: int) -> list[Fact]:
+    """Equalities of literals that are in no class (`triplestore.materialise.same_as.APART`), each derived by a rule,
+    that lead from one to another: one, or several by way of literals whose values are not known."""
+    came: dict[int, Fact] = {}
+    frontier, others = [left], [right]
+    while right not in came:
+        ways = [(a, b, fact) for a in frontier for b in others for fact in ((a, SAME_AS, b), (b, SAME_AS, a))]
+        region.want(fact for _, _, fact in ways)
+        region.settle()
+        region.expand([fact for _, _, fact in ways])
+        found: dict[int, Fact] = {}
+        for _, b, fact in ways:
+            if b not in came and b != left and region.entries[fact].instances:
+                found.setdefault(b, fact)
+        came.update(found)
+        if others == [right]:
+            others = [right, *_unknown(region)]
+        elif not found:
+            raise EngineError(
+                f"no rule makes literals {left} and {right} equal: the table of violations is out of date"
+            )
+        else:
+            frontier = list(found)
+    chain = []
+    while right != left:
+        chain.append(came[right])
+        right = chain[-1][0] if chain[-1][2] == right else chain[-1][2]
+    return chain[::-1]
+
+
+def _unknown(region: Slice) -> list[int]:
+    """The literals of the closure whose values are not known."""
+    engine = region.source.engine
+    occurring = f"SELECT o FROM {region.source.fact} WHERE o >= {FIRST_LITERAL}"
+    found = engine.query(
+        f"SELECT id FROM term t WHERE id IN ({occurring}) AND NOT {known_value(engine, 't')} ORDER BY id"
+    )
+    return [int(i) for i in found.column(0).to_pylist()]
+
+
+def prove_apart(region: Slice, pair: Fact) -> Step:
+    """The proof of such an equality."""
+    forward = deepen(region, [pair], lambda f: f.known(pair) is not None)
+    return Builder(forward).triple(pair, forward.round)
+
+
+def apart_by(source: Source, left: int, right: int) -> tuple[str, ...]:
+    """The rules that derive the equalities of `apart`, sorted."""
+    region = Slice(source)
+    region.meet([left, right])
+    pairs = apart(region, left, right)
+    return tuple(sorted({i.body.rule.name for pair in pairs for i in region.entries[pair].instances}))
 
 
 def deepen(region: Slice, goals: Sequence[Fact], known: Callable[[Forward], bool]) -> Forward:

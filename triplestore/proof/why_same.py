@@ -13,7 +13,7 @@ from triplestore.proof.bridges import bridges
 from triplestore.proof.build import Builder
 from triplestore.proof.computed import Source
 from triplestore.proof.equalities import Equalities, Hub
-from triplestore.proof.explain import written
+from triplestore.proof.explain import apart_by, written
 from triplestore.proof.links import evaluated, links, rule_of
 from triplestore.proof.proof import Proof
 from triplestore.proof.slices import ALL, Slice
@@ -108,6 +108,9 @@ def made_equal_by(source: Source, pairs: Sequence[tuple[int, int]]) -> list[tupl
     found = []
     for left, right in pairs:
         representative = region.normal(left)
+        if representative != region.normal(right):
+            found.append(apart_by(source, left, right))
+            continue
         if representative not in classes:
             classes[representative] = _Class(Slice(source, ALL), representative)
         chain = classes[representative].chain(left, right)
