@@ -130,7 +130,10 @@ def _number(text: str) -> Number | None:
     if text[:1] in ("n", "p") and text[1:2].isdigit():
         text = unkeyed(text)
     if re.fullmatch(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?", text):
-        return Fraction(Decimal(text))
+        number = Decimal(text)
+        return (
+            Fraction(number) if abs(number.adjusted()) <= _MOST else float(text) or Fraction(0)
+        )  # a double's INF, or 0
     return float(text) if text.lower() in ("inf", "-inf", "infinity", "-infinity", "nan") else None
 
 

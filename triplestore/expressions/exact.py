@@ -17,7 +17,7 @@ _MOST: Final = 10_000
 
 
 def computed(operator: str, left: str, right: str) -> str | None:
-    """`left` operator `right`, or a function of `left` alone; None for an error.
+    """`left` operator `right`, or a function of `left` alone; None for an error, ValueError raised for no number.
 
     operator: + - * /, "sum" (`left` is numbers with blanks between them), "ABS", "negate", "CEIL", "FLOOR", "ROUND",
     "trunc", or "double" (`left` is the text of a double, to be taken exactly).
@@ -28,8 +28,6 @@ def computed(operator: str, left: str, right: str) -> str | None:
         return _of_double(float(left))
     if operator == "sum":
         numbers = [_read(text) for text in left.split()]
-        if not numbers:  # a row that CASE leaves out: Spark calls functions of Python for every row
-            return None
         most = max(digits for _, digits in numbers)
         return _written(sum(units * 10 ** (most - digits) for units, digits in numbers), most)
     a, digits = _read(left)
@@ -72,9 +70,11 @@ def _of_double(number: float) -> str | None:
 
 
 def _read(text: str) -> tuple[int, int]:
-    """(units, digits): the number is units of 10 to the power of -digits."""
+    """(units, digits): the number is units of 10 to the power of -digits. Raises ValueError or ArithmeticError for
+    what is no number."""
     sign, digits, exponent = Decimal(unkeyed(text)).as_tuple()
-    assert isinstance(exponent, int)
+    if not isinstance(exponent, int) or abs(exponent) > _MOST:
+        raise ValueError(text)
     units = _whole("".join(map(str, digits))) * int(10 ** max(exponent, 0))
     return -units if sign else units, max(-exponent, 0)
 

@@ -31,7 +31,17 @@ Columns = Callable[..., pa.Array]
 
 
 def on_distinct(function: Callable[..., Text]) -> Columns:
-    """The function of columns that applies `function` once to each distinct combination of inputs, NULL to NULL."""
+    """The function of columns that applies `function` once to each distinct combination of inputs, NULL to NULL.
+
+    What is outside of its domain, it maps to NULL too: an engine may call functions for rows that CASE leaves out, as
+    Spark does for all of them.
+    """
+
+    def total(*inputs: Text) -> Text:
+        try:
+            return None if None in inputs else function(*inputs)
+        except (ValueError, ArithmeticError, LookupError):
+            return None
 
     def apply(*columns: pa.Array | pa.ChunkedArray) -> pa.Array:
         rows = len(columns[0])
@@ -51,7 +61,7 @@ def on_distinct(function: Callable[..., Text]) -> Columns:
                 code, place = divmod(code, len(texts))
                 inputs.append(texts[place])
             check()
-            found.append(None if None in inputs else function(*reversed(inputs)))
+            found.append(total(*reversed(inputs)))
         return pa.array(found, pa.string()).take(pa.array(places.reshape(-1)))
 
     return apply

@@ -1,0 +1,33 @@
+"""Functions of Python in SQL take any text: engines call them for rows that CASE leaves out."""
+
+from __future__ import annotations
+
+import random
+
+import pyarrow as pa
+import pytest
+
+from triplestore.expressions.vectorised import VECTORISED, on_distinct
+
+TEXTS = (
+    *("", "a", " ", "-", "+", "~", "_", "1", "0.1", "1 2", "1 b", "1e400", "1E99999999", "-1E-99999999", "INF", "NaN"),
+    *("*", "/", "sum", "ROUND", "double", "md5", "sha9", "q", "i", "(", "[", "\\", "\\1", "$1", "$9", "é", "\ud7ff"),
+    *("http://[::1", "http://[x", "/a", "2000-13-45T24:00:00Z", "99999-02-30T24:00:00", "2026-02-28T24:00:00"),
+)
+
+
+@pytest.mark.parametrize("name", sorted(VECTORISED))
+def test_any_text_has_an_answer(name: str) -> None:
+    arity, function = VECTORISED[name]
+    dice = random.Random(name)
+    rows = [[dice.choice(TEXTS) + dice.choice(("", "", dice.choice(TEXTS))) for _ in range(arity)] for _ in range(300)]
+    found = function(*(pa.array(column, pa.string()) for column in zip(*rows, strict=True)))
+    assert len(found) == len(rows)
+
+
+def test_what_is_outside_the_domain_is_null() -> None:
+    whole = on_distinct(lambda text: str(1 // int(text)))
+    assert whole(pa.array(["1", "x", "0", None])).to_pylist() == ["1", None, None, None]
+    for operator, left in (("sum", ""), ("+", "x"), ("ABS", "INF"), ("double", "a"), ("*", "1E99999999")):
+        columns = (pa.array([text]) for text in (operator, left, "1"))
+        assert VECTORISED["tl_exact"][1](*columns).to_pylist() == [None]
