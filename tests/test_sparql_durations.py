@@ -128,6 +128,28 @@ CASES: dict[str, str | None] = {
     'STRDT("PT1H", xsd:dayTimeDuration) = dtd"PT60M"': "true",
     'STRDT("10:00:00Z", xsd:time) < time"10:00:01Z"': "true",
     'TIMEZONE(dt"2020-01-01T00:00:00-05:00") = dtd"-PT300M"': "true",
+    # casts: section 19.1
+    'xsd:dayTimeDuration(" PT36H ")': "PT36H",
+    'xsd:dayTimeDuration("P1Y")': None,
+    'xsd:dayTimeDuration("PT1S|")': None,
+    "xsd:duration(1)": None,
+    "xsd:duration(:a)": None,
+    'xsd:duration("P1Y"^^:duration)': None,
+    '-"P1Y"^^:duration': None,
+    'xsd:dayTimeDuration(dur"P1Y2DT26H")': "P3DT2H",
+    'xsd:yearMonthDuration(dur"P14M2D")': "P1Y2M",
+    'xsd:dayTimeDuration(ymd"P1Y")': "PT0S",
+    'xsd:yearMonthDuration(dtd"P1D")': "P0M",
+    'xsd:duration(ymd"P14M")': "P1Y2M",
+    'xsd:duration("P1Y") = ymd"P12M"': "true",
+    'xsd:time("10:11:12.5Z")': "10:11:12.5Z",
+    'xsd:time("25:00:00")': None,
+    'xsd:time(dt"2020-01-01T10:11:12.50+01:00")': "10:11:12.5+01:00",
+    'xsd:time(date"2020-01-01")': None,
+    'xsd:time(dt"2020-01-01T24:00:00")': "00:00:00",
+    'xsd:dateTimeStamp("2020-01-01T10:11:12Z") < dt"2020-01-01T10:11:13Z"': "true",
+    'xsd:dateTimeStamp(dt"2020-01-01T10:11:12")': None,
+    'xsd:dayTimeDuration("PT1H") + xsd:dayTimeDuration("PT1H")': "PT2H",
 }
 """Expression -> the lexical form of its value, None for an error."""
 

@@ -25,6 +25,9 @@ from triplestore.terms import XSD
 TEMPORAL: Final = (*INSTANTS, XSD + "time", *durations.DURATIONS)
 """The datatypes of times and durations."""
 
+CASTS: Final = ("dateTimeStamp", "time", "duration", "dayTimeDuration", "yearMonthDuration")
+"""The datatypes that `computed` casts to."""
+
 _MOST: Final = 4000
 """Characters of an operand from which it is not computed with: an error of the expression."""
 _DAY: Final = 86_400
@@ -68,9 +71,11 @@ Number = Fraction | float
 
 def computed(operator: str, left: str, right: str) -> str | None:
     """`left` operator `right`; None for an error. operator: + - * /, "negate" (of `left`), "sum" or "avg" (`left` is
-    durations with blanks between them)."""
+    durations with blanks between them), or a name of `CASTS` (`left` is a time, a duration or "string|" and a text)."""
     if operator in ("sum", "avg"):
         return _total([_read(text) for text in left.split()], operator == "avg")
+    if operator in CASTS:
+        return _cast(operator, left)
     a, b = _read(left), _read(right)
     match operator, a, b:
         case "negate", Duration(), _:
@@ -95,6 +100,28 @@ def computed(operator: str, left: str, right: str) -> str | None:
         case "/", Duration(), Duration() if a.datatype == b.datatype != DURATION:
             above, below = (a.seconds, b.seconds) if a.datatype == DAY_TIME else (a.months, b.months)
             return _ratio(Fraction(above) / below) if below else None
+    return None
+
+
+def _cast(name: str, operand: str) -> str | None:
+    """A cast of section 19.1; a string is taken as it is written."""
+    source, _, after = operand.partition("|")
+    lexical = after.split("|")[0].strip(" \t\r\n")
+    if source == "string" and "|" not in after:
+        source = name
+    found = _read(f"{source}|{lexical}")
+    match found:
+        case Duration() if name.endswith("uration"):
+            if source == name:
+                return f"{name}|{lexical}|{durations.key(lexical, XSD + name)}"
+            months = 0 if name == "dayTimeDuration" else found.months
+            return _written(Duration(XSD + name, months, found.seconds if name != "yearMonthDuration" else Fraction(0)))
+        case Moment("dateTime" | "time") if name == "time":
+            if source == name:
+                return f"time|{lexical}|{rest(lexical, XSD + name)}"
+            return _moved(Moment("time", found.seconds % _DAY, found.zone), Duration(DAY_TIME, 0, Fraction(0)))
+        case Moment("dateTime") if name == "dateTimeStamp" and found.zone:
+            return f"{name}|{lexical}|{rest(lexical, XSD + name)}"
     return None
 
 

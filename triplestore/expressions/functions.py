@@ -91,6 +91,7 @@ KEEPING: Final[dict[str, Function]] = {
     **ARITHMETIC,
     **{name: temporal.extended(name, ARITHMETIC[name]) for name in ("+", "-", "*", "/", "negate")},
     **times.TIMES,
+    **temporal.CASTING,
     "CONCAT": strings.concat,
 }
 """Those that also take `keep`, before the values."""

@@ -11,8 +11,9 @@ from typing import Final
 
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.arithmetic import split
+from triplestore.expressions.calendar import CASTS
 from triplestore.expressions.decimals import NULL
-from triplestore.expressions.values import Value
+from triplestore.expressions.values import ERROR, STRING, Value
 from triplestore.terms import XSD, split_literal
 
 Keep = Callable[[str], str]
@@ -55,9 +56,27 @@ def moment(d: Dialect, value: Value) -> str:
         return value.made
     if value.constant is not None:
         lexical, datatype, _ = split_literal(value.constant)
-        return d.string(f"{datatype.removeprefix(XSD)}|{lexical.strip()}")
+        return d.string(f"{datatype.removeprefix(XSD)}|{lexical}")
     name = f"substr({value.datatype}, {len(XSD) + 1})"
     return f"CASE WHEN {value.is_temporal} THEN {name} || '|' || {d.trim(value.text)} END"
+
+
+def _cast(name: str) -> Function:
+    """A cast to a datatype of `CASTS`, of strings and of times and durations."""
+
+    def apply(d: Dialect, keep: Keep, a: Value) -> Value:
+        temporal = _may_be_temporal(a)
+        if not temporal and a.static not in ("string", "text"):
+            return ERROR.computed
+        text = f"CASE WHEN {a.datatype} = {STRING} THEN 'string|' || {a.lexical} END"
+        operand = f"coalesce({text}, {moment(d, a)})" if temporal else text
+        return duration_of(d, keep(f"tl_calendar('{name}', {operand}, '')"))
+
+    return apply
+
+
+CASTING: Final[dict[str, Function]] = {XSD + name: _cast(name) for name in CASTS}
+"""By name; each takes the dialect, `keep`, and a value."""
 
 
 def duration_of(d: Dialect, call: str) -> Value:
