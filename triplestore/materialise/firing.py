@@ -145,7 +145,8 @@ class Firing:
                 usable = list(rows) if self.facts.new_terms else []
             else:
                 usable = [row for row in rows if self.facts.touched(element, row)]
-            if usable and (self.facts.old > 0 or focus == 0):
+            read_old = any(isinstance(before, Pattern) for before in shape.body[:focus])
+            if usable and (self.facts.old > 0 or not read_old):  # terms may have occurred without a fact that is left
                 found.append((focus, usable))
         return found
 
