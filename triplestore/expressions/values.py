@@ -90,12 +90,12 @@ class Value:
         """Whether the row is a well-formed time."""
         if self.rest == NULL:
             return f"({self.micros}) IS NOT NULL"
-        return f"(({self.micros}) IS NOT NULL OR ({self.rest}) LIKE 'p%' AND ({self.rank}) IS NULL)"
+        return f"(({self.micros}) IS NOT NULL OR coalesce(({self.rest}) LIKE 'p%', FALSE) AND ({self.rank}) IS NULL)"
 
     @property
     def is_duration(self) -> str:
         """Whether the row is a well-formed duration."""
-        return "FALSE" if self.rest == NULL else f"(({self.rest}) < 'a')"
+        return "FALSE" if self.rest == NULL else f"coalesce(({self.rest}) < 'a', FALSE)"
 
     @property
     def is_temporal(self) -> str:
