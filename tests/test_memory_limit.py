@@ -13,8 +13,8 @@ from triplestore import Store
 from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.errors import MemoryLimitError, UsageError
 
-HUNGRY = "SELECT (GROUP_CONCAT(CONCAT(STR(?a), STR(?b), STR(?c), STR(?d))) AS ?x) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f }"
-"""All of it in one string, which cannot be spilled."""
+HUNGRY = f"SELECT (SUM(?n) AS ?x) {{ ?a ?p ?b . ?c ?q ?d . ?e ?r ?f BIND({'7' * 60} AS ?n) }}"
+"""Texts of all numbers that no DECIMAL holds, which cannot be spilled."""
 
 MANY = "".join(f"<urn:s{number}> <urn:p{number % 7}> <urn:o{number % 97}> .\n" for number in range(300))
 
