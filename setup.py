@@ -1,4 +1,7 @@
-"""Builds other people's code for the web page into the package: pinned versions from npm, bundled by web/bundle.
+"""Names the packages, and builds other people's code for the web page into them: pinned versions from npm, bundled
+by web/bundle.
+
+`loaders`, `rulesets` and `sparql` are installed as subpackages of `triplake`: their own names are anybody's.
 
 Where npm is missing or reaches no registry the package is whole without it: the page then has a plain field for its
 queries and draws no graphs.
@@ -11,7 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
 WEB = Path("triplestore/server/web")
@@ -45,4 +48,11 @@ class BuildWithPage(build_py):
                 shutil.copy(static / name, WEB / "static" / name)
 
 
-setup(cmdclass={"build_py": BuildWithPage})
+PARTS = ("loaders", "rulesets", "sparql")
+INSIDE = find_packages(include=[pattern for part in PARTS for pattern in (part, f"{part}.*")])
+
+setup(
+    packages=["triplake", *find_packages(include=["triplestore", "triplestore.*"]), *(f"triplake.{p}" for p in INSIDE)],
+    package_dir={f"triplake.{part}": part for part in PARTS},
+    cmdclass={"build_py": BuildWithPage},
+)

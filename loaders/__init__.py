@@ -1,11 +1,11 @@
 """Readers: files of every RDF syntax, and RDF Patch, to tables and lists of tokens (see `triplestore.terms`)."""
 
-from loaders.documents import check_bounds
-from loaders.patch import Change, read_patch, triples_of
-from loaders.read import LoadReport, OnError, Progress, read_into
-from loaders.rejects import LeftOut
-from loaders.sources import FORMATS, Source, Syntax, sources
-from loaders.tokens import Triple
+from triplake.loaders.documents import check_bounds
+from triplake.loaders.patch import Change, read_patch, triples_of
+from triplake.loaders.read import LoadReport, OnError, Progress, read_into
+from triplake.loaders.rejects import LeftOut
+from triplake.loaders.sources import FORMATS, Source, Syntax, sources
+from triplake.loaders.tokens import Triple
 
 __all__ = [
     "FORMATS",

@@ -11,11 +11,11 @@ from xml.parsers import expat
 
 from pyoxigraph import RdfFormat, parse
 
-from loaders.bounds import TERM_DEPTH, TURTLE_TOKEN, Again, Bounded, Json, Turtle, Xml, check_terms, place_in
-from loaders.compression import opened
-from loaders.seeming import head, seeming
-from loaders.sources import Source, Syntax, syntax_of_path
-from loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
+from triplake.loaders.bounds import TERM_DEPTH, TURTLE_TOKEN, Again, Bounded, Json, Turtle, Xml, check_terms, place_in
+from triplake.loaders.compression import opened
+from triplake.loaders.seeming import head, seeming
+from triplake.loaders.sources import Source, Syntax, syntax_of_path
+from triplake.loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
 from triplestore.errors import InputError
 
 _FORMATS: Final = {

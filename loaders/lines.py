@@ -12,10 +12,10 @@ from typing import IO, Final
 
 from pyoxigraph import RdfFormat, parse
 
-from loaders.bounds import TERM_DEPTH, TURTLE_TOKEN, check_terms, place_in
-from loaders.compression import opened
-from loaders.sources import Source, Syntax
-from loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
+from triplake.loaders.bounds import TERM_DEPTH, TURTLE_TOKEN, check_terms, place_in
+from triplake.loaders.compression import opened
+from triplake.loaders.sources import Source, Syntax
+from triplake.loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
 from triplestore.errors import InputError
 
 BATCH: Final = 50_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from loaders.sources import Syntax
+from triplake.loaders.sources import Syntax
 from triplestore.engine.dialect import Dialect
 from triplestore.terms import XSD
 

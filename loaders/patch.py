@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from loaders.documents import document
-from loaders.lines import batches_of_lines, parse_lines
-from loaders.sources import Source, Syntax
-from loaders.tokens import Scope, Triple
+from triplake.loaders.documents import document
+from triplake.loaders.lines import batches_of_lines, parse_lines
+from triplake.loaders.sources import Source, Syntax
+from triplake.loaders.tokens import Scope, Triple
 from triplestore.errors import InputError
 from triplestore.terms import XSD
 

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from typing import IO, Final
 
-from loaders.compression import compression_of
+from triplake.loaders.compression import compression_of
 from triplestore.errors import InputError
 
 PATIENCE: Final = 5.0

@@ -13,14 +13,14 @@ from typing import Final, Literal
 
 import pyarrow as pa
 
-from loaders.compression import opened, unpack
-from loaders.documents import document
-from loaders.lines import batches_of_lines, parse_lines
-from loaders.ntriples import cut
-from loaders.rejects import LeftOut, Rejects
-from loaders.seeming import head, seeming
-from loaders.sources import Source, Syntax
-from loaders.tokens import Scope, Triple
+from triplake.loaders.compression import opened, unpack
+from triplake.loaders.documents import document
+from triplake.loaders.lines import batches_of_lines, parse_lines
+from triplake.loaders.ntriples import cut
+from triplake.loaders.rejects import LeftOut, Rejects
+from triplake.loaders.seeming import head, seeming
+from triplake.loaders.sources import Source, Syntax
+from triplake.loaders.tokens import Scope, Triple
 from triplestore.engine import Engine
 from triplestore.engine.arrow import strings
 from triplestore.errors import EngineError, InputError

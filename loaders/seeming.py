@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from loaders.compression import compression_of, opened
+from triplake.loaders.compression import compression_of, opened
 from triplestore.errors import InputError
 
 _HEAD: Final = 1 << 12

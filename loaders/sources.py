@@ -14,9 +14,9 @@ from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from loaders.compression import COMPRESSIONS, compression
-from loaders.pipes import is_regular, spooled, spooled_pipe
-from loaders.seeming import other_xml
+from triplake.loaders.compression import COMPRESSIONS, compression
+from triplake.loaders.pipes import is_regular, spooled, spooled_pipe
+from triplake.loaders.seeming import other_xml
 from triplestore.errors import InputError, UsageError
 
 

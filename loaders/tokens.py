@@ -8,7 +8,7 @@ from typing import Final
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, parse
 
-from loaders.bounds import TERM_DEPTH, check_terms
+from triplake.loaders.bounds import TERM_DEPTH, check_terms
 from triplestore.terms import XSD
 
 Triple = tuple[str, str, str]

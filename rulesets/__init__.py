@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from rulesets import datalog
+from triplake.rulesets import datalog
 from triplestore.errors import UsageError
 from triplestore.rule import Ruleset
 
@@ -48,6 +48,6 @@ def named(name_or_path: str | Path) -> Ruleset:
 
 @cache
 def _builtin(name: str) -> Ruleset:
-    folder = files("rulesets")
+    folder = files("triplake.rulesets")
     texts = {file: folder.joinpath(file).read_text(encoding="utf-8") for file in _FILES[name]}
     return Ruleset(name, tuple(r for file, text in texts.items() for r in datalog.parse(text, f"rulesets/{file}")))

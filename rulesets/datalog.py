@@ -13,10 +13,10 @@ import re
 from pathlib import Path
 from typing import Final
 
-from rulesets.expressions import Check, ExpressionReader
-from rulesets.render import render
-from rulesets.safety import fault, normal, own_fault
-from rulesets.tokens import Token
+from triplake.rulesets.expressions import Check, ExpressionReader
+from triplake.rulesets.render import render
+from triplake.rulesets.safety import fault, normal, own_fault
+from triplake.rulesets.tokens import Token
 from triplestore.errors import InputError
 from triplestore.expression import Call, Constant, Expression, Variable
 from triplestore.rule import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from rulesets.tokens import Reader, Token
+from triplake.rulesets.tokens import Reader, Token
 from triplestore.expression import Call, Constant, Expression, Variable
 from triplestore.rule import Var
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import TypeVar
 
-from rulesets.render import terms_of, text_of
+from triplake.rulesets.render import terms_of, text_of
 from triplestore.expression import Call, Expression, Variable, variables_of
 from triplestore.rule import (
     Aggregate,

@@ -17,8 +17,8 @@ from typing import Final, NoReturn
 
 import pyoxigraph
 
-from rulesets.safety import fault
-from rulesets.swrl_builtins import Builtin, built_in
+from triplake.rulesets.safety import fault
+from triplake.rulesets.swrl_builtins import Builtin, built_in
 from triplestore.errors import InputError
 from triplestore.expression import Call, Constant, Expression, Variable, walk
 from triplestore.rule import Atom, Bind, BodyElement, Rule, Term, Var

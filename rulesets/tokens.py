@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from rulesets.render import BUILTIN_PREFIXES
+from triplake.rulesets.render import BUILTIN_PREFIXES
 from triplestore.errors import InputError
 from triplestore.rule import Span, Term, Var
 from triplestore.terms import XSD, iri_token, literal_token

@@ -5,7 +5,7 @@ and `term` (columns in `triplestore.tables`) of an engine; `sparql.update.parse_
 `changes` finds what one of their operations comes to.
 """
 
-from sparql.query import Graph, changes, explain, match, query
-from sparql.results import Result
+from triplake.sparql.query import Graph, changes, explain, match, query
+from triplake.sparql.results import Result
 
 __all__ = ["Graph", "Result", "changes", "explain", "match", "query"]

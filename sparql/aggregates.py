@@ -11,19 +11,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sparql import exists
-from sparql.algebra import Aggregate, Group, visible
-from sparql.classes import expanded, folded, repeated, size_of, sized
-from sparql.elimination import counted
-from sparql.relation import Column, Relation
-from sparql.staging import Staging
+from triplake.sparql import exists
+from triplake.sparql.algebra import Aggregate, Group, visible
+from triplake.sparql.classes import expanded, folded, repeated, size_of, sized
+from triplake.sparql.elimination import counted
+from triplake.sparql.relation import Column, Relation
+from triplake.sparql.staging import Staging
 from triplestore.expression import Variable, variables_of
 from triplestore.expressions.aggregates import COUNTED_ONCE, parts, result, size
 from triplestore.expressions.compiler import is_volatile
 from triplestore.expressions.values import Value, token
 
 if TYPE_CHECKING:
-    from sparql.to_sql import Compiler
+    from triplake.sparql.to_sql import Compiler
 
 
 def group(compiler: Compiler, node: Group) -> Relation:

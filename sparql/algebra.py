@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from sparql.paths import Repeat
+from triplake.sparql.paths import Repeat
 from triplestore.expression import Constant, Exists, Expression, Variable
 
 Term = Variable | Constant

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from sparql.relation import Column, Relation, Steps
+from triplake.sparql.relation import Column, Relation, Steps
 from triplestore.engine.dialect import Dialect
 from triplestore.terms import FIRST_BLANK
 

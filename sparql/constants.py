@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from sparql.algebra import Extend, PathPattern, Query, Values
-from sparql.nodes import Nodes
+from triplake.sparql.algebra import Extend, PathPattern, Query, Values
+from triplake.sparql.nodes import Nodes
 from triplestore.dictionary import lookup
 from triplestore.engine import Engine
 from triplestore.expression import Constant, walk

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from sparql.algebra import Node, Triple
-from sparql.classes import expanded, only, repeated
-from sparql.relation import Column, Relation
-from sparql.templates import is_blank, names_of
+from triplake.sparql.algebra import Node, Triple
+from triplake.sparql.classes import expanded, only, repeated
+from triplake.sparql.relation import Column, Relation
+from triplake.sparql.templates import is_blank, names_of
 from triplestore.expression import Constant, Variable
 from triplestore.terms import FIRST_BLANK, FIRST_LITERAL
 
 if TYPE_CHECKING:
-    from sparql.to_sql import Compiler
+    from triplake.sparql.to_sql import Compiler
 
 PLACES: Final = (".subject", ".predicate", ".object")
 """The variables of the result: no query can name them."""

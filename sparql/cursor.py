@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 import pyoxigraph
 
-from sparql.lexer import NESTED, PATTERNS, Word, place, too_deep, without_escapes, words
+from triplake.sparql.lexer import NESTED, PATTERNS, Word, place, too_deep, without_escapes, words
 from triplestore.errors import InputError, LimitError, UnsupportedError, UsageError
 from triplestore.expression import Constant, Variable
 from triplestore.expressions.iris import is_absolute, resolve

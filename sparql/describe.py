@@ -6,8 +6,8 @@ and those of the blank nodes that they lead to.
 
 from __future__ import annotations
 
-from sparql.algebra import Bgp, Distinct, Extend, Filter, Join, Node, Project, Query, Union, Values
-from sparql.construct import PLACES
+from triplake.sparql.algebra import Bgp, Distinct, Extend, Filter, Join, Node, Project, Query, Union, Values
+from triplake.sparql.construct import PLACES
 from triplestore.expression import Call, Constant, Variable
 
 _SUBJECT, _PREDICATE, _OBJECT = PLACES

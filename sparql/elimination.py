@@ -13,15 +13,15 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from sparql import joins
-from sparql.algebra import Bgp, Node, Triple
-from sparql.classes import only
-from sparql.relation import Relation, Steps
+from triplake.sparql import joins
+from triplake.sparql.algebra import Bgp, Node, Triple
+from triplake.sparql.classes import only
+from triplake.sparql.relation import Relation, Steps
 from triplestore.expression import Constant, Variable
 from triplestore.terms import RDF
 
 if TYPE_CHECKING:
-    from sparql.to_sql import Compiler, Needed
+    from triplake.sparql.to_sql import Compiler, Needed
 
 
 def counted(compiler: Compiler, node: Node, needed: Needed) -> Relation:

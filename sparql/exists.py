@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sparql import joins
-from sparql.algebra import (
+from triplake.sparql import joins
+from triplake.sparql.algebra import (
     Extend,
     Filter,
     Group,
@@ -26,13 +26,13 @@ from sparql.algebra import (
     in_scope,
     pattern_of,
 )
-from sparql.classes import expanded, joinable
-from sparql.paths import has_zero_length
-from sparql.relation import Column, Relation
+from triplake.sparql.classes import expanded, joinable
+from triplake.sparql.paths import has_zero_length
+from triplake.sparql.relation import Column, Relation
 from triplestore.expression import Call, Exists, Expression, Variable, variables_of, walk
 
 if TYPE_CHECKING:
-    from sparql.to_sql import Compiler
+    from triplake.sparql.to_sql import Compiler
 
 
 def semi_join(compiler: Compiler, relation: Relation, test: Exists) -> Relation:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, get_args
 
-from sparql import algebra, paths
-from sparql.algebra import Aggregate, Node
-from sparql.planner import Planned
+from triplake.sparql import algebra, paths
+from triplake.sparql.algebra import Aggregate, Node
+from triplake.sparql.planner import Planned
 from triplestore.engine.plan import PlanStep
 from triplestore.expression import Call, Constant, Exists, Variable
 from triplestore.terms import to_ntriples

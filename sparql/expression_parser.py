@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sparql.algebra import Aggregate, Node
-from sparql.cursor import Cursor
-from sparql.lexer import NESTED
+from triplake.sparql.algebra import Aggregate, Node
+from triplake.sparql.cursor import Cursor
+from triplake.sparql.lexer import NESTED
 from triplestore.expression import Call, Constant, Exists, Expression, Variable
 from triplestore.terms import XSD, literal_token, split_literal
 

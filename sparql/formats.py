@@ -16,12 +16,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from sparql.graph_formats import GRAPH_FORMATS, NOT_XML, prefixed
+from triplake.sparql.graph_formats import GRAPH_FORMATS, NOT_XML, prefixed
 from triplestore.errors import FormatError, UsageError
 from triplestore.terms import XSD, split_literal, to_ntriples
 
 if TYPE_CHECKING:
-    from sparql.results import Result
+    from triplake.sparql.results import Result
 
 _REMEMBERED: Final = 20_000
 """Terms whose text is kept, since results repeat them."""

@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sparql.algebra import Node, in_scope
-from sparql.classes import aligned, expanded, folded, joinable, only
-from sparql.relation import Column, Relation, Steps
-from sparql.staging import Staging
+from triplake.sparql.algebra import Node, in_scope
+from triplake.sparql.classes import aligned, expanded, folded, joinable, only
+from triplake.sparql.relation import Column, Relation, Steps
+from triplake.sparql.staging import Staging
 from triplestore.expression import Exists, Expression, variables_of, walk
 from triplestore.expressions.values import Value, stored
 
 if TYPE_CHECKING:
-    from sparql.to_sql import Compiler, Needed
+    from triplake.sparql.to_sql import Compiler, Needed
 
 
 def join(compiler: Compiler, a: Relation, b: Relation, needed: Needed) -> Relation:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from sparql.algebra import (
+from triplake.sparql.algebra import (
     UNIT,
     Aggregate,
     Bgp,
@@ -28,8 +28,8 @@ from sparql.algebra import (
     in_scope,
     visible,
 )
-from sparql.cursor import Cursor
-from sparql.pattern_parser import PatternParser, join
+from triplake.sparql.cursor import Cursor
+from triplake.sparql.pattern_parser import PatternParser, join
 from triplestore.errors import LimitError
 from triplestore.expression import Call, Constant, Expression, Variable, walk
 from triplestore.expressions.functions import is_known

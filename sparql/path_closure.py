@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from sparql.algebra import PathPattern
-from sparql.constants import Constants
-from sparql.paths import Alternative, Inverse, Negated, Path, Repeat, Sequence
-from sparql.patterns import Matching, source, triples_of_rdf
+from triplake.sparql.algebra import PathPattern
+from triplake.sparql.constants import Constants
+from triplake.sparql.paths import Alternative, Inverse, Negated, Path, Repeat, Sequence
+from triplake.sparql.patterns import Matching, source, triples_of_rdf
 from triplestore.engine import Engine
 from triplestore.engine.queries import minus
 from triplestore.expression import Constant, Variable

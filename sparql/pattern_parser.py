@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from sparql import paths
-from sparql.algebra import (
+from triplake.sparql import paths
+from triplake.sparql.algebra import (
     UNIT,
     Bgp,
     Extend,
@@ -23,9 +23,9 @@ from sparql.algebra import (
     Values,
     in_scope,
 )
-from sparql.cursor import NIL, Cursor
-from sparql.expression_parser import ExpressionParser
-from sparql.paths import Path
+from triplake.sparql.cursor import NIL, Cursor
+from triplake.sparql.expression_parser import ExpressionParser
+from triplake.sparql.paths import Path
 from triplestore.expression import Call, Constant, Expression, Variable
 from triplestore.terms import RDF
 

@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from sparql.algebra import Triple
-from sparql.classes import MEMBERS
-from sparql.planner import Planned, planned
+from triplake.sparql.algebra import Triple
+from triplake.sparql.classes import MEMBERS
+from triplake.sparql.planner import Planned, planned
 from triplestore.closure import RESOURCES, spelled_sql
 from triplestore.expression import Constant, Variable
 from triplestore.statistics import Statistics

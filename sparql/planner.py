@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sparql.algebra import Triple
+from triplake.sparql.algebra import Triple
 from triplestore.expression import Constant, Variable
 from triplestore.statistics import Statistics
 

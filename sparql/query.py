@@ -10,20 +10,20 @@ from typing import Final
 
 import pyarrow as pa
 
-from sparql.algebra import Bgp, Distinct, Extend, Node, Project, Query
-from sparql.constants import Constants, Known, look_up
-from sparql.construct import PLACES
-from sparql.describe import about, described
-from sparql.explain import QueryExplanation, order, tree
-from sparql.nodes import MOST, Nodes
-from sparql.parser import not_too_deep, parse_query
-from sparql.path_closure import PathTables
-from sparql.patterns import Matching
-from sparql.relation import Steps
-from sparql.results import Result
-from sparql.templates import filled, is_blank, names_of
-from sparql.to_sql import Compiler
-from sparql.update import Modify
+from triplake.sparql.algebra import Bgp, Distinct, Extend, Node, Project, Query
+from triplake.sparql.constants import Constants, Known, look_up
+from triplake.sparql.construct import PLACES
+from triplake.sparql.describe import about, described
+from triplake.sparql.explain import QueryExplanation, order, tree
+from triplake.sparql.nodes import MOST, Nodes
+from triplake.sparql.parser import not_too_deep, parse_query
+from triplake.sparql.path_closure import PathTables
+from triplake.sparql.patterns import Matching
+from triplake.sparql.relation import Steps
+from triplake.sparql.results import Result
+from triplake.sparql.templates import filled, is_blank, names_of
+from triplake.sparql.to_sql import Compiler
+from triplake.sparql.update import Modify
 from triplestore.closure import closure_sql, preferred_sql, spelled_sql
 from triplestore.engine import Engine
 from triplestore.errors import UsageError

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sparql.constants import Constants
+from triplake.sparql.constants import Constants
 from triplestore.closure import preferred_sql
 from triplestore.dictionary import term_sql
 from triplestore.engine.dialect import Dialect

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import pyarrow as pa
 
-from sparql.formats import write_result
-from sparql.nodes import UNBOUND, Nodes
+from triplake.sparql.formats import write_result
+from triplake.sparql.nodes import UNBOUND, Nodes
 from triplestore.errors import UsageError
 from triplestore.terms import to_ntriples, to_rdflib_all
 

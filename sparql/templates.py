@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from sparql.algebra import Triple
+from triplake.sparql.algebra import Triple
 from triplestore.expression import Constant, Variable
 from triplestore.stopping import check
 

@@ -14,8 +14,8 @@ from itertools import product
 from pathlib import Path
 from typing import Final, NoReturn
 
-from rulesets.safety import fault
-from sparql.algebra import (
+from triplake.rulesets.safety import fault
+from triplake.sparql.algebra import (
     Bgp,
     Distinct,
     Extend,
@@ -35,9 +35,9 @@ from sparql.algebra import (
     in_scope,
     pattern_of,
 )
-from sparql.cursor import Cursor
-from sparql.lexer import place, words
-from sparql.parser import Parser, not_too_deep
+from triplake.sparql.cursor import Cursor
+from triplake.sparql.lexer import place, words
+from triplake.sparql.parser import Parser, not_too_deep
 from triplestore.compile.inline import bound_by, substituted
 from triplestore.errors import InputError, UnsupportedError, UsageError
 from triplestore.expression import Call, Constant, Exists, Expression, Variable, variables_of, walk

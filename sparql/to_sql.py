@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from sparql import exists, joins
-from sparql.aggregates import group
-from sparql.algebra import (
+from triplake.sparql import exists, joins
+from triplake.sparql.aggregates import group
+from triplake.sparql.algebra import (
     Bgp,
     Distinct,
     Extend,
@@ -35,13 +35,13 @@ from sparql.algebra import (
     Values,
     in_scope,
 )
-from sparql.classes import CHOSEN, IRI_MEMBERS, copied, expanded, first, folded, only, repeated
-from sparql.construct import PLACES, constructed
-from sparql.path_closure import PathTables
-from sparql.patterns import Matching, match
-from sparql.planner import Planned
-from sparql.relation import Column, Relation, Steps
-from sparql.staging import Staging
+from triplake.sparql.classes import CHOSEN, IRI_MEMBERS, copied, expanded, first, folded, only, repeated
+from triplake.sparql.construct import PLACES, constructed
+from triplake.sparql.path_closure import PathTables
+from triplake.sparql.patterns import Matching, match
+from triplake.sparql.planner import Planned
+from triplake.sparql.relation import Column, Relation, Steps
+from triplake.sparql.staging import Staging
 from triplestore.errors import LimitError, UnsupportedError
 from triplestore.expression import Call, Constant, Exists, Expression, Variable, variables_of
 from triplestore.expressions.compare import sort_keys

@@ -15,10 +15,10 @@ from typing import Final, NoReturn
 
 import pyoxigraph
 
-from sparql.algebra import Bgp, Query, Triple
-from sparql.cursor import Cursor
-from sparql.lexer import IRI, STRING, Word, place
-from sparql.parser import Parser, not_too_deep
+from triplake.sparql.algebra import Bgp, Query, Triple
+from triplake.sparql.cursor import Cursor
+from triplake.sparql.lexer import IRI, STRING, Word, place
+from triplake.sparql.parser import Parser, not_too_deep
 from triplestore.errors import InputError
 from triplestore.expression import Variable
 from triplestore.expressions.iris import is_absolute

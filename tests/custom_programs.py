@@ -8,11 +8,11 @@ from itertools import product
 import pyarrow as pa
 from hypothesis import strategies as st
 
-import rulesets
-from rulesets import datalog
 from tests import oracle
 from tests.random_programs import CLASSES, SAME, THINGS, TYPE, Triple, ex, facts, rules_for
 from tests.test_closure import expanded
+from triplake import rulesets
+from triplake.rulesets import datalog
 from triplestore import dictionary
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine

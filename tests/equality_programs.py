@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from random import Random
 
-from rulesets import datalog
 from tests.random_programs import CLASSES, PROPERTIES, SAME, THINGS, TYPE, Triple, lists, restriction
+from triplake.rulesets import datalog
 from triplestore.terms import OWL, RDFS, XSD
 
 ONE = f'"1"^^<{XSD}nonNegativeInteger>'

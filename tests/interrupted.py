@@ -15,10 +15,10 @@ from types import FrameType
 from typing import Any, Final
 
 import triplestore
-from rulesets import datalog
 from tests import oracle
 from tests.random_programs import SAME, TYPE, Triple, ex
 from tests.test_updates import as_terms, tokens
+from triplake.rulesets import datalog
 from triplestore import Store
 
 RULES: Final = """PREFIX : <http://e/>

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-import rulesets
-from rulesets import datalog
 from tests.random_programs import CLASSES, PROPERTIES, SAME, THINGS, TYPE, Triple, lists, restriction
+from triplake import rulesets
+from triplake.rulesets import datalog
 from triplestore.rule import Rule
 from triplestore.terms import OWL, RDFS, XSD
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-import rulesets
-from rulesets import datalog
+from triplake import rulesets
+from triplake.rulesets import datalog
 from triplestore.rule import Rule
 from triplestore.terms import OWL, RDF, RDFS, XSD
 

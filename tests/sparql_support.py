@@ -9,7 +9,7 @@ from itertools import product
 import pyarrow as pa
 import pyoxigraph as ox
 
-from sparql import Graph
+from triplake.sparql import Graph
 from triplestore.dictionary import term_sql
 from triplestore.engine import Engine
 from triplestore.terms import BUILTIN_IRIS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, OWL, RDF, XSD, split_literal

@@ -22,13 +22,13 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from rulesets.render import render
 from tests import custom_programs
 from tests.maintain_support import Bench, State, counts_of, state_of
 from tests.random_programs import SAME, TYPE, Triple, ex
 from tests.test_closure import expanded, expected
 from tests.test_custom_updates import follow
 from tests.test_updates import as_terms, tokens
+from triplake.rulesets.render import render
 from triplestore import Store
 from triplestore.compile.schema import Fact
 from triplestore.engine import Engine

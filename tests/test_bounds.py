@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from loaders import Source, Syntax, triples_of
-from loaders.bounds import JSON_DEPTH, TERM_DEPTH, XML_DEPTH, Json, Turtle, Xml
-from rulesets import datalog
 from tests.cli_support import spawn
+from triplake.loaders import Source, Syntax, triples_of
+from triplake.loaders.bounds import JSON_DEPTH, TERM_DEPTH, XML_DEPTH, Json, Turtle, Xml
+from triplake.rulesets import datalog
 from triplestore.errors import InputError
 from triplestore.reasoning import ruleset_text
 

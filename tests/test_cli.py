@@ -17,9 +17,9 @@ import click
 import pyoxigraph
 import pytest
 
-import rulesets
 from tests.cli_support import Outcome, contents, done, run, spawn
 from tests.conftest import ENGINES
+from triplake import rulesets
 from triplestore import Store
 from triplestore.cli import cli
 from triplestore.errors import UsageError

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdflib import Graph
 
-from sparql.to_rules import rules_of_query
 from tests.custom_programs import materialised, numbers
 from tests.random_programs import THINGS, Triple, data
+from triplake.sparql.to_rules import rules_of_query
 from triplestore import Store
 from triplestore.compile import check
 from triplestore.engine import Engine

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-import rulesets
-from rulesets import datalog
 from tests import oracle
 from tests.custom_programs import BY_NAME, MERGING, agree, materialised
 from tests.random_programs import CLASSES, SAME, THINGS, TYPE, Triple, ex
 from tests.test_closure import PHASES
+from triplake import rulesets
+from triplake.rulesets import datalog
 from triplestore.engine import Engine
 from triplestore.errors import InputError
 

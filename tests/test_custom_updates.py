@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from rdflib import Literal
 from rdflib.namespace import RDF, Namespace
 
-from rulesets import datalog
 from tests import random_programs
 from tests.custom_programs import REFUSED, agree, data, numbers, programs, programs_over
 from tests.random_programs import Triple
 from tests.test_closure import MODES, PHASES
 from tests.test_updates import as_terms, tokens
+from triplake.rulesets import datalog
 from triplestore import Store
 from triplestore.engine import Engine
 from triplestore.errors import InputError

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rulesets
-from rulesets import datalog
+from triplake import rulesets
+from triplake.rulesets import datalog
 from triplestore.compile import check
 from triplestore.errors import InputError, UsageError
 from triplestore.expression import Call, Constant, Variable

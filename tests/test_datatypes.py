@@ -260,7 +260,7 @@ def test_equal_values_are_one_in_joins(make_store: MakeStore, tmp_path: Path, eq
 
 
 def _owl2rl() -> Any:
-    import rulesets
+    from triplake import rulesets
 
     return rulesets.named("owl2rl").rules
 

@@ -116,4 +116,3 @@ def test_the_data_is_in_the_package() -> None:
     data = {f for f in MUSEUM.rglob("*") if f.is_file() and f.suffix not in (".py", ".pyc")}
     assert len(data) == 12
     assert data <= packed
-    assert "triplestore*" in setup["packages"]["find"]["include"]

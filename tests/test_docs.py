@@ -12,10 +12,10 @@ from pathlib import Path
 import click
 import pytest
 
-import rulesets
-from rulesets import swrl_builtins
-from sparql.to_rules import rules_of_query
 from tests.cli_support import run
+from triplake import rulesets
+from triplake.rulesets import swrl_builtins
+from triplake.sparql.to_rules import rules_of_query
 from triplestore import Store, errors
 from triplestore.cli import cli
 from triplestore.compile import check

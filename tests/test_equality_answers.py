@@ -16,7 +16,6 @@ import pytest
 from rdflib import URIRef
 
 from datasets.clique.generate import EX, clique, expanded
-from sparql import Graph, query
 from tests.conftest import MakeStore
 from tests.equality_programs import LITERALS, RULES, random_facts
 from tests.random_programs import CLASSES, PROPERTIES, SAME, THINGS, TYPE, Triple, rules_of
@@ -24,6 +23,7 @@ from tests.sparql_random import Vocabulary, Writer
 from tests.sparql_support import bag, ox_store, ox_token
 from tests.test_closure import expected, materialised
 from tests.test_sparql_random import check
+from triplake.sparql import Graph, query
 from triplestore.engine import Engine
 from triplestore.errors import UsageError
 from triplestore.rule import Rule

@@ -9,11 +9,11 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-import rulesets
-from rulesets import datalog
 from tests.equality_programs import RULES, random_facts
 from tests.random_programs import SAME, Triple, lists, rules_of
 from tests.test_closure import agree
+from triplake import rulesets
+from triplake.rulesets import datalog
 from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Specialiser
 from triplestore.compile.symmetry import half

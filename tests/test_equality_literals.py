@@ -10,8 +10,6 @@ import rdflib
 from rdflib import RDF, Literal, URIRef
 from rdflib import XSD as XSD_NAMES
 
-import rulesets
-from sparql.query import query
 from tests import oracle
 from tests.conftest import MakeStore
 from tests.literal_programs import ALONE, NUMBERS, OTHERS, random_facts, random_rules, typed
@@ -20,6 +18,8 @@ from tests.tangles import check, tangle
 from tests.test_closure import agree, expected, materialised
 from tests.test_datatypes import PREFIXES, E, closure, each_mode, loaded, of_data, triples
 from tests.test_equality_answers import Asker, graph_of
+from triplake import rulesets
+from triplake.sparql.query import query
 from triplestore import Store
 from triplestore.engine import Engine
 from triplestore.materialise import rewriting

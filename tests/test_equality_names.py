@@ -8,7 +8,6 @@ from random import Random
 
 import pytest
 
-from rulesets import datalog
 from tests import custom_programs, oracle
 from tests.random_programs import (
     CLASSES,
@@ -27,6 +26,7 @@ from tests.test_closure import MODES, agree, expected, materialised
 from tests.test_equality_answers import Asker, graph_of
 from tests.test_rules import assert_both_routes_agree
 from tests.test_updates import as_terms, follow, tokens
+from triplake.rulesets import datalog
 from triplestore.engine import Engine
 from triplestore.errors import InputError
 from triplestore.rule import Rule

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-import rulesets
 from tests import custom_programs, oracle
 from tests.random_programs import SAME, Triple, facts, programs, rules_for, rules_of
 from tests.test_closure import materialised
+from triplake import rulesets
 from triplestore import dictionary
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-import rulesets
 from tests import equality_programs, random_programs
 from tests.equality_programs import random_facts
 from tests.random_programs import CLASSES, PROPERTIES, TYPE, Triple
@@ -20,6 +19,7 @@ from tests.test_closure import expected
 from tests.test_counting import stored
 from tests.test_maintain import WAYS
 from tests.test_updates import as_terms, tokens
+from triplake import rulesets
 from triplestore import Store
 from triplestore.errors import InputError
 from triplestore.rule import Rule

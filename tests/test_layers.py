@@ -9,19 +9,26 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("triplestore", "rulesets", "loaders", "sparql")
+PARTS = ("rulesets", "loaders", "sparql")
+"""Folders at the top of the repository that are imported, and installed, as subpackages of `triplake`."""
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.errors",),
     ("triplestore.stopping",),
     ("triplestore.terms", "triplestore.expression", "triplestore.engine"),
     ("triplestore.rule", "triplestore.tables", "triplestore.datatypes", "triplestore.virtual"),
-    ("rulesets", "loaders", "triplestore.storage", "triplestore.literals", "triplestore.fingerprints"),
+    (
+        "triplake.rulesets",
+        "triplake.loaders",
+        "triplestore.storage",
+        "triplestore.literals",
+        "triplestore.fingerprints",
+    ),
     ("triplestore.dictionary",),
     ("triplestore.expressions",),
     ("triplestore.compile",),
     ("triplestore.materialise", "triplestore.closure", "triplestore.statistics"),
-    ("triplestore.maintain", "sparql"),
+    ("triplestore.maintain", "triplake.sparql"),
     (
         "triplestore.workspace",
         "triplestore.reasoning",
@@ -51,7 +58,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 
 ONLY: dict[str, tuple[str, ...]] = {
     "triplestore.engine": ("triplestore.errors",),
-    "rulesets": ("triplestore.errors", "triplestore.terms", "triplestore.expression", "triplestore.rule"),
+    "triplake.rulesets": ("triplestore.errors", "triplestore.terms", "triplestore.expression", "triplestore.rule"),
     "triplestore.expressions": (
         *("triplestore.errors", "triplestore.terms", "triplestore.expression"),
         *("triplestore.dictionary", "triplestore.datatypes", "triplestore.engine", "triplestore.stopping"),
@@ -63,8 +70,8 @@ ONLY: dict[str, tuple[str, ...]] = {
 }
 """Closer bounds: the engine knows nothing of RDF; rules and plans are made without an engine."""
 
-FRONT_DOOR = "triplestore"
-"""`triplestore/__init__.py` offers `Store` by a lazy import; nothing inside goes through it."""
+FRONT_DOORS = ("triplake", "triplestore")
+"""They offer `Store` by a lazy import; nothing inside goes through them."""
 
 ENGINE_BY_NAME = {("triplestore/store/__init__.py", "table_df")}
 """Functions that may ask which engine it is: a DataFrame of a table is a thing of Spark's, and offered as such."""
@@ -72,11 +79,12 @@ ENGINE_BY_NAME = {("triplestore/store/__init__.py", "table_df")}
 
 def modules() -> dict[str, Path]:
     """Every module of the library, by its dotted name."""
-    found = {}
-    for package in PACKAGES:
-        for file in sorted((ROOT / package).rglob("*.py")):
+    found = {"triplake": ROOT / "triplake" / "__init__.py"}
+    for folder in ("triplestore", *PARTS):
+        for file in sorted((ROOT / folder).rglob("*.py")):
             parts = file.relative_to(ROOT).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            found[f"triplake.{name}" if folder in PARTS else name] = file
     return found
 
 
@@ -101,19 +109,19 @@ def imported(file: Path) -> Iterator[tuple[int, str]]:
             names = [name if name in MODULES else str(node.module) for name in whole]
         else:
             continue
-        yield from ((node.lineno, name) for name in names if name.split(".")[0] in PACKAGES)
+        yield from ((node.lineno, name) for name in names if name.split(".")[0] in FRONT_DOORS)
 
 
 def level(entry: str) -> int:
     return next(i for i, layer in enumerate(LAYERS) if entry in layer)
 
 
-@pytest.mark.parametrize("module", [m for m in MODULES if m != FRONT_DOOR])
+@pytest.mark.parametrize("module", [m for m in MODULES if m not in FRONT_DOORS])
 def test_imports_go_one_way(module: str) -> None:
     here = home(module)
     for line, name in imported(MODULES[module]):
         place = f"{MODULES[module].relative_to(ROOT)}:{line} imports {name}"
-        assert name != FRONT_DOOR, f"{place}: import the module that has it"
+        assert name not in FRONT_DOORS, f"{place}: import the module that has it"
         there = home(name)
         if there == here:
             continue
@@ -122,7 +130,23 @@ def test_imports_go_one_way(module: str) -> None:
 
 
 def test_the_front_door_opens_on_the_store_only() -> None:
-    assert {name for _, name in imported(MODULES[FRONT_DOOR])} == {"triplestore.store"}
+    assert {name for _, name in imported(MODULES["triplestore"])} == {"triplestore.store"}
+    assert {name for _, name in imported(MODULES["triplake"])} == {"triplestore.store", "triplestore.errors"}
+
+
+def test_parts_are_imported_as_subpackages() -> None:
+    """A plain `import sparql` reads whatever module of this name is beside the user's script, or a second copy."""
+    for file in (
+        *MODULES.values(),
+        *sorted((ROOT / "tests").rglob("*.py")),
+        *sorted((ROOT / "datasets").rglob("*.py")),
+    ):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                names = [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+            assert not {name.split(".")[0] for name in names} & {*PARTS}, f"{file}:{node.lineno}: import it of triplake"
 
 
 def test_each_layer_is_there() -> None:
@@ -169,7 +193,7 @@ def test_no_branch_on_the_engine_outside_it() -> None:
 
 
 def home_or_none(module: str) -> str | None:
-    return None if module == FRONT_DOOR else home(module)
+    return None if module in FRONT_DOORS else home(module)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from loaders import LoadReport, Progress, Source, Syntax, Triple, read_into, sources, triples_of
-from loaders.ntriples import CLEAN
-from loaders.tokens import Scope
+from triplake.loaders import LoadReport, Progress, Source, Syntax, Triple, read_into, sources, triples_of
+from triplake.loaders.ntriples import CLEAN
+from triplake.loaders.tokens import Scope
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.errors import InputError, UsageError

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-import rulesets
 from tests.maintain_support import Bench, counts_of, state_of
 from tests.random_programs import TYPE, Triple, ex, facts, programs, rules_of
 from tests.test_closure import PHASES
+from triplake import rulesets
 from triplestore.engine import Engine
 from triplestore.maintain import dred_or_fixpoint_update as either
 from triplestore.maintain import foretell, join

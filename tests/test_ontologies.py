@@ -8,7 +8,6 @@ from pathlib import Path
 import pyoxigraph
 import pytest
 
-import rulesets
 from datasets.building import generate as building
 from datasets.building import ontology
 from datasets.building.ontology import Vocabulary
@@ -16,6 +15,7 @@ from datasets.finance import generate as finance
 from tests import oracle
 from tests.cli_support import run
 from tests.rule_cases import ntriples
+from triplake import rulesets
 from triplestore import Store
 from triplestore.terms import from_rdflib, literal_token
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from rdflib import Literal, Namespace
 
-import rulesets
-from rulesets import datalog
 from tests.maintain_support import Bench, counts_of, state_of
 from tests.random_programs import SAME, TYPE, Triple, ex
+from triplake import rulesets
+from triplake.rulesets import datalog
 from triplestore import Store
 from triplestore.compile.schema import Fact
 from triplestore.engine import Engine

@@ -11,8 +11,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loaders import Change, Triple, read_patch, sources, triples_of
-from loaders.patch import _Transaction
+from triplake.loaders import Change, Triple, read_patch, sources, triples_of
+from triplake.loaders.patch import _Transaction
 from triplestore.errors import InputError
 from triplestore.terms import RDF, XSD
 

@@ -16,8 +16,8 @@ import pytest
 from rdflib import RDF, RDFS, BNode, Literal, URIRef
 from rdflib.namespace import OWL, XSD
 
-from sparql.query import AT_ONCE
 from tests.conftest import ENGINES
+from triplake.sparql.query import AT_ONCE
 from triplestore import Store
 from triplestore.errors import EngineError, StoppedError
 from triplestore.readers import Readers

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import rulesets
-from rulesets import datalog
+from triplake import rulesets
+from triplake.rulesets import datalog
 from triplestore.compile.redundancy import without_redundant
 
 

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdflib.namespace import OWL, RDF, RDFS, Namespace
 
-import rulesets
 from tests.cli_support import done, run
 from tests.conftest import MakeStore
 from tests.random_programs import _USER_RULES, Triple, facts
 from tests.test_closure import MODES, PHASES
 from tests.test_updates import as_terms
+from triplake import rulesets
 from triplestore import Store
 
 E = Namespace("http://e/")

@@ -11,10 +11,10 @@ import rdflib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import rulesets
-from rulesets import datalog
 from tests import oracle
 from tests.rule_cases import Case, Triple, equality, ntriples, owl2rl, rdfs
+from triplake import rulesets
+from triplake.rulesets import datalog
 from triplestore import Store
 from triplestore.rule import Rule
 from triplestore.terms import from_rdflib
@@ -124,7 +124,7 @@ def test_the_rule_table_has_the_78_rules_of_the_profile_and_those_of_rdfs() -> N
 def test_what_the_rule_table_points_to_is_there(name: str) -> None:
     """Where a rule is carried out: a ruleset's file that has it, or a module; its tests."""
     _, _, where, tests, *_ = row(name)
-    folder, package = Path(rulesets.__file__).parent, Path(rulesets.__file__).parents[1] / "triplestore"
+    folder, package = Path(rulesets.__file__).parent, Path(__file__).parents[1] / "triplestore"
     for place in where.split(", ") if where != "—" else []:
         if place.endswith(".dlog"):
             assert f"@rule {name}\n" in (folder / place).read_text(encoding="utf-8")

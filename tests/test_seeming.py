@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from loaders import Syntax
-from loaders.seeming import seeming
 from tests.cli_support import done, run
+from triplake.loaders import Syntax
+from triplake.loaders.seeming import seeming
 from triplestore import Store
 from triplestore.errors import InputError
 
@@ -217,11 +217,11 @@ def test_skip_goes_past_a_damaged_file(folder: Path, suffix: str) -> None:
 
 
 def test_a_named_pipe_is_read_or_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loaders.pipes.PATIENCE", 0.2)
+    monkeypatch.setattr("triplake.loaders.pipes.PATIENCE", 0.2)
     os.mkfifo(folder / "pipe.nt")
     outcome = run("load", "kg", "pipe.nt", "--rules", "none")
     assert (outcome.code, "nobody has written to this pipe" in outcome.err) == (3, True)
-    monkeypatch.setattr("loaders.pipes.PATIENCE", 30)
+    monkeypatch.setattr("triplake.loaders.pipes.PATIENCE", 30)
     writer = threading.Thread(target=lambda: (folder / "pipe.nt").write_text(TRIPLE))
     writer.start()
     assert "1 asserted" in run("load", "kg", "pipe.nt", "--rules", "none").err

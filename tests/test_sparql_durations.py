@@ -9,8 +9,8 @@ import pytest
 from rdflib import Literal, URIRef
 from rdflib.namespace import XSD as XSD_
 
-from sparql import query
 from tests.sparql_support import make_graph
+from triplake.sparql import query
 from triplestore import Store
 from triplestore.engine import Engine
 from triplestore.terms import XSD, lexical_of

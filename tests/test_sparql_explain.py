@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from sparql import explain, query
 from tests.sparql_support import make_graph
+from triplake.sparql import explain, query
 from triplestore.engine import Engine
 from triplestore.engine.plan import PlanStep
 from triplestore.errors import UsageError

@@ -18,8 +18,8 @@ import pytest
 import rdflib
 from rdflib.plugins.sparql.results.xmlresults import XMLResult
 
-from sparql.results import Result
 from tests.sparql_support import ox_term, ox_token
+from triplake.sparql.results import Result
 from triplestore.errors import FormatError, UsageError
 from triplestore.terms import RDF, XSD
 

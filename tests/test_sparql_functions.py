@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sparql import query
 from tests.sparql_support import make_graph
+from triplake.sparql import query
 from triplestore.engine import Engine
 from triplestore.errors import UsageError
 from triplestore.terms import XSD

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sparql.parser import parse_query
-from sparql.update import parse_update
 from tests.cli_support import run
+from triplake.sparql.parser import parse_query
+from triplake.sparql.update import parse_update
 from triplestore import Store
 from triplestore.errors import InputError, UsageError
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sparql.parser import parse_query
-from sparql.update import parse_update
+from triplake.sparql.parser import parse_query
+from triplake.sparql.update import parse_update
 from triplestore import Store
 from triplestore.errors import LimitError, TriplakeError
 

@@ -8,8 +8,8 @@ import pytest
 import rdflib
 from rdflib.namespace import RDF
 
-from sparql.planner import planned
 from tests.conftest import MakeStore
+from triplake.sparql.planner import planned
 from triplestore import Store, statistics
 from triplestore.expression import Constant, Variable
 from triplestore.statistics import Counts, Statistics

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import rdflib
 
-from sparql import Graph, query
-from sparql.query import statement
 from tests.sparql_support import SAME, bag, expanded, make_graph, ox_store, reference
+from triplake.sparql import Graph, query
+from triplake.sparql.query import statement
 from triplestore.engine import Engine
 from triplestore.errors import UnsupportedError, UsageError
 from triplestore.terms import OWL, RDF, XSD

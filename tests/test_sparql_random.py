@@ -16,9 +16,9 @@ from random import Random
 import pytest
 import rdflib
 
-from sparql import Graph, query
 from tests.sparql_random import everywhere, random_graph, random_grouped_query, random_path_query, random_query
 from tests.sparql_support import Triple, bag, expanded, make_graph, ox_store, reference
+from triplake.sparql import Graph, query
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.terms import from_rdflib, to_rdflib

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sparql.algebra import Bgp
-from sparql.update import Clear, Data, Load, Modify, parse_update
+from triplake.sparql.algebra import Bgp
+from triplake.sparql.update import Clear, Data, Load, Modify, parse_update
 from triplestore.errors import InputError, UnsupportedError
 from triplestore.terms import XSD
 

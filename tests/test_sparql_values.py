@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sparql import query
-from sparql.parser import parse_query
 from tests.sparql_support import make_graph
+from triplake.sparql import query
+from triplake.sparql.parser import parse_query
 from triplestore.engine import Engine
 from triplestore.terms import XSD, lexical_of
 

@@ -9,8 +9,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from sparql import query
 from tests.sparql_support import make_graph
+from triplake.sparql import query
 from triplestore.engine import Engine
 from triplestore.terms import XSD, split_literal
 

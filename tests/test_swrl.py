@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from rdflib import Graph, Namespace
 
-from rulesets import datalog, swrl
 from tests.cli_support import done
+from triplake.rulesets import datalog, swrl
 from triplestore import Store
 from triplestore.compile import check
 from triplestore.errors import InputError

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from rdflib.namespace import OWL, Namespace
 
-from rulesets import datalog
 from tests import custom_programs
 from tests.conftest import MakeStore
 from tests.random_programs import SAME, TYPE, Triple, ex
 from tests.tangles import EQUIVALENT, Tangle, check, failing, tangle
 from tests.test_closure import MODES, agree
+from triplake.rulesets import datalog
 from triplestore.engine import Engine
 from triplestore.terms import XSD
 

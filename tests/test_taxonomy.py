@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-import rulesets
 from datasets.taxonomy.generate import EX, Taxonomy, superclasses, taxonomy, triples, types
 from tests.random_programs import Triple
+from triplake import rulesets
 from triplestore import dictionary
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine

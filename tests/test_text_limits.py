@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sparql import query
 from tests.sparql_support import make_graph
+from triplake.sparql import query
 from triplestore import Store
 from triplestore.engine import Engine
 from triplestore.errors import LimitError

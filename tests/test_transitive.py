@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from rulesets import datalog
 from tests.random_programs import SAME, TYPE, Triple, ex, rules_of
 from tests.test_closure import MODES, agree, materialised
+from triplake.rulesets import datalog
 from triplestore import dictionary
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine

@@ -38,7 +38,7 @@ def long(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store whose answers come in several pieces."""
     monkeypatch.setattr("triplestore.engine.duckdb.BATCH", 2048)
     monkeypatch.setattr("triplestore.engine.spark.BATCH", 2048)
-    monkeypatch.setattr(import_module("sparql.query"), "AT_ONCE", 10)
+    monkeypatch.setattr(import_module("triplake.sparql.query"), "AT_ONCE", 10)
     made = make_store(["rdfs"])
     made.update(
         add=[(EX.Student, RDFS.subClassOf, EX.Person), *((EX[f"s{i}"], RDF.type, EX.Student) for i in range(5000))]

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdflib.namespace import OWL, RDF, RDFS, Namespace
 
-import rulesets
 from tests.conftest import MakeStore
 from tests.random_programs import _USER_RULES, Triple, facts, programs, rules_of
 from tests.test_closure import MODES, PHASES, expected
+from triplake import rulesets
 from triplestore import Store
 from triplestore.terms import from_rdflib, to_rdflib
 

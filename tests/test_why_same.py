@@ -12,12 +12,12 @@ from random import Random
 import pytest
 from rdflib import OWL, RDF, RDFS, Literal, Namespace
 
-from rulesets import named
 from tests.cli_support import done, run
 from tests.equality_programs import RULES, random_facts
 from tests.random_programs import SAME, TYPE, Triple
 from tests.test_closure import materialised
 from tests.test_explain_random import check
+from triplake.rulesets import named
 from triplestore import Store, dictionary
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine

@@ -77,7 +77,7 @@ def _unknown(prefix: str, declared: str, more: str = "") -> UsageError:
 
 
 def _parsed(term: str, text: str) -> str:
-    from loaders.tokens import place_and_reason, term_token
+    from triplake.loaders.tokens import place_and_reason, term_token
 
     try:
         return term_token(term)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from sparql.constants import Known
+from triplake.sparql.constants import Known
 from triplestore.engine import Engine, Reader
 from triplestore.engine.arrow import int64s
 from triplestore.engine.select import make_engine

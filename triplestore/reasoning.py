@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-import rulesets
-from loaders import check_bounds
-from rulesets import datalog, swrl
+from triplake import rulesets
+from triplake.loaders import check_bounds
+from triplake.rulesets import datalog, swrl
 from triplestore import dictionary
 from triplestore.compile import check
 from triplestore.compile.schema import Constants
@@ -56,7 +56,7 @@ def parsed(name: str, text: str, check: Callable[[Call], str] | None = None) -> 
         check_bounds(text, name)
         return swrl.parse(text, name, check)
     if suffix in QUERIES:
-        from sparql.to_rules import rules_of_query  # when asked for: a store opens without it
+        from triplake.sparql.to_rules import rules_of_query  # when asked for: a store opens without it
 
         return rules_of_query(text, name, check)
     return datalog.parse(text, name, check)

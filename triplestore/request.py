@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from loaders import sources, triples_of
-from sparql import Graph, changes
-from sparql.update import Clear, Data, Load, Modify
+from triplake.loaders import sources, triples_of
+from triplake.sparql import Graph, changes
+from triplake.sparql.update import Clear, Data, Load, Modify
 from triplestore.errors import InputError, TriplakeError, UsageError
 from triplestore.figures import figures_of
 from triplestore.incremental import Incremental

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from loaders import Source, sources
-from loaders.compression import open_text
-from loaders.patch import Change, read_patch, triples_of
-from loaders.tokens import Triple
+from triplake.loaders import Source, sources
+from triplake.loaders.compression import open_text
+from triplake.loaders.patch import Change, read_patch, triples_of
+from triplake.loaders.tokens import Triple
 from triplestore.errors import UsageError
 
 if TYPE_CHECKING:
-    from sparql.update import Operation
+    from triplake.sparql.update import Operation
 
 PATCH_SUFFIXES: Final = (".rdfp", ".patch")
 SPARQL_SUFFIXES: Final = (".ru", ".rq", ".sparql")
@@ -35,7 +35,7 @@ class Request:
 def sparql_request(text: str, number: int, source: str | None = None, base: str | None = None) -> Request:
     """Parse a request. base: what relative IRIs are resolved against. Raises InputError with its place in the text
     (source: the file), UnsupportedError."""
-    from sparql.update import Load, parse_update  # when asked for: a store starts without the parser
+    from triplake.sparql.update import Load, parse_update  # when asked for: a store starts without the parser
 
     operations = parse_update(text, source, f"f{number}_", base)
     return Request(operations, number, number + sum(isinstance(operation, Load) for operation in operations))
@@ -80,7 +80,7 @@ def grouped(changes: Sequence[Change | Request], most: int) -> Iterator[tuple[Ch
 
 
 def _as_request(change: Change | Request) -> Request:
-    from sparql.update import Data
+    from triplake.sparql.update import Data
 
     if isinstance(change, Request):
         return change

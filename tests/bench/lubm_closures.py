@@ -16,9 +16,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-import rulesets
-from rulesets import datalog
 from tests.w3c.manifest import SUITES
+from triplake import rulesets
+from triplake.rulesets import datalog
 from triplestore import Store
 from triplestore.rule import Rule
 

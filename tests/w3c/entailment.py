@@ -17,8 +17,8 @@ import rdflib
 from rdflib import OWL, RDF, RDFS, XSD
 from rdflib.collection import Collection
 
-from loaders import sources, triples_of
 from tests.w3c.manifest import RDF11, SUITES
+from triplake.loaders import sources, triples_of
 from triplestore.terms import to_ntriples, to_rdflib
 
 Triple = tuple[rdflib.term.Node, rdflib.term.Node, rdflib.term.Node]

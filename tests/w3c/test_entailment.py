@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import rulesets
 from tests import oracle
 from tests.w3c.entailment import Case, apart, ntriples, owl2_rl, owl2_w3c, rdf_mt
 from tests.w3c.manifest import MISSING, SUITES
+from triplake import rulesets
 from triplestore import Store
 from triplestore.terms import from_rdflib
 

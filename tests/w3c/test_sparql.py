@@ -9,11 +9,11 @@ from contextlib import nullcontext, suppress
 import pyoxigraph
 import pytest
 
-from sparql import query
-from sparql.parser import parse_query
 from tests.sparql_support import make_graph, ox_term
 from tests.w3c.manifest import MISSING
 from tests.w3c.sparql import SPARQL, Case, as_graph, cases, expected_rows, rows_of, shaped, triples_of
+from triplake.sparql import query
+from triplake.sparql.parser import parse_query
 from triplestore.engine import Engine
 from triplestore.errors import TriplakeError, UnsupportedError
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyoxigraph
 import pytest
 
-from loaders import Source, Syntax, Triple, read_into, triples_of
 from tests.w3c.manifest import MISSING, RDF11, Case, cases
+from triplake.loaders import Source, Syntax, Triple, read_into, triples_of
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.errors import InputError

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pyoxigraph
 import pytest
 
-from sparql.update import parse_update
 from tests.sparql_support import ox_term
 from tests.w3c.manifest import MISSING
 from tests.w3c.sparql import SPARQL, Case, cases, shaped, triples_of
+from triplake.sparql.update import parse_update
 from triplestore import Store
 from triplestore.errors import TriplakeError, UnsupportedError
 from triplestore.terms import from_rdflib

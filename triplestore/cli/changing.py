@@ -30,7 +30,7 @@ from triplestore.cli.options import (
 from triplestore.errors import UsageError
 
 if TYPE_CHECKING:
-    from loaders import OnError
+    from triplake.loaders import OnError
     from triplestore.store import Store
 
 
@@ -103,7 +103,7 @@ def load(
     counting: bool,
 ) -> None:
     """Load RDF files (folders, globs, - for stdin), then materialise. Makes the store if there is none."""
-    from loaders.read import of_relative
+    from triplake.loaders.read import of_relative
     from triplestore.storage.manifest import Versions
     from triplestore.store import Store
 

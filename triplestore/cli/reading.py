@@ -172,7 +172,7 @@ def entails(
     options: Common, store: str, files: Sequence[str], format_: str | None, as_json: bool, at: int | None
 ) -> None:
     """Say whether a graph follows from the store. Exit code 1 if it does not."""
-    from loaders import sources, triples_of
+    from triplake.loaders import sources, triples_of
     from triplestore.terms import to_rdflib
 
     found = [t for number, source in enumerate(sources(files, format_)) for t in triples_of(source, number)]

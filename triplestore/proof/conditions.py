@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from rulesets.render import element_text, expression_text, text_of
+from triplake.rulesets.render import element_text, expression_text, text_of
 from triplestore.compile.inline import substituted
 from triplestore.expression import Constant
 from triplestore.rule import Aggregate, Atom, Bind, BodyElement, Filter, Holds, Not, Rule, Term, Var

@@ -29,7 +29,7 @@ _FORMATS: Final = (
 
 def describe(store: Store, endpoint: str, service: Service, media: str | None) -> Answer:
     """The description as triples in a media type of `negotiation.GRAPHS`. Raises HttpError (406) for None."""
-    from sparql.graph_formats import GRAPH_FORMATS
+    from triplake.sparql.graph_formats import GRAPH_FORMATS
 
     if media is None:
         raise HttpError(406, f"the service description can be had as {', '.join(GRAPHS)}: accept one")

@@ -10,7 +10,7 @@ from rdflib.term import BNode, Node, URIRef
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from loaders.tokens import UnsupportedTermError
+from triplake.loaders.tokens import UnsupportedTermError
 from triplestore.errors import UsageError
 from triplestore.names import token_of
 from triplestore.server.bodies import Parameters, parameters
@@ -84,7 +84,7 @@ def token(sent: Parameters, name: str) -> str:
 
 def term_object(term: Node) -> dict[str, str]:
     """A term as SPARQL's JSON results have it."""
-    from sparql.formats import term_object as of_token
+    from triplake.sparql.formats import term_object as of_token
 
     return of_token(from_rdflib(term))
 

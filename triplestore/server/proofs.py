@@ -49,7 +49,7 @@ def _violation(store: Store, rule: str, number: int) -> dict[str, Any]:
 
 
 def _told(proof: Proof) -> dict[str, Any]:
-    from sparql.formats import term_object
+    from triplake.sparql.formats import term_object
     from triplestore.proof.text import as_json
 
     told = as_json(proof)

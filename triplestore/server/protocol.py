@@ -98,7 +98,7 @@ async def _query(request: Request, service: Service, query: str, sent: Parameter
     request.scope["triplake.log"]["query"] = query
 
     def work(store: Store) -> Answer:
-        from sparql.formats import pieces
+        from triplake.sparql.formats import pieces
 
         result = store.query(query, same_as, stream=True, base=base, prefer=prefer)
         offers = GRAPHS if result.kind in ("construct", "describe") else ROWS

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loaders import LoadReport, OnError, Source
+from triplake.loaders import LoadReport, OnError, Source
 from triplestore.engine.select import make_engine
 from triplestore.errors import UsageError
 from triplestore.materialise.limits import Limits
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from rdflib.term import Node
 
-    from sparql import Result
-    from sparql.explain import QueryExplanation
+    from triplake.sparql import Result
+    from triplake.sparql.explain import QueryExplanation
     from triplestore.differences import Difference
     from triplestore.entails import Entailment
     from triplestore.proof.proof import Proof

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from loaders import LoadReport, OnError, Progress, read_into, sources
-from loaders.patch import Change
-from loaders.read import of_relative
+from triplake.loaders import LoadReport, OnError, Progress, read_into, sources
+from triplake.loaders.patch import Change
+from triplake.loaders.read import of_relative
 from triplestore.engine.queries import minus
 from triplestore.errors import UsageError
 from triplestore.figures import figures_of

@@ -18,9 +18,9 @@ from triplestore.terms import to_rdflib, to_rdflib_all
 if TYPE_CHECKING:
     from rdflib.term import Node
 
-    from sparql import Graph, Result
-    from sparql.constants import Known
-    from sparql.explain import QueryExplanation
+    from triplake.sparql import Graph, Result
+    from triplake.sparql.constants import Known
+    from triplake.sparql.explain import QueryExplanation
 
 OFTEN: Final = 2
 """Queries of one version that are answered from its files; from then on its tables are held in memory."""
@@ -48,21 +48,21 @@ def query(
     base: str | None,
 ) -> Result:
     """See `Store.query`."""
-    from sparql import query as run_query  # when asked for: other commands start without it
+    from triplake.sparql import query as run_query  # when asked for: other commands start without it
 
     return run_query(graph(session, generalised), text, same_as, stream, base, prefer)
 
 
 def explain_query(session: Session, text: str, same_as: str, prefer: Sequence[str]) -> QueryExplanation:
     """See `Store.explain_query`."""
-    from sparql import explain as explain_query
+    from triplake.sparql import explain as explain_query
 
     return explain_query(graph(session), text, same_as, prefer)
 
 
 def graph(session: Session, generalised: bool = False) -> Graph:
     """What queries read; see `Store.query`."""
-    from sparql import Graph
+    from triplake.sparql import Graph
 
     session.readable()
     manifest, workspace, engine = session.manifest, session.workspace, session.engine
@@ -87,7 +87,7 @@ def graph(session: Session, generalised: bool = False) -> Graph:
 
 def known_of(manifest: Manifest, before: tuple[Manifest, Known] | None) -> Known:
     """What queries of a version may take for known, as far as it was looked up in the version before."""
-    from sparql.constants import Known
+    from triplake.sparql.constants import Known
 
     if before is None:
         return Known()
@@ -162,7 +162,7 @@ def _tokens_matching(session: Session, pattern: Sequence[str | None], what: str)
     if what == "asserted" or all(token is None for token in pattern):
         yield from _among(session, pattern, what)
         return
-    from sparql import match
+    from triplake.sparql import match
 
     stated = set(_among(session, pattern, "asserted")) if what == "inferred" else ()
     for row in match(graph(session), *pattern).tokens():

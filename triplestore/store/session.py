@@ -18,7 +18,7 @@ from triplestore.transaction import Transaction
 from triplestore.workspace import Workspace
 
 if TYPE_CHECKING:
-    from sparql.constants import Known
+    from triplake.sparql.constants import Known
 
 Notify = Callable[[str], None]
 """Where progress goes: one readable line at a time."""

@@ -1,0 +1,67 @@
+"""Triplake: an RDF triple store that reasons (OWL 2 RL), on DuckDB or Spark over the same files.
+
+from triplake import Store
+
+Beside `Store` this package has the errors that its methods raise, all of them subclasses of `TriplakeError`, and
+`__version__`. Its subpackages `loaders`, `rulesets` and `sparql` are the folders of these names at the top of the
+repository: only here can they be installed without taking names that other packages and scripts use as well.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from triplestore.errors import (
+        ConflictError,
+        DamagedStoreError,
+        EndlessError,
+        EngineError,
+        FormatError,
+        InputError,
+        LimitError,
+        MemoryLimitError,
+        StoppedError,
+        StorageError,
+        TriplakeError,
+        UnsupportedError,
+        UsageError,
+    )
+    from triplestore.store import Store, Violation
+
+    __version__: str
+
+__all__ = [
+    "ConflictError",
+    "DamagedStoreError",
+    "EndlessError",
+    "EngineError",
+    "FormatError",
+    "InputError",
+    "LimitError",
+    "MemoryLimitError",
+    "StoppedError",
+    "StorageError",
+    "Store",
+    "TriplakeError",
+    "UnsupportedError",
+    "UsageError",
+    "Violation",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:  # imported when asked for: the library's own modules import this package too
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("triplake")
+    if name not in __all__:
+        raise AttributeError(f"module 'triplake' has no attribute '{name}'")
+    if name.endswith("Error"):
+        from triplestore import errors
+
+        return getattr(errors, name)
+    from triplestore import store
+
+    return getattr(store, name)
