@@ -1,4 +1,4 @@
-"""Readers: files of every RDF syntax, and RDF Patch, to tables and lists of tokens (see `triplestore.terms`)."""
+"""Readers: files of every RDF syntax, and RDF Patch, to tables and lists of tokens (see `triplestore.model.terms`)."""
 
 from triplake.loaders.documents import check_bounds
 from triplake.loaders.patch import Change, read_patch, triples_of

@@ -16,7 +16,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from triplestore.errors import InputError
+from triplestore.model.errors import InputError
 
 JSON_DEPTH: Final = 250
 """Most levels of arrays and objects in JSON-LD: a stack of 1 MiB (threads on some platforms) holds twice as many."""

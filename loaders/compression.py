@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Final, TextIO, cast
 
 import zstandard
 
-from triplestore.errors import InputError
+from triplestore.model.errors import InputError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -16,7 +16,7 @@ from triplake.loaders.compression import opened
 from triplake.loaders.seeming import head, seeming
 from triplake.loaders.sources import Source, Syntax, syntax_of_path
 from triplake.loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
-from triplestore.errors import InputError
+from triplestore.model.errors import InputError
 
 _FORMATS: Final = {
     Syntax.TURTLE: RdfFormat.TURTLE,

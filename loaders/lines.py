@@ -16,7 +16,7 @@ from triplake.loaders.bounds import TERM_DEPTH, TURTLE_TOKEN, check_terms, place
 from triplake.loaders.compression import opened
 from triplake.loaders.sources import Source, Syntax
 from triplake.loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
-from triplestore.errors import InputError
+from triplestore.model.errors import InputError
 
 BATCH: Final = 50_000
 """Lines parsed at a time."""

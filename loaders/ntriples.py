@@ -11,7 +11,7 @@ from typing import Final
 
 from triplake.loaders.sources import Syntax
 from triplestore.engine.dialect import Dialect
-from triplestore.terms import XSD
+from triplestore.model.terms import XSD
 
 # RFC 3987 without user names, percent signs and brackets; `ucschar` up to the surrogates and the compatibility area.
 _SAFE: Final = r"A-Za-z0-9._~!$&'()*+,;=:@\x{A0}-\x{D7FF}\x{F900}-\x{FDCF}\x{FDF0}-\x{FFEF}"

@@ -18,8 +18,8 @@ from triplake.loaders.documents import document
 from triplake.loaders.lines import batches_of_lines, parse_lines
 from triplake.loaders.sources import Source, Syntax
 from triplake.loaders.tokens import Scope, Triple
-from triplestore.errors import InputError
-from triplestore.terms import XSD
+from triplestore.model.errors import InputError
+from triplestore.model.terms import XSD
 
 
 def triples_of(source: Source, first_file: int | None) -> list[Triple]:

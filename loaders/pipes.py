@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import IO, Final
 
 from triplake.loaders.compression import compression_of
-from triplestore.errors import InputError
+from triplestore.model.errors import InputError
 
 PATIENCE: Final = 5.0
 """Seconds for which a named pipe may be without a writer."""

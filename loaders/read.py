@@ -23,7 +23,7 @@ from triplake.loaders.sources import Source, Syntax
 from triplake.loaders.tokens import Scope, Triple
 from triplestore.engine import Engine
 from triplestore.engine.arrow import strings
-from triplestore.errors import EngineError, InputError
+from triplestore.model.errors import EngineError, InputError
 
 OnError = Literal["stop", "skip"]
 
@@ -73,7 +73,7 @@ def read_into(
     rejects: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> LoadReport:
-    """Make working table `name(s, p, o)` of tokens (see `triplestore.terms`) from all sources; duplicates stay.
+    """Make working table `name(s, p, o)` of tokens (see `triplestore.model.terms`) from all sources; duplicates stay.
 
     Blank nodes are scoped: file number N is first_file + index in `sources`; label L becomes `_:fN_L`, an anonymous
     node `_:fNg1`, `_:fNg2` ... in order of appearance. Graph names are dropped and counted.

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from triplake.loaders.compression import compression_of, opened
-from triplestore.errors import InputError
+from triplestore.model.errors import InputError
 
 _HEAD: Final = 1 << 12
 _BOM: Final = b"\xef\xbb\xbf"

@@ -17,7 +17,7 @@ from urllib.request import url2pathname
 from triplake.loaders.compression import COMPRESSIONS, compression
 from triplake.loaders.pipes import is_regular, spooled, spooled_pipe
 from triplake.loaders.seeming import other_xml
-from triplestore.errors import InputError, UsageError
+from triplestore.model.errors import InputError, UsageError
 
 
 class Syntax(Enum):

@@ -1,4 +1,4 @@
-"""From pyoxigraph's terms to tokens (see `triplestore.terms`), blank nodes scoped to their file."""
+"""From pyoxigraph's terms to tokens (see `triplestore.model.terms`), blank nodes scoped to their file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, parse
 
 from triplake.loaders.bounds import TERM_DEPTH, check_terms
-from triplestore.terms import XSD
+from triplestore.model.terms import XSD
 
 Triple = tuple[str, str, str]
 """Three tokens: subject, predicate, object."""

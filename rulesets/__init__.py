@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from triplake.rulesets import datalog
-from triplestore.errors import UsageError
-from triplestore.rule import Ruleset
+from triplestore.model.errors import UsageError
+from triplestore.model.rule import Ruleset
 
 _FILES: Final = {
     "owl2rl": ("owl2rl.dlog", "datatypes.dlog"),

@@ -1,4 +1,4 @@
-"""The rule language: text -> `triplestore.rule.Rule`, and back (`render`). See rulesets/README.md.
+"""The rule language: text -> `triplestore.model.rule.Rule`, and back (`render`). See rulesets/README.md.
 
     @rule prp-dom
     [?x, rdf:type, ?c] :- [?p, rdfs:domain, ?c], [?x, ?p, ?y] .
@@ -17,9 +17,9 @@ from triplake.rulesets.expressions import Check, ExpressionReader
 from triplake.rulesets.render import render
 from triplake.rulesets.safety import fault, normal, own_fault
 from triplake.rulesets.tokens import Token
-from triplestore.errors import InputError
-from triplestore.expression import Call, Constant, Expression, Variable
-from triplestore.rule import (
+from triplestore.model.errors import InputError
+from triplestore.model.expression import Call, Constant, Expression, Variable
+from triplestore.model.rule import (
     Aggregate,
     Atom,
     Bind,
@@ -36,7 +36,7 @@ from triplestore.rule import (
     Term,
     Var,
 )
-from triplestore.terms import RDF, Kind, iri_token, kind_of_token
+from triplestore.model.terms import RDF, Kind, iri_token, kind_of_token
 
 __all__ = ["parse", "read", "render"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from triplake.rulesets.tokens import Reader, Token
-from triplestore.expression import Call, Constant, Expression, Variable
-from triplestore.rule import Var
+from triplestore.model.expression import Call, Constant, Expression, Variable
+from triplestore.model.rule import Var
 
 Check = Callable[[Call], str]
 """Why a call (of variables) has no meaning, or nothing."""

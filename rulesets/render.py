@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from triplestore.expression import Call, Constant, Expression, Variable
-from triplestore.rule import (
+from triplestore.model.expression import Call, Constant, Expression, Variable
+from triplestore.model.rule import (
     Aggregate,
     Atom,
     Bind,
@@ -24,7 +24,7 @@ from triplestore.rule import (
     Term,
     Var,
 )
-from triplestore.terms import OWL, RDF, RDFS, XSD, to_ntriples
+from triplestore.model.terms import OWL, RDF, RDFS, XSD, to_ntriples
 
 BUILTIN_PREFIXES: Final = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
 """Prefixes that every rule text knows without declaring them."""

@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 from typing import TypeVar
 
 from triplake.rulesets.render import terms_of, text_of
-from triplestore.expression import Call, Expression, Variable, variables_of
-from triplestore.rule import (
+from triplestore.model.expression import Call, Expression, Variable, variables_of
+from triplestore.model.rule import (
     Aggregate,
     Atom,
     Bind,
@@ -24,7 +24,7 @@ from triplestore.rule import (
     Term,
     Var,
 )
-from triplestore.terms import OWL
+from triplestore.model.terms import OWL
 
 _E = TypeVar("_E", bound=BodyElement)
 

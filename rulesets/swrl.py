@@ -19,10 +19,10 @@ import pyoxigraph
 
 from triplake.rulesets.safety import fault
 from triplake.rulesets.swrl_builtins import Builtin, built_in
-from triplestore.errors import InputError
-from triplestore.expression import Call, Constant, Expression, Variable, walk
-from triplestore.rule import Atom, Bind, BodyElement, Rule, Term, Var
-from triplestore.terms import OWL, RDF, RDFS, iri_token, literal_token
+from triplestore.model.errors import InputError
+from triplestore.model.expression import Call, Constant, Expression, Variable, walk
+from triplestore.model.rule import Atom, Bind, BodyElement, Rule, Term, Var
+from triplestore.model.terms import OWL, RDF, RDFS, iri_token, literal_token
 
 SWRL: Final = "http://www.w3.org/2003/11/swrl#"
 FORMATS: Final = {

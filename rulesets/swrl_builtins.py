@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from triplestore.expression import Call, Expression, Variable, variables_of
-from triplestore.rule import Bind, Holds, Var
+from triplestore.model.expression import Call, Expression, Variable, variables_of
+from triplestore.model.rule import Bind, Holds, Var
 
 NAMESPACE: Final = "http://www.w3.org/2003/11/swrlb#"
 

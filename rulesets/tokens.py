@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from triplake.rulesets.render import BUILTIN_PREFIXES
-from triplestore.errors import InputError
-from triplestore.rule import Span, Term, Var
-from triplestore.terms import XSD, iri_token, literal_token
+from triplestore.model.errors import InputError
+from triplestore.model.rule import Span, Term, Var
+from triplestore.model.terms import XSD, iri_token, literal_token
 
 _ESCAPES: Final = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _UCHAR: Final = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"

@@ -1,7 +1,7 @@
 """SPARQL 1.1 queries and updates over a store's tables.
 
 `query(graph, text)` answers SELECT, ASK, CONSTRUCT and DESCRIBE from the working tables `fact`, `asserted`, `same_as`
-and `term` (columns in `triplestore.tables`) of an engine; `sparql.update.parse_update` reads updates, and
+and `term` (columns in `triplestore.model.tables`) of an engine; `sparql.update.parse_update` reads updates, and
 `changes` finds what one of their operations comes to.
 """
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from triplake.sparql.paths import Repeat
-from triplestore.expression import Constant, Exists, Expression, Variable
+from triplestore.model.expression import Constant, Exists, Expression, Variable
 
 Term = Variable | Constant
 Triple = tuple[Term, Term, Term]

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from triplake.sparql.relation import Column, Relation, Steps
 from triplestore.engine.dialect import Dialect
-from triplestore.terms import FIRST_BLANK
+from triplestore.model.terms import FIRST_BLANK
 
 _PORTION = 1 << 14
 """Copies of a row in one list."""

@@ -11,11 +11,11 @@ from typing import Final
 
 from triplake.sparql.algebra import Extend, PathPattern, Query, Values
 from triplake.sparql.nodes import Nodes
-from triplestore.dictionary import lookup
+from triplestore.dictionary.encoding import lookup
+from triplestore.dictionary.literals import equal_to
 from triplestore.engine import Engine
-from triplestore.expression import Constant, walk
-from triplestore.literals import equal_to
-from triplestore.terms import BUILTIN_IDS, KIND_BITS, kind_of_token
+from triplestore.model.expression import Constant, walk
+from triplestore.model.terms import BUILTIN_IDS, KIND_BITS, kind_of_token
 
 _OWN: Final = 1 << (KIND_BITS - 1)
 _MOST_KNOWN: Final = 100_000

@@ -14,8 +14,8 @@ from triplake.sparql.algebra import Node, Triple
 from triplake.sparql.classes import expanded, only, repeated
 from triplake.sparql.relation import Column, Relation
 from triplake.sparql.templates import is_blank, names_of
-from triplestore.expression import Constant, Variable
-from triplestore.terms import FIRST_BLANK, FIRST_LITERAL
+from triplestore.model.expression import Constant, Variable
+from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL
 
 if TYPE_CHECKING:
     from triplake.sparql.to_sql import Compiler

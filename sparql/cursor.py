@@ -10,11 +10,11 @@ from typing import Final, NoReturn
 import pyoxigraph
 
 from triplake.sparql.lexer import NESTED, PATTERNS, Word, place, too_deep, without_escapes, words
-from triplestore.errors import InputError, LimitError, UnsupportedError, UsageError
-from triplestore.expression import Constant, Variable
 from triplestore.expressions.iris import is_absolute, resolve
-from triplestore.stopping import check
-from triplestore.terms import RDF, XSD, literal_token
+from triplestore.model.errors import InputError, LimitError, UnsupportedError, UsageError
+from triplestore.model.expression import Constant, Variable
+from triplestore.model.stopping import check
+from triplestore.model.terms import RDF, XSD, literal_token
 
 Term = Variable | Constant
 

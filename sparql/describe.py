@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from triplake.sparql.algebra import Bgp, Distinct, Extend, Filter, Join, Node, Project, Query, Union, Values
 from triplake.sparql.construct import PLACES
-from triplestore.expression import Call, Constant, Variable
+from triplestore.model.expression import Call, Constant, Variable
 
 _SUBJECT, _PREDICATE, _OBJECT = PLACES
 

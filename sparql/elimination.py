@@ -17,8 +17,8 @@ from triplake.sparql import joins
 from triplake.sparql.algebra import Bgp, Node, Triple
 from triplake.sparql.classes import only
 from triplake.sparql.relation import Relation, Steps
-from triplestore.expression import Constant, Variable
-from triplestore.terms import RDF
+from triplestore.model.expression import Constant, Variable
+from triplestore.model.terms import RDF
 
 if TYPE_CHECKING:
     from triplake.sparql.to_sql import Compiler, Needed

@@ -29,7 +29,7 @@ from triplake.sparql.algebra import (
 from triplake.sparql.classes import expanded, joinable
 from triplake.sparql.paths import has_zero_length
 from triplake.sparql.relation import Column, Relation
-from triplestore.expression import Call, Exists, Expression, Variable, variables_of, walk
+from triplestore.model.expression import Call, Exists, Expression, Variable, variables_of, walk
 
 if TYPE_CHECKING:
     from triplake.sparql.to_sql import Compiler

@@ -10,8 +10,8 @@ from triplake.sparql import algebra, paths
 from triplake.sparql.algebra import Aggregate, Node
 from triplake.sparql.planner import Planned
 from triplestore.engine.plan import PlanStep
-from triplestore.expression import Call, Constant, Exists, Variable
-from triplestore.terms import to_ntriples
+from triplestore.model.expression import Call, Constant, Exists, Variable
+from triplestore.model.terms import to_ntriples
 
 _INFIX = frozenset(["=", "!=", "<", ">", "<=", ">=", "&&", "||", "+", "-", "*", "/"])
 _SHORT = 120

@@ -12,8 +12,8 @@ from typing import Final
 from triplake.sparql.algebra import Aggregate, Node
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import NESTED
-from triplestore.expression import Call, Constant, Exists, Expression, Variable
-from triplestore.terms import XSD, literal_token, split_literal
+from triplestore.model.expression import Call, Constant, Exists, Expression, Variable
+from triplestore.model.terms import XSD, literal_token, split_literal
 
 _MANY: Final = 1_000
 _DIGITS: Final = 1_000

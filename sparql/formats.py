@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 from triplake.sparql.graph_formats import GRAPH_FORMATS, NOT_XML, prefixed
-from triplestore.errors import FormatError, UsageError
-from triplestore.terms import XSD, split_literal, to_ntriples
+from triplestore.model.errors import FormatError, UsageError
+from triplestore.model.terms import XSD, split_literal, to_ntriples
 
 if TYPE_CHECKING:
     from triplake.sparql.results import Result

@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from triplestore.errors import FormatError
-from triplestore.terms import RDF, XSD, split_literal, to_ntriples
+from triplestore.model.errors import FormatError
+from triplestore.model.terms import RDF, XSD, split_literal, to_ntriples
 
 TokenTriple = tuple[str, str, str]
 Batches = Iterable[list[TokenTriple]]

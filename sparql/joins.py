@@ -11,8 +11,8 @@ from triplake.sparql.algebra import Node, in_scope
 from triplake.sparql.classes import aligned, expanded, folded, joinable, only
 from triplake.sparql.relation import Column, Relation, Steps
 from triplake.sparql.staging import Staging
-from triplestore.expression import Exists, Expression, variables_of, walk
 from triplestore.expressions.values import Value, stored
+from triplestore.model.expression import Exists, Expression, variables_of, walk
 
 if TYPE_CHECKING:
     from triplake.sparql.to_sql import Compiler, Needed

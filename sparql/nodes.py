@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from triplestore.dictionary import SMALL, decode
+from triplestore.dictionary.encoding import SMALL, decode
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
-from triplestore.errors import EngineError
-from triplestore.tables import token_sql
-from triplestore.terms import to_rdflib_all
+from triplestore.model.errors import EngineError
+from triplestore.model.tables import token_sql
+from triplestore.model.terms import to_rdflib_all
 
 if TYPE_CHECKING:
     from rdflib.term import Node

@@ -30,9 +30,9 @@ from triplake.sparql.algebra import (
 )
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.pattern_parser import PatternParser, join
-from triplestore.errors import LimitError
-from triplestore.expression import Call, Constant, Expression, Variable, walk
 from triplestore.expressions.functions import is_known
+from triplestore.model.errors import LimitError
+from triplestore.model.expression import Call, Constant, Expression, Variable, walk
 
 
 @lru_cache(maxsize=256)

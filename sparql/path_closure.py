@@ -21,8 +21,8 @@ from triplake.sparql.paths import Alternative, Inverse, Negated, Path, Repeat, S
 from triplake.sparql.patterns import Matching, source, triples_of_rdf
 from triplestore.engine import Engine
 from triplestore.engine.queries import minus
-from triplestore.expression import Constant, Variable
-from triplestore.terms import FIRST_BLANK
+from triplestore.model.expression import Constant, Variable
+from triplestore.model.terms import FIRST_BLANK
 
 _NUMBERS: Final[Iterator[int]] = itertools.count()
 

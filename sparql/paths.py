@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from triplestore.expression import Constant, Variable
+from triplestore.model.expression import Constant, Variable
 
 
 @dataclass(frozen=True, slots=True)

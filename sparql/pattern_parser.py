@@ -26,8 +26,8 @@ from triplake.sparql.algebra import (
 from triplake.sparql.cursor import NIL, Cursor
 from triplake.sparql.expression_parser import ExpressionParser
 from triplake.sparql.paths import Path
-from triplestore.expression import Call, Constant, Expression, Variable
-from triplestore.terms import RDF
+from triplestore.model.expression import Call, Constant, Expression, Variable
+from triplestore.model.terms import RDF
 
 T = TypeVar("T")
 

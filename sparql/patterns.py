@@ -15,11 +15,11 @@ from typing import Final
 from triplake.sparql.algebra import Triple
 from triplake.sparql.classes import MEMBERS
 from triplake.sparql.planner import Planned, planned
-from triplestore.closure import RESOURCES, spelled_sql
-from triplestore.expression import Constant, Variable
-from triplestore.statistics import Statistics
-from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS, TYPE
-from triplestore.virtual import RESOURCE, alone_sql, resources_sql
+from triplestore.closure.expand import RESOURCES, spelled_sql
+from triplestore.closure.virtual import RESOURCE, alone_sql, resources_sql
+from triplestore.model.expression import Constant, Variable
+from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS, TYPE
+from triplestore.storage.statistics import Statistics
 
 _CLASSES: Final = (
     f"SELECT representative AS s, CAST({SAME_AS} AS BIGINT) AS p, representative AS o FROM same_as "
@@ -41,10 +41,11 @@ class Matching:
     owl:sameAs c` holds for every c. generalised: some facts are no RDF. facts: what stands after FROM for the facts
     with literals in their asserted forms: variables range over these, a literal in a pattern matches by its value, in
     `fact`; values: the same, not in those forms. literals: some of the classes that are expanded have literals, which
-    are objects in answers, never subjects: `facts` and `values` spell them out (`triplestore.closure.spelled_sql`), and
-    classes stand for their other members. barred: a literal is no subject even where it equals one. choosing: variables
-    show the member of each class that stands for it, which need not be the representative. linked: there may be triples
-    of owl:sameAs over representatives. resources, named, statistics: see `sparql.query.Graph`.
+    are objects in answers, never subjects: `facts` and `values` spell them out
+    (`triplestore.closure.expand.spelled_sql`), and classes stand for their other members. barred: a literal is no
+    subject even where it equals one. choosing: variables show the member of each class that stands for it, which need
+    not be the representative. linked: there may be triples of owl:sameAs over representatives. resources, named,
+    statistics: see `sparql.query.Graph`.
     """
 
     rewriting: bool

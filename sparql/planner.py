@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from triplake.sparql.algebra import Triple
-from triplestore.expression import Constant, Variable
-from triplestore.statistics import Statistics
+from triplestore.model.expression import Constant, Variable
+from triplestore.storage.statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,12 @@ from triplake.sparql.results import Result
 from triplake.sparql.templates import filled, is_blank, names_of
 from triplake.sparql.to_sql import Compiler
 from triplake.sparql.update import Modify
-from triplestore.closure import closure_sql, preferred_sql, spelled_sql
+from triplestore.closure.expand import closure_sql, preferred_sql, spelled_sql
 from triplestore.engine import Engine
-from triplestore.errors import UsageError
-from triplestore.expression import Constant, Variable
 from triplestore.expressions.vectorised import register
-from triplestore.statistics import Statistics
+from triplestore.model.errors import UsageError
+from triplestore.model.expression import Constant, Variable
+from triplestore.storage.statistics import Statistics
 
 Triple = tuple[str, str, str]
 
@@ -45,13 +45,13 @@ class Graph:
     """The graph that queries read: the working tables `fact`, `asserted`, `same_as` and `term` of an engine.
 
     equality: the store's mode, rewrite, axioms or off. classes: how many equality classes of two or more there are.
-    generalised: `fact` holds triples with literal subjects or predicates that are no IRIs; answers hide them.
-    by_value: a literal of a pattern matches every literal of its value. twins: `fact` holds one literal for each value,
-    and some values have several (see `triplestore.closure.closure_sql`). resources: every term is an rdfs:Resource by
-    the rules (see `triplestore.virtual`): "terms" without literals, "all" with them, "" if there is no such rule.
+    generalised: `fact` holds triples with literal subjects or predicates that are no IRIs; answers hide them. by_value:
+    a literal of a pattern matches every literal of its value. twins: `fact` holds one literal for each value, and some
+    values have several (see `triplestore.closure.expand.closure_sql`). resources: every term is an rdfs:Resource by the
+    rules (see `triplestore.closure.virtual`): "terms" without literals, "all" with them, "" if there is no such rule.
     named: owl:sameAs itself is in a class, so that x owl:sameAs x is listed for every term (there, too). literals: some
-    of the classes have literals, which answers show as objects only. known:
-    constants that were looked up in these very tables before. statistics: counts, for the order of joins.
+    of the classes have literals, which answers show as objects only. known: constants that were looked up in these very
+    tables before. statistics: counts, for the order of joins.
     """
 
     engine: Engine
@@ -80,7 +80,7 @@ def query(
     same_as: "expand" answers over the closure with all equalities expanded, with SPARQL's multiplicities; "canonical"
     answers over representatives, one row per class (constants stand for their class, too).
     prefer: starts of IRIs; in canonical answers a class appears as its member with the first of them, or as the one
-    that comes first anyhow (`triplestore.closure.preferred_sql`).
+    that comes first anyhow (`triplestore.closure.expand.preferred_sql`).
     stream: the rows of a SELECT come as they are found, to be read once. base: what relative IRIs are resolved against.
     Raises UsageError (with line and column) for text that is not SPARQL, UnsupportedError for what is not supported.
     """

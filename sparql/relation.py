@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from triplake.sparql.constants import Constants
-from triplestore.closure import preferred_sql
-from triplestore.dictionary import term_sql
+from triplestore.closure.expand import preferred_sql
+from triplestore.dictionary.encoding import term_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.decoding import derived, mentioned
 from triplestore.expressions.values import ERROR, Value, stored
-from triplestore.stopping import check
-from triplestore.tables import token_sql
-from triplestore.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL
+from triplestore.model.stopping import check
+from triplestore.model.tables import token_sql
+from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ TERM_COLUMNS = ("lexical", "datatype", "lang", "double", "decimal", "micros")
 @dataclass(slots=True)
 class Steps:
     """The named steps of one statement in the making, and the names in it. prefer: what the members that stand for
-    their classes start with, see `triplestore.closure.preferred_sql`."""
+    their classes start with, see `triplestore.closure.expand.preferred_sql`."""
 
     dialect: Dialect
     constants: Constants

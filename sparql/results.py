@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from triplake.sparql.formats import write_result
 from triplake.sparql.nodes import UNBOUND, Nodes
-from triplestore.errors import UsageError
-from triplestore.terms import to_ntriples, to_rdflib_all
+from triplestore.model.errors import UsageError
+from triplestore.model.terms import to_ntriples, to_rdflib_all
 
 if TYPE_CHECKING:
     from rdflib.term import Node
@@ -105,7 +105,7 @@ class Result:
         return self._table
 
     def tokens(self) -> Iterator[tuple[str | None, ...]]:
-        """The rows as tokens (`triplestore.terms`), None where a variable is unbound."""
+        """The rows as tokens (`triplestore.model.terms`), None where a variable is unbound."""
         for rows in self.token_batches():
             yield from rows
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from triplake.sparql.algebra import Triple
-from triplestore.expression import Constant, Variable
-from triplestore.stopping import check
+from triplestore.model.expression import Constant, Variable
+from triplestore.model.stopping import check
 
 
 def names_of(template: Sequence[Triple]) -> tuple[str, ...]:

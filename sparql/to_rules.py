@@ -39,9 +39,9 @@ from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import place, words
 from triplake.sparql.parser import Parser, not_too_deep
 from triplestore.compile.inline import bound_by, substituted
-from triplestore.errors import InputError, UnsupportedError, UsageError
-from triplestore.expression import Call, Constant, Exists, Expression, Variable, variables_of, walk
-from triplestore.rule import Aggregate, Atom, Bind, BodyElement, Holds, Not, Result, Rule, Term, Var
+from triplestore.model.errors import InputError, UnsupportedError, UsageError
+from triplestore.model.expression import Call, Constant, Exists, Expression, Variable, variables_of, walk
+from triplestore.model.rule import Aggregate, Atom, Bind, BodyElement, Holds, Not, Result, Rule, Term, Var
 
 Body = tuple[BodyElement, ...]
 Scope = dict[str, str]

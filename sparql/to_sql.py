@@ -42,12 +42,12 @@ from triplake.sparql.patterns import Matching, match
 from triplake.sparql.planner import Planned
 from triplake.sparql.relation import Column, Relation, Steps
 from triplake.sparql.staging import Staging
-from triplestore.errors import LimitError, UnsupportedError
-from triplestore.expression import Call, Constant, Exists, Expression, Variable, variables_of
 from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.compiler import Expressions, is_volatile
 from triplestore.expressions.values import Value, token
-from triplestore.stopping import check
+from triplestore.model.errors import LimitError, UnsupportedError
+from triplestore.model.expression import Call, Constant, Exists, Expression, Variable, variables_of
+from triplestore.model.stopping import check
 
 Needed = frozenset[str]
 

@@ -19,10 +19,10 @@ from triplake.sparql.algebra import Bgp, Query, Triple
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import IRI, STRING, Word, place
 from triplake.sparql.parser import Parser, not_too_deep
-from triplestore.errors import InputError
-from triplestore.expression import Variable
 from triplestore.expressions.iris import is_absolute
-from triplestore.terms import literal_token
+from triplestore.model.errors import InputError
+from triplestore.model.expression import Variable
+from triplestore.model.terms import literal_token
 
 Tokens = tuple[str, str, str]
 

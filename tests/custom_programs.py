@@ -13,16 +13,16 @@ from tests.random_programs import CLASSES, SAME, THINGS, TYPE, Triple, ex, facts
 from tests.test_closure import expanded
 from triplake import rulesets
 from triplake.rulesets import datalog
-from triplestore import dictionary
 from triplestore.compile.schema import Constants
+from triplestore.dictionary import encoding
 from triplestore.engine import Engine
-from triplestore.errors import InputError
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.seminaive import SemiNaive
-from triplestore.rule import Rule, constants_of
+from triplestore.model.errors import InputError
+from triplestore.model.rule import Rule, constants_of
+from triplestore.model.tables import TERM
+from triplestore.model.terms import BUILTIN_IDS, XSD
 from triplestore.storage.manifest import Counters
-from triplestore.tables import TERM
-from triplestore.terms import BUILTIN_IDS, XSD
 
 RULES = datalog.parse(
     """
@@ -100,16 +100,16 @@ def materialised(
     engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str
 ) -> tuple[set[Triple], set[Triple], set[str]]:
     """The expanded closure with and without generalised triples, and the names of the violated rules."""
-    dictionary.builtin_terms(engine, "stored_term")
+    encoding.builtin_terms(engine, "stored_term")
     engine.create("new_term", f"SELECT {TERM.select} FROM stored_term WHERE FALSE")
-    dictionary.terms_view(engine)
+    encoding.terms_view(engine)
     engine.load("raw", pa.table({c: pa.array([t[i] for t in triples], pa.string()) for i, c in enumerate("spo")}))
     tokens = {token for rule in rules for token in constants_of(rule)}
-    _, counters = dictionary.encode(engine, "raw", Counters(), tokens - BUILTIN_IDS.keys())
-    dictionary.terms_view(engine)
+    _, counters = encoding.encode(engine, "raw", Counters(), tokens - BUILTIN_IDS.keys())
+    encoding.terms_view(engine)
     engine.create("asserted", "SELECT s, p, o FROM encoded")
     engine.view("stated", "SELECT s, p, o FROM asserted")
-    constants = Constants(dictionary.lookup(engine, tokens), dictionary.numbers_equal_to(engine, tokens))
+    constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
     SemiNaive(engine, rules, equality, constants, mint=Mint(engine, counters)).materialise()
     got, violated = expanded(engine, equality)
     return everything(engine), got, violated
@@ -134,7 +134,7 @@ def everything(engine: Engine) -> set[Triple]:
         for q in classes.get(same, [same])
         for a, b in product(members, members)
     }
-    tokens = dictionary.decode(engine, {i for triple in ids for i in triple})
+    tokens = encoding.decode(engine, {i for triple in ids for i in triple})
     return {(tokens[s], tokens[p], tokens[o]) for s, p, o in ids}
 
 

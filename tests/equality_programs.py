@@ -7,7 +7,7 @@ from random import Random
 
 from tests.random_programs import CLASSES, PROPERTIES, SAME, THINGS, TYPE, Triple, lists, restriction
 from triplake.rulesets import datalog
-from triplestore.terms import OWL, RDFS, XSD
+from triplestore.model.terms import OWL, RDFS, XSD
 
 ONE = f'"1"^^<{XSD}nonNegativeInteger>'
 LITERALS = ['"v"', '"w"@en', f'"1"^^<{XSD}integer>', '"0"^^<http://e/type>', '"1"^^<http://e/type>']

@@ -9,8 +9,8 @@ from random import Random
 from tests.random_programs import CLASSES, PROPERTIES, SAME, THINGS, TYPE, Triple, lists, restriction
 from triplake import rulesets
 from triplake.rulesets import datalog
-from triplestore.rule import Rule
-from triplestore.terms import OWL, RDFS, XSD
+from triplestore.model.rule import Rule
+from triplestore.model.terms import OWL, RDFS, XSD
 
 
 def typed(lexical: str, datatype: str) -> str:

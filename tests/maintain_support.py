@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from tests.random_programs import Triple, rules_for
-from triplestore import dictionary, literals
 from triplestore.compile.schema import Constants, Fact
+from triplestore.dictionary import encoding, literals
 from triplestore.engine import Engine
 from triplestore.maintain import Reasoning
 from triplestore.maintain.datatypes import judge_types_in
@@ -19,9 +19,9 @@ from triplestore.maintain.violations import Violation, judge_in
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table
-from triplestore.rule import Rule
+from triplestore.model.rule import Rule
+from triplestore.model.terms import BUILTIN_IDS
 from triplestore.storage.manifest import Counters
-from triplestore.terms import BUILTIN_IDS
 
 State = tuple[set[Fact], set[tuple[int, int]], set[Violation]]
 """Facts, rows of `same_as`, violations."""
@@ -34,21 +34,21 @@ class Bench:
         self, engine: Engine, triples: Iterable[Triple], rules: tuple[Rule, ...], equality: str, by_value: bool
     ) -> None:
         self.engine, self.equality, self.rules = engine, equality, rules_for(rules, equality)
-        dictionary.builtin_terms(engine, "term")
+        encoding.builtin_terms(engine, "term")
         every = sorted(set(triples))
         engine.load("raw", pa.table({c: pa.array([t[i] for t in every], pa.string()) for i, c in enumerate("spo")}))
         tokens = {
             t for r in self.rules for a in (*r.heads, *r.body) for t in getattr(a, "terms", ()) if isinstance(t, str)
         }
         self.by_value = bool(by_value)
-        _, self.counters = dictionary.encode(engine, "raw", Counters(), tokens - BUILTIN_IDS.keys())
+        _, self.counters = encoding.encode(engine, "raw", Counters(), tokens - BUILTIN_IDS.keys())
         engine.append("term", ["SELECT * FROM new_term"])
-        self.ids = dictionary.lookup(engine, {t for triple in every for t in triple})
+        self.ids = encoding.lookup(engine, {t for triple in every for t in triple})
         if by_value:
             same = literals.equal_to(engine, [token for token in tokens if token.startswith('"')])
-            constants = Constants({**dictionary.lookup(engine, tokens), **same})
+            constants = Constants({**encoding.lookup(engine, tokens), **same})
         else:
-            constants = Constants(dictionary.lookup(engine, tokens), dictionary.numbers_equal_to(engine, tokens))
+            constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
         self.datatypes = Datatypes(self.counters.ill_typed > 0) if by_value else None
         self.reasoning = Reasoning(self.rules, equality, constants, self.datatypes)
 

@@ -1,7 +1,7 @@
 """The oracle: the closure of facts under rules by brute force, to compare the library's answers with.
 
-It shares no code with the library but the dataclasses of rules and their parser: facts are sets of token triples
-(see `triplestore.terms`), every rule is matched against all facts in every round until nothing is new, and equality is
+It shares no code with the library but the dataclasses of rules and their parser: facts are sets of token triples (see
+`triplestore.model.terms`), every rule is matched against all facts in every round until nothing is new, and equality is
 the congruence that table 4 of OWL 2 Profiles defines, worked out on the expanded facts. Slow, and plain to see.
 
 NOT and AGGREGATE are read off a closure that is given, as Gelfond and Lifschitz (1988) define stable models: a closure
@@ -20,7 +20,7 @@ from itertools import product
 
 from tests import literal_values
 from tests.oracle_expressions import ExpressionError, aggregate, evaluate, is_true, same_value
-from triplestore.rule import (
+from triplestore.model.rule import (
     Aggregate,
     Atom,
     Bind,
@@ -36,7 +36,7 @@ from triplestore.rule import (
     Term,
     Var,
 )
-from triplestore.terms import BUILTIN_IDS
+from triplestore.model.terms import BUILTIN_IDS
 
 Triple = tuple[str, str, str]
 Violation = tuple[str, frozenset[Triple]]

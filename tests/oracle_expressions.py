@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_DOWN, Decimal
 
-from triplestore.expression import Call, Constant, Expression, Variable
-from triplestore.terms import XSD
+from triplestore.model.expression import Call, Constant, Expression, Variable
+from triplestore.model.terms import XSD
 
 Binding = Mapping[str, str | int]
 TRUE, FALSE = (f'"{word}"^^<{XSD}boolean>' for word in ("true", "false"))

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from triplake import rulesets
 from triplake.rulesets import datalog
-from triplestore.rule import Rule
-from triplestore.terms import OWL, RDF, RDFS, XSD
+from triplestore.model.rule import Rule
+from triplestore.model.terms import OWL, RDF, RDFS, XSD
 
 Triple = tuple[str, str, str]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.sparql_support import SAME, Triple
-from triplestore.terms import XSD
+from triplestore.model.terms import XSD
 
 IRIS = [f"<http://e/{name}>" for name in "abcdefgh"]
 BLANKS = ["_:m", "_:n"]

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyoxigraph as ox
 
 from triplake.sparql import Graph
-from triplestore.dictionary import term_sql
+from triplestore.dictionary.encoding import term_sql
 from triplestore.engine import Engine
-from triplestore.terms import BUILTIN_IRIS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, OWL, RDF, XSD, split_literal
+from triplestore.model.terms import BUILTIN_IRIS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, OWL, RDF, XSD, split_literal
 
 Triple = tuple[str, str, str]
 SAME = f"<{OWL}sameAs>"

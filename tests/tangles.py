@@ -36,9 +36,9 @@ from triplestore.maintain.memory import ALGORITHMS, COUNTING, INSERTION, Memory
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table
-from triplestore.rows import same_as_rows, violation_rows
-from triplestore.rule import Atom, BodyElement, Not, Rule, Term, Var
-from triplestore.terms import BUILTIN_IDS, OWL, SAME_AS, XSD
+from triplestore.model.rule import Atom, BodyElement, Not, Rule, Term, Var
+from triplestore.model.terms import BUILTIN_IDS, OWL, SAME_AS, XSD
+from triplestore.write.rows import same_as_rows, violation_rows
 
 TERMS: Final = tuple(ex(f"c{i}") for i in range(6))
 PREDICATES: Final = (ex("p0"), ex("p1"))

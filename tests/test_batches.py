@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli_support import contents, done, run
 from triplestore import Store
-from triplestore.errors import ConflictError
+from triplestore.model.errors import ConflictError
 from triplestore.storage.manifest import Manifest, Versions
 
 P, MAIL = "<http://e/p>", "<http://e/mail>"

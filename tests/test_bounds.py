@@ -16,8 +16,8 @@ from tests.cli_support import spawn
 from triplake.loaders import Source, Syntax, triples_of
 from triplake.loaders.bounds import JSON_DEPTH, TERM_DEPTH, XML_DEPTH, Json, Turtle, Xml
 from triplake.rulesets import datalog
-from triplestore.errors import InputError
-from triplestore.reasoning import ruleset_text
+from triplestore.model.errors import InputError
+from triplestore.read.reasoning import ruleset_text
 
 RDF = 'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/"'
 PREFIX = "@prefix : <http://e/> .\n"

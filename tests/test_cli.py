@@ -22,8 +22,8 @@ from tests.conftest import ENGINES
 from triplake import rulesets
 from triplestore import Store
 from triplestore.cli import cli
-from triplestore.errors import UsageError
-from triplestore.terms import OWL, RDF, XSD
+from triplestore.model.errors import UsageError
+from triplestore.model.terms import OWL, RDF, XSD
 
 PETS = """\
 @prefix : <http://ex/> .

@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 
 from tests import oracle
 from tests.random_programs import Triple, facts, programs, rules_for, rules_of
-from triplestore import closure, dictionary, literals
+from triplestore.closure import expand
 from triplestore.compile.schema import Constants
+from triplestore.dictionary import encoding, literals
 from triplestore.engine import Engine
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.ontology import MANY
 from triplestore.materialise.seminaive import SemiNaive
-from triplestore.rule import Rule
+from triplestore.model.rule import Rule
+from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
 from triplestore.storage.manifest import Counters
-from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
 
 
 def materialised(
@@ -29,20 +30,20 @@ def materialised(
     datatypes: bool = False,
 ) -> tuple[set[Triple], set[str]]:
     """The expanded closure, generalised triples left out, and the names of the violated rules."""
-    dictionary.builtin_terms(engine, "term")
+    encoding.builtin_terms(engine, "term")
     engine.load("raw", pa.table({c: [t[i] for t in triples] for i, c in enumerate("spo")}))
     rules = rules_for(rules, equality)
     tokens = {t for r in rules for a in (*r.heads, *r.body) for t in getattr(a, "terms", ()) if isinstance(t, str)}
-    dictionary.encode(engine, "raw", Counters(), tokens - BUILTIN_IDS.keys())
+    encoding.encode(engine, "raw", Counters(), tokens - BUILTIN_IDS.keys())
     engine.append("term", ["SELECT * FROM new_term"])
     engine.create("asserted", "SELECT s, p, o FROM encoded")
     if datatypes:
         engine.view("stated", literals.by_value("asserted"))
         values = literals.equal_to(engine, [token for token in tokens if token.startswith('"')])
-        constants = Constants({**dictionary.lookup(engine, tokens), **values})
+        constants = Constants({**encoding.lookup(engine, tokens), **values})
     else:
         engine.view("stated", "SELECT s, p, o FROM asserted")
-        constants = Constants(dictionary.lookup(engine, tokens), dictionary.numbers_equal_to(engine, tokens))
+        constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
     known = Datatypes(True) if datatypes else None
     SemiNaive(engine, rules, equality, constants, many=many, datatypes=known).materialise()
     return expanded(engine, equality, datatypes)
@@ -52,10 +53,10 @@ def expanded(engine: Engine, equality: str, twins: bool = False) -> tuple[set[Tr
     """The closure in the engine's tables, and the names of the violated rules."""
     named = engine.query(f"SELECT 1 FROM same_as WHERE representative = {SAME_AS}").num_rows > 0
     literals = engine.query(f"SELECT 1 FROM same_as WHERE term >= {FIRST_LITERAL}").num_rows > 0
-    table = engine.query(closure.tokens_sql(closure.expanded_sql(equality, twins, named, literals)))
+    table = engine.query(expand.tokens_sql(expand.expanded_sql(equality, twins, named, literals)))
     found = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
     assert len(found) == len(set(found)), "expanded triples are distinct"
-    count = engine.query(closure.expanded_count_sql(equality, twins, named, literals)).column(0)[0].as_py()
+    count = engine.query(expand.expanded_count_sql(equality, twins, named, literals)).column(0)[0].as_py()
     assert count == len(found), "the count is that of the expansion"
     violated = set(engine.query("SELECT DISTINCT rule FROM violation").column(0).to_pylist())
     return set(found), violated

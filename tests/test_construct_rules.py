@@ -18,8 +18,8 @@ from triplestore import Store
 from triplestore.compile import check
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
-from triplestore.errors import InputError
-from triplestore.terms import to_ntriples
+from triplestore.model.errors import InputError
+from triplestore.model.terms import to_ntriples
 
 PREFIX = "PREFIX : <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
 QUERIES = {

@@ -15,11 +15,11 @@ from rdflib.namespace import RDF, RDFS
 
 from tests.cli_support import contents, done, run
 from triplestore import Store
-from triplestore.errors import UsageError
 from triplestore.maintain import counts as counts_kept
 from triplestore.maintain.choose import LEARNT
 from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE
 from triplestore.maintain.memory import COUNTING, DELETING
+from triplestore.model.errors import UsageError
 from triplestore.storage.manifest import Versions
 
 if TYPE_CHECKING:

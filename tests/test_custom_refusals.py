@@ -15,7 +15,7 @@ from tests.test_closure import PHASES
 from triplake import rulesets
 from triplake.rulesets import datalog
 from triplestore.engine import Engine
-from triplestore.errors import InputError
+from triplestore.model.errors import InputError
 
 few = st.lists(
     st.one_of(

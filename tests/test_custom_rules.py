@@ -16,7 +16,7 @@ from tests.random_programs import Triple
 from tests.test_closure import MODES, PHASES
 from triplestore import Store
 from triplestore.engine import Engine
-from triplestore.rule import Rule
+from triplestore.model.rule import Rule
 
 E = Namespace("http://e/")
 

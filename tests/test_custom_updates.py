@@ -21,8 +21,8 @@ from tests.test_updates import as_terms, tokens
 from triplake.rulesets import datalog
 from triplestore import Store
 from triplestore.engine import Engine
-from triplestore.errors import InputError
-from triplestore.rule import Rule
+from triplestore.model.errors import InputError
+from triplestore.model.rule import Rule
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from triplake import rulesets
 from triplake.rulesets import datalog
 from triplestore.compile import check
-from triplestore.errors import InputError, UsageError
-from triplestore.expression import Call, Constant, Variable
-from triplestore.rule import (
+from triplestore.model.errors import InputError, UsageError
+from triplestore.model.expression import Call, Constant, Variable
+from triplestore.model.rule import (
     Aggregate,
     Atom,
     Bind,
@@ -28,7 +28,7 @@ from triplestore.rule import (
     SpanEnd,
     Var,
 )
-from triplestore.terms import OWL, RDF, XSD
+from triplestore.model.terms import OWL, RDF, XSD
 
 TYPE = f"<{RDF}type>"
 X, ONE = Variable("x"), Constant(f'"1"^^<{XSD}integer>')

@@ -1,4 +1,4 @@
-"""The datatypes of OWL 2 RL: literals one by one, all together in the dictionary, and in rules and answers."""
+"""The datatypes of OWL 2 RL: literals one by one, all together in the encoding, and in rules and answers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from tests import literal_values, oracle
 from tests.conftest import MakeStore
 from tests.rule_cases import ntriples
 from tests.test_closure import materialised
-from triplestore import Store, dictionary, literals
-from triplestore.datatypes import DATATYPES, KNOWN, Space, in_space, value_of
+from triplestore import Store
+from triplestore.dictionary import encoding, literals
+from triplestore.dictionary.datatypes import DATATYPES, KNOWN, Space, in_space, value_of
+from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
-from triplestore.errors import DamagedStoreError
-from triplestore.fingerprints import Fingerprints
 from triplestore.materialise import datatypes as rules
+from triplestore.model.errors import DamagedStoreError
+from triplestore.model.tables import TERM, token_sql
+from triplestore.model.terms import FIRST_LITERAL, RDF, XSD, builtin, from_rdflib, literal_token, to_rdflib
 from triplestore.storage.manifest import Counters
-from triplestore.tables import TERM, token_sql
-from triplestore.terms import FIRST_LITERAL, RDF, XSD, builtin, from_rdflib, literal_token, to_rdflib
 
 Triple = tuple[str, str, str]
 
@@ -125,18 +126,18 @@ def test_values_are_those_of_pythons_own_types(literals_: list[str]) -> None:
 def numbered(engine: Engine, batches: list[list[str]], in_memory: bool) -> dict[str, dict[str, Any]]:
     """The rows of TERM of literals that came in batches, by token. in_memory: the first batch apart, what is known is
     known by its fingerprints."""
-    dictionary.builtin_terms(engine, "term")
+    encoding.builtin_terms(engine, "term")
     counters, known = Counters(), None
     for batch in batches:
         if known is None:
             rows = [("<http://e/s>", "<http://e/p>", token) for token in batch]
             engine.load("raw", pa.table({c: [row[i] for row in rows] for i, c in enumerate("spo")}))
-            new, counters = dictionary.encode(engine, "raw", counters)
+            new, counters = encoding.encode(engine, "raw", counters)
         else:
-            found = dictionary.numbered(engine, (), batch, counters, known)
+            found = encoding.numbered(engine, (), batch, counters, known)
             new, counters = len(found.new), found.counters
             known.add(found.new)
-            assert found.ids == dictionary.numbered(engine, batch, (), counters, known).ids
+            assert found.ids == encoding.numbered(engine, batch, (), counters, known).ids
         if new:
             engine.append("term", [f"SELECT {TERM.select} FROM new_term"])
         if in_memory and known is None:
@@ -177,7 +178,7 @@ def check_numbered(engine: Engine, batches: list[list[str]], in_memory: bool = F
 def test_the_dictionary_knows_the_values(embedded: Engine, batches: list[list[str]], how: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         if how == "by SQL":
-            patch.setattr(dictionary, "SMALL", -1)
+            patch.setattr(encoding, "SMALL", -1)
         check_numbered(embedded, batches, in_memory=how == "in memory")
 
 
@@ -186,7 +187,7 @@ def test_the_dictionary_knows_the_values(embedded: Engine, batches: list[list[st
 @given(batches=st.lists(st.lists(tokens, min_size=60, max_size=80), min_size=2, max_size=2))
 def test_the_dictionary_knows_the_values_on_spark(spark_engine: Engine, batches: list[list[str]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dictionary, "SMALL", -1)
+        patch.setattr(encoding, "SMALL", -1)
         check_numbered(spark_engine, batches)
 
 

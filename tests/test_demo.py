@@ -17,10 +17,10 @@ from tests.conftest import ENGINES
 from triplestore import Store
 from triplestore.cli import cli
 from triplestore.demo import run as run_demo
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 
 ROOT = Path(__file__).parents[1]
-MUSEUM = ROOT / "triplestore/museum"
+MUSEUM = ROOT / "triplestore/demo/museum"
 
 BARE = re.compile(r"\d+\.\d+ s\b")
 

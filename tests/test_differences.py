@@ -13,9 +13,9 @@ from rdflib.term import Node
 from tests.cli_support import done, run
 from tests.conftest import MakeStore
 from triplestore import Store
-from triplestore.differences import KINDS, SIGNS
-from triplestore.errors import UsageError
-from triplestore.terms import from_rdflib
+from triplestore.model.errors import UsageError
+from triplestore.model.terms import from_rdflib
+from triplestore.read.differences import KINDS, SIGNS
 
 E = Namespace("http://e/")
 Triple = tuple[str, ...]

@@ -16,9 +16,10 @@ from tests.cli_support import run
 from triplake import rulesets
 from triplake.rulesets import swrl_builtins
 from triplake.sparql.to_rules import rules_of_query
-from triplestore import Store, errors
+from triplestore import Store
 from triplestore.cli import cli
 from triplestore.compile import check
+from triplestore.model import errors
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]

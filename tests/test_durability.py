@@ -21,7 +21,7 @@ from tests.cli_support import command, done, run
 from tests.conftest import MakeStore
 from tests.crash import kill_after, kill_at_step
 from triplestore import Store
-from triplestore.errors import ConflictError
+from triplestore.model.errors import ConflictError
 from triplestore.storage.manifest import Manifest, Versions
 from triplestore.storage.vacuum import vacuum
 

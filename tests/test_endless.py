@@ -10,9 +10,10 @@ from rdflib.namespace import Namespace
 
 from tests.cli_support import run
 from tests.conftest import MakeStore
-from triplestore import Store, transaction
-from triplestore.errors import EndlessError, UsageError
+from triplestore import Store
 from triplestore.materialise.limits import Limits
+from triplestore.model.errors import EndlessError, UsageError
+from triplestore.write import transaction
 
 E = Namespace("http://e/")
 NEXT = "PREFIX : <http://e/>\n@rule next\n[?x, :n, ?z] :- [?x, :n, ?y], BIND(?y + 1 AS ?z){} .\n"

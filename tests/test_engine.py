@@ -20,8 +20,8 @@ import zstandard
 
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
-from triplestore.errors import EngineError
-from triplestore.tables import STORED, TERM, VIOLATION
+from triplestore.model.errors import EngineError
+from triplestore.model.tables import STORED, TERM, VIOLATION
 
 Edges = list[tuple[int, int]]
 
@@ -554,7 +554,7 @@ class TestSparkOnly:
         """In a process of its own: Java ends, and the query with it; it does not wait for ever."""
         code = """
 from triplestore.engine.spark import SparkEngine
-from triplestore.errors import EngineError
+from triplestore.model.errors import EngineError
 
 engine = SparkEngine(master="local[2]", memory_limit="900MB")
 large = "SELECT id, repeat(CAST(id AS STRING), 20) AS text FROM range(50000000)"

@@ -25,10 +25,10 @@ from tests.test_closure import expected, materialised
 from tests.test_sparql_random import check
 from triplake.sparql import Graph, query
 from triplestore.engine import Engine
-from triplestore.errors import UsageError
-from triplestore.rule import Rule
+from triplestore.model.errors import UsageError
+from triplestore.model.rule import Rule
+from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, OWL, RDFS, SAME_AS, to_rdflib
 from triplestore.store import Store
-from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, OWL, RDFS, SAME_AS, to_rdflib
 
 VOCABULARY = Vocabulary(
     iris=[thing for thing in THINGS if thing[0] == "<"] + CLASSES[:2] + PROPERTIES[:2],

@@ -19,8 +19,8 @@ from triplestore.compile.specialise import Specialiser
 from triplestore.compile.symmetry import half
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
-from triplestore.rule import Rule
-from triplestore.terms import BUILTIN_IDS, OWL, RDF, SAME_AS
+from triplestore.model.rule import Rule
+from triplestore.model.terms import BUILTIN_IDS, OWL, RDF, SAME_AS
 
 E = "<http://e/"
 
@@ -169,13 +169,13 @@ def test_a_shared_value_costs_no_more_than_its_subjects() -> None:
 
 def run(engine: Engine, triples: list[Triple]) -> None:
     """The closure alone, without its (quadratic) expansion."""
-    from triplestore import dictionary
+    from triplestore.dictionary import encoding
     from triplestore.materialise.seminaive import SemiNaive
     from triplestore.storage.manifest import Counters
 
-    dictionary.builtin_terms(engine, "term")
+    encoding.builtin_terms(engine, "term")
     engine.load("raw", pa.table({c: [t[i] for t in triples] for i, c in enumerate("spo")}))
-    dictionary.encode(engine, "raw", Counters())
+    encoding.encode(engine, "raw", Counters())
     engine.append("term", ["SELECT * FROM new_term"])
     engine.create("asserted", "SELECT s, p, o FROM encoded")
     engine.view("stated", "SELECT s, p, o FROM asserted")

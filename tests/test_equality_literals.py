@@ -24,9 +24,9 @@ from triplestore import Store
 from triplestore.engine import Engine
 from triplestore.materialise import rewriting
 from triplestore.materialise.violations import Violations
-from triplestore.rule import Rule
-from triplestore.terms import OWL, XSD, from_rdflib, to_rdflib
-from triplestore.transaction import Transaction
+from triplestore.model.rule import Rule
+from triplestore.model.terms import OWL, XSD, from_rdflib, to_rdflib
+from triplestore.write.transaction import Transaction
 
 
 @pytest.mark.parametrize("equality", ["rewrite", "axioms", "off"])

@@ -28,10 +28,10 @@ from tests.test_rules import assert_both_routes_agree
 from tests.test_updates import as_terms, follow, tokens
 from triplake.rulesets import datalog
 from triplestore.engine import Engine
-from triplestore.errors import InputError
-from triplestore.rule import Rule
+from triplestore.model.errors import InputError
+from triplestore.model.rule import Rule
+from triplestore.model.terms import OWL, RDF, RDFS
 from triplestore.store import Store
-from triplestore.terms import OWL, RDF, RDFS
 
 A, B, C, D = THINGS[:4]
 P, Q = PROPERTIES[:2]

@@ -19,7 +19,7 @@ from triplestore.engine.disk import disk_failure
 from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.engine.duckdb_errors import failure
 from triplestore.engine.duckdb_reader import DuckDBReader
-from triplestore.errors import StoppedError, StorageError
+from triplestore.model.errors import StoppedError, StorageError
 from triplestore.storage.manifest import Versions
 
 ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h . FILTER(?a != ?c && ?e != ?g) }"

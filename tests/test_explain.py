@@ -11,7 +11,7 @@ from rdflib import RDF, Namespace, URIRef
 
 from tests.cli_support import done, run
 from triplestore import Store
-from triplestore.readers import Readers
+from triplestore.server.readers import Readers
 
 EX = Namespace("http://example.org/")
 PREFIX = "--prefix=ex=http://example.org/"

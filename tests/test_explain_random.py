@@ -13,15 +13,15 @@ from tests import custom_programs, oracle
 from tests.random_programs import SAME, Triple, facts, programs, rules_for, rules_of
 from tests.test_closure import materialised
 from triplake import rulesets
-from triplestore import dictionary
 from triplestore.compile.schema import Constants
+from triplestore.dictionary import encoding
 from triplestore.engine import Engine
-from triplestore.errors import InputError
 from triplestore.maintain import Reasoning
+from triplestore.model.errors import InputError
+from triplestore.model.rule import Rule, constants_of
 from triplestore.proof.explain import explain
 from triplestore.proof.proof import ASSERTED, Proof
 from triplestore.proof.source import source
-from triplestore.rule import Rule, constants_of
 
 MODES = ("rewrite", "axioms", "off")
 
@@ -104,7 +104,7 @@ def explained(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], eq
     closed, _ = materialised(engine, triples, rules, equality)
     depths = rounds_of(triples, rules, equality)
     tokens = {t for r in rules for a in (*r.heads, *r.body) for t in getattr(a, "terms", ()) if isinstance(t, str)}
-    constants = Constants(dictionary.lookup(engine, tokens), dictionary.numbers_equal_to(engine, tokens))
+    constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
     read = source(engine, Reasoning(rules, equality, constants), rulesets.named("equality").rules)
     for goal in sorted(closed)[:most]:
         proof = explain(read, goal)
@@ -128,7 +128,7 @@ def explained_in_full(
     except InputError:  # no strata
         return
     tokens = {t for r in rules for t in constants_of(r)}
-    constants = Constants(dictionary.lookup(engine, tokens), dictionary.numbers_equal_to(engine, tokens))
+    constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
     read = source(engine, Reasoning(rules, equality, constants), rulesets.named("equality").rules)
     congruent = equality != "off"
     virtual = {(term, SAME, term) for triple in complete for term in triple} if congruent else set()

@@ -11,12 +11,13 @@ import pytest
 from rdflib import RDF, Literal, URIRef
 
 from tests.conftest import MakeStore
-from triplestore import Store, dictionary, fingerprints
+from triplestore import Store
+from triplestore.dictionary import encoding, fingerprints
+from triplestore.dictionary.fingerprints import WORDS, Fingerprints, Words
 from triplestore.engine import Engine
-from triplestore.errors import TriplakeError
-from triplestore.fingerprints import WORDS, Fingerprints, Words
+from triplestore.model.errors import TriplakeError
+from triplestore.model.tables import TERM
 from triplestore.storage.manifest import Counters
-from triplestore.tables import TERM
 
 EX = "http://ex/"
 TOKENS = [
@@ -26,16 +27,16 @@ TOKENS = [
 
 
 def test_they_are_the_ids_of_the_dictionary(engine: Engine) -> None:
-    builtin = dictionary.builtin_terms(engine, "term")
+    builtin = encoding.builtin_terms(engine, "term")
     engine.load("raw", pa.table(dict.fromkeys("spo", TOKENS)))
-    new, _ = dictionary.encode(engine, "raw", Counters())
+    new, _ = encoding.encode(engine, "raw", Counters())
     assert new == len(TOKENS)
     engine.append("term", [f"SELECT {TERM.select} FROM new_term"])
     known = Fingerprints.read(engine)
     assert len(known) == builtin + new
     found = known.ids([*TOKENS, "<http://ex/none>", '"A"@en-gb', "_:http://ex/a"])
     assert len(found) == new
-    assert found == dictionary.lookup(engine, TOKENS)
+    assert found == encoding.lookup(engine, TOKENS)
 
 
 @pytest.mark.parametrize("loose", [0, 3, 1_000])

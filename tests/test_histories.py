@@ -21,9 +21,9 @@ from tests.test_maintain import WAYS
 from tests.test_updates import as_terms, tokens
 from triplake import rulesets
 from triplestore import Store
-from triplestore.errors import InputError
-from triplestore.rule import Rule
-from triplestore.terms import OWL, RDFS, XSD
+from triplestore.model.errors import InputError
+from triplestore.model.rule import Rule
+from triplestore.model.terms import OWL, RDFS, XSD
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

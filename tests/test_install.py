@@ -17,12 +17,9 @@ import triplestore
 ROOT = Path(__file__).parents[1]
 NAMES = ("loaders", "rulesets", "sparql")
 
-USER = """
-import importlib.util, loaders, rulesets, sys
-assert loaders.MINE and rulesets.MINE
-assert importlib.util.find_spec("sparql").origin == sys.argv[1] + "/sparql.py"  # which does not run on Python 3.9 or newer
-from triplake import InputError, Store, __version__
-with Store.create("people", ["owl2rl"]) as store:
+USER = """ import importlib.util, loaders, rulesets, sys assert loaders.MINE and rulesets.MINE assert
+importlib.util.find_spec("sparql").origin == sys.argv[1] + "/sparql.py"  # which does not run on Python 3.9 or newer
+from triplake import InputError, Store, __version__ with Store.create("people", ["owl2rl"]) as store:
     store.load("people.ttl")
     print(store.query("ASK { <http://e/a> <http://e/knows> <http://e/c> }").boolean, __version__)
     try:
@@ -48,7 +45,7 @@ def test_triplake_offers_what_triplestore_has() -> None:
 
 
 def test_every_error_is_offered() -> None:
-    from triplestore import errors
+    from triplestore.model import errors
 
     named = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
     assert {name for name in named if name.endswith("Error")} <= set(triplake.__all__)

@@ -8,7 +8,7 @@ from tests.random_programs import SAME, TYPE, Triple, lists, rules_of
 from tests.test_closure import MODES, agree
 from triplestore.engine import Engine
 from triplestore.materialise.ontology import MANY
-from triplestore.terms import OWL, RDFS
+from triplestore.model.terms import OWL, RDFS
 
 
 def c(number: int) -> str:

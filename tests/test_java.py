@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from triplestore.engine.java import java_home
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 
 VECTOR = "--add-modules=jdk.incubator.vector"
 

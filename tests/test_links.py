@@ -16,10 +16,10 @@ from datasets.links.generate import EX, Ints, Links, chain, links, triples
 from datasets.output import write
 from triplestore.engine.arrow import as_numpy
 from triplestore.engine.duckdb import DuckDBEngine
+from triplestore.model.tables import SAME_AS, TERM
 from triplestore.storage import segments
 from triplestore.storage.manifest import Versions
 from triplestore.store import Store
-from triplestore.tables import SAME_AS, TERM
 
 
 def union_find(data: Links) -> Ints:

@@ -22,8 +22,8 @@ from triplake.loaders.ntriples import CLEAN
 from triplake.loaders.tokens import Scope
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
-from triplestore.errors import InputError, UsageError
-from triplestore.terms import RDF, XSD, to_ntriples
+from triplestore.model.errors import InputError, UsageError
+from triplestore.model.terms import RDF, XSD, to_ntriples
 
 A, P, B = "<http://e/a>", "<http://e/p>", "<http://e/b>"
 INTEGER = f"^^<{XSD}integer>"

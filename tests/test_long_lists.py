@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli_support import run
 from triplestore import Store
-from triplestore.errors import LimitError
+from triplestore.model.errors import LimitError
 
 PREFIXES = "@prefix : <http://e/> .\n@prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
 

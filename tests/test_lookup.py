@@ -12,9 +12,9 @@ from rdflib.term import Node
 
 from tests.conftest import MakeStore
 from triplestore import Store
-from triplestore.errors import UsageError
-from triplestore.store import lookup
-from triplestore.terms import XSD
+from triplestore.model.errors import UsageError
+from triplestore.model.terms import XSD
+from triplestore.read import lookup
 
 EX = Namespace("http://ex/")
 INTEGER, TOKEN = URIRef(XSD + "integer"), URIRef(XSD + "token")

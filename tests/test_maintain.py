@@ -21,7 +21,7 @@ from triplestore.maintain import foretell, join
 from triplestore.maintain.foretell import Costs
 from triplestore.maintain.memory import COUNTING, DELETING, Derivations
 from triplestore.maintain.program import NotMaintainableError
-from triplestore.terms import OWL, RDFS
+from triplestore.model.terms import OWL, RDFS
 
 Update = tuple[list[Triple], list[Triple]]
 

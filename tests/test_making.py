@@ -15,10 +15,10 @@ import pytest
 from tests.cli_support import command, contents, done, run
 from tests.crash import kill_at_step
 from triplestore import Store
-from triplestore.errors import ConflictError, DamagedStoreError, UsageError
+from triplestore.model.errors import ConflictError, DamagedStoreError, UsageError
+from triplestore.read.session import Session
 from triplestore.storage import leases
 from triplestore.storage.manifest import Manifest, Versions
-from triplestore.store.session import Session
 
 GOOD = "<http://ex/a> <http://ex/p> <http://ex/b> .\n"
 
@@ -73,7 +73,7 @@ class TestFailedFirstLoad:
                     shutil.copy(theirs / name, Path("kg") / name)
             raise UsageError("a fault")
 
-        monkeypatch.setattr("triplestore.store.changing.load", overtake)
+        monkeypatch.setattr("triplestore.write.changing.load", overtake)
         assert run("load", "kg", "good.nt").code == 2
         assert {*contents(theirs)} <= {*contents(Path("kg"))} | {"triplake.json"}
 

@@ -11,7 +11,7 @@ from rdflib import Literal, URIRef
 
 from tests.conftest import MakeStore
 from triplestore import Store
-from triplestore.readers import Readers
+from triplestore.server.readers import Readers
 from triplestore.storage import patches
 from triplestore.storage.manifest import Versions
 from triplestore.storage.vacuum import vacuum

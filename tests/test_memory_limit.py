@@ -11,7 +11,7 @@ from tests.cli_support import run
 from tests.server_support import serving, students
 from triplestore import Store
 from triplestore.engine.duckdb import DuckDBEngine
-from triplestore.errors import MemoryLimitError, UsageError
+from triplestore.model.errors import MemoryLimitError, UsageError
 
 HUNGRY = f"SELECT (SUM(?n) AS ?x) {{ ?a ?p ?b . ?c ?q ?d . ?e ?r ?f BIND({'7' * 60} AS ?n) }}"
 """Texts of all numbers that no DECIMAL holds, which cannot be spilled."""

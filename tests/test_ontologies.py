@@ -17,7 +17,7 @@ from tests.cli_support import run
 from tests.rule_cases import ntriples
 from triplake import rulesets
 from triplestore import Store
-from triplestore.terms import from_rdflib, literal_token
+from triplestore.model.terms import from_rdflib, literal_token
 
 Triple = tuple[str, str, str]
 B, F = building.SCHEMA, finance.BASE

@@ -22,8 +22,8 @@ from triplestore import Store
 from triplestore.compile.schema import Fact
 from triplestore.engine import Engine
 from triplestore.maintain.memory import COUNTING, DELETING, Rows
-from triplestore.rule import Rule
-from triplestore.terms import OWL, RDFS
+from triplestore.model.rule import Rule
+from triplestore.model.terms import OWL, RDFS
 
 PREFIX = "PREFIX : <http://e/>\n"
 NAMES = {"a": TYPE, "=": SAME, "inverseOf": f"<{OWL}inverseOf>", "range": f"<{RDFS}range>"}

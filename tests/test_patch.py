@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from triplake.loaders import Change, Triple, read_patch, sources, triples_of
 from triplake.loaders.patch import _Transaction
-from triplestore.errors import InputError
-from triplestore.terms import RDF, XSD
+from triplestore.model.errors import InputError
+from triplestore.model.terms import RDF, XSD
 
 A, P, B, G = "<http://e/a>", "<http://e/p>", "<http://e/b>", "<http://e/g>"
 ROW = f"{A} {P} {B}"

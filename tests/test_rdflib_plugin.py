@@ -16,7 +16,7 @@ from rdflib.plugins.sparql import prepareQuery
 from rdflib.store import NO_STORE, VALID_STORE
 
 from triplestore import Store
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 from triplestore.rdflib_plugin import TriplakeStore
 
 EX = Namespace("http://ex/")

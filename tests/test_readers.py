@@ -19,9 +19,9 @@ from rdflib.namespace import OWL, XSD
 from tests.conftest import ENGINES
 from triplake.sparql.query import AT_ONCE
 from triplestore import Store
-from triplestore.errors import EngineError, StoppedError
-from triplestore.readers import Readers
-from triplestore.store.reading import VERY_OFTEN
+from triplestore.model.errors import EngineError, StoppedError
+from triplestore.read.query import VERY_OFTEN
+from triplestore.server.readers import Readers
 
 EX = "http://ex/"
 ALL = "SELECT ?s ?p ?o WHERE { ?s ?p ?o }"

@@ -19,8 +19,8 @@ from tests.sparql_support import ox_store, reference
 from tests.test_closure import MODES, PHASES, expected
 from tests.test_updates import as_terms, rule_names, tokens
 from triplestore import Store
-from triplestore.errors import InputError, TriplakeError, UsageError
-from triplestore.terms import to_ntriples
+from triplestore.model.errors import InputError, TriplakeError, UsageError
+from triplestore.model.terms import to_ntriples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,8 +16,8 @@ from tests.rule_cases import Case, Triple, equality, ntriples, owl2rl, rdfs
 from triplake import rulesets
 from triplake.rulesets import datalog
 from triplestore import Store
-from triplestore.rule import Rule
-from triplestore.terms import from_rdflib
+from triplestore.model.rule import Rule
+from triplestore.model.terms import from_rdflib
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

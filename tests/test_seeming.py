@@ -15,7 +15,7 @@ from tests.cli_support import done, run
 from triplake.loaders import Syntax
 from triplake.loaders.seeming import seeming
 from triplestore import Store
-from triplestore.errors import InputError
+from triplestore.model.errors import InputError
 
 TRIPLE = "<http://e/a> <http://e/p> <http://e/b> .\n"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

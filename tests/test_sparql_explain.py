@@ -11,7 +11,7 @@ from tests.sparql_support import make_graph
 from triplake.sparql import explain, query
 from triplestore.engine import Engine
 from triplestore.engine.plan import PlanStep
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 
 A, B, C, P, Q = (f"<http://e/{name}>" for name in "abcpq")
 FACTS = [(A, P, B), (B, P, C), (A, Q, '"x"'), (B, Q, '"y"')]

@@ -20,8 +20,8 @@ from rdflib.plugins.sparql.results.xmlresults import XMLResult
 
 from tests.sparql_support import ox_term, ox_token
 from triplake.sparql.results import Result
-from triplestore.errors import FormatError, UsageError
-from triplestore.terms import RDF, XSD
+from triplestore.model.errors import FormatError, UsageError
+from triplestore.model.terms import RDF, XSD
 
 ROWS: list[tuple[str | None, str | None]] = [
     ("<http://e/a&b>", '"plain <&> "quoted""'),

@@ -7,8 +7,8 @@ import pytest
 from tests.sparql_support import make_graph
 from triplake.sparql import query
 from triplestore.engine import Engine
-from triplestore.errors import UsageError
-from triplestore.terms import XSD
+from triplestore.model.errors import UsageError
+from triplestore.model.terms import XSD
 
 PREFIX = f"PREFIX xsd: <{XSD}> PREFIX : <http://e/> "
 ERROR = None

@@ -10,7 +10,7 @@ from tests.cli_support import run
 from triplake.sparql.parser import parse_query
 from triplake.sparql.update import parse_update
 from triplestore import Store
-from triplestore.errors import InputError, UsageError
+from triplestore.model.errors import InputError, UsageError
 
 PREFIX = "PREFIX : <http://e/> PREFIX ec: <http://purl.uniprot.org/enzyme/> "
 

@@ -13,7 +13,7 @@ import pytest
 from triplake.sparql.parser import parse_query
 from triplake.sparql.update import parse_update
 from triplestore import Store
-from triplestore.errors import LimitError, TriplakeError
+from triplestore.model.errors import LimitError, TriplakeError
 
 SHAPES = {
     "sums": lambda n: f"SELECT ({'+'.join(['1'] * n)} AS ?x) {{ }}",
@@ -94,7 +94,7 @@ def test_the_process_survives(tmp_path: Path) -> None:
     program = f"""
 from tests.test_sparql_limits import SHAPES, UPDATES
 from triplestore import Store
-from triplestore.errors import EngineError, TriplakeError
+from triplestore.model.errors import EngineError, TriplakeError
 with Store.create({str(tmp_path / "kg")!r}, rules=[], engine="duckdb", memory_limit="1GB") as store:
     store.sparql_update("INSERT DATA {{ <u:a> <u:p> <u:b> }}")
     for ask, shapes in ((lambda t: len(store.query(t)), SHAPES), (store.sparql_update, UPDATES)):

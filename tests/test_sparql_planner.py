@@ -10,10 +10,11 @@ from rdflib.namespace import RDF
 
 from tests.conftest import MakeStore
 from triplake.sparql.planner import planned
-from triplestore import Store, statistics
-from triplestore.expression import Constant, Variable
-from triplestore.statistics import Counts, Statistics
-from triplestore.terms import TYPE
+from triplestore import Store
+from triplestore.model.expression import Constant, Variable
+from triplestore.model.terms import TYPE
+from triplestore.storage import statistics
+from triplestore.storage.statistics import Counts, Statistics
 
 EX = rdflib.Namespace("http://e/")
 X, Y, Z = (Variable(name) for name in "xyz")

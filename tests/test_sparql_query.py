@@ -9,8 +9,8 @@ from tests.sparql_support import SAME, bag, expanded, make_graph, ox_store, refe
 from triplake.sparql import Graph, query
 from triplake.sparql.query import statement
 from triplestore.engine import Engine
-from triplestore.errors import UnsupportedError, UsageError
-from triplestore.terms import OWL, RDF, XSD
+from triplestore.model.errors import UnsupportedError, UsageError
+from triplestore.model.terms import OWL, RDF, XSD
 
 PREFIX = f"PREFIX : <http://e/> PREFIX owl: <{OWL}> PREFIX xsd: <{XSD}> "
 

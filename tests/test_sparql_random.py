@@ -21,7 +21,7 @@ from tests.sparql_support import Triple, bag, expanded, make_graph, ox_store, re
 from triplake.sparql import Graph, query
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
-from triplestore.terms import from_rdflib, to_rdflib
+from triplestore.model.terms import from_rdflib, to_rdflib
 
 QUERIES = 6
 

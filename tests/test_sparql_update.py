@@ -6,8 +6,8 @@ import pytest
 
 from triplake.sparql.algebra import Bgp
 from triplake.sparql.update import Clear, Data, Load, Modify, parse_update
-from triplestore.errors import InputError, UnsupportedError
-from triplestore.terms import XSD
+from triplestore.model.errors import InputError, UnsupportedError
+from triplestore.model.terms import XSD
 
 A, B, P = "<http://e/a>", "<http://e/b>", "<http://e/p>"
 PREFIX = "PREFIX : <http://e/> "

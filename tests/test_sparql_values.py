@@ -8,7 +8,7 @@ from tests.sparql_support import make_graph
 from triplake.sparql import query
 from triplake.sparql.parser import parse_query
 from triplestore.engine import Engine
-from triplestore.terms import XSD, lexical_of
+from triplestore.model.terms import XSD, lexical_of
 
 PREFIX = f"PREFIX xsd: <{XSD}> PREFIX : <http://e/> "
 CHUNK = 40

@@ -12,7 +12,7 @@ import pytest
 from tests.sparql_support import make_graph
 from triplake.sparql import query
 from triplestore.engine import Engine
-from triplestore.terms import XSD, split_literal
+from triplestore.model.terms import XSD, split_literal
 
 Number = tuple[str, str, Fraction]
 """(rank and datatype, lexical form, value)."""

@@ -11,8 +11,8 @@ from tests.cli_support import done
 from triplake.rulesets import datalog, swrl
 from triplestore import Store
 from triplestore.compile import check
-from triplestore.errors import InputError
-from triplestore.rule import Rule
+from triplestore.model.errors import InputError
+from triplestore.model.rule import Rule
 
 PREFIXES = """
 @prefix : <http://e/> .

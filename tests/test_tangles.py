@@ -15,7 +15,7 @@ from tests.tangles import EQUIVALENT, Tangle, check, failing, tangle
 from tests.test_closure import MODES, agree
 from triplake.rulesets import datalog
 from triplestore.engine import Engine
-from triplestore.terms import XSD
+from triplestore.model.terms import XSD
 
 E = Namespace("http://e/")
 C = [ex(f"c{i}") for i in range(6)]

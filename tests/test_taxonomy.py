@@ -10,14 +10,14 @@ import pytest
 from datasets.taxonomy.generate import EX, Taxonomy, superclasses, taxonomy, triples, types
 from tests.random_programs import Triple
 from triplake import rulesets
-from triplestore import dictionary
 from triplestore.compile.schema import Constants
+from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.materialise.ontology import MANY
 from triplestore.materialise.seminaive import SemiNaive
+from triplestore.model.terms import RDFS, TYPE, builtin
 from triplestore.storage.manifest import Counters
-from triplestore.terms import RDFS, TYPE, builtin
 
 
 def tokens(data: Taxonomy) -> list[Triple]:
@@ -26,9 +26,9 @@ def tokens(data: Taxonomy) -> list[Triple]:
 
 
 def close(engine: Engine, data: Taxonomy, many: int) -> SemiNaive:
-    dictionary.builtin_terms(engine, "term")
+    encoding.builtin_terms(engine, "term")
     engine.load("raw", pa.table({c: [t[i] for t in tokens(data)] for i, c in enumerate("spo")}))
-    dictionary.encode(engine, "raw", Counters())
+    encoding.encode(engine, "raw", Counters())
     engine.append("term", ["SELECT * FROM new_term"])
     engine.create("stated", "SELECT s, p, o FROM encoded")
     run = SemiNaive(engine, rulesets.named("owl2rl").rules, "rewrite", Constants({}), many=many)

@@ -14,7 +14,7 @@ from rdflib import Graph, Literal, Namespace, URIRef, plugin
 from tests.cli_support import done, run
 from tests.conftest import MakeStore
 from triplestore import Store
-from triplestore.terms import XSD, from_rdflib, literal_token, to_ntriples, to_rdflib
+from triplestore.model.terms import XSD, from_rdflib, literal_token, to_ntriples, to_rdflib
 
 EX = Namespace("http://ex/")
 

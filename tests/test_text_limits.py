@@ -10,8 +10,8 @@ from tests.sparql_support import make_graph
 from triplake.sparql import query
 from triplestore import Store
 from triplestore.engine import Engine
-from triplestore.errors import LimitError
 from triplestore.expressions.strings import MOST_BYTES
+from triplestore.model.errors import LimitError
 
 HALF = MOST_BYTES // 2
 TEN = "aaaaaaaaaa"

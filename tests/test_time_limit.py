@@ -10,9 +10,9 @@ import pytest
 
 from tests.server_support import eventually, serving_with
 from triplestore import Store
-from triplestore.errors import StoppedError
+from triplestore.model.errors import StoppedError
+from triplestore.model.stopping import Stop, check, heeding
 from triplestore.server.settings import Limits
-from triplestore.stopping import Stop, check, heeding
 
 MANY = "".join(f"<urn:s{number}> <urn:p{number % 7}> <urn:o{number % 97}> .\n" for number in range(3_000))
 

@@ -10,13 +10,13 @@ import pytest
 from tests.random_programs import SAME, TYPE, Triple, ex, rules_of
 from tests.test_closure import MODES, agree, materialised
 from triplake.rulesets import datalog
-from triplestore import dictionary
 from triplestore.compile.schema import Constants
+from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.materialise import reachability
 from triplestore.materialise.seminaive import SemiNaive
-from triplestore.rule import Rule
-from triplestore.terms import OWL, RDFS
+from triplestore.model.rule import Rule
+from triplestore.model.terms import OWL, RDFS
 
 TRANSITIVE = "@rule {0}-{0}  [?x, :{0}, ?z] :- [?x, :{0}, ?y], [?y, :{0}, ?z] .\n"
 JOINED = "@rule {0}-{1}  [?x, :{0}, ?z] :- [?x, :{0}, ?y], [?y, :{1}, ?z] .\n"
@@ -87,7 +87,7 @@ def test_only_facts_are_derived(embedded: Engine) -> None:
     assert len(materialised(embedded, triples, rules, "off", many=1)[0]) == 41 * 40 // 2 + 41
     derived = {}
     for many in (1, 1000):
-        constants = Constants(dictionary.lookup(embedded, {ex("p"), ex("t")}))
+        constants = Constants(encoding.lookup(embedded, {ex("p"), ex("t")}))
         figures = SemiNaive(embedded, rules, "off", constants, many=many).materialise()
         derived[many] = figures.derived
         rounds = len(figures.rounds)

@@ -17,7 +17,7 @@ from rdflib import RDF, RDFS, Namespace
 
 from tests.conftest import MakeStore
 from triplestore import Store
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 
 EX = Namespace("http://ex/")
 PEOPLE = "SELECT ?x WHERE { ?x a <http://ex/Person> }"

@@ -17,7 +17,7 @@ from tests.random_programs import _USER_RULES, Triple, facts, programs, rules_of
 from tests.test_closure import MODES, PHASES, expected
 from triplake import rulesets
 from triplestore import Store
-from triplestore.terms import from_rdflib, to_rdflib
+from triplestore.model.terms import from_rdflib, to_rdflib
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

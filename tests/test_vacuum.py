@@ -12,7 +12,7 @@ from rdflib import Literal, URIRef
 from tests.cli_support import done, run
 from tests.test_durability import hold_before_publishing
 from triplestore import Store
-from triplestore.errors import ConflictError
+from triplestore.model.errors import ConflictError
 from triplestore.storage import leases
 from triplestore.storage.manifest import Versions
 from triplestore.storage.vacuum import forgettable, vacuum

@@ -14,9 +14,9 @@ from tests.cli_support import contents, done, run
 from tests.conftest import MakeStore
 from triplestore import Store
 from triplestore.engine.written import sum_of
-from triplestore.errors import DamagedStoreError, UsageError
-from triplestore.readers import Readers
+from triplestore.model.errors import DamagedStoreError, UsageError
 from triplestore.server.faults import HttpError, http_error
+from triplestore.server.readers import Readers
 from triplestore.storage.manifest import FORMAT, Versions
 from triplestore.storage.patches import MANY
 from triplestore.storage.verify import verify

@@ -18,17 +18,18 @@ from tests.random_programs import SAME, TYPE, Triple
 from tests.test_closure import materialised
 from tests.test_explain_random import check
 from triplake.rulesets import named
-from triplestore import Store, dictionary
+from triplestore import Store
 from triplestore.compile.schema import Constants
+from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.maintain import Reasoning
+from triplestore.model.rule import Rule
 from triplestore.proof.bridges import bridges
 from triplestore.proof.causes import causes
 from triplestore.proof.computed import Source
 from triplestore.proof.proof import ASSERTED
 from triplestore.proof.source import source
 from triplestore.proof.why_same import equality_class, why_same
-from triplestore.rule import Rule
 
 EX = Namespace("http://example.org/")
 PREFIX = "--prefix=ex=http://example.org/"
@@ -216,7 +217,7 @@ def test_bridges_against_removing_each_edge() -> None:
 def proofs_of(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str) -> Source:
     materialised(engine, triples, rules, equality)
     tokens = {t for r in rules for a in (*r.heads, *r.body) for t in getattr(a, "terms", ()) if isinstance(t, str)}
-    constants = Constants(dictionary.lookup(engine, tokens), dictionary.numbers_equal_to(engine, tokens))
+    constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
     return source(engine, Reasoning(rules, equality, constants), named("equality").rules)
 
 

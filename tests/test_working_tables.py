@@ -17,7 +17,7 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
 from triplestore.engine.scratch import Scratch, unique
 from triplestore.materialise import statements
-from triplestore.rule import Rule
+from triplestore.model.rule import Rule
 
 E = Namespace("http://e/")
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from triplestore.errors import (
+    from triplestore.model.errors import (
         ConflictError,
         DamagedStoreError,
         EndlessError,
@@ -59,7 +59,7 @@ def __getattr__(name: str) -> Any:  # imported when asked for: the library's own
     if name not in __all__:
         raise AttributeError(f"module 'triplake' has no attribute '{name}'")
     if name.endswith("Error"):
-        from triplestore import errors
+        from triplestore.model import errors
 
         return getattr(errors, name)
     from triplestore import store

@@ -19,7 +19,7 @@ from rdflib.query import Result
 from rdflib.store import NO_STORE, VALID_STORE
 from rdflib.term import URIRef, Variable
 
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 from triplestore.storage.manifest import Versions
 from triplestore.store import Store
 

@@ -20,7 +20,7 @@ from tests.w3c.manifest import SUITES
 from triplake import rulesets
 from triplake.rulesets import datalog
 from triplestore import Store
-from triplestore.rule import Rule
+from triplestore.model.rule import Rule
 
 LUBM: Final = SUITES / "lubm"
 SIZES: Final = {"owl2rl": 150_589, "rdfs": 126_732}

@@ -13,7 +13,7 @@ from functools import cache
 
 import rdflib
 
-from triplestore.terms import from_rdflib, to_ntriples
+from triplestore.model.terms import from_rdflib, to_ntriples
 
 Triple = tuple[str, str, str]
 

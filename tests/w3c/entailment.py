@@ -19,7 +19,7 @@ from rdflib.collection import Collection
 
 from tests.w3c.manifest import RDF11, SUITES
 from triplake.loaders import sources, triples_of
-from triplestore.terms import to_ntriples, to_rdflib
+from triplestore.model.terms import to_ntriples, to_rdflib
 
 Triple = tuple[rdflib.term.Node, rdflib.term.Node, rdflib.term.Node]
 Tokens = tuple[str, str, str]

@@ -95,7 +95,7 @@ def expected_rows(path: Path) -> list[dict[str, str]] | bool:
 
 
 def _result_graph(graph: rdflib.Graph) -> list[dict[str, str]] | bool:
-    from triplestore.terms import from_rdflib
+    from triplestore.model.terms import from_rdflib
 
     """In the vocabulary of SPARQL 1.0's results."""
     truth = next(graph.objects(None, _RS.boolean), None)

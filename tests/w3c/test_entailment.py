@@ -13,7 +13,7 @@ from tests.w3c.entailment import Case, apart, ntriples, owl2_rl, owl2_w3c, rdf_m
 from tests.w3c.manifest import MISSING, SUITES
 from triplake import rulesets
 from triplestore import Store
-from triplestore.terms import from_rdflib
+from triplestore.model.terms import from_rdflib
 
 if TYPE_CHECKING:
     from tests.conftest import MakeStore

@@ -15,7 +15,7 @@ from tests.w3c.sparql import SPARQL, Case, as_graph, cases, expected_rows, rows_
 from triplake.sparql import query
 from triplake.sparql.parser import parse_query
 from triplestore.engine import Engine
-from triplestore.errors import TriplakeError, UnsupportedError
+from triplestore.model.errors import TriplakeError, UnsupportedError
 
 VERSIONS = ("sparql10", "sparql11")
 EVALUATION = ("QueryEvaluationTest", "CSVResultFormatTest")

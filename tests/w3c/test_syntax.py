@@ -13,8 +13,8 @@ from tests.w3c.manifest import MISSING, RDF11, Case, cases
 from triplake.loaders import Source, Syntax, Triple, read_into, triples_of
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
-from triplestore.errors import InputError
-from triplestore.terms import to_ntriples
+from triplestore.model.errors import InputError
+from triplestore.model.terms import to_ntriples
 
 SUITES = {
     "rdf-n-triples": Syntax.NTRIPLES,

@@ -16,8 +16,8 @@ from tests.w3c.manifest import MISSING
 from tests.w3c.sparql import SPARQL, Case, cases, shaped, triples_of
 from triplake.sparql.update import parse_update
 from triplestore import Store
-from triplestore.errors import TriplakeError, UnsupportedError
-from triplestore.terms import from_rdflib
+from triplestore.model.errors import TriplakeError, UnsupportedError
+from triplestore.model.terms import from_rdflib
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,7 +27,7 @@ from triplestore.cli.options import (
     warn_of_missing_imports,
     warn_of_violations,
 )
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
     from triplake.loaders import OnError
@@ -259,7 +259,7 @@ def update(
 @common
 def rules(options: Common, store: str, action: str, names: Sequence[str], maintain: str) -> None:
     """List, add or remove the rules of a store; the closure is maintained."""
-    from triplestore.reasoning import origin, rules_of
+    from triplestore.read.reasoning import origin, rules_of
 
     if action == "list":
         with opening(options, store) as opened:

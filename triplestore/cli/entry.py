@@ -17,7 +17,7 @@ from triplestore.cli.commands import cli
 from triplestore.engine.disk import DISK
 from triplestore.engine.disk import told as disk_told
 from triplestore.engine.waiting import heeding_signals
-from triplestore.errors import EngineError, StorageError, TriplakeError
+from triplestore.model.errors import EngineError, StorageError, TriplakeError
 
 FAULT: Final = 70
 

@@ -19,10 +19,10 @@ from triplestore.cli.options import (
     say,
     warn,
 )
-from triplestore.errors import DamagedStoreError, UsageError
+from triplestore.model.errors import DamagedStoreError, UsageError
 
 if TYPE_CHECKING:
-    from triplestore.differences import Difference
+    from triplestore.read.differences import Difference
 
 
 @click.command()
@@ -48,9 +48,9 @@ def log(options: Common, store: str, version: int | None, facts: bool, limit: in
             with opened.log_facts(version) as change:
                 (_write_json if as_json else _write_lines)(change, entry, most)
         return
+    from triplestore.read.figures import log_of
     from triplestore.storage.manifest import Versions
     from triplestore.storage.verify import examine
-    from triplestore.store.figures import log_of
 
     versions = Versions(store)
     versions.check()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
     from triplestore.store import Store

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from triplestore.cli.options import NO, Common, at_option, common, opening, say
-from triplestore.errors import UsageError
-from triplestore.names import prefixes_of, token_of
+from triplestore.model.errors import UsageError
+from triplestore.read.names import prefixes_of, token_of
 
 if TYPE_CHECKING:
     from rdflib.term import Node
@@ -48,8 +48,8 @@ def explain(
     at: int | None,
 ) -> None:
     """Show why a triple holds, down to asserted triples. Exit code 1 if it does not hold."""
+    from triplestore.model.terms import to_rdflib
     from triplestore.proof import text
-    from triplestore.terms import to_rdflib
 
     if (len(triple) == 3) == (violation is not None) or (violation is None and len(triple) != 3):
         raise UsageError("give the subject, the predicate and the object of one triple, or --violation RULE:N")
@@ -102,9 +102,9 @@ def why_same(
 ) -> None:
     """Show what makes A and B one: the shortest chain of equalities. Of A alone: its class, and the links that hold it
     together. Exit code 1 if they are not one."""
+    from triplestore.model.terms import to_rdflib
     from triplestore.proof import why_text
     from triplestore.proof.text import writer
-    from triplestore.terms import to_rdflib
 
     if len(terms) > 2:
         raise UsageError("give one term, for its class, or two, for what makes them one")

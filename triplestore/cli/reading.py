@@ -23,7 +23,7 @@ from triplestore.cli.options import (
     say,
     warn,
 )
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 
 
 @click.command()
@@ -101,7 +101,7 @@ def export(
     at: int | None,
 ) -> None:
     """Write the store's triples."""
-    from triplestore.export import write_export
+    from triplestore.cli.export import write_export
 
     with opening(options, store, at) as opened:
         count = write_export(opened, output, what, same_as, ordered, virtual, prefer)
@@ -125,7 +125,7 @@ SHOWN: Final = 10
 @common
 def check(options: Common, store: str, as_json: bool, limit: int | None, at: int | None) -> None:
     """List inconsistencies by rule, with the triples at fault. Exit code 1 if there are any."""
-    from triplestore.prefixes import Prefixes
+    from triplestore.cli.prefixes import Prefixes
 
     bound = (None if as_json else SHOWN) if limit is None else limit or None
     with opening(options, store, at) as opened:
@@ -173,7 +173,7 @@ def entails(
 ) -> None:
     """Say whether a graph follows from the store. Exit code 1 if it does not."""
     from triplake.loaders import sources, triples_of
-    from triplestore.terms import to_rdflib
+    from triplestore.model.terms import to_rdflib
 
     found = [t for number, source in enumerate(sources(files, format_)) for t in triples_of(source, number)]
     graph = [(to_rdflib(s), to_rdflib(p), to_rdflib(o)) for s, p, o in found]

@@ -10,7 +10,7 @@ from dataclasses import replace
 import click
 
 from triplestore.cli.options import Common, common, load_folder_option, same_as_option, say
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 
 
 @click.command()

@@ -17,7 +17,7 @@ from typing import Final
 from triplestore.compile.lists import FIRST, NIL, REST, unroll, unroll_atom
 from triplestore.compile.plan import DataVar, Hole, Place, Row, Shape, V, canonical
 from triplestore.compile.schema import LENGTH, Binding, Constants, Fact, SchemaFacts, is_schema_atom, matches
-from triplestore.rule import (
+from triplestore.model.rule import (
     Atom,
     BodyElement,
     Filter,
@@ -31,7 +31,7 @@ from triplestore.rule import (
     Var,
     variables,
 )
-from triplestore.terms import SAME_AS
+from triplestore.model.terms import SAME_AS
 
 Known = str | int
 """A term of a triple pattern: the name of a variable, or the id of a constant."""

@@ -6,9 +6,9 @@ from collections import defaultdict
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
-from triplestore.errors import UnsupportedError, UsageError
-from triplestore.expression import Call
 from triplestore.expressions import Expressions, stored
+from triplestore.model.errors import UnsupportedError, UsageError
+from triplestore.model.expression import Call
 
 _CHANGING: Final = ("NOW", "RAND", "UUID", "STRUUID", "BNODE")
 

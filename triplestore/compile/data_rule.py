@@ -19,9 +19,9 @@ from triplestore.compile.plan import At, Condition, K, Made, Pattern, Place, Pla
 from triplestore.compile.program import Program
 from triplestore.compile.schema import LENGTH, Binding, Constants, SchemaFacts, filled, is_schema_atom, matches
 from triplestore.compile.symmetry import half
-from triplestore.errors import LimitError
-from triplestore.expression import Variable, variables_of, walk
-from triplestore.rule import (
+from triplestore.model.errors import LimitError
+from triplestore.model.expression import Variable, variables_of, walk
+from triplestore.model.rule import (
     Aggregate,
     Atom,
     Filter,
@@ -36,7 +36,7 @@ from triplestore.rule import (
     Var,
     variables,
 )
-from triplestore.terms import SAME_AS
+from triplestore.model.terms import SAME_AS
 
 LONGEST: Final = 1_000
 """Most members of a list of which each is a join."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from triplestore.expression import Call, Constant, Expression, Variable
-from triplestore.rule import (
+from triplestore.model.expression import Call, Constant, Expression, Variable
+from triplestore.model.rule import (
     Aggregate,
     Atom,
     Bind,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from triplestore.rule import Aggregate, Atom, BodyElement, Filter, Not, Rule, Span, SpanEnd, Term, Var
-from triplestore.terms import RDF, builtin
+from triplestore.model.rule import Aggregate, Atom, BodyElement, Filter, Not, Rule, Span, SpanEnd, Term, Var
+from triplestore.model.terms import RDF, builtin
 
 FIRST, REST, NIL = (builtin(RDF + name) for name in ("first", "rest", "nil"))
 

@@ -29,10 +29,10 @@ from triplestore.compile.plan import (
     Unequal,
     canonical,
 )
-from triplestore.expression import Expression, Variable
-from triplestore.rule import Aggregate, Atom, Filter, Not, Term, Var
-from triplestore.rule import Holds as RuleHolds
-from triplestore.terms import OWL
+from triplestore.model.expression import Expression, Variable
+from triplestore.model.rule import Aggregate, Atom, Filter, Not, Term, Var
+from triplestore.model.rule import Holds as RuleHolds
+from triplestore.model.terms import OWL
 
 SAME_AS_TOKEN = f"<{OWL}sameAs>"
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import permutations
 
-from triplestore.expression import Call, Constant, Expression, Variable
+from triplestore.model.expression import Call, Constant, Expression, Variable
 
 Id = int
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from triplestore.compile.plan import K, Row, Shape
 from triplestore.compile.schema import Fact
-from triplestore.terms import SAME_AS
+from triplestore.model.terms import SAME_AS
 
 
 @dataclass(slots=True)

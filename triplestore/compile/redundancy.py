@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from triplestore.compile.schema import Constants, Fact, SchemaFacts, filled, matches
-from triplestore.rule import Atom, Rule, constants_of, variables
+from triplestore.model.rule import Atom, Rule, constants_of, variables
 
 
 def without_redundant(rules: Sequence[Rule], candidate: Callable[[Rule], bool]) -> list[Rule]:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from triplestore.compile.lists import lists_at, unroll_atom
-from triplestore.errors import LimitError
-from triplestore.rule import Atom, Filter, ListOf, MemberOf, SchemaElement, Span, SpanEnd, Term, Var
-from triplestore.terms import BUILTIN_IDS, BUILTIN_IRIS, OWL, RDF, RDFS, SAME_AS, TYPE, builtin
+from triplestore.model.errors import LimitError
+from triplestore.model.rule import Atom, Filter, ListOf, MemberOf, SchemaElement, Span, SpanEnd, Term, Var
+from triplestore.model.terms import BUILTIN_IDS, BUILTIN_IRIS, OWL, RDF, RDFS, SAME_AS, TYPE, builtin
 
 Fact = tuple[int, int, int]
 Binding = dict[str, int]

@@ -43,10 +43,10 @@ from triplestore.compile.schema import (
     key_of_atom,
     matches,
 )
-from triplestore.errors import InputError
-from triplestore.expression import Call, Constant, Exists, Variable, walk
-from triplestore.rule import Aggregate, Atom, Filter, ListOf, MemberOf, Rule, SchemaElement, Term, constants_of
-from triplestore.terms import BUILTIN_IRIS, SAME_AS, iri_token
+from triplestore.model.errors import InputError
+from triplestore.model.expression import Call, Constant, Exists, Variable, walk
+from triplestore.model.rule import Aggregate, Atom, Filter, ListOf, MemberOf, Rule, SchemaElement, Term, constants_of
+from triplestore.model.terms import BUILTIN_IRIS, SAME_AS, iri_token
 
 
 class Specialiser:

@@ -24,8 +24,8 @@ from triplestore.compile.components import components
 from triplestore.compile.plan import Absent, Grouped, K, Occurs, Pattern, Row, Shape, Slot, V
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants
-from triplestore.rule import Atom, Rule
-from triplestore.terms import SAME_AS, TYPE
+from triplestore.model.rule import Atom, Rule
+from triplestore.model.terms import SAME_AS, TYPE
 
 Node = tuple[int, int]
 """A relation: (predicate, class), class `ALL` for a predicate other than rdf:type. `EVERY` in either place is a hub."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Columns = Sequence[tuple[str, str]]
-"""(name, SQL type) pairs, types as in `triplestore.tables`."""
+"""(name, SQL type) pairs, types as in `triplestore.model.tables`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from triplestore.engine.arrow import as_numpy, int64s
-from triplestore.errors import EngineError
+from triplestore.model.errors import EngineError
 
 Ids = npt.NDArray[np.int64]
 

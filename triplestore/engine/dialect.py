@@ -28,7 +28,7 @@ class Dialect:
     """DuckDB's SQL, and the base of the others."""
 
     def type(self, name: str) -> str:
-        """A column type of `triplestore.tables` in this engine's spelling."""
+        """A column type of `triplestore.model.tables` in this engine's spelling."""
         return {"STRING": "VARCHAR", "ARRAY<BIGINT>": "BIGINT[]"}.get(name, name)
 
     def string(self, text: str) -> str:

@@ -7,7 +7,7 @@ import re
 from errno import EDQUOT, EIO, ENOSPC
 from typing import Final
 
-from triplestore.errors import StorageError
+from triplestore.model.errors import StorageError
 
 DISK: Final = frozenset((ENOSPC, EDQUOT, EIO))
 """Errors of the disk, not of what was asked."""

@@ -22,7 +22,7 @@ from triplestore.engine.duckdb_errors import failure
 from triplestore.engine.plan import PlanStep
 from triplestore.engine.waiting import waited
 from triplestore.engine.written import finished
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 
 ROW_GROUP = 122_880
 """Rows per Parquet row group: small enough for zone maps to skip, large enough to compress."""

@@ -8,7 +8,7 @@ import duckdb
 
 from triplestore.engine.dialect import beyond
 from triplestore.engine.disk import disk_failure
-from triplestore.errors import EngineError, LimitError, MemoryLimitError
+from triplestore.model.errors import EngineError, LimitError, MemoryLimitError
 
 _MEMORY = "Out of Memory Error: "
 

@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from triplestore.engine.duckdb import DuckDBEngine, streamed
-from triplestore.errors import EngineError, StoppedError, TriplakeError
+from triplestore.model.errors import EngineError, StoppedError, TriplakeError
 
 
 class DuckDBReader(DuckDBEngine):

@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 
 OLDEST: Final = 17
 """The oldest Java that Spark 4 runs on."""

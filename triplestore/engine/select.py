@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from triplestore.engine import Engine
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

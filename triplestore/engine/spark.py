@@ -37,7 +37,7 @@ from triplestore.engine.spark_output import write
 from triplestore.engine.spark_plan import plan_of
 from triplestore.engine.spark_session import SESSION_SETTINGS, is_local, java_has_ended, start_session
 from triplestore.engine.spark_tables import Part, Table, Tables, nullable
-from triplestore.errors import EngineError, LimitError, UsageError
+from triplestore.model.errors import EngineError, LimitError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

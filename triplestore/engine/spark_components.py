@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from triplestore.engine.spark_session import is_local
-from triplestore.errors import EngineError
+from triplestore.model.errors import EngineError
 
 if TYPE_CHECKING:
     from triplestore.engine.spark import SparkEngine

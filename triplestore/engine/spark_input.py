@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplestore.engine.spark_files import FileSystem
-from triplestore.errors import UnsupportedError
+from triplestore.model.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

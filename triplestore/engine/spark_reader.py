@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from triplestore.engine.spark import SparkEngine
-from triplestore.errors import EngineError, StoppedError
+from triplestore.model.errors import EngineError, StoppedError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from triplestore.engine.java import java_home
-from triplestore.errors import EngineError, UsageError
+from triplestore.model.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

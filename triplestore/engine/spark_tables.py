@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow.parquet as pq
 
 from triplestore.engine.spark_files import FileSystem
-from triplestore.errors import EngineError
+from triplestore.model.errors import EngineError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -2,7 +2,7 @@
 
 What a compiler of queries or rules does with it:
 
-1. Join `term` (`triplestore.tables`) once for each variable that an expression reads, and name its columns, say,
+1. Join `term` (`triplestore.model.tables`) once for each variable that an expression reads, and name its columns, say,
    ``x_id, x_lexical, x_datatype, x_lang, x_double, x_decimal, x_micros``.
 2. `Expressions(dialect, ids, variable)`, with `variable(name)` a `stored(lambda part: f"x_{part}", token=False)`, and
    `ids` the ids of the constants (any number that no term has, for one that the dictionary lacks).

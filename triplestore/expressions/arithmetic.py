@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from triplestore.datatypes import BOUNDS
+from triplestore.dictionary.datatypes import BOUNDS
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.decimals import NULL, divide, multiply, shift
 from triplestore.expressions.numerals import DECIMAL, DOUBLE, EXACT, INTEGER, key_sql
 from triplestore.expressions.values import ERROR, STRING, Value, number, well_formed_boolean
-from triplestore.terms import XSD
+from triplestore.model.terms import XSD
 
 Keep = Callable[[str], str]
 Function = Callable[..., Value]

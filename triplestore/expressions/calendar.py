@@ -15,12 +15,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
-from triplestore.dictionary import INSTANTS
+from triplestore.dictionary.encoding import INSTANTS
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import durations, exact, instants
 from triplestore.expressions.durations import DAY_TIME, DURATION, YEAR_MONTH
 from triplestore.expressions.numerals import unkeyed
-from triplestore.terms import XSD
+from triplestore.model.terms import XSD
 
 TEMPORAL: Final = (*INSTANTS, XSD + "time", *durations.DURATIONS)
 """The datatypes of times and durations."""

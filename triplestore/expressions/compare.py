@@ -13,7 +13,7 @@ from triplestore.expressions import instants, numerals
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.durations import DURATION
 from triplestore.expressions.values import STRING, Value, string_literal, well_formed_boolean
-from triplestore.terms import XSD
+from triplestore.model.terms import XSD
 
 
 def _numbers(d: Dialect, left: Value, operator: str, right: Value) -> str:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
-from triplestore.errors import UnsupportedError, UsageError
-from triplestore.expression import Call, Constant, Exists, Expression, Variable, walk
 from triplestore.expressions.arithmetic import inline
 from triplestore.expressions.compare import equals, less, same_term
 from triplestore.expressions.constructors import bnode, to_iri
@@ -29,7 +27,9 @@ from triplestore.expressions.values import (
     string_literal,
     truth,
 )
-from triplestore.terms import XSD, literal_token, split_literal
+from triplestore.model.errors import UnsupportedError, UsageError
+from triplestore.model.expression import Call, Constant, Exists, Expression, Variable, walk
+from triplestore.model.terms import XSD, literal_token, split_literal
 
 PARTS: Final = ("kind", "text", "datatype", "lang", "rank", "decimal", "inexact", "micros", "rest")
 """The parts of a value."""

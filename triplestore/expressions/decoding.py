@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from triplestore.dictionary import DECIMALS
+from triplestore.dictionary.encoding import DECIMALS
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import calendar, numerals
-from triplestore.terms import XSD
+from triplestore.model.terms import XSD
 
 DERIVED: Final = ("rank", "rest")
 

@@ -12,7 +12,7 @@ import re
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
-from triplestore.terms import XSD
+from triplestore.model.terms import XSD
 
 DURATION: Final = XSD + "duration"
 DAY_TIME: Final = XSD + "dayTimeDuration"

@@ -15,7 +15,7 @@ from triplestore.expressions.arithmetic import ARITHMETIC
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.numerals import exact_text, floating_string, floating_text
 from triplestore.expressions.values import STRING, Value, boolean, string, truth, well_formed_boolean
-from triplestore.terms import XSD
+from triplestore.model.terms import XSD
 
 Function = Callable[..., Value]
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from triplestore.engine.dialect import Dialect
-from triplestore.expression import Constant, Expression
 from triplestore.expressions import numerals
 from triplestore.expressions.compare import known
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.values import STRING, Value, double_of, string_literal, well_formed_boolean
-from triplestore.terms import split_literal
+from triplestore.model.expression import Constant, Expression
+from triplestore.model.terms import split_literal
 
 
 def listed(term: Expression, value: Value) -> Value | None:

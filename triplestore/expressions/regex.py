@@ -12,7 +12,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from triplestore.errors import UnsupportedError, UsageError
+from triplestore.model.errors import UnsupportedError, UsageError
 
 _OUTSIDE: Final = {
     "d": r"\p{Nd}",

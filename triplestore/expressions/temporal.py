@@ -14,7 +14,7 @@ from triplestore.expressions.arithmetic import split
 from triplestore.expressions.calendar import CASTS
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.values import ERROR, STRING, Value
-from triplestore.terms import XSD, split_literal
+from triplestore.model.terms import XSD, split_literal
 
 Keep = Callable[[str], str]
 Function = Callable[..., Value]

@@ -12,7 +12,7 @@ from triplestore.expressions.durations import DAY_TIME, key_sql
 from triplestore.expressions.numerals import EXACT
 from triplestore.expressions.numerals import key_sql as number_key_sql
 from triplestore.expressions.values import STRING, Value, number, string
-from triplestore.terms import XSD
+from triplestore.model.terms import XSD
 
 Keep = Callable[[str], str]
 Function = Callable[..., Value]

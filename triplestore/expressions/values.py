@@ -14,13 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from triplestore.datatypes import value_of
-from triplestore.dictionary import DECIMALS, INSTANTS, INTEGERS
+from triplestore.dictionary.datatypes import value_of
+from triplestore.dictionary.encoding import DECIMALS, INSTANTS, INTEGERS
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import calendar, instants, numerals
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.numerals import DECIMAL, DOUBLE, EXACT, INTEGER, key, key_sql
-from triplestore.terms import FIRST_BLANK, FIRST_LITERAL, RDF, XSD, Kind, kind_of_token, split_literal
+from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, RDF, XSD, Kind, kind_of_token, split_literal
 
 STRING: Final = f"'{XSD}string'"
 LANG_STRING: Final = f"'{RDF}langString'"
@@ -278,7 +278,7 @@ def integer(dialect: Dialect, sql: str) -> Value:
 
 
 def token(value: Value) -> str:
-    """The token of a value (`triplestore.terms`), NULL for an error."""
+    """The token of a value (`triplestore.model.terms`), NULL for an error."""
     if value.static == "iri" and value.constant is None:
         return _joined(LESS, value.lexical, CLOSE)
     if value.static == "string":

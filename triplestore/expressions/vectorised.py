@@ -17,14 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from triplestore.engine import Engine
-from triplestore.errors import UsageError
 from triplestore.expressions import calendar, exact
 from triplestore.expressions.decoding import rest
 from triplestore.expressions.iris import is_absolute, resolve
 from triplestore.expressions.numerals import plain_text
 from triplestore.expressions.regex import growth, replacement, translate
 from triplestore.expressions.strings import MOST_BYTES
-from triplestore.stopping import check
+from triplestore.model.errors import UsageError
+from triplestore.model.stopping import check
 
 Text = str | None
 Columns = Callable[..., pa.Array]

@@ -16,7 +16,7 @@ from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.figures import Figures, Report
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.seminaive import SemiNaive
-from triplestore.rule import Rule
+from triplestore.model.rule import Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from triplestore.errors import UsageError
 from triplestore.maintain import (
     Outcome,
     Task,
@@ -28,6 +27,7 @@ from triplestore.maintain import (
 )
 from triplestore.maintain.foretell import CLASS, USUAL, Costs
 from triplestore.materialise.figures import Figures
+from triplestore.model.errors import UsageError
 
 LARGE_SHARE: Final = 0.5
 """New facts as a share of the closure beyond which computing it anew is cheaper than extending it."""

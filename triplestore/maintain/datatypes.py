@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from triplestore.compile.schema import Fact
-from triplestore.datatypes import DATATYPES
+from triplestore.dictionary.datatypes import DATATYPES
 from triplestore.engine import Engine
 from triplestore.maintain.keys import NONE, Ids, member, union
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.run import Run
 from triplestore.materialise.datatypes import RULE, Datatypes, Names, asked, violations_sql
 from triplestore.materialise.statements import triples_table
-from triplestore.terms import FIRST_LITERAL, builtin
+from triplestore.model.terms import FIRST_LITERAL, builtin
 
 Violation = tuple[str, tuple[int, ...]]
 

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from triplestore.engine.sets import NONE, Ids, Mask, distinct, member, merged, minus, places, union
-from triplestore.terms import KIND_BITS, Kind
+from triplestore.model.terms import KIND_BITS, Kind
 
 __all__ = [
     "NONE",

@@ -138,7 +138,7 @@ class Memory:
         derivations: Derivations = "none",
     ) -> Memory:
         """The closure in `asserted`, `fact`, `same_as` and `violation`; counts: terms of each kind, built-in first.
-        twins: literals stand for others (see `triplestore.tables.STATED`). ill_typed: there are ill-typed ones.
+        twins: literals stand for others (see `triplestore.model.tables.STATED`). ill_typed: there are ill-typed ones.
         derivations: are not counted, or their counts are "read" from `count`, or "counted" now.
 
         Raises NotMaintainableError for rules that cannot be run here, LayoutFullError for more terms than keys have
@@ -189,8 +189,8 @@ class Memory:
         watch: Watch | None = None,
     ) -> Rows:
         """Change the closure to that of the asserted facts without `minus` and with `plus` (true changes), under
-        `reasoning`. values, ill_typed: of new literals, see `triplestore.dictionary.Numbered`. watch: is shown the
-        algorithm's sets.
+        `reasoning`. values, ill_typed: of new literals, see `triplestore.dictionary.encoding.Numbered`. watch: is shown
+        the algorithm's sets.
 
         Raises NotMaintainableError, TooDearError (see `Run`), LayoutFullError; the closure is then as it was.
         """

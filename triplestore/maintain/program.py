@@ -11,11 +11,11 @@ from triplestore.compile.plan import Element, Equal, K, Made, Occurs, Pattern, R
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Specialiser
-from triplestore.errors import TriplakeError
 from triplestore.maintain.join import Rules
 from triplestore.maintain.keys import Ids, Layout, distinct
 from triplestore.maintain.recursion import Recursion, recursion
-from triplestore.terms import SAME_AS, TYPE
+from triplestore.model.errors import TriplakeError
+from triplestore.model.terms import SAME_AS, TYPE
 
 Node = tuple[int, int | None]
 """What a rule's atom asks for: a predicate, and with rdf:type a class. Ids."""

@@ -25,7 +25,7 @@ from triplestore.compile.strata import (
     written_node,
 )
 from triplestore.maintain.keys import Ids, Layout
-from triplestore.terms import TYPE
+from triplestore.model.terms import TYPE
 
 
 @dataclass(frozen=True, slots=True)

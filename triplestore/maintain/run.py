@@ -23,7 +23,7 @@ from triplestore.maintain.program import NotMaintainableError, Specialised, as_k
 from triplestore.maintain.relation import ALL, Relation
 from triplestore.maintain.working import Working, body_facts, heads
 from triplestore.materialise.figures import Figures, Report, RoundFigures
-from triplestore.terms import BUILTIN_IDS
+from triplestore.model.terms import BUILTIN_IDS
 
 FEW: Final = (4, 64, ALL)
 """Matches of an atom that a backward search looks at: first few, for most facts have a proof among them, at last

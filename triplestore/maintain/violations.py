@@ -23,7 +23,7 @@ from triplestore.maintain.working import heads
 from triplestore.materialise.same_as import clashes_between, is_clash, once
 from triplestore.materialise.stages import equalities
 from triplestore.materialise.statements import triples_table
-from triplestore.terms import SAME_AS
+from triplestore.model.terms import SAME_AS
 
 Violation = tuple[str, tuple[int, ...]]
 """Rule and triples at fault, flattened, as ids."""

@@ -15,7 +15,7 @@ from triplestore.compile.schema import METACLASSES, SCHEMA_PREDICATES, Fact
 from triplestore.maintain.classes import Classes, Map
 from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, member, minus, union
 from triplestore.maintain.relation import Relation
-from triplestore.terms import SAME_AS, TYPE
+from triplestore.model.terms import SAME_AS, TYPE
 
 _FEW: Final = 64
 """Members of a class up to which the triples of a fact with it are looked up one by one."""

@@ -18,7 +18,7 @@ from triplestore.engine.scratch import unique
 from triplestore.expressions import Expressions, Value, parts, result, stored, token
 from triplestore.expressions.decoding import derived, mentioned
 from triplestore.materialise.mint import Mint
-from triplestore.terms import SAME_AS
+from triplestore.model.terms import SAME_AS
 
 CLASSES: Final = (
     f"(SELECT s AS term, least(s, min(o)) AS representative FROM fact WHERE p = {SAME_AS} AND s <> o GROUP BY s)"

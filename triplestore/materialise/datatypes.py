@@ -6,8 +6,9 @@ without condition. A literal that equals another term has all of its types, whic
 dt-not-type is a check of the closure: an ill-typed literal in a stated fact, or a literal with a type that its value is
 not in.
 
-dt-type1 is written out in owl2rl.dlog; dt-eq is `stated` (see `triplestore.tables`). dt-diff is not made, the number of
-its facts being the square of that of the literals: what comes of it, a class with two values, is in `same_as.clashes`.
+dt-type1 is written out in owl2rl.dlog; dt-eq is `stated` (see `triplestore.model.tables`). dt-diff is not made, the
+number of its facts being the square of that of the literals: what comes of it, a class with two values, is in
+`same_as.clashes`.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from typing import Final
 
 from triplestore.compile.plan import Absent, Grouped, K, Pattern, Row, Shape, V
 from triplestore.compile.program import Program
-from triplestore.datatypes import BOUNDS, DATATYPES, KNOWN, TEXTS
+from triplestore.dictionary.datatypes import BOUNDS, DATATYPES, KNOWN, TEXTS
 from triplestore.engine import Engine
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
 from triplestore.materialise.aggregates import parameters
 from triplestore.materialise.same_as import ILL_TYPED
-from triplestore.tables import STATED
-from triplestore.terms import FIRST_LITERAL, RDF, RDFS, SAME_AS, TYPE, XSD, builtin
+from triplestore.model.tables import STATED
+from triplestore.model.terms import FIRST_LITERAL, RDF, RDFS, SAME_AS, TYPE, XSD, builtin
 
 RULE: Final = ILL_TYPED
 

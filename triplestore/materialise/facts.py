@@ -18,7 +18,7 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import count
 from triplestore.materialise.statements import absent, triples_table
-from triplestore.terms import SAME_AS, TYPE
+from triplestore.model.terms import SAME_AS, TYPE
 
 
 class Facts:

@@ -24,7 +24,7 @@ from triplestore.materialise.stability import Stability
 from triplestore.materialise.stages import Stages
 from triplestore.materialise.statements import instances, possible, reads
 from triplestore.materialise.transitive import CHAIN, Transitive
-from triplestore.terms import SAME_AS
+from triplestore.model.terms import SAME_AS
 
 Statement = tuple[Shape, str, str]
 """(shape, which of its matches, SQL): what a round runs."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from triplestore.errors import EndlessError, UsageError
-from triplestore.rule import Rule
+from triplestore.model.errors import EndlessError, UsageError
+from triplestore.model.rule import Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triplestore import dictionary
 from triplestore.compile.plan import Made, Shape
+from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.materialise.limits import Limits
+from triplestore.model.tables import TWIN
 from triplestore.storage.manifest import Counters
-from triplestore.tables import TWIN
 
 
 class Mint:
     """Numbers new terms. `counters` are those of the dictionary, kept up to date; None where no rule makes terms.
     by_value: a literal gets the id that stands for its value in `fact`. limits: how far the rules that use it may go.
 
-    The view `term` reads the working tables `stored_term` and `new_term` (`dictionary.terms_view`); rows for new terms
+    The view `term` reads the working tables `stored_term` and `new_term` (`encoding.terms_view`); rows for new terms
     go to the latter.
     """
 
@@ -48,7 +48,7 @@ class Mint:
     def encode(self, tokens: str) -> None:
         """Make working table `dictionary` (token, id) of the one-column SELECT `tokens` (token)."""
         assert self.counters is not None, "rules that make terms need the dictionary's counters"
-        self.counters = dictionary.extend(self.engine, tokens, self.counters)
+        self.counters = encoding.extend(self.engine, tokens, self.counters)
 
     def facts(self, shape: Shape, sql: str) -> tuple[int, str]:
         """Run a statement whose output has tokens: (matches, SELECT of the facts as normalised ids)."""

@@ -15,8 +15,8 @@ from triplestore.compile.program import Program
 from triplestore.compile.schema import SCHEMA_CONDITION, Constants, Fact, Key, SchemaFacts
 from triplestore.compile.specialise import SchemaGrowth, Specialiser, normal_key
 from triplestore.engine import Engine
-from triplestore.rule import Rule
-from triplestore.terms import TYPE
+from triplestore.model.rule import Rule
+from triplestore.model.terms import TYPE
 
 MANY: Final = 5_000
 """Facts of one key up to which rules are specialised by them: a statement against joining in Python."""

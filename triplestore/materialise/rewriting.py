@@ -15,7 +15,7 @@ from triplestore.materialise.figures import RoundFigures
 from triplestore.materialise.same_as import APART, mentions, merge, mergeable, normalised
 from triplestore.materialise.specialisation import Specialisation
 from triplestore.materialise.statements import absent
-from triplestore.terms import FIRST_LITERAL, SAME_AS
+from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 
 
 class Rewriting:
@@ -37,7 +37,8 @@ class Rewriting:
 
     def complete_reflexive(self) -> None:
         """Equality `axioms`, at the fixpoint: x sameAs x for the members of classes of two or more, and for every term
-        where owl:sameAs itself is one of these (`triplestore.virtual`): another name of it has x p x by eq-rep-p."""
+        where owl:sameAs itself is one of these (`triplestore.closure.virtual`): another name of it has x p x by
+        eq-rep-p."""
         if self.facts.equality != "axioms" or SAME_AS not in self.facts.predicates:
             return
         names = f"SELECT o FROM fact WHERE s = {SAME_AS} AND p = {SAME_AS} AND o <> {SAME_AS}"

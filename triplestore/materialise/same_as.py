@@ -11,11 +11,11 @@ from typing import Final
 
 import pyarrow as pa
 
-from triplestore.datatypes import KNOWN
+from triplestore.dictionary.datatypes import KNOWN
 from triplestore.engine import Engine
 from triplestore.engine.arrow import id_lists, strings
 from triplestore.engine.queries import count
-from triplestore.terms import FIRST_LITERAL, SAME_AS
+from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 
 FEW_SHARE: Final = 0.1
 """Merged terms as a share of the map from which it is made anew, not changed in place."""

@@ -35,7 +35,6 @@ from triplestore.compile.sql import Terms
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import count
-from triplestore.expression import Call, walk
 from triplestore.expressions.vectorised import register_all
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes
@@ -52,8 +51,9 @@ from triplestore.materialise.stages import Instances, ReorderError, Stages, equa
 from triplestore.materialise.statements import triples_table
 from triplestore.materialise.transitive import CHAIN, Transitive
 from triplestore.materialise.violations import Violations
-from triplestore.rule import Aggregate, Rule
-from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
+from triplestore.model.expression import Call, walk
+from triplestore.model.rule import Aggregate, Rule
+from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
 
 
 class SemiNaive:

@@ -21,8 +21,8 @@ from triplestore.materialise.facts import Facts
 from triplestore.materialise.ontology import Ontology
 from triplestore.materialise.same_as import normalised
 from triplestore.materialise.stages import Instances, Stages, both
-from triplestore.rule import Rule, Var
-from triplestore.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE
+from triplestore.model.rule import Rule, Var
+from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE
 
 FEW_MERGES: Final = 20_000
 """Merged terms up to which a round looks whether they touch the rules; more are taken to."""

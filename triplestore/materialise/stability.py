@@ -13,16 +13,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from triplestore import dictionary
 from triplestore.compile.plan import K, Pattern, Row, Shape, Slot, V
 from triplestore.compile.sql import Instances, Terms, select
+from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch, unique
-from triplestore.errors import InputError
 from triplestore.materialise.aggregates import CLASSES, Aggregates
 from triplestore.materialise.statements import instances
-from triplestore.rule import Rule
+from triplestore.model.errors import InputError
+from triplestore.model.rule import Rule
 
 
 class Stability:
@@ -80,7 +80,7 @@ class Stability:
 
     def _refuse(self, name: str, ids: Sequence[int]) -> None:
         rule = next((rule for rule in self.rules if rule.name == name), None)
-        tokens = dictionary.decode(self.engine, set(ids))
+        tokens = encoding.decode(self.engine, set(ids))
         match = f" (for {', '.join(tokens[i] for i in ids)})" if ids else ""
         raise InputError(
             f"rule {name or '(one of them)'}: an equality that follows changes what its NOT or AGGREGATE had read"

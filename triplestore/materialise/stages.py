@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from triplestore import dictionary
 from triplestore.compile import strata
 from triplestore.compile.plan import K, Row, Shape
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants, Fact, is_schema
 from triplestore.compile.specialise import Specialiser
 from triplestore.compile.strata import ALL, EQUALITY, Node, Step, Strata, UnstratifiableError
+from triplestore.dictionary import encoding
 from triplestore.engine import Engine
-from triplestore.errors import InputError
-from triplestore.rule import Aggregate, Atom, Not, Rule
-from triplestore.terms import SAME_AS, TYPE
+from triplestore.model.errors import InputError
+from triplestore.model.rule import Aggregate, Atom, Not, Rule
+from triplestore.model.terms import SAME_AS, TYPE
 
 SCHEMA = "schema"
 """The name of the edges from schema facts to what the instances that they give rise to derive."""
@@ -113,7 +113,7 @@ class Stages:
         reached = graph.reached({_node((0, p, o)) for p, o in new})
         disturbed = sorted(reached & self.guarded)
         if disturbed:
-            tokens = dictionary.decode(self.engine, {i for i in disturbed[0] if i >= 0})
+            tokens = encoding.decode(self.engine, {i for i in disturbed[0] if i >= 0})
             return f"the change can reach {_text(disturbed[0], tokens)}, which a NOT or AGGREGATE reads"
         if any(is_schema(*node) for node in reached):
             return "the change can reach the schema, and there are rules with NOT or AGGREGATE"
@@ -168,7 +168,7 @@ class Stages:
         """The cycle, a line for each step, with names, files and lines of rules."""
         steps = [step for step in error.steps if step.rule]
         ids = {i for step in steps for node in (step.body, step.head) for i in node if i >= 0}
-        tokens = dictionary.decode(self.engine, ids)
+        tokens = encoding.decode(self.engine, ids)
         places = [_rule_of(step, self.rules, tokens) for step in steps]
         lines = [
             f"  {_text(s.head, tokens)} depends on {_read(s, tokens)} ({_by(s.rule, rule)})"

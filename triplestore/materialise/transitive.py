@@ -31,7 +31,7 @@ from triplestore.materialise.facts import Facts
 from triplestore.materialise.figures import ShapeFigures
 from triplestore.materialise.reachability import Reachability, TooLargeError
 from triplestore.materialise.statements import instances
-from triplestore.terms import SAME_AS, TYPE
+from triplestore.model.terms import SAME_AS, TYPE
 
 CHAIN: Final = Shape(
     (Pattern(V(0), K(0), V(1)), Pattern(V(1), K(1), V(2))),

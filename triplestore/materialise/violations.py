@@ -23,7 +23,7 @@ from triplestore.materialise.same_as import clashes_between, clashes_in_classes,
 from triplestore.materialise.specialisation import Specialisation
 from triplestore.materialise.stages import Instances, equalities
 from triplestore.materialise.statements import instances, possible, triples_table
-from triplestore.terms import FIRST_LITERAL, SAME_AS
+from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 
 Constraints = Mapping[tuple[str, Shape], Mapping[Row, str]]
 

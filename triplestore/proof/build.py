@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from triplestore.compile.schema import Fact
+from triplestore.model.rule import Rule
+from triplestore.model.terms import SAME_AS
 from triplestore.proof.conditions import conditions
 from triplestore.proof.equalities import Hub
 from triplestore.proof.forward import Firing, Forward, Grouped, Version, ground
 from triplestore.proof.proof import ASSERTED, Proof
-from triplestore.rule import Rule
-from triplestore.terms import SAME_AS
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,19 +10,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from triplestore import dictionary
 from triplestore.compile.plan import K, Pattern, Row, Shape, Slot, V
 from triplestore.compile.schema import Constants
 from triplestore.compile.specialise import Specialiser
 from triplestore.compile.sql import select
 from triplestore.compile.symmetry import half
+from triplestore.dictionary import encoding
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import instances
+from triplestore.model.terms import BUILTIN_IDS, OWL, SAME_AS, TYPE
 from triplestore.proof.computed import Source
 from triplestore.proof.proof import ASSERTED
 from triplestore.proof.slices import Slice
-from triplestore.terms import BUILTIN_IDS, OWL, SAME_AS, TYPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def causes(source: Source) -> Causes:
     joined = engine.components("SELECT a, b FROM cause_link")
     direct = joined.num_rows - len(joined.column(1).unique())
     engine.drop("cause", "cause_link", "cause_member")
-    tokens = dictionary.decode(engine, (i for _, on in found for i in on))
+    tokens = encoding.decode(engine, (i for _, on in found for i in on))
     listed = [Cause(rule, tuple(tokens[i] for i in on), links) for (rule, on), links in found.items() if links]
     return Causes(tuple(sorted(listed, key=lambda c: (-c.links, c.rule, c.on))), merges - direct)
 

@@ -11,22 +11,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from triplestore import dictionary
 from triplestore.compile.plan import Grouped, Made, Occurs, Row, Shape
 from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Specialiser
 from triplestore.compile.sql import Terms, select
+from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.engine.scratch import Scratch
 from triplestore.expressions.vectorised import register_all
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import instances
+from triplestore.model.rule import Aggregate, Atom, Rule, Span, SpanEnd, Var
+from triplestore.model.tables import TWIN, token_sql
+from triplestore.model.terms import BUILTIN_IDS, SAME_AS
 from triplestore.proof.conditions import grounded
-from triplestore.rule import Aggregate, Atom, Rule, Span, SpanEnd, Var
 from triplestore.storage.manifest import Counters
-from triplestore.tables import TWIN, token_sql
-from triplestore.terms import BUILTIN_IDS, SAME_AS
 
 MOST: Final = 64
 """Instances that are looked at for one fact and one rule."""
@@ -103,7 +103,7 @@ class Computed:
     def members(self, group: Aggregate, values: Mapping[str, int]) -> list[Fact]:
         """The facts that the atoms of an aggregate match, the keys being `values`."""
         keys = {key.name: values[key.name] for key in group.keys if key.name in values}
-        tokens = dictionary.decode(self.engine, keys.values())
+        tokens = encoding.decode(self.engine, keys.values())
         named = {name: tokens[i] for name, i in keys.items()}
         body = tuple(grounded(part, named) for part in group.body)
         constants = Constants({**self._constants, **{named[n]: i for n, i in keys.items()}}, self._constants.equal)
@@ -142,7 +142,7 @@ class Computed:
                 f"SELECT DISTINCT {listed} FROM ({sql}) m WHERE {' AND '.join(wheres)} ORDER BY {listed} LIMIT {MOST}"
             )
             self._scratch.clear()
-            ids = dictionary.lookup(self.engine, {str(row[place]) for row in found for place in made})
+            ids = encoding.lookup(self.engine, {str(row[place]) for row in found for place in made})
             for row in found:
                 own = [ids[str(value)] if place in made else int(value) for place, value in enumerate(row)]
                 seen = {t.name: own[place] for place, t in enumerate(terms, 3) if place in made and isinstance(t, Var)}
@@ -154,7 +154,7 @@ class Computed:
         if self._by_value:
             listed = ", ".join(map(str, ids))
             several += [int(i) for (i,) in self._rows(f"SELECT v.id FROM {TWIN} v WHERE v.value IN ({listed})")]
-        return sorted(dictionary.decode(self.engine, several).values())
+        return sorted(encoding.decode(self.engine, several).values())
 
     def _rows(self, sql: str) -> list[tuple[int | str, ...]]:
         found = self.engine.query(sql)

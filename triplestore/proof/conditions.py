@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from triplake.rulesets.render import element_text, expression_text, text_of
 from triplestore.compile.inline import substituted
-from triplestore.expression import Constant
-from triplestore.rule import Aggregate, Atom, Bind, BodyElement, Filter, Holds, Not, Rule, Term, Var
+from triplestore.model.expression import Constant
+from triplestore.model.rule import Aggregate, Atom, Bind, BodyElement, Filter, Holds, Not, Rule, Term, Var
 
 Element = TypeVar("Element", bound=BodyElement)
 

@@ -6,20 +6,20 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from triplestore import dictionary
 from triplestore.compile.schema import Fact
+from triplestore.dictionary import encoding
+from triplestore.dictionary.literals import equal_to
 from triplestore.engine.queries import count
-from triplestore.errors import EngineError
-from triplestore.literals import equal_to
 from triplestore.materialise.same_as import is_clash, known_value
 from triplestore.materialise.statements import triples_table
+from triplestore.model.errors import EngineError
+from triplestore.model.tables import TWIN
+from triplestore.model.terms import FIRST_LITERAL, OWL, SAME_AS
 from triplestore.proof.build import Builder, Step, ids_of, leaves_of, proof, step
 from triplestore.proof.computed import Source
 from triplestore.proof.forward import Forward
 from triplestore.proof.proof import ASSERTED, Proof
 from triplestore.proof.slices import Slice
-from triplestore.tables import TWIN
-from triplestore.terms import FIRST_LITERAL, OWL, SAME_AS
 
 ANY: Final = 1 << 30
 """More rounds than any proof has."""
@@ -29,7 +29,7 @@ Tokens = tuple[str, str, str]
 
 def explain(source: Source, triple: Tokens) -> Proof | None:
     """A proof of smallest depth; None if the triple does not hold."""
-    ids = dictionary.lookup(source.engine, triple)
+    ids = encoding.lookup(source.engine, triple)
     if all(token in ids for token in triple) and _is_asserted(source, *(ids[token] for token in triple)):
         return Proof(triple, ASSERTED, (), 0)
     if source.by_value and triple[2].startswith('"'):
@@ -203,7 +203,7 @@ def _is_asserted(source: Source, s: int, p: int, o: int) -> bool:
 def _stored_form(source: Source, token: str) -> str | None:
     """The literal that stands for the value of a literal; None where no literal of the store has it."""
     found = equal_to(source.engine, [token])
-    return dictionary.decode(source.engine, found.values())[found[token]] if found else None
+    return encoding.decode(source.engine, found.values())[found[token]] if found else None
 
 
 def _in_form(found: Proof, form: str) -> Proof:
@@ -218,7 +218,7 @@ def written(source: Source, roots: Sequence[Step]) -> list[Proof]:
     """Proofs with tokens for ids, down to what was asserted, in the form in which it was."""
     resting = sorted({fact for root in roots for fact in leaves_of(root)})
     forms = _forms(source, resting) if source.by_value else {}
-    tokens = dictionary.decode(source.engine, {i for root in roots for i in ids_of(root)} | set(forms.values()))
+    tokens = encoding.decode(source.engine, {i for root in roots for i in ids_of(root)} | set(forms.values()))
     leaves = {}
     for (s, p, o), form in forms.items():
         if form != o:

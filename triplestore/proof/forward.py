@@ -17,10 +17,10 @@ from itertools import chain
 
 from triplestore.compile.backward import Body, Known
 from triplestore.compile.schema import Fact
+from triplestore.model.terms import SAME_AS
 from triplestore.proof.equalities import Equalities, Hub
 from triplestore.proof.halves import Halves, like_halves
 from triplestore.proof.slices import Instance, Slice
-from triplestore.terms import SAME_AS
 
 Find = Callable[[int], int]
 """Under which term a term is looked up: equal ones under one."""

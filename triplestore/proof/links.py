@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from triplestore.model.terms import SAME_AS
 from triplestore.proof.equalities import Hub
 from triplestore.proof.explain import ANY, open_facts
 from triplestore.proof.forward import Forward, Grouped, Version, hub_of, itself
 from triplestore.proof.proof import ASSERTED
 from triplestore.proof.slices import Slice
-from triplestore.terms import SAME_AS
 
 
 def evaluated(region: Slice, representative: int) -> Forward:

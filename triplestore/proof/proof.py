@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from triplestore.terms import to_rdflib
+from triplestore.model.terms import to_rdflib
 
 if TYPE_CHECKING:
     from rdflib.term import Node
@@ -18,8 +18,8 @@ ASSERTED: Final = "asserted"
 class Proof:
     """Why a triple holds.
 
-    tokens: the triple (see `triplestore.terms`); None for an inconsistency. by: "asserted", or the id of the rule that
-    derives it from the premises. depth: rule applications on the longest way down.
+    tokens: the triple (see `triplestore.model.terms`); None for an inconsistency. by: "asserted", or the id of the rule
+    that derives it from the premises. depth: rule applications on the longest way down.
 
     conditions: what the rule asks besides its premises (NOT, FILTER, BIND, AGGREGATE), as text.
 

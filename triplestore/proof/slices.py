@@ -17,9 +17,9 @@ from triplestore.compile.schema import SCHEMA_CONDITION, Constants, Fact, Schema
 from triplestore.compile.sql import select
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import instances, triples_table
+from triplestore.model.rule import Aggregate, constants_of
+from triplestore.model.terms import BUILTIN_IDS, SAME_AS
 from triplestore.proof.computed import Computed, Source
-from triplestore.rule import Aggregate, constants_of
-from triplestore.terms import BUILTIN_IDS, SAME_AS
 
 SAMPLE: Final = 64
 """Derivations that are fetched of one rule instance at first, those from asserted facts before others. They are enough

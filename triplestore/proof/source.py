@@ -8,10 +8,10 @@ from triplestore.engine import Engine
 from triplestore.engine.queries import count
 from triplestore.maintain import Reasoning
 from triplestore.materialise.datatypes import every_type_sql, representatives, types_sql
+from triplestore.model.rule import Rule
+from triplestore.model.tables import STATED
+from triplestore.model.terms import FIRST_LITERAL, SAME_AS, TYPE
 from triplestore.proof.computed import Source
-from triplestore.rule import Rule
-from triplestore.tables import STATED
-from triplestore.terms import FIRST_LITERAL, SAME_AS, TYPE
 
 FACT: Final = "proof_fact"
 CLASSES: Final = "proof_same_as"

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from triplestore.model.terms import OWL, RDF, RDFS, XSD, to_ntriples
 from triplestore.proof.proof import ASSERTED, Proof
-from triplestore.terms import OWL, RDF, RDFS, XSD, to_ntriples
 
 Write = Callable[[str], str]
 """How a token is written."""

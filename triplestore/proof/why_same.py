@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from triplestore import dictionary
-from triplestore.literals import equal_to
+from triplestore.dictionary import encoding
+from triplestore.dictionary.literals import equal_to
+from triplestore.model.terms import to_rdflib
 from triplestore.proof.bridges import bridges
 from triplestore.proof.build import Builder
 from triplestore.proof.computed import Source
@@ -17,7 +18,6 @@ from triplestore.proof.explain import apart_by, written
 from triplestore.proof.links import evaluated, links, rule_of
 from triplestore.proof.proof import Proof
 from triplestore.proof.slices import ALL, Slice
-from triplestore.terms import to_rdflib
 
 if TYPE_CHECKING:
     from rdflib.term import Node
@@ -121,7 +121,7 @@ def made_equal_by(source: Source, pairs: Sequence[tuple[int, int]]) -> list[tupl
 def _ids(source: Source, terms: Sequence[str]) -> dict[str, int]:
     """The ids of those terms (tokens) that the store has; of a literal, where they stand for values, that of its."""
     literals = [term for term in terms if source.by_value and term.startswith('"')]
-    return {**dictionary.lookup(source.engine, terms), **equal_to(source.engine, literals)}
+    return {**encoding.lookup(source.engine, terms), **equal_to(source.engine, literals)}
 
 
 def equality_class(source: Source, term: str, most: int | None = SHOWN) -> EqualityClass | None:
@@ -138,7 +138,7 @@ def equality_class(source: Source, term: str, most: int | None = SHOWN) -> Equal
     kinds = Counter[str]()
     for hub in found.links:
         kinds[rule_of(hub)] += len(hub.members) - 1
-    tokens = dictionary.decode(source.engine, found.members)
+    tokens = encoding.decode(source.engine, found.members)
     return EqualityClass(
         tuple(tokens[member] for member in found.members),
         dict(kinds.most_common()),
@@ -198,7 +198,7 @@ class _Class:
         """Links with their proofs."""
         builder = Builder(self.forward)
         steps = [builder.link(hub, left, right) for left, hub, right in chosen]
-        tokens = dictionary.decode(self.region.source.engine, {term for a, _, b in chosen for term in (a, b)})
+        tokens = encoding.decode(self.region.source.engine, {term for a, _, b in chosen for term in (a, b)})
         return tuple(
             Link(tokens[left], tokens[right], rule_of(hub), found)
             for (left, hub, right), found in zip(chosen, written(self.region.source, steps), strict=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from triplestore.model.terms import to_ntriples
 from triplestore.proof.proof import ASSERTED, Proof
 from triplestore.proof.text import Write, as_json, line, quoted, text
 from triplestore.proof.why_same import Bridge, Chain, EqualityClass, Link
-from triplestore.terms import to_ntriples
 
 
 def chain_text(chain: Chain, write: Write) -> Iterator[str]:

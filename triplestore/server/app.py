@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from triplestore.errors import TriplakeError
+from triplestore.model.errors import TriplakeError
 from triplestore.server import facts, proofs
 from triplestore.server.faults import HttpError, answer, http_error
 from triplestore.server.graph_store import default_graph

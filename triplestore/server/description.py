@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from triplestore.model.terms import RDF, XSD
 from triplestore.server.faults import HttpError
 from triplestore.server.negotiation import GRAPHS
 from triplestore.server.work import Answer
 from triplestore.store import Store
-from triplestore.terms import RDF, XSD
 
 if TYPE_CHECKING:
     from triplestore.server.work import Service

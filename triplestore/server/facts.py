@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from triplake.loaders.tokens import UnsupportedTermError
-from triplestore.errors import UsageError
-from triplestore.names import token_of
+from triplestore.model.errors import UsageError
+from triplestore.model.terms import OWL, from_rdflib, to_rdflib
+from triplestore.read.names import token_of
 from triplestore.server.bodies import Parameters, parameters
 from triplestore.server.faults import HttpError
 from triplestore.server.prefixes import PREFIXES
 from triplestore.server.work import Service
 from triplestore.store import Store
-from triplestore.terms import OWL, from_rdflib, to_rdflib
 
 MOST: Final = 500
 """Facts of each kind that a resource is shown with."""

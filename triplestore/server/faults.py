@@ -11,7 +11,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from triplestore.errors import (
+from triplestore.model.errors import (
     ConflictError,
     EndlessError,
     FormatError,

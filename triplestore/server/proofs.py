@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from triplestore.model.terms import to_rdflib
 from triplestore.server.bodies import parameters
 from triplestore.server.facts import token
 from triplestore.server.faults import HttpError
 from triplestore.server.work import Service
 from triplestore.store import Store
-from triplestore.terms import to_rdflib
 
 if TYPE_CHECKING:
     from triplestore.proof.proof import Proof

@@ -10,7 +10,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from triplestore.errors import InputError, TriplakeError, UsageError
+from triplestore.model.errors import InputError, TriplakeError, UsageError
 from triplestore.server.bodies import FORM, Parameters, form, media_type, parameters, text
 from triplestore.server.description import describe
 from triplestore.server.faults import HttpError

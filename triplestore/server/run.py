@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import uvicorn
 
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 from triplestore.server.app import make_app
 from triplestore.server.connections import configured
 from triplestore.server.settings import LOOPBACK_NAMES, Access, is_loopback

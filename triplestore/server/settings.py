@@ -6,7 +6,7 @@ import ipaddress
 from dataclasses import dataclass, field
 from typing import Final
 
-from triplestore.errors import UsageError
+from triplestore.model.errors import UsageError
 
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
 

@@ -18,11 +18,11 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from triplestore.engine import Reader
-from triplestore.errors import ConflictError, StoppedError, TriplakeError
-from triplestore.readers import Readers
+from triplestore.model.errors import ConflictError, StoppedError, TriplakeError
+from triplestore.model.stopping import Stop, heeding
 from triplestore.server.faults import HttpError
+from triplestore.server.readers import Readers
 from triplestore.server.settings import Settings
-from triplestore.stopping import Stop, heeding
 from triplestore.store import Store
 
 log = logging.getLogger("triplake.server")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from triplestore.errors import ConflictError
+from triplestore.model.errors import ConflictError
 
 _NOT_OPENED: Final = frozenset((errno.EACCES, errno.EPERM, errno.EISDIR))
 """How the platform says that it opens no folders."""

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from triplestore.errors import ConflictError
+from triplestore.model.errors import ConflictError
 from triplestore.storage import leases
 from triplestore.storage.durable import sync_folder, write_durably
 

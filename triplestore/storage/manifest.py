@@ -27,7 +27,7 @@ from typing import Any, Final
 from triplestore.engine import WrittenFile
 from triplestore.engine.disk import DISK
 from triplestore.engine.written import sum_of
-from triplestore.errors import ConflictError, DamagedStoreError, StorageError, TriplakeError, UsageError
+from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, TriplakeError, UsageError
 from triplestore.storage import leases
 from triplestore.storage.durable import put_if_absent, sync_folder, write_durably
 from triplestore.storage.making import DATA, MARK, VERSIONS, Making, is_empty, making_of, remove_files

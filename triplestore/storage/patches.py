@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.written import finished
+from triplestore.model.tables import Table
 from triplestore.storage.manifest import TableFiles, Versions
 from triplestore.storage.verify import checked
-from triplestore.tables import Table
 
 MANY: Final = 16
 """Files (or tombstone files) beyond which the small ones are merged."""

@@ -12,10 +12,10 @@ from typing import Final
 from triplestore.engine import Engine, WrittenFile
 from triplestore.engine.queries import count, minus
 from triplestore.engine.scratch import unique
+from triplestore.model.tables import Table
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
 from triplestore.storage.patches import small_files
 from triplestore.storage.verify import sound
-from triplestore.tables import Table
 
 MANY_FILES: Final = 24
 """Added files beyond which a change rewrites the table as one."""

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from triplestore.errors import DamagedStoreError
+from triplestore.model.errors import DamagedStoreError
 from triplestore.storage import leases
 from triplestore.storage.durable import sync_folder
 from triplestore.storage.manifest import Manifest, Versions

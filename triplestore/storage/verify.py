@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.written import sum_of
-from triplestore.errors import DamagedStoreError
+from triplestore.model.errors import DamagedStoreError
 from triplestore.storage.manifest import Manifest, Versions, damaged
 
 _AT_A_TIME: Final = 4

@@ -24,9 +24,9 @@ from typing import Any, Final
 from datasets.university.dice import Dice
 from tests.bench.maintain.data import DATA_SETS, DataSet
 from triplestore import Store
-from triplestore.incremental import SMALL as MAINTAINED
 from triplestore.maintain import rematerialise
 from triplestore.maintain.memory import COUNTING, DELETING
+from triplestore.write.incremental import SMALL as MAINTAINED
 
 AUTO, REMATERIALISE = "auto", rematerialise.NAME
 PLAIN: Final = (REMATERIALISE, *(name for name in DELETING if name not in COUNTING), AUTO)

@@ -1,0 +1,103 @@
+"""Writing a store's triples to a file or stdout: N-Triples line by line, other formats through pyoxigraph."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from triplestore.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from triplestore.store import Store
+
+FORMATS: Final = {".nt": "N_TRIPLES", ".ttl": "TURTLE", ".rdf": "RDF_XML", ".owl": "RDF_XML", ".jsonld": "JSON_LD"}
+"""File suffix -> name in pyoxigraph's `RdfFormat`."""
+
+
+def write_export(
+    store: Store,
+    output: str | None,
+    what: str,
+    same_as: str,
+    ordered: bool = False,
+    virtual: bool = False,
+    prefer: Sequence[str] = (),
+) -> int:
+    """Write triples to a file (format and compression by its suffixes) or, with None, to stdout; their number.
+
+    A file appears whole or not at all. Raises UsageError for an unknown suffix, or an order that a format cannot keep.
+    """
+    if output is None:
+        return _write_lines(sys.stdout.buffer, store.lines(what, same_as, ordered, virtual, prefer))
+    suffixes = [s for s in Path(output).suffixes if s not in (".gz", ".bz2", ".zst")]
+    suffix = suffixes[-1].lower() if suffixes else ""
+    if suffix not in FORMATS:
+        raise UsageError(
+            f"{output}: the format is told by the suffix; give one of {', '.join(FORMATS)} (.gz, .bz2, .zst on top)"
+        )
+    if ordered and suffix != ".nt":
+        raise UsageError(f"{output}: --sorted orders N-Triples lines; give a .nt file")
+    draft = f"{output}.part"
+    try:
+        with _compressed(draft, Path(output).suffix) as file:
+            if suffix == ".nt":
+                count = _write_lines(file, store.lines(what, same_as, ordered, virtual, prefer))
+            else:
+                lines = store.lines(what, same_as, virtual=virtual, prefer=prefer)
+                count = _write_format(file, FORMATS[suffix], lines)
+        os.replace(draft, output)
+    except OSError as error:
+        raise UsageError(f"{output}: cannot be written ({error.strerror or error})") from error
+    finally:
+        Path(draft).unlink(missing_ok=True)
+    return count
+
+
+def _write_lines(file: IO[bytes], batches: Iterable[list[str]]) -> int:
+    count = 0
+    for lines in batches:
+        if lines:
+            file.write(("\n".join(lines) + "\n").encode())
+            count += len(lines)
+    file.flush()
+    return count
+
+
+def _write_format(file: IO[bytes], name: str, batches: Iterable[list[str]]) -> int:
+    import pyoxigraph
+
+    count = 0
+
+    def triples() -> Iterator[Any]:
+        nonlocal count
+        for lines in batches:
+            for quad in pyoxigraph.parse("\n".join(lines).encode(), format=pyoxigraph.RdfFormat.N_TRIPLES):
+                count += 1
+                yield quad.triple
+
+    pyoxigraph.serialize(triples(), file, format=getattr(pyoxigraph.RdfFormat, name))
+    return count
+
+
+@contextmanager
+def _compressed(path: str, suffix: str) -> Iterator[IO[bytes]]:
+    if suffix == ".gz":
+        with gzip.open(path, "wb", compresslevel=6) as file:
+            yield file  # type: ignore[misc]
+    elif suffix == ".bz2":
+        with bz2.open(path, "wb") as file:
+            yield file
+    elif suffix == ".zst":
+        import zstandard
+
+        with open(path, "wb") as raw, zstandard.ZstdCompressor().stream_writer(raw) as file:
+            yield file
+    else:
+        with open(path, "wb") as plain:
+            yield plain

@@ -1,0 +1,290 @@
+"""Reading the closure: expanding equality classes, and triples as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from triplestore.closure.virtual import alone_sql, with_virtual_sql
+from triplestore.engine.dialect import Dialect
+from triplestore.engine.queries import minus
+from triplestore.model.errors import UsageError
+from triplestore.model.tables import TWIN, token_sql
+from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, SAME_AS
+
+WHAT: Final = ("asserted", "inferred", "all")
+SAME_AS_MODES: Final = ("expand", "canonical")
+
+RDF_ONLY: Final = f"s < {FIRST_LITERAL} AND p < {FIRST_BLANK}"
+"""A triple that RDF has a place for (rules may derive others: literal subjects, blank predicates)."""
+
+GENERALISED_COUNT: Final = f"SELECT count(*) AS n FROM fact WHERE NOT ({RDF_ONLY})"
+"""The number of stored facts that answers and exports hide, as a one-row SELECT."""
+
+_EQUALITY = (
+    f"(SELECT {SAME_AS} AS term UNION SELECT term FROM same_as "
+    f"WHERE representative = {SAME_AS} AND term < {FIRST_BLANK})"
+)
+"""owl:sameAs and whatever IRI equals it."""
+
+RESOURCES: Final = f"(SELECT term, representative FROM same_as WHERE term < {FIRST_LITERAL})"
+"""The members of classes that can be subjects."""
+
+_PREDICATES: Final = f"(SELECT term, representative FROM same_as WHERE term < {FIRST_BLANK})"
+"""The members of classes that can be predicates."""
+
+_SPELLED: Final = (
+    f"(SELECT term, representative FROM same_as WHERE term >= {FIRST_LITERAL} "
+    "UNION SELECT representative, representative FROM same_as "
+    f"WHERE term >= {FIRST_LITERAL} AND representative < {FIRST_LITERAL})"
+)
+"""Of classes that have literals these, and the representative, which stands for the other members, if there are any."""
+
+_ASSERTED_EQUALITIES = (
+    f"SELECT DISTINCT a.s, e.term AS p, a.o FROM asserted a, {_EQUALITY} e "
+    f"WHERE a.p IN (SELECT term FROM {_EQUALITY} x) "
+    "AND a.s = a.o AND NOT EXISTS (SELECT 1 FROM same_as m WHERE m.term = a.s)"
+)
+"""Asserted equalities that no class stands for: x sameAs x of a term alone."""
+
+REFLEXIVE: Final = f"SELECT s FROM asserted WHERE p = {SAME_AS} AND s = o LIMIT 1"
+"""A row if a term was asserted to equal itself."""
+
+
+def _equalities(named: bool) -> str:
+    """The equalities that are listed and that no class stands for, distinct, as SQL. named: see `expanded_sql`."""
+    if not named:
+        return _ASSERTED_EQUALITIES
+    return f"SELECT a.s, e.term AS p, a.o FROM ({alone_sql()}) a, {_EQUALITY} e UNION {_ASSERTED_EQUALITIES}"
+
+
+def preferred_sql(prefixes: Sequence[str], dialect: Dialect, among: str | None = None) -> str:
+    """(term, representative): of each class the member that is to stand for it in canonical answers, as SQL.
+
+    An IRI that starts with the first of the prefixes that any member starts with; of several, or without one, the
+    built-in vocabulary comes before other IRIs, these before blank nodes and these before literals, then the shortest,
+    then the first by its characters. The same on either engine, and from one load of the same data to another, since no
+    ids are compared.
+    among: a SELECT of representatives (or a list of them); of no other class the member is looked for.
+    """
+    ranks = " ".join(
+        f"WHEN m.term < {FIRST_BLANK} AND substr(t.lexical, 1, {len(prefix)}) = {dialect.string(prefix)} THEN {place}"
+        for place, prefix in enumerate(prefixes)
+    )
+    rank = f"CASE {ranks} ELSE {len(prefixes)} END, " if prefixes else ""
+    kind = (
+        f"CASE WHEN m.term < {FIRST_IRI} THEN 0 WHEN m.term < {FIRST_BLANK} THEN 1 "
+        f"WHEN m.term < {FIRST_LITERAL} THEN 2 ELSE 3 END"
+    )
+    only = "" if among is None else f" WHERE m.representative IN ({among})"
+    return (
+        "SELECT term, representative FROM (SELECT m.term, m.representative, row_number() OVER (PARTITION BY "
+        f"m.representative ORDER BY {rank}{kind}, length(t.lexical), t.lexical) AS place "
+        f"FROM same_as m JOIN term t ON t.id = m.term{only}) r WHERE place = 1"
+    )
+
+
+def shown_sql(triples: str, preferred: str) -> str:
+    """The triples of a SELECT over representatives, with the `preferred` members (`preferred_sql`) in their places."""
+    columns = ", ".join(f"coalesce({c}p.term, t.{c}) AS {c}" for c in "spo")
+    joins = " ".join(f"LEFT JOIN chosen {c}p ON {c}p.representative = t.{c}" for c in "spo")
+    return f"WITH chosen AS ({preferred}) SELECT {columns} FROM ({triples}) t {joins}"
+
+
+def closure_sql(equality: str, twins: bool) -> str:
+    """The closure by representatives (s, p, o: ids; v: the id that `fact` has for o), literals in the forms that were
+    asserted, as SQL.
+
+    twins: `fact` holds one literal for each value, and some values have several. A value that was asserted of this
+    subject and predicate (or of equals of them) comes in the forms in which it was, otherwise in the form that was met
+    first. A literal that stands for a class comes as that.
+    """
+    if not twins:
+        return "SELECT s, p, o, o AS v FROM fact"
+    same = " AND ".join(f"w.{c} = f.{c}" for c in "spo")
+    forms = _forms(equality)
+    if equality == "rewrite":
+        forms += " WHERE NOT EXISTS (SELECT 1 FROM same_as c WHERE c.term = t.value)"
+    return f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.o AS v FROM fact f LEFT JOIN ({forms}) w ON {same}"
+
+
+def spelled_sql(facts: str, twins: bool) -> str:
+    """As `closure_sql`, of the facts (over representatives) of a store with equality `rewrite` in which literals equal
+    other terms: an object that stands for such a class comes as each literal of it, and as the representative for the
+    other members (`RESOURCES`)."""
+    listed = (
+        f"SELECT f.s, f.p, coalesce(m.term, f.o) AS o, f.o AS v FROM {facts} f "
+        f"LEFT JOIN {_SPELLED} m ON m.representative = f.o"
+    )
+    if not twins:
+        return listed
+    same = " AND ".join(f"w.{c} = f.{c}" for c in "spo")
+    return (
+        f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.v FROM ({listed}) f "
+        f"LEFT JOIN ({_forms('rewrite')}) w ON {same}"
+    )
+
+
+def triples_sql(
+    what: str,
+    same_as: str,
+    equality: str,
+    twins: bool = False,
+    resources: bool | None = None,
+    named: bool = False,
+    literals: bool = False,
+) -> str:
+    """The triples (s, p, o: ids) of a store, distinct, as SQL over asserted, fact, same_as and term.
+
+    what: "asserted"; "all", the closure; "inferred", the closure without the asserted triples. same_as: "expand" gives
+    every triple of every member of a class, "canonical" one per class, by representatives. twins: see `closure_sql`.
+    resources: also what holds of every term (see `triplestore.closure.virtual`), rdfs4a and rdfs4b if it is true; None:
+    only what is stored. named, literals: see `expanded_sql`. Raises UsageError for other words.
+    """
+    if what not in WHAT:
+        raise UsageError(f"no part '{what}' of a store; give one of {', '.join(WHAT)}")
+    if same_as not in SAME_AS_MODES:
+        raise UsageError(f"no equality mode '{same_as}' for answers; give one of {', '.join(SAME_AS_MODES)}")
+    asserted = "SELECT s, p, o FROM asserted"
+    if what == "asserted":
+        if resources is not None:
+            raise UsageError("what holds of every term is inferred, not asserted: ask for all triples, or the inferred")
+        return asserted
+    if same_as == "canonical":
+        closure = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {RDF_ONLY}"
+        stated = normalised_sql(equality, "asserted", twins)
+    else:
+        closure, stated = expanded_sql(equality, twins, named, literals), asserted
+    if resources is not None:
+        closure = with_virtual_sql(closure, equality != "off", resources)
+    if what == "all":
+        return closure
+    return minus(f"({closure})", f"({stated})", "spo")
+
+
+def expanded_sql(equality: str, twins: bool = False, named: bool = False, literals: bool = False) -> str:
+    """The closure with all equalities expanded, distinct, as SQL. twins: see `closure_sql`. named: owl:sameAs itself is
+    in a class of `same_as`, so that x sameAs x is listed for every term (`triplestore.closure.virtual`). literals:
+    there are literals in classes of `same_as`."""
+    if equality != "rewrite":
+        facts = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {RDF_ONLY}"
+        return facts + ("" if equality == "off" else " UNION " + _ASSERTED_EQUALITIES)
+    members = _members(literals)
+    facts = f"SELECT s, p, o FROM {_folded(twins, literals)} WHERE {RDF_ONLY}"
+    columns = ", ".join(f"coalesce({c}m.term, f.{c}) AS {c}" for c in "spo")
+    joins = " ".join(f"LEFT JOIN {members[c]} {c}m ON {c}m.representative = f.{c}" for c in "spo")
+    if literals:
+        own = f"SELECT {columns} FROM ({_own_equalities(twins)}) f {joins}"
+    else:
+        own = (
+            f"SELECT a.term, coalesce(q.term, {SAME_AS}), b.term FROM same_as a "
+            "JOIN same_as b ON b.representative = a.representative "
+            f"LEFT JOIN {members['p']} q ON q.representative = {SAME_AS}"
+        )
+    return f"SELECT {columns} FROM ({facts}) f {joins} UNION ALL {own} UNION ALL {_equalities(named)}"
+
+
+def _members(literals: bool) -> dict[str, str]:
+    """The members of the classes that the columns of `_folded` stand for, by column."""
+    resources = RESOURCES if literals else "same_as"
+    return {"s": resources, "p": _PREDICATES, "o": resources}
+
+
+def _folded(twins: bool, literals: bool) -> str:
+    """The closure of a store with equality `rewrite`, to be expanded by `_members`; stands after FROM."""
+    return f"({spelled_sql('fact', twins)}) c" if literals else _source("rewrite", twins)
+
+
+def _own_equalities(twins: bool) -> str:
+    """owl:sameAs over the classes, in a store where some have literals: as `_folded` has it."""
+    classes = (
+        f"SELECT representative AS s, CAST({SAME_AS} AS BIGINT) AS p, representative AS o FROM same_as "
+        f"WHERE term = representative AND term < {FIRST_LITERAL}"
+    )
+    return f"SELECT s, p, o FROM ({spelled_sql(f'({classes})', twins)}) e"
+
+
+def expanded_count_sql(equality: str, twins: bool = False, named: bool = False, literals: bool = False) -> str:
+    """The number of triples of `expanded_sql` as a one-row SELECT, counted without enumerating them."""
+    if equality != "rewrite":
+        return f"SELECT count(*) AS n FROM ({expanded_sql(equality, twins)}) e"
+    members = _members(literals)
+    sizes = {c: f"SELECT representative, count(*) AS n FROM {members[c]} m GROUP BY representative" for c in "spo"}
+    product = " * ".join(f"coalesce(n{c}.n, 1)" for c in "spo")
+    joins = " ".join(f"LEFT JOIN ({sizes[c]}) n{c} ON n{c}.representative = f.{c}" for c in "spo")
+    if literals:
+        own = f"SELECT sum(CAST({product} AS BIGINT)) FROM ({_own_equalities(twins)}) f {joins}"
+    else:
+        own = (
+            f"SELECT sum(c.n * c.n * coalesce(q.n, 1)) FROM ({sizes['s']}) c "
+            f"LEFT JOIN ({sizes['p']}) q ON q.representative = {SAME_AS}"
+        )
+    return (
+        f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ("
+        f"SELECT sum(CAST({product} AS BIGINT)) AS n FROM (SELECT s, p, o FROM {_folded(twins, literals)} "
+        f"WHERE {RDF_ONLY}) f {joins} "
+        f"UNION ALL {own} "
+        f"UNION ALL SELECT count(*) FROM ({_equalities(named)}) a) counts"
+    )
+
+
+def ntriples_sql(triples: str, dialect: Dialect) -> str:
+    """The triples of a SELECT as N-Triples lines (one column, `line`), as SQL over `term`."""
+    parts = [_written(f"{c}_term", dialect) for c in "spo"]
+    joins = " ".join(f"JOIN term {c}_term ON {c}_term.id = t.{c}" for c in "spo")
+    return f"SELECT concat({parts[0]}, ' ', {parts[1]}, ' ', {parts[2]}, ' .') AS line FROM ({triples}) t {joins}"
+
+
+def tokens_sql(triples: str) -> str:
+    """The triples of a SELECT as tokens (s, p, o), as SQL over `term`."""
+    columns = ", ".join(f"{token_sql(f'{c}_term')} AS {c}" for c in "spo")
+    joins = " ".join(f"JOIN term {c}_term ON {c}_term.id = t.{c}" for c in "spo")
+    return f"SELECT {columns} FROM ({triples}) t {joins}"
+
+
+def _source(equality: str, twins: bool) -> str:
+    """The closure by representatives, as something that can stand after FROM."""
+    return f"({closure_sql(equality, twins)}) c" if twins else "fact"
+
+
+def _forms(equality: str) -> str:
+    """(s, p, o, form): in which forms a value with several literals was asserted; s, p as `fact` has them."""
+    several = f"(SELECT id, value FROM {TWIN} v UNION SELECT value, value FROM {TWIN} v)"
+    # With equality as axioms every member of a class has the facts itself, so it has the forms itself too.
+    classes, kept = {
+        "rewrite": ("same_as", "representative"),
+        "axioms": (f"(SELECT s AS term, o AS member FROM fact WHERE p = {SAME_AS})", "member"),
+        "off": ("", ""),
+    }[equality]
+    s, p = (f"coalesce({c}m.{kept}, a.{c})" if classes else f"a.{c}" for c in "sp")
+    joins = " ".join(f"LEFT JOIN {classes} {c}m ON {c}m.term = a.{c}" for c in "sp") if classes else ""
+    return (
+        f"SELECT DISTINCT {s} AS s, {p} AS p, t.value AS o, a.o AS form FROM asserted a "
+        f"JOIN {several} t ON t.id = a.o {joins}"
+    )
+
+
+def normalised_sql(equality: str, source: str = "asserted", twins: bool = False) -> str:
+    """The triples of `source` under the representatives in `same_as`, not distinct, as SQL. twins: a literal's class is
+    that of the one that stands for its value."""
+    if equality != "rewrite":
+        return f"SELECT s, p, o FROM {source} a"
+    columns = ", ".join(f"coalesce({c}m.representative, a.{c}) AS {c}" for c in "spo")
+    ends = {"s": "a.s", "p": "a.p", "o": "coalesce(v.value, a.o)" if twins else "a.o"}
+    joins = f"LEFT JOIN {TWIN} v ON v.id = a.o " if twins else ""
+    joins += " ".join(f"LEFT JOIN same_as {c}m ON {c}m.term = {end}" for c, end in ends.items())
+    return f"SELECT {columns} FROM {source} a {joins}"
+
+
+def _written(term: str, dialect: Dialect) -> str:
+    """A row of `term` (alias) as N-Triples writes it, as an SQL expression."""
+    lexical = f"{term}.lexical"
+    for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
+        lexical = f"replace({lexical}, {dialect.string(plain)}, {dialect.string(escaped)})"
+    return (
+        f"CASE WHEN {term}.id < {FIRST_BLANK} THEN concat('<', {term}.lexical, '>') "
+        f"WHEN {term}.id < {FIRST_LITERAL} THEN concat('_:', {term}.lexical) ELSE concat('\"', {lexical}, '\"', "
+        f"CASE WHEN {term}.lang IS NOT NULL THEN concat('@', {term}.lang) "
+        f"WHEN {term}.datatype = 'http://www.w3.org/2001/XMLSchema#string' THEN '' "
+        f"ELSE concat('^^<', {term}.datatype, '>') END) END"
+    )

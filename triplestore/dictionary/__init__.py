@@ -1,0 +1,1 @@
+"""The dictionary: terms as numbers, and which literals are one value."""

@@ -1,0 +1,331 @@
+"""The dictionary: terms to ids and back, as joins.
+
+New terms get dense ids, numbered per kind in the byte order of their tokens: the same data gives the same ids on either
+engine, neighbours in spelling are neighbours in number (so columns compress and zone maps work on both), and one sort
+does it. A small set of tokens is looked up by its own lexical forms only, whatever the size of the dictionary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, Final
+
+import pyarrow as pa
+
+from triplestore.dictionary.datatypes import BOUNDS
+from triplestore.dictionary.fingerprints import Fingerprints
+from triplestore.dictionary.literals import candidates, equals, settle
+from triplestore.engine import Engine
+from triplestore.engine.arrow import int64s, strings
+from triplestore.engine.dialect import Dialect
+from triplestore.engine.queries import count
+from triplestore.model.tables import TERM, token_sql
+from triplestore.model.terms import (
+    BUILTIN_IDS,
+    FIRST_BLANK,
+    FIRST_IRI,
+    FIRST_LITERAL,
+    KIND_BITS,
+    RDF,
+    XSD,
+    Kind,
+    iri_token,
+    lexical_of,
+    literal_token,
+    split_literal,
+)
+from triplestore.storage.manifest import Counters
+
+SMALL: Final = 500
+"""Tokens up to which a lookup names its lexical forms in the statement."""
+
+FEW: Final = 50
+"""Ids up to which terms are asked for by a list, which takes half the time to plan that a join takes."""
+
+INTEGERS: Final = tuple(BOUNDS)
+"""xsd:integer and the types derived from it."""
+
+DECIMALS: Final = (XSD + "decimal", *INTEGERS)
+DOUBLES: Final = (XSD + "double", XSD + "float")
+INSTANTS: Final = (XSD + "dateTime", XSD + "dateTimeStamp", XSD + "date")
+
+_INTEGER = r"[+-]?[0-9]+"
+_DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)"
+_EXACT = r"[+-]?0*([0-9]{1,20}(\.[0-9]{0,18}0*)?|\.[0-9]{1,18}0*)"
+_DOUBLE = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN"
+_INSTANT = (
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T(([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(\.[0-9]{1,6}0*)?|24:00:00(\.0+)?))?"
+    r"(Z|[+-][0-9]{2}:[0-9]{2})?"
+)
+
+
+def micros_sql(dialect: Dialect, text: str) -> str:
+    """The text of an xsd:dateTime as microseconds since 1970 UTC; 24:00:00 is the next day's first moment."""
+    day = f"CASE WHEN substr({text}, 12, 3) = '24:' THEN 86400000000 ELSE 0 END"
+    moment = f"replace({text}, 'T24:', 'T00:')"
+    return f"{dialect.micros(moment)} + {day}"
+
+
+def term_sql(dialect: Dialect, source: str) -> str:
+    """Rows (id, token) of `source` as rows of the TERM table up to `micros`: tokens cut up, typed literals read."""
+    close = "(length(token) - instr(reverse(token), '\"') + 1)"
+    cut = (
+        f"SELECT id, CASE WHEN id < {FIRST_BLANK} THEN substr(token, 2, length(token) - 2) "
+        f"WHEN id < {FIRST_LITERAL} THEN substr(token, 3) ELSE substr(token, 2, {close} - 2) END AS lexical, "
+        f"CASE WHEN id >= {FIRST_LITERAL} THEN substr(token, {close} + 1) END AS tail FROM {source}"
+    )
+    parts = (
+        f"SELECT id, lexical, CASE WHEN tail IS NULL THEN NULL WHEN tail = '' THEN '{XSD}string' "
+        f"WHEN substr(tail, 1, 1) = '@' THEN '{RDF}langString' ELSE substr(tail, 4, length(tail) - 4) END AS datatype, "
+        f"CASE WHEN substr(tail, 1, 1) = '@' THEN substr(tail, 2) END AS lang FROM ({cut}) c"
+    )
+    trimmed = dialect.trim("lexical")
+    instant = (
+        f"CASE WHEN datatype = '{XSD}date' THEN concat(substr({trimmed}, 1, 10), 'T00:00:00', substr({trimmed}, 11)) "
+        f"ELSE {trimmed} END"
+    )
+    number = (
+        f"(datatype IN {_list(dialect, INTEGERS)} AND {dialect.matches(trimmed, _INTEGER)}) "
+        f"OR (datatype = '{XSD}decimal' AND {dialect.matches(trimmed, _DECIMAL)})"
+    )
+    single = f"CAST(TRY_CAST({trimmed} AS FLOAT) AS DOUBLE)"
+    double = f"CASE WHEN datatype = '{XSD}float' THEN {single} ELSE {dialect.double(trimmed)} END"
+    return (
+        f"SELECT id, lexical, datatype, lang, "
+        f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN datatype IN {_list(dialect, DOUBLES)} "
+        f"AND {dialect.matches(trimmed, _DOUBLE)} OR {number} THEN {double} END AS double, "
+        f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN ({number}) AND {dialect.matches(trimmed, _EXACT)} "
+        f"THEN TRY_CAST({trimmed} AS DECIMAL(38,18)) END AS decimal, "
+        f"CASE WHEN datatype IN {_list(dialect, INSTANTS)} AND {dialect.matches(trimmed, _INSTANT)} "
+        f"THEN {micros_sql(dialect, instant)} END AS micros FROM ({parts}) p"
+    )
+
+
+def builtin_terms(engine: Engine, name: str) -> int:
+    """Make working table `name` of the built-in vocabulary, as rows of the TERM table; rows."""
+    engine.load("builtin_token", pa.table({"id": int64s(BUILTIN_IDS.values()), "token": strings(BUILTIN_IDS)}))
+    rows = engine.create(name, term_sql(engine.dialect, "builtin_token"))
+    settle(engine, name, name, few=True)
+    engine.drop("builtin_token")
+    return rows
+
+
+def encode(engine: Engine, raw: str, counters: Counters, extra: Iterable[str] = ()) -> tuple[int, Counters]:
+    """Turn working table `raw` (s, p, o: tokens) into ids, numbering the terms that `term` lacks.
+
+    extra: tokens that get an id too, whether or not a triple mentions them. Makes the working tables `encoded`
+    (s, p, o: ids, distinct) and `new_term` (rows of TERM). Returns (number of new terms, counters after it).
+    """
+    engine.create(
+        "occurring",
+        f"SELECT DISTINCT token FROM (SELECT s AS token FROM {raw} UNION ALL "
+        f"SELECT token FROM (SELECT DISTINCT p AS token FROM {raw}) p UNION ALL SELECT o FROM {raw}) t",
+    )
+    tokens = sorted(set(extra))
+    if tokens:
+        engine.load("extra_token", pa.table({"token": strings(tokens)}))
+        engine.create("occurring", "SELECT token FROM occurring UNION SELECT token FROM extra_token")
+    before = counters
+    counters, existing = _number(engine, counters)
+    engine.create(
+        "encoded",
+        f"SELECT DISTINCT ds.id AS s, dp.id AS p, do_.id AS o FROM {raw} r JOIN dictionary ds ON ds.token = r.s "
+        "JOIN dictionary dp ON dp.token = r.p JOIN dictionary do_ ON do_.token = r.o",
+    )
+    new, counters = _settled(engine, "new_term", existing, before, counters)
+    engine.drop("occurring", "numbered", "dictionary", "known_term")
+    return new, counters
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A few terms. ids: of tokens; new: the part of them that `term` lacks. values: new literal -> the first met of
+    equal value, where that is another; ill_typed: new literals that have none. counters: after it."""
+
+    ids: Mapping[str, int]
+    new: Mapping[str, int]
+    values: Mapping[int, int]
+    ill_typed: Sequence[int]
+    counters: Counters
+
+
+def numbered(
+    engine: Engine,
+    asked: Collection[str],
+    wanted: Collection[str],
+    counters: Counters,
+    known: Fingerprints | None = None,
+) -> Numbered:
+    """The ids of tokens as `encode` gives them, without running over every term: of those in `asked` that `term` has,
+    and of all in `wanted`. Makes working table `new_term` where some are new. known: of the terms in `term`, so that no
+    file is looked at for others than new literals that may have equals."""
+    tokens = {*asked, *wanted}
+    if known is None:
+        engine.create("known_term", f"SELECT {TERM.select} FROM term WHERE {candidates(engine.dialect, tokens)}")
+        found = engine.query(f"SELECT {token_sql('t')} AS token, t.id FROM known_term t").to_pydict()
+        ids = {token: number for token, number in zip(found["token"], found["id"], strict=True) if token in tokens}
+    else:
+        ids = known.ids(tokens)
+    before, new, values, ill = counters, dict[str, int](), dict[int, int](), list[int]()
+    for token in sorted({*wanted} - ids.keys(), key=str.encode):
+        if token[0] == '"':
+            new[token], counters = FIRST_LITERAL + counters.literal, replace(counters, literal=counters.literal + 1)
+        elif token[0] == "<":
+            new[token], counters = FIRST_IRI + counters.iri, replace(counters, iri=counters.iri + 1)
+        else:
+            new[token], counters = FIRST_BLANK + counters.blank, replace(counters, blank=counters.blank + 1)
+    if new:
+        engine.load("numbered", pa.table({"id": int64s(new.values()), "token": strings(new)}))
+        if known is not None:
+            condition = f"id >= {FIRST_LITERAL} AND ({equals(engine.dialect, new)})"
+            engine.create("known_term", f"SELECT {TERM.select} FROM term WHERE {condition}")
+        few = "known_term" if len(tokens) <= SMALL else "term"
+        _, counters = _settled(engine, "new_term", few, before, counters)
+        if (counters.twins, counters.ill_typed) != (before.twins, before.ill_typed):
+            special = engine.query("SELECT id, value, ill_typed FROM new_term").to_pydict()
+            for number, home, is_ill in zip(special["id"], special["value"], special["ill_typed"], strict=True):
+                if home is not None:
+                    values[number] = home
+                if is_ill:
+                    ill.append(number)
+        engine.drop("numbered")
+    engine.drop("known_term")
+    return Numbered({**ids, **new}, new, values, ill, counters)
+
+
+def terms_view(engine: Engine) -> None:
+    """Make the view `term` of working tables `stored_term` and `new_term`."""
+    columns = TERM.select
+    engine.view("term", f"SELECT {columns} FROM stored_term UNION ALL SELECT {columns} FROM new_term")
+
+
+def extend(engine: Engine, tokens: str, counters: Counters) -> Counters:
+    """Number the tokens of a one-column SELECT (token) that `term` lacks; `term` is the view of `terms_view`.
+
+    Appends to `new_term`, and makes working table `dictionary` (token, id) of them all. Returns the counters after it.
+    """
+    engine.create("occurring", f"SELECT DISTINCT token FROM ({tokens}) t")
+    before = counters
+    counters, existing = _number(engine, counters)
+    new, counters = _settled(engine, "made_term", existing, before, counters)
+    if new:
+        engine.append("new_term", [f"SELECT {TERM.select} FROM made_term"])
+        terms_view(engine)
+    engine.drop("occurring", "numbered", "known_term", "made_term")
+    return counters
+
+
+def _settled(engine: Engine, name: str, existing: str, before: Counters, counters: Counters) -> tuple[int, Counters]:
+    """Make working table `name`, rows of TERM, of `numbered`: (rows, the counters with what is special about them)."""
+    new = engine.create(name, term_sql(engine.dialect, "numbered"))
+    settle(engine, name, existing, few=existing != "term")
+    if counters.literal > before.literal:
+        found = engine.query(f"SELECT count(value) AS twins, count(CASE WHEN ill_typed THEN 1 END) AS ill FROM {name}")
+        twins, ill = (int(column[0].as_py()) for column in found.columns)
+        counters = replace(counters, twins=counters.twins + twins, ill_typed=counters.ill_typed + ill)
+    return new, counters
+
+
+def _number(engine: Engine, counters: Counters) -> tuple[Counters, str]:
+    """From `occurring` (token) make `dictionary` (token, id), and `numbered`, the part of it that is new. Returns the
+    counters after it, and the table of the known terms that matter: `term`, or a few of them in `known_term`."""
+    existing, occurring = "term", count(engine, "occurring")
+    if occurring <= SMALL:
+        existing = "known_term"
+        tokens = engine.query("SELECT token FROM occurring").column(0).to_pylist()
+        asked = candidates(engine.dialect, tokens)
+        engine.create(existing, f"SELECT {TERM.select} FROM term WHERE {asked}")
+    known = f"SELECT {token_sql()} AS token, t.id FROM {existing} t"
+    engine.create("dictionary", f"SELECT k.token, k.id FROM ({known}) k JOIN occurring n ON n.token = k.token")
+    new = "SELECT token FROM occurring a WHERE NOT EXISTS (SELECT 1 FROM dictionary d WHERE d.token = a.token)"
+    engine.number("numbered", new, "token", occurring)
+    sizes = dict.fromkeys('"<_', 0)
+    for mark, n in _pairs(engine, "SELECT substr(token, 1, 1) AS mark, count(*) AS n FROM numbered GROUP BY 1"):
+        sizes[mark] = n
+    # Byte order puts literals first, then IRIs, then blank nodes, so one running number serves all three.
+    literal, iri, blank = sizes['"'], sizes["<"], sizes["_"]
+    engine.create(
+        "numbered",
+        "SELECT token, CASE substr(token, 1, 1) "
+        f"WHEN '\"' THEN n + {FIRST_LITERAL + counters.literal - 1} "
+        f"WHEN '<' THEN n + {FIRST_IRI + counters.iri - literal - 1} "
+        f"ELSE n + {FIRST_BLANK + counters.blank - literal - iri - 1} END AS id FROM numbered",
+    )
+    engine.append("dictionary", ["SELECT token, id FROM numbered"])
+    counters = replace(
+        counters,
+        iri=counters.iri + iri,
+        blank=counters.blank + blank,
+        literal=counters.literal + literal,
+    )
+    return counters, existing
+
+
+def lookup(engine: Engine, tokens: Iterable[str]) -> dict[str, int]:
+    """The ids of those tokens that are in the dictionary."""
+    wanted = set(tokens)
+    found: dict[str, int] = {}
+    ordered = sorted(wanted)
+    for start in range(0, len(ordered), SMALL):
+        part = ordered[start : start + SMALL]
+        lexicals = _list(engine.dialect, sorted({lexical_of(t) for t in part}))
+        found.update(
+            (token, number)
+            for number, token in _terms(engine, f"term t WHERE t.lexical IN {lexicals}")
+            if token in wanted
+        )
+    return found
+
+
+def decode(engine: Engine, ids: Iterable[int]) -> dict[int, str]:
+    """The tokens of ids, for the few that are printed. Ids that the dictionary lacks are left out."""
+    ordered = sorted(set(ids))
+    found: dict[int, str] = {}
+    for start in range(0, len(ordered), SMALL):
+        part = ordered[start : start + SMALL]
+        source = f"term t WHERE t.id IN ({', '.join(map(str, part))})"
+        if len(part) > FEW:  # a join passes its keys down to the scan, a long IN does not
+            source = f"(VALUES {', '.join(f'({i})' for i in part)}) a(id) JOIN term t ON t.id = a.id"
+        found.update(_terms(engine, source))
+    return found
+
+
+def numbers_equal_to(engine: Engine, tokens: Iterable[str]) -> dict[str, list[int]]:
+    """For each token of an exact number, the ids of the literals in the dictionary that have its value."""
+    values: dict[Decimal, list[str]] = {}
+    for token in tokens:
+        if token.startswith('"') and split_literal(token)[1] in DECIMALS:
+            values.setdefault(Decimal(split_literal(token)[0]), []).append(token)
+    if not values:
+        return {}
+    listed = ", ".join(f"CAST({v} AS DECIMAL(38,18))" for v in values)
+    found: dict[str, list[int]] = {}
+    table = engine.query(f"SELECT id, decimal FROM term WHERE decimal IN ({listed}) ORDER BY id").to_pydict()
+    for number, value in zip(table["id"], table["decimal"], strict=True):
+        for token in values[value]:
+            found.setdefault(token, []).append(number)
+    return found
+
+
+def _list(dialect: Dialect, texts: Sequence[str]) -> str:
+    return f"({', '.join(dialect.string(text) for text in texts)})"
+
+
+def _terms(engine: Engine, source: str) -> Iterator[tuple[int, str]]:
+    """The ids and tokens of a few terms `t`. The tokens are put together here: an engine takes longer to plan that than
+    to find the terms."""
+    for number, lexical, datatype, language in engine.rows(f"SELECT t.id, t.lexical, t.datatype, t.lang FROM {source}"):
+        match Kind(number >> KIND_BITS):
+            case Kind.LITERAL:
+                yield number, literal_token(lexical, datatype, language)
+            case Kind.BLANK:
+                yield number, f"_:{lexical}"
+            case _:
+                yield number, iri_token(lexical)
+
+
+def _pairs(engine: Engine, sql: str) -> Iterable[tuple[Any, Any]]:
+    table = engine.query(sql)
+    return zip(table.column(0).to_pylist(), table.column(1).to_pylist(), strict=True)

@@ -1,0 +1,254 @@
+"""Which literals are ill-typed and which are equal: the columns `ill_typed`, `canonical` and `value` of TERM.
+
+What a literal's value is, `triplestore.dictionary.datatypes` says, a literal at a time. Here the same is done for all
+new terms of a load: the common datatypes by SQL (plain strings, numbers, dates in their canonical form), the others by
+that module, on what is left. Numbers are told apart by the number columns, all else by canonical tokens; a canonical
+token is stored only where it is not the literal's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from triplestore.dictionary.datatypes import BOUNDS, KNOWN, NO_CHARACTERS, Space, Value, value_of
+from triplestore.engine import Engine
+from triplestore.engine.arrow import int64s, strings
+from triplestore.engine.dialect import Dialect
+from triplestore.engine.queries import count
+from triplestore.model.tables import TERM, TWIN, token_sql
+from triplestore.model.terms import FIRST_LITERAL, XSD, lexical_of, split_literal
+
+_FINITE: Final = "abs({0}) > 0 AND abs({0}) <= {1}"
+_SINGLE: Final = "TRY_CAST(lexical AS FLOAT)"
+_DOUBLE: Final = _FINITE.format("double", "1.7976931348623157e308")
+_FLOAT: Final = _FINITE.format(f"CAST({_SINGLE} AS DOUBLE)", "3.4028234663852886e38")
+_DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_ZONE: Final = "(Z|[+-](0[1-9]|1[0-3]):[0-5][0-9]|[+-]00:(0[1-9]|[1-5][0-9])|[+-]14:00)?"
+_DATE_TIME: Final = _DAY + r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{0,5}[1-9])?" + _ZONE
+
+
+def ill_typed_sql(dialect: Dialect) -> str:
+    """Whether a row of TERM is an ill-typed literal, as SQL over its columns up to `micros`; NULL where SQL cannot say,
+    or where the canonical token may be another than the literal's own and no number column tells the value."""
+    known = ", ".join(f"'{datatype}'" for datatype in KNOWN)
+    odd = ["chr(0)" if c == "\0" else f"'{c}'" for c in NO_CHARACTERS]
+    no_text = " OR ".join(f"{dialect.position(c, 'lexical')} > 0" for c in odd)
+    # A number with white space around it has a number in its column, for SPARQL, but is ill-typed.
+    bare = f"lexical = {dialect.trim('lexical')}"
+    bounds = " ".join(
+        f"WHEN '{datatype}' THEN {_outside(*bounds)}" for datatype, bounds in BOUNDS.items() if bounds != (None, None)
+    )
+    return (
+        f"CASE WHEN id < {FIRST_LITERAL} THEN FALSE "
+        f"WHEN lang IS NOT NULL OR datatype IN ('{XSD}string', '{XSD}anyURI') THEN {no_text} "
+        f"WHEN datatype NOT IN ({known}) THEN FALSE "
+        f"WHEN decimal IS NOT NULL THEN CASE WHEN NOT {bare} THEN TRUE ELSE CASE datatype {bounds} ELSE FALSE END END "
+        f"WHEN datatype = '{XSD}double' THEN CASE WHEN {bare} AND {_DOUBLE} THEN FALSE END "
+        f"WHEN datatype = '{XSD}float' THEN CASE WHEN {bare} AND double IS NOT NULL AND {_FLOAT} THEN FALSE END "
+        f"WHEN datatype = '{XSD}boolean' THEN CASE WHEN lexical IN ('true', 'false') THEN FALSE END "
+        f"WHEN micros IS NULL THEN NULL "
+        f"WHEN datatype = '{XSD}dateTime' AND {dialect.matches('lexical', _DATE_TIME)} THEN FALSE "
+        f"WHEN datatype = '{XSD}date' AND {dialect.matches('lexical', _DAY + _ZONE)} THEN FALSE END"
+    )
+
+
+_FAMILIES: Final = (
+    ("decimal", "decimal IS NOT NULL"),
+    ("double", f"datatype = '{XSD}double' AND {_DOUBLE}"),
+    (_SINGLE, f"datatype = '{XSD}float' AND {_FLOAT}"),
+)
+"""Columns of numbers that tell a value, and the rows that they tell it of (if they are not ill-typed)."""
+
+
+def _outside(low: int | None, high: int | None) -> str:
+    beyond = [f"decimal {sign} CAST('{n}' AS DECIMAL(38,18))" for sign, n in (("<", low), (">", high)) if n is not None]
+    return " OR ".join(beyond)
+
+
+def settle(engine: Engine, new: str, existing: str, few: bool) -> None:
+    """Fill in `ill_typed`, `canonical` and `value` of the rows of working table `new`, which has the columns of TERM up
+    to `micros`.
+
+    existing: the table of the terms that were there before, or those of them that `candidates` asks for. few: both are
+    small enough to be gone through one by one.
+    """
+    columns = ", ".join(TERM.names[: TERM.names.index("ill_typed")])
+    verdict = ill_typed_sql(engine.dialect)
+    engine.create(
+        new,
+        f"SELECT {columns}, {verdict} AS ill_typed, CAST(NULL AS {engine.dialect.type('STRING')}) AS canonical, "
+        f"CAST(NULL AS BIGINT) AS value FROM {new}",
+    )
+    if few:
+        _settle_few(engine, new, existing)
+    elif count(engine, f"{new} WHERE id >= {FIRST_LITERAL}"):
+        _settle_unclear(engine, new)
+        _settle_values(engine, new, existing)
+
+
+def _settle_few(engine: Engine, new: str, existing: str) -> None:
+    """One by one, by `triplestore.dictionary.datatypes` alone."""
+    fresh = _literals(engine, new)
+    if not fresh:
+        return
+    values = {number: value_of(token) for number, token, _ in fresh}
+    wanted = {value.canonical for value in values.values() if value}
+    first: dict[str, int] = {}
+    for number, token, home in _literals(engine, existing):
+        known = value_of(token)
+        if known and known.canonical in wanted:
+            first[known.canonical] = home if home is not None else number
+    for number, value in sorted(values.items()):
+        if value:
+            first.setdefault(value.canonical, number)
+    homes = {number: first[value.canonical] for number, value in values.items() if value}
+    rows = [(number, token, values[number], homes.get(number, number)) for number, token, _ in fresh]
+    _join(engine, new, [(n, v is None, _stored(v, token), home if home != n else None) for n, token, v, home in rows])
+
+
+def _settle_unclear(engine: Engine, new: str) -> None:
+    """Validity and canonical tokens of the literals on which SQL had no verdict."""
+    ids: list[int] = []
+    ill: list[bool] = []
+    canonical: list[str | None] = []
+    for batch in engine.batches(f"SELECT id, {token_sql('t')} AS token FROM {new} t WHERE ill_typed IS NULL"):
+        tokens = batch.column(1).to_pylist()
+        ids += batch.column(0).to_pylist()
+        values = [value_of(token) for token in tokens]
+        ill += [value is None for value in values]
+        canonical += [_stored(value, token) for value, token in zip(values, tokens, strict=True)]
+    if ids:
+        _join(engine, new, list(zip(ids, ill, canonical, [None] * len(ids), strict=True)))
+
+
+def _settle_values(engine: Engine, new: str, existing: str) -> None:
+    """The column `value`: literals of one family with one key are equal; the smallest id was met first."""
+    selects = []
+    for key, condition in _FAMILIES:
+        rows = f"SELECT id, {key} AS k FROM {{}} WHERE {condition} AND NOT ill_typed"
+        fresh, old = rows.format(new), rows.format(existing)
+        selects.append(_homes(fresh, f"SELECT id, k FROM ({old}) o WHERE k IN (SELECT k FROM ({fresh}) f)"))
+    # Literals that are not in canonical form, and those that are the canonical form of one.
+    odd = "SELECT id, canonical AS k FROM {} WHERE canonical IS NOT NULL"
+    if engine.create("odd", f"{odd.format(new)} UNION ALL {odd.format(existing)}"):
+        own = (
+            f"SELECT id, k FROM (SELECT id, {token_sql('t')} AS k FROM {{}} t WHERE id >= {FIRST_LITERAL} "
+            "AND canonical IS NULL AND NOT ill_typed) w WHERE k IN (SELECT k FROM odd)"
+        )
+        engine.append("odd", [own.format(new), own.format(existing)])
+        selects.append(_homes(f"SELECT o.id, o.k FROM odd o JOIN {new} n ON n.id = o.id", "SELECT id, k FROM odd"))
+    engine.create("home", selects[0])
+    engine.append("home", selects[1:])
+    if count(engine, "home"):
+        kept = ", ".join(f"n.{name}" for name in TERM.names if name != "value")
+        engine.create(new, f"SELECT {kept}, h.home AS value FROM {new} n LEFT JOIN home h ON h.id = n.id")
+    engine.drop("odd", "home")
+
+
+def _homes(fresh: str, old: str) -> str:
+    """Rows (id, home) of the new literals (id, k) of `fresh` that are not the first with their key."""
+    return (
+        f"SELECT n.id, h.home FROM ({fresh}) n JOIN (SELECT k, min(id) AS home FROM "
+        f"({fresh} UNION ALL {old}) b GROUP BY k) h ON h.k = n.k WHERE h.home <> n.id"
+    )
+
+
+def candidates(dialect: Dialect, tokens: Collection[str]) -> str:
+    """A condition on TERM that holds for the terms of the tokens and for every literal of equal value (and perhaps for
+    some others)."""
+    lexicals = {lexical_of(token) for token in tokens}
+    conditions = [f"lexical IN ({', '.join(sorted(map(dialect.string, lexicals)))})"] if lexicals else []
+    return " OR ".join((*conditions, equals(dialect, tokens)))
+
+
+def equals(dialect: Dialect, tokens: Iterable[str]) -> str:
+    """A condition on TERM that holds for every literal of equal value, if perhaps of another spelling, that one of the
+    tokens has; and perhaps for some other terms."""
+    lexicals, canonicals, decimals, doubles = set(), set(), set(), set()
+    for token in tokens:
+        value = value_of(token) if token[0] == '"' else None
+        if value is None or value.space is Space.OTHER:
+            continue
+        if not value.is_plain_number:
+            canonicals.add(value.canonical)
+            lexicals.add(split_literal(value.canonical)[0])
+        elif value.space is Space.NUMBER:
+            decimals.add(f"CAST('{split_literal(value.canonical)[0]}' AS DECIMAL(38,18))")
+        else:
+            doubles.add(value)
+    conditions = [f"lexical IN ({', '.join(sorted(map(dialect.string, lexicals)))})"] if lexicals else []
+    if canonicals:
+        conditions.append(f"canonical IN ({', '.join(sorted(map(dialect.string, canonicals)))})")
+    if decimals:
+        conditions.append(f"decimal IN ({', '.join(sorted(decimals))})")
+    conditions += sorted(_near(value) for value in doubles)
+    return " OR ".join(conditions) or "FALSE"
+
+
+def _near(value: Value) -> str:
+    """Rows whose `double` may be this one; that of a float is not rounded to single precision."""
+    number = float(value.number or 0)
+    slack = abs(number) * 1e-6 if value.space is Space.FLOAT else 0.0
+    return f"double BETWEEN CAST('{number - slack!r}' AS DOUBLE) AND CAST('{number + slack!r}' AS DOUBLE)"
+
+
+def equal_to(engine: Engine, tokens: Iterable[str]) -> dict[str, int]:
+    """For each literal's token, the id that stands for its value: that of the first met literal which equals it.
+    Tokens whose value no literal of `term` has are left out. One statement."""
+    canonicals: dict[str, list[str]] = {}
+    for token in tokens:
+        value = value_of(token)
+        canonicals.setdefault(value.canonical if value else token, []).append(token)
+    if not canonicals:
+        return {}
+    found: dict[str, int] = {}
+    asked = [token for same in canonicals.values() for token in same]
+    for number, token, home in _literals(engine, "term", candidates(engine.dialect, asked)):
+        value = value_of(token)
+        for same in canonicals.get(value.canonical if value else token, ()):
+            found[same] = home if home is not None else number
+    return found
+
+
+def _literals(engine: Engine, source: str, condition: str = "TRUE") -> list[tuple[int, str, int | None]]:
+    """(id, token, value) of the literals of a table like TERM."""
+    return engine.rows(
+        f"SELECT t.id, {token_sql('t')} AS token, t.value FROM {source} t "
+        f"WHERE t.id >= {FIRST_LITERAL} AND ({condition})"
+    )
+
+
+def _stored(value: Value | None, token: str) -> str | None:
+    """The column `canonical` of a literal."""
+    if value is None or value.is_plain_number or value.canonical == token:
+        return None
+    return value.canonical
+
+
+def _join(engine: Engine, new: str, rows: Sequence[tuple[int, bool, str | None, int | None]]) -> None:
+    """Put (id, ill_typed, canonical, value) into the rows of `new`."""
+    ids, ill, canonical, value = zip(*rows, strict=True)
+    none = -1
+    columns = {
+        "id": int64s(ids),
+        "ill": int64s(map(int, ill)),
+        "c": strings(text or "" for text in canonical),
+        "v": int64s(none if home is None else home for home in value),
+    }
+    engine.load("settled", pa.table(columns))
+    kept = ", ".join(f"n.{name}" for name in TERM.names[: TERM.names.index("ill_typed")])
+    engine.create(
+        new,
+        f"SELECT {kept}, coalesce(z.ill = 1, n.ill_typed) AS ill_typed, nullif(z.c, '') AS canonical, "
+        f"nullif(z.v, {none}) AS value FROM {new} n LEFT JOIN settled z ON z.id = n.id",
+    )
+    engine.drop("settled")
+
+
+def by_value(source: str) -> str:
+    """The triples of `source` with each literal object replaced by the first met literal of its value, distinct, as
+    SQL over `term` too."""
+    return f"SELECT DISTINCT a.s, a.p, coalesce(v.value, a.o) AS o FROM {source} a LEFT JOIN {TWIN} v ON v.id = a.o"

@@ -1,0 +1,94 @@
+"""Limits of time that every step of a request heeds: those in Python by `check`, statements by being interrupted.
+
+A step does not get its limit as an argument: it belongs to the thread that works on the request.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+from triplestore.model.errors import StoppedError, TriplakeError
+
+INSIST: Final = 0.1
+"""Seconds between two attempts to stop a statement: the work may be between two of them."""
+
+
+class _Engine(Protocol):
+    def interrupt(self) -> None: ...
+
+
+class Stop:
+    """When work is to stop: after some seconds from now, or as soon as any thread says so. late: the reason to give
+    when the seconds are over."""
+
+    def __init__(self, seconds: float | None = None, late: str = "the time limit is over") -> None:
+        self.ends = None if seconds is None else time.monotonic() + seconds
+        self._late = late
+        self._reason: str | None = None
+
+    @property
+    def reason(self) -> str | None:
+        """Why to stop, or None: go on."""
+        if self._reason is None and self.ends is not None and time.monotonic() >= self.ends:
+            self.stop(self._late)
+        return self._reason
+
+    def stop(self, reason: str) -> None:
+        """Stop, for this reason unless there is one."""
+        self._reason = self._reason or reason
+
+    def check(self) -> None:
+        """Raises StoppedError where it is time."""
+        if self.reason is not None:
+            raise StoppedError(self.reason)
+
+
+_HERE: Final = threading.local()
+
+
+@contextmanager
+def heeding(stop: Stop) -> Iterator[None]:
+    """What this thread does inside heeds a limit."""
+    before, _HERE.stop = getattr(_HERE, "stop", None), stop
+    try:
+        yield
+    finally:
+        _HERE.stop = before
+
+
+def check() -> None:
+    """Raises StoppedError where the limit that this thread heeds is over. Cheap: steps call it as they go."""
+    stop: Stop | None = getattr(_HERE, "stop", None)
+    if stop is not None:
+        stop.check()
+
+
+@contextmanager
+def interrupting(engine: _Engine) -> Iterator[None]:
+    """Interrupt the statements of an engine inside once the limit is over; they raise StoppedError then."""
+    stop: Stop | None = getattr(_HERE, "stop", None)
+    if stop is None:
+        yield
+        return
+    over = threading.Event()
+
+    def insist() -> None:
+        while not over.wait(INSIST):
+            if stop.reason is not None:
+                engine.interrupt()
+
+    watching = threading.Thread(target=insist, name="triplake-limit", daemon=True)
+    watching.start()
+    try:
+        yield
+        stop.check()
+    except TriplakeError:
+        stop.check()
+        raise
+    finally:
+        over.set()
+        watching.join()

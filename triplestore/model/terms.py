@@ -1,0 +1,241 @@
+"""RDF terms as the store sees them: tokens (text) and ids (int64).
+
+A *token* is the text of one term, unescaped, and unique for the term:
+
+    <http://example.org/a>          an IRI
+    _:f1_x                          a blank node (its label is scoped to the file it came from)
+    "chat"                          a plain literal (xsd:string is never written)
+    "chat"@fr                       a language-tagged string (tag in lower case)
+    "1"^^<http://...#integer>       any other literal
+
+The text between the quotes is the lexical form itself, with nothing escaped: datatypes and language tags hold no
+quote, so the last quote of a token always closes it, and a token is cut by plain string functions on either engine.
+
+An *id* is an int64 with the kind of the term in bits 60-61: built-in vocabulary < IRI < blank node < literal. The
+smallest id of an equality class is its representative, hence that order. `owl:sameAs` is 0, the smallest of all.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rdflib.term import Node
+
+RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
+OWL: Final = "http://www.w3.org/2002/07/owl#"
+XSD: Final = "http://www.w3.org/2001/XMLSchema#"
+
+
+class Kind(IntEnum):
+    """What sort of term an id stands for: the top bits of the id."""
+
+    BUILTIN = 0
+    IRI = 1
+    BLANK = 2
+    LITERAL = 3
+
+
+KIND_BITS: Final = 60
+FIRST_IRI: Final = Kind.IRI << KIND_BITS
+FIRST_BLANK: Final = Kind.BLANK << KIND_BITS
+FIRST_LITERAL: Final = Kind.LITERAL << KIND_BITS
+
+_BUILTIN_NAMES: Final = {
+    # Order is part of the store's format: append only. owl:sameAs must stay the first.
+    OWL: "sameAs differentFrom",
+    RDF: """type first rest nil Property List Statement subject predicate object Bag Seq Alt value langString
+        PlainLiteral XMLLiteral HTML""",
+    RDFS: """subClassOf subPropertyOf domain range Class Resource Literal Datatype Container
+        ContainerMembershipProperty member label comment seeAlso isDefinedBy""",
+    OWL + " ": """Thing Nothing Class ObjectProperty DatatypeProperty AnnotationProperty OntologyProperty
+        FunctionalProperty InverseFunctionalProperty TransitiveProperty SymmetricProperty AsymmetricProperty
+        ReflexiveProperty IrreflexiveProperty NamedIndividual Ontology Restriction DataRange AllDifferent
+        AllDisjointClasses AllDisjointProperties Axiom Annotation NegativePropertyAssertion DeprecatedClass
+        DeprecatedProperty topObjectProperty bottomObjectProperty topDataProperty bottomDataProperty
+        equivalentClass equivalentProperty disjointWith propertyDisjointWith complementOf datatypeComplementOf
+        intersectionOf unionOf disjointUnionOf oneOf onProperty onProperties onClass onDataRange onDatatype
+        withRestrictions someValuesFrom allValuesFrom hasValue hasSelf hasKey inverseOf propertyChainAxiom
+        cardinality minCardinality maxCardinality qualifiedCardinality minQualifiedCardinality
+        maxQualifiedCardinality members distinctMembers sourceIndividual assertionProperty targetIndividual
+        targetValue annotatedSource annotatedProperty annotatedTarget versionInfo versionIRI imports priorVersion
+        backwardCompatibleWith incompatibleWith deprecated rational real""",
+    XSD: """string boolean decimal integer nonNegativeInteger nonPositiveInteger positiveInteger negativeInteger
+        long int short byte unsignedLong unsignedInt unsignedShort unsignedByte float double dateTime
+        dateTimeStamp date time gYear gMonth gDay gYearMonth gMonthDay duration dayTimeDuration yearMonthDuration
+        normalizedString token language Name NCName NMTOKEN hexBinary base64Binary anyURI""",
+}
+
+BUILTIN_IRIS: Final[tuple[str, ...]] = tuple(
+    space.strip() + name for space, names in _BUILTIN_NAMES.items() for name in names.split()
+)
+"""The built-in vocabulary; the id of a built-in term is its position here."""
+
+BUILTIN_IDS: Final[dict[str, int]] = {f"<{iri}>": number for number, iri in enumerate(BUILTIN_IRIS)}
+"""Token -> id of the built-in vocabulary."""
+
+
+def builtin(iri: str) -> int:
+    """The id of a built-in IRI, as in ``builtin(OWL + "sameAs")``. Raises KeyError for any other."""
+    return BUILTIN_IDS[f"<{iri}>"]
+
+
+SAME_AS: Final = builtin(OWL + "sameAs")
+TYPE: Final = builtin(RDF + "type")
+
+
+def iri_token(iri: str) -> str:
+    """The token of an IRI."""
+    return f"<{iri}>"
+
+
+def literal_token(lexical: str, datatype: str | None = None, language: str | None = None) -> str:
+    """The token of a literal; xsd:string (or None) gives a plain one; the language tag is put in lower case."""
+    if language:
+        return f'"{lexical}"@{language.lower()}'
+    if datatype and datatype != XSD + "string":
+        return f'"{lexical}"^^<{datatype}>'
+    return f'"{lexical}"'
+
+
+def kind_of_token(token: str) -> Kind:
+    """IRI, BLANK or LITERAL, by the first character (built-in terms are told apart by `BUILTIN_IDS`)."""
+    return {"<": Kind.IRI, "_": Kind.BLANK, '"': Kind.LITERAL}[token[0]]
+
+
+def split_literal(token: str) -> tuple[str, str, str | None]:
+    """Cut a literal's token into (lexical form, datatype IRI, language tag or None)."""
+    close = token.rindex('"')
+    lexical, tail = token[1:close], token[close + 1 :]
+    if tail.startswith("@"):
+        return lexical, RDF + "langString", tail[1:]
+    return lexical, tail[3:-1] if tail else XSD + "string", None
+
+
+def lexical_of(token: str) -> str:
+    """A token without its marks: the IRI, the blank node's label, or the literal's lexical form."""
+    if token[0] == '"':
+        return split_literal(token)[0]
+    return token[1:-1] if token[0] == "<" else token[2:]
+
+
+def to_rdflib(token: str) -> Node:
+    """The rdflib term of a token."""
+    return to_rdflib_all((token,))[0]
+
+
+def to_rdflib_all(tokens: Iterable[str]) -> list[Node]:
+    """The rdflib terms of many tokens: exactly these, their lexical forms as they are."""
+    from rdflib.term import BNode, Literal, URIRef
+
+    def exactly(lexical: str, language: str | None, like: Literal | None) -> Literal:
+        made = str.__new__(Literal, lexical)  # as Literal() does, which would collapse the spaces of an xsd:token
+        made._language, made._datatype = language, like.datatype if like is not None else None
+        made._value, made._ill_typed = (like.value, like.ill_typed) if like is not None else (lexical, None)
+        return made
+
+    def literal(token: str) -> Literal:
+        lexical, datatype, language = split_literal(token)
+        if language or datatype == XSD + "string":
+            return exactly(lexical, language, None)
+        if datatype == XSD + "boolean" and lexical.lower() not in _BOOLEANS:  # rdflib would warn on stderr
+            found = Literal("false", datatype=URIRef(datatype), normalize=False)
+            found._ill_typed = True
+        else:
+            found = Literal(lexical, datatype=URIRef(datatype), normalize=False)
+        return found if str(found) == lexical else exactly(lexical, None, found)
+
+    def term(token: str) -> Node:
+        if token[0] == "<":
+            return str.__new__(URIRef, token[1:-1])  # as URIRef() does after looking for characters no IRI has
+        return BNode(token[2:]) if token[0] == "_" else literal(token)
+
+    with _quietly():
+        return [term(token) for token in tokens]
+
+
+_BOOLEANS: Final = ("true", "false", "1", "0")
+
+
+class _Quiet(logging.Filter):
+    """Keeps rdflib from logging, with a traceback, that a literal is ill-typed or has a value that Python has not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.here = threading.local()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not getattr(self.here, "quiet", False)
+
+
+_QUIET: Final = _Quiet()
+logging.getLogger("rdflib.term").addFilter(_QUIET)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Nothing is logged by rdflib's terms in this thread."""
+    before, _QUIET.here.quiet = getattr(_QUIET.here, "quiet", False), True
+    try:
+        yield
+    finally:
+        _QUIET.here.quiet = before
+
+
+def from_rdflib_triples(triples: Iterable[Any]) -> list[tuple[str, str, str]]:
+    """The tokens of many rdflib triples (what follows in one, as a graph, is left out); errors as `from_rdflib`."""
+    from rdflib.term import Literal, URIRef
+
+    ends: dict[tuple[str | None, str | None], str] = {}  # what follows a literal's lexical form
+
+    def other(term: Node) -> str:
+        if type(term) is not Literal:
+            return from_rdflib(term)
+        key = term.language, term.datatype
+        if key not in ends:
+            ends[key] = from_rdflib(term)[len(term) + 1 :]
+        return f'"{term}{ends[key]}'
+
+    return [
+        (
+            f"<{s}>" if type(s) is URIRef else other(s),
+            f"<{p}>" if type(p) is URIRef else other(p),
+            f"<{o}>" if type(o) is URIRef else other(o),
+        )
+        for s, p, o, *_ in triples
+    ]
+
+
+def from_rdflib(term: Node) -> str:
+    """The token of an rdflib term. Raises UsageError for anything that is not an RDF term."""
+    from rdflib.term import BNode, Literal, URIRef
+
+    from triplestore.model.errors import UsageError
+
+    if isinstance(term, URIRef):
+        return f"<{term}>"
+    if isinstance(term, BNode):
+        return f"_:{term}"
+    if isinstance(term, Literal):
+        return literal_token(str(term), str(term.datatype) if term.datatype else None, term.language)
+    raise UsageError(f"{term!r} is not an RDF term: give an rdflib URIRef, BNode or Literal")
+
+
+def escape(lexical: str) -> str:
+    """A lexical form as N-Triples writes it between quotes (canonical: only ``\\ " LF CR`` are escaped)."""
+    return lexical.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
+
+
+def to_ntriples(token: str) -> str:
+    """A token as canonical N-Triples writes the term."""
+    if token[0] != '"':
+        return token
+    close = token.rindex('"')
+    return f'"{escape(token[1:close])}"{token[close + 1 :]}'

@@ -1,0 +1,386 @@
+"""Whether a store entails a graph: the rules' closure, and what follows from it by reductions of the standard.
+
+The rules of OWL 2 RL derive every assertion that an ontology of the profile entails (OWL 2 Profiles, theorem PR1), and
+few axioms. `entails` reaches the others without any rule of its own:
+
+1. An inconsistent store entails everything.
+2. The graph, its blank nodes as variables, is looked up in the closure.
+3. Class expressions that the graph describes by blank nodes exist (OWL 2 RDF-Based Semantics, section 8,
+   comprehension): they are supposed, over fresh IRIs, where their parts are classes and properties of the store.
+4. An axiom follows if its consequence does, or a contradiction, from its premises about individuals that occur
+   nowhere else (`triplestore.ontology.axioms`); likewise `differentFrom`, membership of a complement, negative
+   assertions.
+5. What is left is looked up in the closure of the store and the expressions.
+
+Every step is sound. Completeness is PR1's: for assertions over an ontology in the profile, no means no.
+Suppositions are made in a scratch copy; the store itself is only read.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from rdflib import OWL, RDF, RDFS, BNode, Graph, URIRef
+from rdflib.collection import Collection
+from rdflib.term import Node
+
+from triplestore.ontology.axioms import (
+    CLASS_AXIOMS,
+    PROPERTY_KINDS,
+    Supposition,
+    Triple,
+    chain_meaning,
+    complement_meaning,
+    is_cardinality,
+    is_pairwise,
+    meaning,
+    negative_meaning,
+    of_properties,
+    pairwise,
+    values_within,
+)
+
+_EXPRESSIONS: Final = (OWL.unionOf, OWL.intersectionOf, OWL.complementOf, OWL.oneOf, OWL.onProperty)
+_CARDINALITIES: Final = (OWL.minCardinality, OWL.maxCardinality, OWL.cardinality)
+_CLASS_KINDS: Final = (OWL.Class, RDFS.Class, OWL.Restriction)
+_FILLERS: Final = (OWL.someValuesFrom, OWL.allValuesFrom)
+_CLASSES: Final = (OWL.Thing, OWL.Nothing, RDFS.Resource, RDFS.Literal, *_CLASS_KINDS)
+_PROPERTY_KINDS: Final = (RDF.Property, OWL.ObjectProperty, OWL.DatatypeProperty, *PROPERTY_KINDS)
+_OF_PROPERTIES: Final = (RDFS.subPropertyOf, OWL.equivalentProperty, OWL.propertyDisjointWith, OWL.inverseOf)
+"""Axioms both of whose ends are properties."""
+
+_MEMBER: Final = re.compile(re.escape(str(RDF)) + "_[1-9][0-9]*")
+"""rdf:_1, rdf:_2 .."""
+
+_PREFIXES: Final = f"PREFIX owl: <{OWL}> PREFIX rdf: <{RDF}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Entailment:
+    """The answer, how it was found (`by`: one line for each step), and the triples that were not found to follow."""
+
+    holds: bool
+    by: tuple[str, ...]
+    missing: tuple[Triple, ...] = ()
+
+
+class Asked(Protocol):
+    """What is asked of a store: the methods of `triplestore.Store` by these names."""
+
+    def check(self) -> Sequence[Any]: ...
+
+    def query(self, text: str, *, generalised: bool = False) -> Any: ...
+
+    def update(self, add: Iterable[Any] = (), delete: Iterable[Any] = ()) -> Any: ...
+
+    def copy(self, path: str | Path) -> None: ...
+
+    def close(self) -> None: ...
+
+
+Open = Callable[[Path], Asked]
+"""Opens the copy of a store in a folder."""
+
+
+def entails(
+    store: Asked, graph: Iterable[Triple], open_copy: Open, extensional: bool, axiomatic: bool = False
+) -> Entailment:
+    """Whether the store entails a graph (rdflib triples); see the module's text for how.
+
+    extensional: axioms are equivalences, as OWL's semantics has it; RDFS leaves them implications ("RDF 1.1 Semantics",
+    section 9), so steps 3 to 5 are not for its rules. axiomatic: the axiomatic triples of RDF and RDFS hold; of rdf:_1,
+    rdf:_2 .. they are supposed where the graph mentions these.
+
+    Raises UsageError where the closure is not up to date, or for a triple that RDF has no place for.
+    """
+    conclusion = Graph()
+    for triple in graph:
+        conclusion.add(triple)
+    found = store.check()
+    if found:
+        return Entailment(True, (f"the store is inconsistent ({found[0].rule}): everything follows",))
+    if _in_closure(store, conclusion):
+        return Entailment(True, ("all of it is in the closure",))
+    with _Scratch(store, open_copy) as scratch:
+        reduction = _Reduction(store, scratch, conclusion)
+        if axiomatic:
+            reduction.number_members()
+        return reduction.answer(extensional)
+
+
+class _Scratch(ExitStack):
+    """A copy of a store to suppose things in, made when first needed."""
+
+    def __init__(self, store: Asked, open_copy: Open) -> None:
+        super().__init__()
+        self._original, self._open = store, open_copy
+        self._copy: Asked | None = None
+
+    @property
+    def store(self) -> Asked:
+        if self._copy is None:
+            folder = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="triplake-entails-"))) / "copy"
+            self._original.copy(folder)
+            self._copy = self.enter_context(closing(self._open(folder)))
+        return self._copy
+
+    def follows(self, supposition: Supposition) -> bool:
+        """Whether what the supposition asks for follows from the copy."""
+        self.store.update(add=supposition.given)
+        try:
+            if self.store.check():
+                return True
+            return supposition.then is not None and _in_closure(self.store, [supposition.then])
+        finally:
+            self.store.update(delete=supposition.given)
+
+
+@dataclass
+class _Reduction:
+    """Steps 3 to 5 for one conclusion."""
+
+    store: Asked
+    scratch: _Scratch
+    graph: Graph
+    by: list[str] = field(default_factory=list)
+
+    def number_members(self) -> None:
+        """Suppose what holds of the rdf:_n that the graph mentions."""
+        mentioned = {term for triple in self.graph for term in triple if _MEMBER.fullmatch(str(term))}
+        new = [
+            t
+            for term in sorted(mentioned, key=str)
+            if not _in_closure(self.store, [t := (term, RDF.type, RDF.Property)])
+        ]
+        if new:
+            self.by.append(f"{len(new)} container membership property(ies) of the graph are properties (axiomatic)")
+            self.scratch.store.update(add=new)
+
+    def answer(self, extensional: bool) -> Entailment:
+        if extensional:
+            self._name_expressions()
+            missing = [triple for triple, proved in self._goals() if not proved()]
+            if missing:
+                return Entailment(False, tuple(self.by), tuple(missing))
+        if not _in_closure(self._current, self.graph):
+            alone = [triple for triple in self.graph if not _in_closure(self._current, [triple])]
+            return Entailment(False, tuple(self.by), tuple(alone or self.graph))
+        return Entailment(True, tuple(self.by))
+
+    # -- step 3 ----------------------------------------------------------------------------------------------------
+
+    def _name_expressions(self) -> None:
+        """Put a fresh IRI for each blank node that describes a class, and suppose its description."""
+        nodes = {s for p in _EXPRESSIONS for s in self.graph.subjects(p) if isinstance(s, BNode)}
+        described = {node: self._description(node) for node in nodes}
+        wanted = {node: triples for node, triples in described.items() if triples}
+        lists = {s for triples in wanted.values() for s, _, _ in triples if isinstance(s, BNode)}
+        names = {b: URIRef(f"urn:triplake:supposed:{b}") for b in (*wanted, *lists)}
+
+        def renamed(triple: Triple) -> Triple:
+            s, p, o = (names.get(term, term) if isinstance(term, BNode) else term for term in triple)
+            return s, p, o
+
+        supposed = [renamed(t) for triples in wanted.values() for t in triples]
+        if supposed:
+            self.by.append(f"{len(wanted)} class expression(s) of the graph exist (comprehension, section 8)")
+            self.scratch.store.update(add=supposed)
+            replaced = Graph()
+            for triple in self.graph:
+                replaced.add(renamed(triple))
+            self.graph = replaced
+
+    def _description(self, node: BNode, within: frozenset[Node] = frozenset()) -> list[Triple]:
+        """The triples that describe a class, if its parts are known and none is the class itself; otherwise none.
+        `within`: the expressions that this one is a part of."""
+        if node in within:
+            return []
+        within |= {node}
+        about = list(self.graph.triples((node, None, None)))
+        found: list[Triple] = []
+        for triple in about:
+            _, p, o = triple
+            if p in (OWL.unionOf, OWL.intersectionOf, OWL.oneOf):
+                members = list(Collection(self.graph, o))
+                if p != OWL.oneOf and not all(self._is_class(m, within) for m in members):
+                    return []
+                found += [triple, *_list_triples(self.graph, o)]
+            elif p == OWL.complementOf or p in _FILLERS:
+                if not self._is_class(o, within):
+                    return []
+                found.append(triple)
+            elif p == OWL.onProperty:
+                if not self._is_property(o):
+                    return []
+                found.append(triple)
+            elif p == OWL.hasValue or (p in _CARDINALITIES and is_cardinality(o)) or o in _CLASS_KINDS:
+                found.append(triple)
+        return found
+
+    def _is_class(self, term: Node, within: frozenset[Node] = frozenset()) -> bool:
+        if isinstance(term, BNode):
+            return bool(self._description(term, within))
+        if term in _CLASSES:
+            return True
+        uses = (RDFS.subClassOf, OWL.equivalentClass, OWL.disjointWith, OWL.complementOf)
+        patterns = [
+            *((term, RDF.type, kind) for kind in (OWL.Class, RDFS.Class, RDFS.Datatype)),
+            *((term, p, BNode()) for p in uses),
+            *((BNode(), p, term) for p in (RDF.type, RDFS.domain, RDFS.range, *uses)),
+        ]
+        return any(_in_closure(self.store, [pattern]) for pattern in patterns)
+
+    def _is_property(self, term: Node) -> bool:
+        """Whether the store says that a term is a property: as a predicate, or in an axiom about properties."""
+        if not isinstance(term, URIRef):
+            return False
+        patterns = [
+            *((term, RDF.type, kind) for kind in _PROPERTY_KINDS),
+            (BNode(), term, BNode()),
+            *((term, p, BNode()) for p in (RDFS.domain, RDFS.range, OWL.propertyChainAxiom, *_OF_PROPERTIES)),
+            *((BNode(), p, term) for p in (OWL.onProperty, OWL.assertionProperty, *_OF_PROPERTIES)),
+        ]
+        if any(_in_closure(self.store, [pattern]) for pattern in patterns):
+            return True
+        listed = "(owl:propertyChainAxiom|owl:hasKey)/rdf:rest*/rdf:first"
+        disjoint = "a owl:AllDisjointProperties ; owl:members/rdf:rest*/rdf:first"
+        return any(
+            bool(self.store.query(f"{_PREFIXES} ASK {{ ?x {way} {term.n3()} }}").boolean) for way in (listed, disjoint)
+        )
+
+    # -- step 4 ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _current(self) -> Asked:
+        """The store with what was supposed for good."""
+        return self.scratch.store if self.by else self.store
+
+    def _goals(self) -> list[tuple[Triple, Callable[[], bool]]]:
+        """The axioms that have to be proved, each with its proof; they are taken out of the graph."""
+        goals: list[tuple[Triple, Callable[[], bool]]] = []
+        for node in [s for s, o in self.graph.subject_objects(RDF.type) if is_pairwise(o)]:
+            goals += self._pairwise_goals(node)
+        for node in list(self.graph.subjects(OWL.sourceIndividual)):
+            goals += self._negative_goals(node)
+        for prop, head in list(self.graph.subject_objects(OWL.propertyChainAxiom)):
+            if isinstance(head, BNode):
+                chain = list(Collection(self.graph, head))
+                if not all(self._is_property(each) for each in (prop, *chain)):
+                    continue
+                self._take([(prop, OWL.propertyChainAxiom, head), *_list_triples(self.graph, head)])
+                goals.append(((prop, OWL.propertyChainAxiom, head), self._proof([chain_meaning(prop, chain)])))
+        for triple in list(self.graph):
+            if any(isinstance(term, BNode) for term in triple) or _in_closure(self._current, [triple]):
+                continue
+            proof = self._axiom_proof(triple)
+            if proof is not None:
+                self._take([triple])
+                goals.append((triple, proof))
+        return goals
+
+    def _axiom_proof(self, triple: Triple) -> Callable[[], bool] | None:
+        s, p, o = triple
+        if p == RDF.type:
+            negated = self._negated(o)
+            if negated:
+                return self._proof([complement_meaning(s, c) for c in negated], any)
+        if s == o and _in_closure(self._current, [(p, RDF.type, OWL.ReflexiveProperty)]):
+            return self._said(f"{p} is reflexive (section 5.13)")
+        if p == RDFS.range and values_within(self._objects(s, RDFS.range), o):
+            return self._said(f"the values of the ranges of {s} are all in {o}")
+        if p in CLASS_AXIOMS and not (self._is_class(s) and self._is_class(o)):
+            return None
+        suppositions = meaning(triple)
+        if suppositions and not all(self._is_property(each) for each in of_properties(triple)):
+            return None
+        if p in (RDFS.domain, RDFS.range) and not self._is_class(o):
+            return None
+        return self._proof(suppositions) if suppositions else None
+
+    def _proof(
+        self, suppositions: Sequence[Supposition], quantifier: Callable[[Iterable[bool]], bool] = all
+    ) -> Callable[[], bool]:
+        def prove() -> bool:
+            if not quantifier(self.scratch.follows(s) for s in suppositions):
+                return False
+            given = " and ".join(_text(t) for t in suppositions[0].given)
+            then = suppositions[0].then
+            self.by.append(
+                f"from {given} follows {_text(then) if then else 'a contradiction'} (section {suppositions[0].section})"
+            )
+            return True
+
+        return prove
+
+    def _said(self, line: str) -> Callable[[], bool]:
+        def prove() -> bool:
+            self.by.append(line)
+            return True
+
+        return prove
+
+    def _pairwise_goals(self, node: Node) -> list[tuple[Triple, Callable[[], bool]]]:
+        (kind,) = (o for o in self.graph.objects(node, RDF.type) if is_pairwise(o))
+        heads = [(p, o) for p in (OWL.members, OWL.distinctMembers) for o in self.graph.objects(node, p)]
+        if not isinstance(node, BNode) or len(heads) != 1 or not isinstance(heads[0][1], BNode):
+            return []
+        p, head = heads[0]
+        members = list(Collection(self.graph, head))
+        self._take([(node, RDF.type, kind), (node, p, head), *_list_triples(self.graph, head)])
+        pairs = pairwise(kind, members)
+        return [(t, self._axiom_proof(t) or (lambda: False)) for t in pairs]
+
+    def _negative_goals(self, node: Node) -> list[tuple[Triple, Callable[[], bool]]]:
+        about = dict(self.graph.predicate_objects(node))
+        target = about.get(OWL.targetIndividual, about.get(OWL.targetValue))
+        if not isinstance(node, BNode) or target is None or OWL.assertionProperty not in about:
+            return []
+        self._take(self.graph.triples((node, None, None)))
+        triple = (about[OWL.sourceIndividual], about[OWL.assertionProperty], target)
+        return [(triple, self._proof([negative_meaning(*triple)]))]
+
+    def _take(self, triples: Iterable[Triple]) -> None:
+        for triple in list(triples):
+            self.graph.remove(triple)
+
+    def _negated(self, kind: Node) -> list[Node]:
+        return self._objects(kind, OWL.complementOf)
+
+    def _objects(self, s: Node, p: Node) -> list[Node]:
+        if not isinstance(s, URIRef):
+            return []
+        answer = self._current.query(f"SELECT ?o WHERE {{ {s.n3()} {p.n3()} ?o }}")
+        return [row[0] for row in answer]
+
+
+def _in_closure(store: Asked, triples: Iterable[Triple]) -> bool:
+    """Whether a graph, its blank nodes as variables, maps into the closure."""
+    names: dict[BNode, str] = {}
+
+    def written(term: Node) -> str:
+        return names.setdefault(term, f"?b{len(names)}") if isinstance(term, BNode) else term.n3()
+
+    pattern = " .\n".join(" ".join(written(term) for term in triple) for triple in triples)
+    return bool(store.query(f"ASK {{ {pattern} }}", generalised=True).boolean)
+
+
+def _list_triples(graph: Graph, head: Node) -> list[Triple]:
+    """The triples that make up an rdf list."""
+    found: list[Triple] = []
+    seen: set[Node] = set()
+    node: Node | None = head
+    while node is not None and node != RDF.nil and node not in seen:
+        seen.add(node)
+        found += graph.triples((node, None, None))
+        node = graph.value(node, RDF.rest)
+    return found
+
+
+def _text(triple: Triple) -> str:
+    return " ".join(term.n3() for term in triple)

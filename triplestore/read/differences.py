@@ -1,0 +1,115 @@
+"""What a version changed: the triples that came and went from the version before it, asserted and inferred apart.
+
+Versions are compared file by file (`triplestore.storage.segments.difference`), so it does not matter how a version was
+written: as patches, or whole. The closure is compared by representatives, each version under its own: a class of equal
+terms that came or went is told by its members, and the rest of the change is not multiplied by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+from triplestore.closure.expand import RDF_ONLY, normalised_sql, ntriples_sql
+from triplestore.dictionary.literals import by_value
+from triplestore.engine import Engine
+from triplestore.engine.queries import minus
+from triplestore.model.errors import EngineError, UsageError
+from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, Table
+from triplestore.model.terms import FIRST_LITERAL
+from triplestore.model.terms import SAME_AS as EQUALS
+from triplestore.read.reasoning import twins
+from triplestore.read.workspace import Workspace
+from triplestore.storage import segments
+from triplestore.storage.manifest import Manifest, Versions
+from triplestore.storage.verify import examine
+
+KINDS: Final = ("asserted", "inferred", "equal")
+"""What a change is told as: triples that were said; stored facts that were not; equalities of a term with the one that
+represents its class, of mode `rewrite`, where they are no facts."""
+
+SIGNS: Final = ("added", "removed")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The change from version `before` (None: from nothing) to `version`: `counts[kind][sign]` triples, and `lines`."""
+
+    version: int
+    before: int | None
+    counts: dict[str, dict[str, int]]
+    _engine: Engine
+
+    def lines(self, kind: str, sign: str, limit: int | None = None) -> Iterator[str]:
+        """The triples of a kind and sign as N-Triples lines in the order of their bytes, up to `limit`."""
+        if not self.counts[kind][sign]:
+            return
+        lines = ntriples_sql(f"SELECT s, p, o FROM {_told(kind, sign)}", self._engine.dialect)
+        most = "" if limit is None else f" LIMIT {int(limit)}"
+        for batch in self._engine.batches(f"SELECT line FROM ({lines}) l ORDER BY line{most}"):
+            yield from batch.column(0).to_pylist()
+
+
+@contextmanager
+def difference(engine: Engine, versions: Versions, number: int) -> Iterator[Difference]:
+    """The change of a version, to be read within the context. The engine's stored tables are that version's then.
+
+    Raises UsageError where there is no such version, or the one before it has been vacuumed.
+    """
+    after = versions.read(number)
+    before = _before(versions, after)
+    counts: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
+    try:
+        for table in (ASSERTED, FACT, SAME_AS):
+            names = _changed(table, "added"), _changed(table, "removed")
+            segments.difference(engine, versions, before, after, table, *names)
+        for sign, manifest in (("removed", before), ("added", after)):  # the terms of the later one are all that occur
+            Workspace(engine, versions, manifest).views(ASSERTED, SAME_AS, TERM)
+            for kind, sql in _triples(manifest, sign):
+                counts[kind][sign] = engine.create(_told(kind, sign), sql)
+        yield Difference(number, before.version or None, counts, engine)
+    except EngineError:
+        examine(versions, after, before, sums=True)
+        raise
+    finally:
+        engine.drop(*(_told(kind, sign) for kind in KINDS for sign in SIGNS))
+
+
+def _triples(manifest: Manifest, sign: str) -> Iterator[tuple[str, str]]:
+    """Of each kind the triples (s, p, o: ids) that came to a version, or went from it, as SQL."""
+    stated = f"({by_value('asserted')})" if twins(manifest) else "asserted"
+    facts = f"(SELECT s, p, o FROM {_changed(FACT, sign)} WHERE {RDF_ONLY})"
+    yield "asserted", f"SELECT s, p, o FROM {_changed(ASSERTED, sign)}"
+    yield "inferred", minus(facts, f"({normalised_sql(manifest.equality, stated)})", "spo")
+    literal = f"term >= {FIRST_LITERAL}"
+    yield (
+        "equal",
+        f"SELECT CASE WHEN {literal} THEN representative ELSE term END AS s, CAST({EQUALS} AS BIGINT) AS p, "
+        f"CASE WHEN {literal} THEN term ELSE representative END AS o FROM {_changed(SAME_AS, sign)} "
+        f"WHERE term <> representative AND representative < {FIRST_LITERAL}",
+    )
+
+
+def _before(versions: Versions, manifest: Manifest) -> Manifest:
+    """The version that another was made from; an empty one before the first."""
+    if manifest.version == 1:
+        return replace(manifest, version=0, tables={})
+    numbers = versions.numbers()
+    if manifest.version - 1 in numbers:
+        return versions.read(manifest.version - 1)
+    able = [str(n) for n in numbers if n - 1 in numbers]
+    which = f"the change of {'version' if len(able) == 1 else 'versions'} {', '.join(able[-10:])} can be told"
+    raise UsageError(
+        f"what version {manifest.version} of {versions.path} changed cannot be told any more: version "
+        f"{manifest.version - 1}, which it was made from, has been vacuumed" + (f"; {which}" if able else "")
+    )
+
+
+def _changed(table: Table, sign: str) -> str:
+    return f"changed_{table.name}_{sign}"
+
+
+def _told(kind: str, sign: str) -> str:
+    return f"told_{kind}_{sign}"

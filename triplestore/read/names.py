@@ -1,0 +1,85 @@
+"""Terms as people write them: on the command line, in the parameters of requests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from triplestore.model.errors import UsageError
+from triplestore.model.terms import OWL, RDF, RDFS, XSD
+
+PREFIXES: Final = {
+    "rdf": RDF,
+    "rdfs": RDFS,
+    "owl": OWL,
+    "xsd": XSD,
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "schema": "http://schema.org/",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcterms": "http://purl.org/dc/terms/",
+}
+"""Prefixes that need no declaration."""
+
+_NAME: Final = re.compile(r"([^\W\d_][\w.-]*)?:(?!//)(.*)", re.DOTALL)
+
+_IRI: Final = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]*://|(urn|tag|mailto|tel|data|file|info|doi|did|geo|news|ni|cid|mid):", re.I
+)
+"""How an IRI begins that needs no angle brackets to be told from a prefixed name."""
+
+
+def prefixes_of(declared: Sequence[str]) -> dict[str, str]:
+    """The declarations NAME=IRI, on top of the known ones. Raises UsageError."""
+    found = dict(PREFIXES)
+    for text in declared:
+        name, equals, iri = text.partition("=")
+        if not equals or not iri:
+            raise UsageError(f"--prefix {text}: write NAME=IRI, as in --prefix ex=http://example.org/")
+        found[name.removesuffix(":")] = iri.removeprefix("<").removesuffix(">")
+    return found
+
+
+def token_of(text: str, prefixes: Mapping[str, str], declared: str = "give --prefix {}=IRI") -> str:
+    """The token of a term in N-Triples syntax, of a prefixed name, `a`, or an IRI as it is. Raises UsageError.
+
+    declared: how a prefix is declared here, for the message."""
+    if text == "a":
+        return f"<{RDF}type>"
+    if text.startswith("_:") and len(text) > 2:
+        return text
+    if text[:1] in ('"', "<"):
+        return _parsed(_with_datatype(text, prefixes, declared), text)
+    name = _NAME.fullmatch(text)
+    if name is not None and (name[1] or "") in prefixes:
+        return _parsed(f"<{prefixes[name[1] or '']}{name[2]}>", text)
+    if _IRI.match(text):
+        return _parsed(f"<{text}>", text)
+    if name is not None:
+        raise _unknown(name[1] or "", declared, f"; an IRI is <{text}>")
+    raise UsageError(f"'{text}' is no term: write an IRI, a prefixed name, _:label, or a literal as N-Triples does")
+
+
+def _with_datatype(text: str, prefixes: Mapping[str, str], declared: str) -> str:
+    """A literal whose datatype is a prefixed name with the datatype's IRI."""
+    body, mark, datatype = text.rpartition('"^^')
+    name = _NAME.fullmatch(datatype) if mark else None
+    if name is None:
+        return text
+    if (name[1] or "") not in prefixes:
+        raise _unknown(name[1] or "", declared)
+    return f"{body}{mark}<{prefixes[name[1] or '']}{name[2]}>"
+
+
+def _unknown(prefix: str, declared: str, more: str = "") -> UsageError:
+    return UsageError(f"the prefix '{prefix}:' is not declared: {declared.format(prefix)}{more}")
+
+
+def _parsed(term: str, text: str) -> str:
+    from triplake.loaders.tokens import place_and_reason, term_token
+
+    try:
+        return term_token(term)
+    except SyntaxError as error:
+        raise UsageError(f"'{text}' is no term: {place_and_reason(error)[2]}") from error

@@ -1,0 +1,107 @@
+"""Reasons: inconsistencies, why a triple holds, why terms are one. What proves them is in `triplestore.proof`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from triplestore.dictionary import encoding
+from triplestore.model.errors import UsageError
+from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION
+from triplestore.model.terms import to_rdflib
+from triplestore.read.reasoning import reasoning, rules_of, twins
+from triplestore.read.session import Session
+from triplestore.storage.manifest import RulesetText
+
+if TYPE_CHECKING:
+    from rdflib.term import Node
+
+    from triplestore.proof.computed import Source
+    from triplestore.proof.proof import Proof
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """An inconsistency: the rule's id and the triples at fault (rdflib terms; representatives of their classes).
+
+    by: for two values that are equal, if asked for, the rules of a shortest chain of equalities between them
+    ("asserted": one was said)."""
+
+    rule: str
+    triples: tuple[tuple[Node, Node, Node], ...]
+    by: tuple[str, ...] = ()
+
+
+def check(session: Session, limit: int | None, by: bool) -> list[Violation]:
+    """See `Store.check`."""
+    from triplestore.materialise.same_as import is_clash
+
+    found = _violations(session, limit)
+    equal = [(row[0], row[2]) for violation, row in found if is_clash(violation.rule, row)]
+    if not by or not equal:
+        return [violation for violation, _ in found]
+    from triplestore.proof.why_same import made_equal_by
+
+    rules = iter(made_equal_by(source(session), equal))
+    return [replace(v, by=next(rules)) if is_clash(v.rule, row) else v for v, row in found]
+
+
+def violated(session: Session) -> dict[str, int]:
+    """See `Store.violated`."""
+    session.readable()
+    session.workspace.views(VIOLATION)
+    rows = session.engine.query("SELECT rule, count(*) AS n FROM violation GROUP BY rule ORDER BY rule").to_pylist()
+    return {row["rule"]: int(row["n"]) for row in rows}
+
+
+def explain_violation(session: Session, rule: str, number: int) -> Proof:
+    """See `Store.explain_violation`."""
+    from triplestore.proof.explain import explain_violation
+
+    rows = [row for violation, row in _violations(session) if violation.rule == rule]
+    if not 1 <= number <= len(rows):
+        raise UsageError(f"no inconsistency {rule}:{number}: `triplake check` lists {len(rows)} of {rule}")
+    return explain_violation(source(session), rule, rows[number - 1])
+
+
+def source(session: Session) -> Source:
+    """The closure as proofs read it; kept for as long as the workspace's tables are."""
+    from triplestore.proof import source as made
+    from triplestore.proof.computed import Source
+
+    session.readable()
+    manifest, workspace, engine = session.manifest, session.workspace, session.engine
+    workspace.views(TERM, ASSERTED, FACT, SAME_AS)
+    workspace.stated(twins(manifest))
+    kept = workspace.proofs
+    if kept is None or kept[0] is not manifest:
+        congruence = rules_of(RulesetText("equality")) if manifest.equality == "axioms" else ()
+        kept = manifest, made.source(engine, reasoning(engine, manifest), congruence)
+        workspace.proofs = kept
+    assert isinstance(kept[1], Source)
+    return kept[1]
+
+
+def equality_source(session: Session) -> Source:
+    """The same, where terms can be one at all. Raises UsageError with equality off."""
+    if session.manifest.equality == "off":
+        raise UsageError(
+            f"{session.path} has equality off: owl:sameAs is a property like any other there, and makes nothing one"
+        )
+    return source(session)
+
+
+def _violations(session: Session, limit: int | None = None) -> list[tuple[Violation, list[int]]]:
+    """The inconsistencies in the order of `check`, with their rows."""
+    session.readable()
+    session.workspace.views(VIOLATION, TERM)
+    ranked = "SELECT rule, facts, row_number() OVER (PARTITION BY rule ORDER BY facts) AS n FROM violation"
+    bounded = "" if limit is None else f" WHERE n <= {limit}"
+    rows = session.engine.query(f"SELECT rule, facts FROM ({ranked}) v{bounded} ORDER BY rule, n").to_pylist()
+    tokens = encoding.decode(session.engine, (i for row in rows for i in row["facts"]))
+    found = []
+    for row in rows:
+        terms = [to_rdflib(tokens[i]) for i in row["facts"]]
+        triples = tuple((terms[i], terms[i + 1], terms[i + 2]) for i in range(0, len(terms), 3))
+        found.append((Violation(row["rule"], triples), list(row["facts"])))
+    return found

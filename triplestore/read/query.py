@@ -1,0 +1,206 @@
+"""Answering: queries, and the triples of a store, over the closure with all equalities expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final
+
+from triplestore.closure import expand
+from triplestore.dictionary import encoding
+from triplestore.model.errors import UsageError
+from triplestore.model.tables import ASSERTED, FACT, SAME_AS, STATISTIC, TERM
+from triplestore.model.terms import to_rdflib, to_rdflib_all
+from triplestore.read.reasoning import by_value, equal_literals, named, resources, twins
+from triplestore.read.session import Session
+from triplestore.storage import statistics
+from triplestore.storage.manifest import Manifest
+from triplestore.storage.statistics import Statistics
+
+if TYPE_CHECKING:
+    from rdflib.term import Node
+
+    from triplake.sparql import Graph, Result
+    from triplake.sparql.constants import Known
+    from triplake.sparql.explain import QueryExplanation
+
+OFTEN: Final = 2
+"""Queries of one version that are answered from its files; from then on its tables are held in memory."""
+
+VERY_OFTEN: Final = 20
+"""The query of one version from which on single terms and resources are looked up by indexes."""
+
+MOST_RESIDENT: Final = 1 << 28
+"""Bytes of files up to which they are."""
+
+AT_ONCE: Final = 1_000
+"""Triples that are made terms of rdflib at a time."""
+
+TokenTriple = tuple[str, str, str]
+Triple = tuple["Node", "Node", "Node"]
+
+
+def query(
+    session: Session,
+    text: str,
+    same_as: str,
+    stream: bool,
+    generalised: bool,
+    prefer: Sequence[str],
+    base: str | None,
+) -> Result:
+    """See `Store.query`."""
+    from triplake.sparql import query as run_query  # when asked for: other commands start without it
+
+    return run_query(graph(session, generalised), text, same_as, stream, base, prefer)
+
+
+def explain_query(session: Session, text: str, same_as: str, prefer: Sequence[str]) -> QueryExplanation:
+    """See `Store.explain_query`."""
+    from triplake.sparql import explain as explain_query
+
+    return explain_query(graph(session), text, same_as, prefer)
+
+
+def graph(session: Session, generalised: bool = False) -> Graph:
+    """What queries read; see `Store.query`."""
+    from triplake.sparql import Graph
+
+    session.readable()
+    manifest, workspace, engine = session.manifest, session.workspace, session.engine
+    workspace.views(TERM, ASSERTED, FACT, SAME_AS)
+    hidden = manifest.stats.get("generalised", 0) > 0 and not generalised
+    several = twins(manifest)
+    virtual = ("all" if generalised else "terms") if resources(manifest) else ""
+    classes, matched = manifest.stats.get("classes", 0), by_value(manifest)
+    if session.known is None or session.known[0] is not manifest:
+        session.known, session.asked = (manifest, known_of(manifest, session.known)), 0
+    session.asked += 1
+    if session.asked > OFTEN and engine.resident and manifest.bytes <= MOST_RESIDENT:
+        workspace.tables(TERM, ASSERTED, FACT, SAME_AS)
+    if session.asked == VERY_OFTEN:
+        workspace.indexed()
+    known, counts = session.known[1], _counts(session)
+    own, literals = named(manifest), equal_literals(manifest) and not generalised
+    if known.linked is None:  # a job of its own is too much to ask on Spark
+        known.linked = classes > 0 or not engine.resident or bool(engine.rows(expand.REFLEXIVE))
+    return Graph(engine, manifest.equality, classes, hidden, matched, several, virtual, own, literals, known, counts)
+
+
+def known_of(manifest: Manifest, before: tuple[Manifest, Known] | None) -> Known:
+    """What queries of a version may take for known, as far as it was looked up in the version before."""
+    from triplake.sparql.constants import Known
+
+    if before is None:
+        return Known()
+    then, known = before
+    old, new = then.files_of(TERM.name).files, manifest.files_of(TERM.name).files
+    if old != new[: len(old)]:
+        return Known()
+    return known.later(then.files_of(SAME_AS.name) == manifest.files_of(SAME_AS.name))
+
+
+def _counts(session: Session) -> Statistics:
+    """What is known of the closure for the order of joins."""
+    stored, facts = (session.manifest.files_of(table.name) for table in (STATISTIC, FACT))
+    key = stored if stored.files else facts
+    if session.statistics is None or session.statistics[0] != key:
+        if stored.files:
+            session.workspace.views(STATISTIC)
+            found = statistics.read(session.engine)
+        elif facts.rows <= statistics.FEW and session.engine.resident:
+            found = statistics.counted(session.engine)
+        else:
+            found = Statistics()
+        session.statistics = key, found
+    return session.statistics[1]
+
+
+def token_batches(session: Session, what: str, same_as: str, virtual: bool) -> Iterator[list[TokenTriple]]:
+    """See `Store.token_batches`."""
+    triples = _shown_sql(session, what, same_as, virtual)
+    for batch in session.engine.batches(expand.tokens_sql(triples)):
+        yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def triples(session: Session, what: str, same_as: str, virtual: bool) -> Iterator[list[Triple]]:
+    """See `Store.triples`; some at a time."""
+    for rows in token_batches(session, what, same_as, virtual):
+        for start in range(0, len(rows), AT_ONCE):
+            yield [(to_rdflib(s), to_rdflib(p), to_rdflib(o)) for s, p, o in rows[start : start + AT_ONCE]]
+
+
+def lines(
+    session: Session, what: str, same_as: str, ordered: bool, virtual: bool, prefer: Sequence[str]
+) -> Iterator[list[str]]:
+    """See `Store.lines`."""
+    engine, triples = session.engine, _shown_sql(session, what, same_as, virtual, prefer)
+    sql = expand.ntriples_sql(triples, engine.dialect)
+    for batch in engine.batches(f"SELECT line FROM ({sql}) l" + (" ORDER BY line" if ordered else "")):
+        yield batch.column(0).to_pylist()
+
+
+def matching(session: Session, pattern: Sequence[str | None], what: str) -> Iterator[list[Triple]]:
+    """The triples, of a part of the closure, that have the terms of a pattern (tokens; None is any), some at a time."""
+    if what not in expand.WHAT:
+        raise UsageError(f"no part '{what}' of a store; give one of {', '.join(expand.WHAT)}")
+    if what != "asserted":
+        session.readable()
+    if session.lookups is not None and what != "inferred":
+        index = session.lookups.index(session.workspace, what, pattern)
+        if index is not None:
+            yield from index.find(pattern)
+            return
+    found = _tokens_matching(session, pattern, what)
+    size = 1
+    while rows := list(islice(found, size)):
+        terms = iter(to_rdflib_all(chain.from_iterable(rows)))
+        yield list(zip(terms, terms, terms, strict=True))
+        size = AT_ONCE
+
+
+def _tokens_matching(session: Session, pattern: Sequence[str | None], what: str) -> Iterator[TokenTriple]:
+    """As `matching`, by statements."""
+    if what == "asserted" or all(token is None for token in pattern):
+        yield from _among(session, pattern, what)
+        return
+    from triplake.sparql import match
+
+    stated = set(_among(session, pattern, "asserted")) if what == "inferred" else ()
+    for row in match(graph(session), *pattern).tokens():
+        if row not in stated:
+            yield row  # type: ignore[misc]
+
+
+def _among(session: Session, pattern: Sequence[str | None], what: str) -> Iterator[TokenTriple]:
+    """As `matching`, by going through all that there is."""
+    session.workspace.views(TERM)
+    ids = encoding.lookup(session.engine, (token for token in pattern if token is not None))
+    if any(token is not None and token not in ids for token in pattern):
+        return
+    bound = [f"{c} = {ids[token]}" for c, token in zip("spo", pattern, strict=True) if token is not None]
+    where = f" WHERE {' AND '.join(bound)}" if bound else ""
+    triples = f"SELECT s, p, o FROM ({_triples_sql(session, what, 'expand')}) t{where}"
+    for batch in session.engine.batches(expand.tokens_sql(triples)):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _shown_sql(session: Session, what: str, same_as: str, virtual: bool, prefer: Sequence[str] = ()) -> str:
+    """The triples of `_triples_sql`, canonical ones with the members that stand for their classes."""
+    triples = _triples_sql(session, what, same_as, virtual)
+    canonical = same_as == "canonical" and what != "asserted"
+    if prefer and not canonical:
+        raise UsageError("a preferred prefix chooses one member of each class: ask for canonical triples too")
+    if not canonical or not session.manifest.stats.get("classes", 0):
+        return triples
+    return expand.shown_sql(triples, expand.preferred_sql(prefer, session.engine.dialect))
+
+
+def _triples_sql(session: Session, what: str, same_as: str, virtual: bool = False) -> str:
+    manifest = session.manifest
+    if what != "asserted":
+        session.readable()
+    session.workspace.views(ASSERTED, FACT, SAME_AS, TERM)
+    typed = resources(manifest) if virtual else None
+    several, own, literals = twins(manifest), named(manifest), equal_literals(manifest)
+    return expand.triples_sql(what, same_as, manifest.equality, several, typed, own, literals)

@@ -1,0 +1,161 @@
+"""A store's rules, and what a run of them needs to know of its dictionary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+from triplake import rulesets
+from triplake.loaders import check_bounds
+from triplake.rulesets import datalog, swrl
+from triplestore.compile import check
+from triplestore.compile.schema import Constants
+from triplestore.dictionary import encoding
+from triplestore.dictionary.datatypes import value_of
+from triplestore.dictionary.literals import equal_to
+from triplestore.engine import Engine
+from triplestore.maintain import Reasoning
+from triplestore.materialise.datatypes import Datatypes
+from triplestore.model.errors import InputError, UsageError
+from triplestore.model.expression import Call
+from triplestore.model.rule import Rule, constants_of
+from triplestore.model.terms import BUILTIN_IDS, OWL
+from triplestore.storage.manifest import Manifest, RulesetText
+
+QUERIES: Final = (".rq", ".sparql")
+"""The suffixes of files of SPARQL queries."""
+
+
+def ruleset_text(name: str) -> RulesetText:
+    """A built-in ruleset by name, or the text of a file of rules, parsed to check it (see `parsed`).
+
+    Raises UsageError for what is neither, InputError (file, line, column) for faulty rules.
+    """
+    if name in rulesets.NAMES:
+        return RulesetText(name)
+    path = Path(name)
+    if not path.is_file():
+        known = ", ".join(rulesets.NAMES)
+        raise UsageError(f"no ruleset '{name}': give one of {known}, or the path of a file of rules")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text ({error.reason} at byte {error.start})", name) from error
+    parsed(name, text, check.fault)
+    return RulesetText(name, text)
+
+
+def parsed(name: str, text: str, check: Callable[[Call], str] | None = None) -> tuple[Rule, ...]:
+    """The rules of a file's text: SWRL or a CONSTRUCT query, as its suffix says, or else the rule language.
+
+    check: see `rulesets.datalog.parse`. Raises InputError (file, line, column) for faulty rules.
+    """
+    suffix = Path(name).suffix.lower()
+    if suffix in swrl.FORMATS:
+        check_bounds(text, name)
+        return swrl.parse(text, name, check)
+    if suffix in QUERIES:
+        from triplake.sparql.to_rules import rules_of_query  # when asked for: a store opens without it
+
+        return rules_of_query(text, name, check)
+    return datalog.parse(text, name, check)
+
+
+def origin(ruleset: RulesetText) -> str:
+    """Where the rules of a ruleset come from: built in, or the language that the file is in."""
+    if ruleset.text is None:
+        return "built in"
+    suffix = Path(ruleset.name).suffix.lower()
+    return "SWRL" if suffix in swrl.FORMATS else "CONSTRUCT query" if suffix in QUERIES else "rule language"
+
+
+def rules_of(ruleset: RulesetText) -> tuple[Rule, ...]:
+    """The rules of one ruleset."""
+    if ruleset.text is None:
+        return rulesets.named(ruleset.name).rules
+    return parsed(ruleset.name, ruleset.text)
+
+
+def mentions_same_as(rule: Rule) -> bool:
+    """Whether a rule speaks of owl:sameAs."""
+    return f"<{OWL}sameAs>" in constants_of(rule)
+
+
+def check_countable(texts: Iterable[RulesetText], equality: str) -> None:
+    """Raise UsageError where the derivations of a store with these rulesets cannot be counted."""
+    if equality == "rewrite":
+        raise UsageError(
+            "derivation counts are not kept with equality rewrite, where one stored fact stands for many: "
+            "make the store with --equality axioms or --equality off, or without --counting"
+        )
+    for rule in (rule for text in texts for rule in rules_of(text)):
+        if not rule.monotone:
+            raise UsageError(
+                f"derivations are counted of rules that are plain joins, and rule {rule.name} "
+                f"({rule.source}:{rule.line}) has a NOT, an AGGREGATE or an expression: leave it out, or --counting"
+            )
+
+
+def all_rules(manifest: Manifest) -> tuple[Rule, ...]:
+    """The rules of a store, with those of its equality mode."""
+    rules = tuple(rule for text in manifest.rulesets for rule in rules_of(text))
+    return rules + (rulesets.named("equality").rules if manifest.equality == "axioms" else ())
+
+
+def head_constants(manifest: Manifest) -> set[str]:
+    """Tokens of rules that are not built in and that the dictionary must have: those that they can put into facts, and
+    all that negation and expressions speak of."""
+    rules = all_rules(manifest)
+    tokens = {t for r in rules for atom in r.heads for t in atom.terms if isinstance(t, str)}
+    if not all(rule.monotone for rule in rules):
+        tokens.update(token for rule in rules for token in constants_of(rule))
+    return tokens - BUILTIN_IDS.keys()
+
+
+def by_value(manifest: Manifest) -> bool:
+    """Whether a store's rulesets hold the datatype rules, so that literals are matched by value (dt-eq)."""
+    return any(text.text is None and text.name in rulesets.WITH_DATATYPES for text in manifest.rulesets)
+
+
+def resources(manifest: Manifest) -> bool:
+    """Whether every term is an rdfs:Resource by a store's rulesets (rdfs4a, rdfs4b), stored or not."""
+    return any(text.text is None and text.name in rulesets.RESOURCES for text in manifest.rulesets)
+
+
+def twins(manifest: Manifest) -> bool:
+    """Whether some literals stand for others in `fact`: they are matched by value, and there are equal ones."""
+    return manifest.counters.twins > 0 and by_value(manifest)
+
+
+def named(manifest: Manifest) -> bool:
+    """Whether owl:sameAs itself is in a class of equal terms, so that x owl:sameAs x is listed for every term
+    (`triplestore.closure.virtual`)."""
+    return manifest.stats.get("named", 0) > 0
+
+
+def equal_literals(manifest: Manifest) -> bool:
+    """Whether a literal equals another term: see `triplestore.closure.expand.expanded_sql`."""
+    return manifest.stats.get("literals", 0) > 0
+
+
+def reasoning(engine: Engine, manifest: Manifest) -> Reasoning:
+    """The rules of a store with their constants as ids of the dictionary in `term`."""
+    rules = all_rules(manifest)
+    tokens = {token for rule in rules for token in constants_of(rule)} - BUILTIN_IDS.keys()
+    if not by_value(manifest):
+        equal = encoding.numbers_equal_to(engine, tokens)
+        return Reasoning(rules, manifest.equality, Constants(encoding.lookup(engine, tokens), equal))
+    literals = {token for token in tokens if token.startswith('"')}
+    ids = {**encoding.lookup(engine, tokens - literals), **equal_to(engine, literals)}
+    return Reasoning(rules, manifest.equality, Constants(ids), Datatypes(manifest.counters.ill_typed > 0))
+
+
+def touched(known: Reasoning, new: Iterable[str]) -> bool:
+    """Whether a rule has one of these terms (tokens), or a literal of equal value, for a constant."""
+    tokens = {token for rule in known.rules for token in constants_of(rule)}
+    values = {value.canonical for token in tokens if token[0] == '"' and (value := value_of(token))}
+    return any(
+        token in tokens or (token[0] == '"' and (value := value_of(token)) is not None and value.canonical in values)
+        for token in new
+    )

@@ -1,0 +1,130 @@
+"""A version of a store, at hand in an engine: each table a view over its files, or a working table once needed.
+
+After a commit the working tables already hold the new version, so a warm process reads no file again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from triplestore.dictionary.fingerprints import Fingerprints
+from triplestore.dictionary.literals import by_value
+from triplestore.engine import Engine
+from triplestore.engine.queries import count
+from triplestore.maintain import Reasoning
+from triplestore.maintain.memory import Memory
+from triplestore.materialise.limits import Limits
+from triplestore.model.tables import ASSERTED, COUNT, FACT, LOOKED_UP, STATED, STORED, VIOLATION, Table
+from triplestore.storage import segments
+from triplestore.storage.manifest import Manifest, TableFiles, Versions
+from triplestore.storage.verify import examine
+
+MOST_INDEXED: Final = 10_000_000
+"""Facts up to which tables are indexed."""
+
+
+class Workspace:
+    """The tables of `manifest` in `engine`, under their own names."""
+
+    def __init__(self, engine: Engine, versions: Versions, manifest: Manifest) -> None:
+        self.engine, self.versions, self.manifest = engine, versions, manifest
+        self._bound: dict[str, str] = {}  # table -> "view" or "table"
+        self.proofs: tuple[Manifest, object] | None = None  # what proofs made of the tables, for which version
+        self.reasoning: tuple[object, Reasoning] | None = None  # the last rules resolved, and what they depend on
+        self.memory: tuple[object, Memory] | None = None  # the closure in memory, and what it was read from
+        self.limits = Limits()  # of rules that make terms
+        self.fingerprints: tuple[TableFiles, Fingerprints | None] | None = None  # of the terms in the files, if read
+
+    def views(self, *tables: Table) -> None:
+        """Make sure that the tables can be read."""
+        for table in tables:
+            if table.name not in self._bound:
+                stored = f"stored_{table.name}"
+                segments.attach(self.engine, self.versions, self.manifest, table, stored)
+                self.engine.view(table.name, f"SELECT {table.select} FROM {stored}")
+                self._bound[table.name] = "view"
+
+    def tables(self, *tables: Table) -> None:
+        """Make sure that the tables are working tables, which can be written too."""
+        missing = [table for table in tables if self._bound.get(table.name) != "table"]
+        self.sound(*missing)
+        for table in missing:
+            stored = f"stored_{table.name}"
+            segments.attach(self.engine, self.versions, self.manifest, table, stored)
+            self.engine.create(table.name, f"SELECT {table.select} FROM {stored}")
+            self.engine.drop(stored)
+            self._bound[table.name] = "table"
+
+    def sound(self, *tables: Table) -> None:
+        """Raise DamagedStoreError where a file of these tables, which are to be read whole into memory, is not what was
+        written: next to reading it, its checksum costs little. Spark does not read whole tables in this process."""
+        if self.engine.resident and tables:
+            read = {file for table in tables for file in self.manifest.files_of(table.name).named}
+            examine(self.versions, self.manifest, sums=True, among=read)
+
+    def indexed(self) -> None:
+        """Make terms, and the facts of single resources, quick to find in the working tables. The indexes take some 30
+        bytes a fact, and a second for two million: very many go without."""
+        if self.manifest.files_of(FACT.name).rows <= MOST_INDEXED:
+            for table, column in LOOKED_UP:
+                if self._bound.get(table.name) == "table":
+                    self.engine.index(table.name, column)
+
+    def stated(self, twins: bool) -> None:
+        """Make sure that `stated` can be read: what the reasoner takes for asserted. twins: there are equal literals,
+        and only one of them stands for their value; else it is `asserted` itself."""
+        if not twins:
+            self.engine.view(STATED, f"SELECT {ASSERTED.select} FROM {ASSERTED.name}")
+            self._bound.pop(STATED, None)
+        elif self._bound.get(STATED) != "table":
+            self.engine.create(STATED, by_value(ASSERTED.name))
+            self._bound[STATED] = "table"
+
+    def moved(self, manifest: Manifest, changed: Iterable[Table]) -> None:
+        """The working tables hold `manifest` now: `changed` were written as working tables, the others kept as they
+        are if their files are."""
+        fresh = {table.name for table in changed}
+        for table in (*STORED, COUNT):
+            same = manifest.files_of(table.name) == self.manifest.files_of(table.name)
+            if table.name in fresh:
+                self._bound[table.name] = "table"
+            elif not same:
+                self.unbind(table)
+        self.manifest = manifest
+
+    def unbind(self, table: Table) -> None:
+        """Take one table's view or working table for invalid, and what was made of it."""
+        self._bound.pop(table.name, None)
+        if table is ASSERTED:
+            self._bound.pop(STATED, None)
+
+    def adopt(self, manifest: Manifest, tables: Iterable[Table]) -> None:
+        """Take the engine's tables of these names, and nothing else, for working tables that hold `manifest`."""
+        self.forget(manifest)
+        self._bound.update((table.name, "table") for table in tables)
+
+    def forget(self, manifest: Manifest | None = None) -> None:
+        """Take nothing in the engine for valid (after a failure, or another writer's commit)."""
+        self._bound.clear()
+        self.proofs = None
+        self.manifest = manifest or self.manifest
+
+    def abandon(self, manifest: Manifest) -> None:
+        """As `forget`, and throw away what is kept in memory from one change to the next: after an interruption it may
+        be neither what it was nor what it was to become."""
+        self.memory = self.fingerprints = self.reasoning = None
+        self.forget(manifest)
+
+    def outdated(self) -> str:
+        """Why the closure is to be made anew, or nothing: it is of a version that took no literal for another term's
+        equal, and has such equalities among its violations."""
+        if "literals" in self.manifest.stats:
+            return ""
+        self.views(VIOLATION)
+        refused = self.engine.rows("SELECT rule, facts FROM violation WHERE rule IN ('eq-literal', 'eq-diff1')")
+        return "the closure has no literals among equals" if any(len(facts) == 3 for _, facts in refused) else ""
+
+    def count(self, source: str) -> int:
+        """Rows of a table, or of anything that can stand after FROM."""
+        return count(self.engine, source)

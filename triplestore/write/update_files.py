@@ -1,0 +1,132 @@
+"""Reading update files: RDF Patch, SPARQL Update, and plain triples to add or delete."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from triplake.loaders import Source, sources
+from triplake.loaders.compression import open_text
+from triplake.loaders.patch import Change, read_patch, triples_of
+from triplake.loaders.tokens import Triple
+from triplestore.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from triplake.sparql.update import Operation
+
+PATCH_SUFFIXES: Final = (".rdfp", ".patch")
+SPARQL_SUFFIXES: Final = (".ru", ".rq", ".sparql")
+COMPRESSED: Final = (".gz", ".bz2", ".zst")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A SPARQL Update request, one transaction. number to last: the file numbers that scope its blank nodes, and those
+    of the documents that it loads."""
+
+    operations: tuple[Operation, ...]
+    number: int
+    last: int
+
+
+def sparql_request(text: str, number: int, source: str | None = None, base: str | None = None) -> Request:
+    """Parse a request. base: what relative IRIs are resolved against. Raises InputError with its place in the text
+    (source: the file), UnsupportedError."""
+    from triplake.sparql.update import Load, parse_update  # when asked for: a store starts without the parser
+
+    operations = parse_update(text, source, f"f{number}_", base)
+    return Request(operations, number, number + sum(isinstance(operation, Load) for operation in operations))
+
+
+def update_files(paths: Sequence[str]) -> list[str]:
+    """Files and folders as files: of a folder (and those under it) the update files by their suffixes, sorted by path;
+    hidden ones are left out. Raises UsageError for a folder without any."""
+    found: list[str] = []
+    for path in paths:
+        if not os.path.isdir(path):
+            found.append(path)
+            continue
+        inside = [
+            os.path.join(folder, name)
+            for folder, folders, names in os.walk(path)
+            for name in names
+            if not any(part.startswith(".") for part in Path(os.path.relpath(folder, path), name).parts if part != ".")
+            and _suffix(name) in (*PATCH_SUFFIXES, *SPARQL_SUFFIXES)
+        ]
+        if not inside:
+            raise UsageError(
+                f"{path}: the folder holds no update file ({', '.join((*PATCH_SUFFIXES, *SPARQL_SUFFIXES))})"
+            )
+        found += sorted(inside)
+    return found
+
+
+def grouped(changes: Sequence[Change | Request], most: int) -> Iterator[tuple[Change | tuple[Request, ...], int]]:
+    """Transactions put together, up to `most` in each: a group as one transaction, and how many it is made of. What
+    becomes of the store is the same: the last word on a triple counts, and a request sees what those before it did."""
+    for group in (changes[start : start + most] for start in range(0, len(changes), most)):
+        plain = [change for change in group if isinstance(change, Change)]
+        if len(plain) == len(group):
+            last = {
+                triple: added for c in plain for side, added in ((c.delete, False), (c.add, True)) for triple in side
+            }
+            add = [triple for triple, added in last.items() if added]
+            yield Change(add, [triple for triple, added in last.items() if not added]), len(group)
+        else:
+            yield tuple(_as_request(change) for change in group), len(group)
+
+
+def _as_request(change: Change | Request) -> Request:
+    from triplake.sparql.update import Data
+
+    if isinstance(change, Request):
+        return change
+    return Request((Data(False, tuple(change.delete)), Data(True, tuple(change.add))), 0, 0)
+
+
+def _suffix(path: str) -> str:
+    """The suffix that tells what an update file is in, whatever it is compressed by."""
+    suffixes = [s for s in Path(path).suffixes if s not in COMPRESSED]
+    return suffixes[-1].lower() if suffixes else ""
+
+
+def read_changes(path: str, number: int, base: str | None = None) -> list[Change] | list[Request]:
+    """The transactions of an update file. `number` scopes the blank nodes that a SPARQL Update makes; `base`: what its
+    relative IRIs are resolved against.
+
+    Raises InputError with the place of a fault, UsageError for a missing file or an unknown suffix.
+    """
+    suffix = _suffix(path)
+    if not Path(path).is_file():
+        raise UsageError(f"{path}: no such file")
+    if suffix in PATCH_SUFFIXES:
+        return read_patch(path)
+    if suffix in SPARQL_SUFFIXES:
+        with open_text(path) as file:
+            return [sparql_request(file.read(), number, path, base)]
+    known = ", ".join((*PATCH_SUFFIXES, *SPARQL_SUFFIXES[:1]))
+    raise UsageError(
+        f"{path}: not an update file by its suffix ({known}); for a file of plain triples use --add or --delete"
+    )
+
+
+def plain_change(
+    add: Sequence[str], delete: Sequence[str], number: int, base: str | None = None
+) -> tuple[Change, list[str]]:
+    """One transaction from RDF files, and the names of those whose relative IRIs became those of their place, without a
+    `base`. Blank nodes to add are new, those to delete are the store's own labels."""
+    relative = dict[str, None]()
+
+    def read(source: Source, first_file: int | None) -> list[Triple]:
+        found = triples_of(replace(source, base=base) if base else source, first_file)
+        resolving = base is None and source.base is None and not source.syntax.by_line
+        if resolving and any(term.startswith("<file:") for triple in found for term in triple):
+            relative[source.name] = None
+        return found
+
+    added = {t: None for i, source in enumerate(sources(add, None)) for t in read(source, number + i)}
+    deleted = {t: None for source in sources(delete, None) for t in read(source, None) if t not in added}
+    return Change(list(added), list(deleted)), list(relative)
