@@ -44,6 +44,8 @@ _SHORT: Final = 40
 _LONG: Final = 400
 """Characters of SQL from which a value becomes columns."""
 
+_OPERATORS: Final = ("=", "!=", "<", "<=", ">", ">=", "SAMETERM")
+
 _VOLATILE: Final = ("RAND", "UUID", "STRUUID", "BNODE")
 
 
@@ -140,11 +142,15 @@ class Expressions:
                 operator = " AND " if name == "&&" else " OR "
                 return boolean(operator.join(f"({self.truth(part)})" for part in arguments))
             case "!":
-                return boolean(f"NOT ({self.truth(arguments[0])})")
+                negated = self.value(arguments[0])
+                return ERROR if negated.failed else boolean(f"NOT ({truth(negated)})")
             case "BOUND":
                 return boolean(self.value(arguments[0]).bound)
             case "IF":
-                condition = self.keep(self.truth(arguments[0]))
+                tested = self.value(arguments[0])
+                if tested.failed:
+                    return ERROR
+                condition = self.keep(truth(tested))
                 return self._choose(condition, self.value(arguments[1]), self.value(arguments[2]))
             case "COALESCE":
                 if not arguments:
@@ -168,6 +174,8 @@ class Expressions:
             case "IRI":
                 return to_iri(self.dialect, self.value(arguments[0]), self.base)
         values = [self.value(part) for part in arguments]
+        if any(value.failed for value in values) and (name in _OPERATORS or name in KEEPING or name in FUNCTIONS):
+            return ERROR
         match name:
             case "=":
                 return boolean(equals(self.dialect, *values))
@@ -232,6 +240,8 @@ class Expressions:
     def _regex(self, name: str, arguments: tuple[Expression, ...]) -> Value:
         """REGEX and REPLACE: by the engine where pattern, replacement and flags are constants, else by a function."""
         subject, *others = (self.value(part) for part in arguments)
+        if subject.failed or any(other.failed for other in others):
+            return ERROR
         text = string_literal(subject)
         if len(others) < (2 if name == "REGEX" else 3):
             others.append(string("''"))

@@ -115,6 +115,11 @@ class Value:
         return replace(self, id=None, constant=None)
 
     @property
+    def failed(self) -> bool:
+        """Whether every row is an error, or unbound."""
+        return self.kind == ERROR.kind
+
+    @property
     def bound(self) -> str:
         """Whether the row has a value at all."""
         return f"{self.id} IS NOT NULL" if self.id is not None else f"{self.kind} IS NOT NULL"
@@ -335,6 +340,8 @@ def well_formed_boolean(value: Value) -> str:
 
 def truth(value: Value) -> str:
     """The effective boolean value (SPARQL 17.2.2): an SQL condition, NULL for a type error."""
+    if value.failed:
+        return "CAST(NULL AS BOOLEAN)"
     if value.truth is not None:
         return value.truth
     if value.static == "string":
