@@ -137,8 +137,17 @@ def test_flat_chains_are_answered(tmp_path: Path, text: str, answer: list[str]) 
 
 
 def test_an_expression_beyond_the_engine_is_a_limit(tmp_path: Path) -> None:
+    ranges = " || ".join(f"(?o < {i} && ?s > {i})" for i in range(2_000))
     with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store, pytest.raises(LimitError):
-        store.query(f"SELECT (CONCAT({', '.join(['STR(?s)'] * 1_000)}) AS ?x) {{ ?s ?p ?o }}")
+        store.query(f"SELECT * {{ ?s ?p ?o FILTER({ranges}) }}")
+
+
+def test_a_thousand_arguments(tmp_path: Path) -> None:
+    arguments = ", ".join(["STR(?s)"] * 1_000)
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        store.sparql_update("INSERT DATA { <http://e/> <http://e/> <http://e/> }")
+        ((found,),) = store.query(f"SELECT (CONCAT({arguments}) AS ?x) {{ ?s ?p ?o }}")
+        assert str(found) == "http://e/" * 1_000
 
 
 @pytest.mark.parametrize("pattern", ["(a{1,900}){1,900}", "(a", "(" * 5_000], ids=["large", "open", "deep"])
