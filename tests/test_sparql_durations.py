@@ -154,7 +154,8 @@ CASES: dict[str, str | None] = {
 """Expression -> the lexical form of its value, None for an error."""
 
 
-@pytest.mark.parametrize("stored", [False, pytest.param(True, marks=pytest.mark.long_on_spark)])
+@pytest.mark.long_on_spark
+@pytest.mark.parametrize("stored", [False, True])
 def test_expressions(engine: Engine, stored: bool) -> None:
     """Each over constants, or over the same terms in the dictionary, in one query."""
     literals: dict[str, str] = {}
