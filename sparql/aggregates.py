@@ -83,7 +83,7 @@ def group(compiler: Compiler, node: Group) -> Relation:
         for sql in parts(steps.dialect, place, a.function, a.distinct, v, weight(a), a.separator)
     ]
     staging.prune(" ".join([*marks, *sizes, *raw]))
-    inner = staging.source(steps.decode(relation, " ".join([*marks, *sizes, *raw, staging.sql])).name)
+    inner = staging.source(steps.dialect, steps.decode(relation, " ".join([*marks, *sizes, *raw, staging.sql])).name)
     for more in filter(None, (marks, sizes)):  # sizes read the marks
         inner = f"(SELECT x.*, {', '.join(more)} FROM {inner} x)"
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from triplestore.engine.dialect import Dialect
 from triplestore.expressions.compiler import PARTS
 from triplestore.expressions.values import Value
 
@@ -54,10 +55,10 @@ class Staging:
         """All of the SQL, to look for what it mentions."""
         return " ".join(sql for _, _, sql in self.parts)
 
-    def source(self, table: str) -> str:
+    def source(self, dialect: Dialect, table: str) -> str:
         """`table` (a name) with the staged columns, to stand after FROM."""
         found = table
         for place, level in enumerate(sorted({level for level, _, _ in self.parts})):
             columns = ", ".join(f"{sql} AS {name}" for at, name, sql in self.parts if at == level)
             found = f"(SELECT y{place}.*, {columns} FROM {found} y{place})"
-        return found
+        return dialect.fenced(found) if self.parts else found

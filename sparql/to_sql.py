@@ -207,7 +207,9 @@ class Compiler:
             expressions = self.expressions(self.steps.value(relation, ""), staging, tested)
             where = " AND ".join(expressions.condition(part) for part in plain)
             staging.prune(where)
-            source = staging.source(self.steps.decode(relation, short(f"{where} {staging.sql}")).name)
+            source = staging.source(
+                self.steps.dialect, self.steps.decode(relation, short(f"{where} {staging.sql}")).name
+            )
             relation = replace(relation, columns=kept)
             sql = f"SELECT {self.steps.listed(relation)} FROM {source} x WHERE {where}"
             relation = replace(relation, name=self.steps.add("filter", sql))
@@ -260,7 +262,9 @@ class Compiler:
                     columns[bind.variable] = Column(token=True, nullable=True)
                     selected.append(f"{token(expressions.value(computed))} AS {name}")
         staging.prune(" ".join(selected))
-        source = staging.source(self.steps.decode(relation, short(" ".join([*selected, staging.sql]))).name)
+        source = staging.source(
+            self.steps.dialect, self.steps.decode(relation, short(" ".join([*selected, staging.sql]))).name
+        )
         relation = replace(relation, columns=kept)
         step = self.steps.add("bind", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source} x")
         return replace(relation, name=step, columns=columns)
@@ -310,7 +314,9 @@ class Compiler:
                 order.append((f"k{len(order)}", descending))
                 selected.append(f"{sql} AS {order[-1][0]}")
         staging.prune(" ".join(selected))
-        source = staging.source(self.steps.decode(relation, short(" ".join([*selected, staging.sql]))).name)
+        source = staging.source(
+            self.steps.dialect, self.steps.decode(relation, short(" ".join([*selected, staging.sql]))).name
+        )
         relation = replace(relation, columns=kept)
         step = self.steps.add("ordered", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source} x")
         return replace(relation, name=step, order=tuple(order))

@@ -202,6 +202,21 @@ def test_a_statement_grows_with_its_expression(embedded: Engine, monkeypatch: py
     assert sizes[1] < 100_000
 
 
+@pytest.mark.parametrize("condition", ["?o * 2 + 1 > 5", "IF(?o * 2 > 2, ?o + 1, ?o) < 7 && ?t + 1 < 7"])
+def test_the_plan_of_a_filter_is_as_long_as_its_statement(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, condition: str
+) -> None:
+    """Spark's optimiser copies what a condition reads into the condition, unless it is fenced off: megabytes."""
+    graph = make_graph(engine, [("<http://e/a>", "<http://e/q>", f'"{n}"^^<{XSD}integer>') for n in range(3)])
+    asked: list[str] = []
+    run = engine.query
+    monkeypatch.setattr(engine, "query", lambda sql: (asked.append(sql), run(sql))[1])
+    list(query(graph, f"{PREFIX} SELECT ?o {{ :a :q ?o BIND(?o * 2 AS ?t) FILTER({condition}) }}").tokens())
+    sql = max(asked, key=len)
+    explained = "EXPLAIN EXTENDED " if engine.name == "spark" else "EXPLAIN "
+    assert sum(len(text) for row in engine.rows(explained + sql) for text in row) < 20 * len(sql)
+
+
 def test_an_unknown_function_is_an_error_where_it_is_evaluated(engine: Engine) -> None:
     """And nowhere else, with a warning that names it."""
     text = f"{PREFIX} SELECT (:f(1) AS ?x) (COALESCE(:f(1), 2) AS ?y) (IF(true, 3, :f(1)) AS ?z) {{}}"
