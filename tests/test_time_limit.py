@@ -9,9 +9,11 @@ import httpx
 import pytest
 
 from tests.server_support import eventually, serving_with
+from tests.test_readers import endless
 from triplestore import Store
+from triplestore.engine import Engine
 from triplestore.model.errors import StoppedError
-from triplestore.model.stopping import Stop, check, heeding
+from triplestore.model.stopping import Stop, check, heeding, interrupting
 from triplestore.server.settings import Limits
 
 MANY = "".join(f"<urn:s{number}> <urn:p{number % 7}> <urn:o{number % 97}> .\n" for number in range(3_000))
@@ -75,3 +77,12 @@ def test_steps_in_python_heed_it() -> None:
     with heeding(Stop(0.0, "late")), pytest.raises(StoppedError, match="late"):
         check()
     check()
+
+
+def test_a_writer_is_stopped_in_a_statement(engine: Engine) -> None:
+    sql = endless(engine)
+    started = time.monotonic()
+    with pytest.raises(StoppedError, match="late"), heeding(Stop(1.0, "late")), interrupting(engine):
+        engine.create("found", sql)
+    assert time.monotonic() - started < 20
+    assert engine.rows("SELECT count(*) FROM many") == [(10_000,)]

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +26,7 @@ import pyarrow.parquet as pq
 from triplestore.engine import Columns, Reader, WrittenFile, queries
 from triplestore.engine.arrow import of_arity
 from triplestore.engine.components import connected_components
-from triplestore.engine.dialect import Dialect, SparkDialect, beyond
-from triplestore.engine.disk import disk_failure
+from triplestore.engine.dialect import Dialect, SparkDialect
 from triplestore.engine.plan import PlanStep
 from triplestore.engine.spark_components import GraphFramesMissing, by_graphframes, by_pointer_jumping
 from triplestore.engine.spark_files import FileSystem
@@ -35,9 +34,9 @@ from triplestore.engine.spark_input import lines
 from triplestore.engine.spark_number import number_by_ranges
 from triplestore.engine.spark_output import write
 from triplestore.engine.spark_plan import plan_of
-from triplestore.engine.spark_session import SESSION_SETTINGS, is_local, java_has_ended, start_session
+from triplestore.engine.spark_session import SESSION_SETTINGS, is_local, start_session
 from triplestore.engine.spark_tables import Part, Table, Tables, nullable
-from triplestore.model.errors import EngineError, LimitError, UsageError
+from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -101,6 +100,7 @@ class SparkEngine:
         self._tables = Tables(self.spark, self._files, self.scratch)
         self._views: set[str] = set()
         self._functions: set[str] = set()
+        self._tag = f"triplake-{os.urandom(8).hex()}"
 
     def _made_scratch(self, scratch: str | None) -> str:
         master = self.spark.sparkContext.master
@@ -120,22 +120,33 @@ class SparkEngine:
 
     @contextmanager
     def _running(self, sql: str) -> Iterator[None]:
-        """Turns whatever Spark raises into an EngineError with the SQL."""
-        from py4j.protocol import Py4JError, Py4JJavaError
+        """Turns whatever Spark raises into an EngineError with the SQL. The jobs inside carry this engine's tag."""
+        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
         try:
-            yield
+            with self._tagged():
+                yield
         except (PySparkException, Py4JError, pa.ArrowException, OSError) as error:
-            if (full := disk_failure(f"{_short(error)}\n{error}")) is not None:
-                raise full from error
-            if (limit := beyond(_short(error))) is not None:
-                raise LimitError(limit) from error
-            told = isinstance(error, PySparkException | Py4JJavaError)  # by Java, which is there then
-            if not told and java_has_ended():
-                said = "Spark's Java process has ended, most likely out of memory: give it more with --memory-limit"
-                raise EngineError(said, sql) from error
-            raise EngineError(_short(error), sql) from error
+            from triplestore.engine.spark_errors import failure
+
+            raise failure(error, sql) from error
+
+    @contextmanager
+    def _tagged(self) -> Iterator[None]:
+        from py4j.protocol import Py4JError
+
+        context = self.spark.sparkContext
+        if self._tag in context.getJobTags():
+            yield
+            return
+        context.addJobTag(self._tag)
+        context.setInterruptOnCancel(True)
+        try:
+            yield
+        finally:
+            with suppress(Py4JError, OSError):  # Java may have ended
+                context.removeJobTag(self._tag)
 
     def _frame(self, sql: str) -> DataFrame:
         return self.spark.sql(sql)
@@ -369,7 +380,8 @@ class SparkEngine:
         return DRIVER
 
     def interrupt(self) -> None:
-        """Nothing: a job of Spark's could only be cancelled with all others of the session."""
+        """Cancel the jobs of this engine, and of no other of the session."""
+        self.spark.sparkContext.cancelJobsWithTag(self._tag)
 
     def reader(self) -> Reader:
         from triplestore.engine.spark_reader import SparkReader
@@ -379,16 +391,3 @@ class SparkEngine:
     def close(self) -> None:
         self.drop(*self._views, *self._tables)
         self._files.delete(self.scratch)
-
-
-def _short(error: Exception) -> str:
-    """What went wrong, without Spark's stack trace and plan: the root cause where Java names one."""
-    cause = getattr(error, "java_exception", None)
-    if cause is not None:
-        while cause.getCause() is not None:
-            cause = cause.getCause()
-        text = f"{cause.getClass().getSimpleName()}: {cause.getMessage()}"
-    else:
-        text = str(error)
-    text = re.split(r"\n\s*(?:JVM stacktrace|at [\w.$]+\(|Driver stacktrace|'?[A-Z]\w+ .*\n[ +:-]+)", text)[0]
-    return text.strip()[:1000] or type(error).__name__

@@ -1,8 +1,7 @@
-"""Reading on Spark from one more thread: a session of its own on the same executors, its jobs a group of their own."""
+"""Reading on Spark from one more thread: a session of its own on the same executors."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SparkReader(SparkEngine):
-    """A `Reader` on Spark: it attaches files for itself, and `interrupt` cancels its group of jobs.
+    """A `Reader` on Spark: it attaches files for itself, and `interrupt` cancels its jobs.
 
     The reader is told at once. A task of Spark ends when it next asks, between two batches of what it reads: one in the
     middle of a product of three tables, which reads nothing for long, keeps its core until then.
@@ -25,7 +24,6 @@ class SparkReader(SparkEngine):
 
     def __init__(self, spark: SparkSession, scratch: str | None = None) -> None:
         super().__init__(spark, scratch=scratch)
-        self._group = f"triplake-{os.urandom(8).hex()}"
         self._stopped = False
 
     def begin(self) -> None:
@@ -40,12 +38,11 @@ class SparkReader(SparkEngine):
 
     def interrupt(self) -> None:
         self._stopped = True
-        self.spark.sparkContext.cancelJobGroup(self._group)
+        super().interrupt()
 
     @contextmanager
     def _running(self, sql: str) -> Iterator[None]:
         self._check()
-        self.spark.sparkContext.setJobGroup(self._group, "a query of a reader", interruptOnCancel=True)
         try:
             with super()._running(sql):
                 yield
