@@ -33,6 +33,9 @@ RESOURCES: Final = f"(SELECT term, representative FROM same_as WHERE term < {FIR
 _PREDICATES: Final = f"(SELECT term, representative FROM same_as WHERE term < {FIRST_BLANK})"
 """The members of classes that can be predicates."""
 
+_MEMBERS: Final = {"s": RESOURCES, "p": _PREDICATES, "o": RESOURCES}
+"""The members of the classes that the columns of `_folded` stand for, by column."""
+
 _SPELLED: Final = (
     f"(SELECT term, representative FROM same_as WHERE term >= {FIRST_LITERAL} "
     "UNION SELECT representative, representative FROM same_as "
@@ -97,15 +100,14 @@ def closure_sql(equality: str, twins: bool) -> str:
 
     twins: `fact` holds one literal for each value, and some values have several. A value that was asserted of this
     subject and predicate (or of equals of them) comes in the forms in which it was, otherwise in the form that was met
-    first. A literal that stands for a class comes as that.
+    first.
     """
     if not twins:
         return "SELECT s, p, o, o AS v FROM fact"
     same = " AND ".join(f"w.{c} = f.{c}" for c in "spo")
-    forms = _forms(equality)
-    if equality == "rewrite":
-        forms += " WHERE NOT EXISTS (SELECT 1 FROM same_as c WHERE c.term = t.value)"
-    return f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.o AS v FROM fact f LEFT JOIN ({forms}) w ON {same}"
+    return (
+        f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.o AS v FROM fact f LEFT JOIN ({_forms(equality)}) w ON {same}"
+    )
 
 
 def spelled_sql(facts: str, twins: bool) -> str:
@@ -169,61 +171,33 @@ def expanded_sql(equality: str, twins: bool = False, named: bool = False, litera
     if equality != "rewrite":
         facts = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {RDF_ONLY}"
         return facts + ("" if equality == "off" else " UNION " + _ASSERTED_EQUALITIES)
-    members = _members(literals)
-    facts = f"SELECT s, p, o FROM {_folded(twins, literals)} WHERE {RDF_ONLY}"
     columns = ", ".join(f"coalesce({c}m.term, f.{c}) AS {c}" for c in "spo")
-    joins = " ".join(f"LEFT JOIN {members[c]} {c}m ON {c}m.representative = f.{c}" for c in "spo")
-    if literals:
-        own = f"SELECT {columns} FROM ({_own_equalities(twins)}) f {joins}"
-    else:
-        own = (
-            f"SELECT a.term, coalesce(q.term, {SAME_AS}), b.term FROM same_as a "
-            "JOIN same_as b ON b.representative = a.representative "
-            f"LEFT JOIN {members['p']} q ON q.representative = {SAME_AS}"
-        )
-    return f"SELECT {columns} FROM ({facts}) f {joins} UNION ALL {own} UNION ALL {_equalities(named)}"
-
-
-def _members(literals: bool) -> dict[str, str]:
-    """The members of the classes that the columns of `_folded` stand for, by column."""
-    resources = RESOURCES if literals else "same_as"
-    return {"s": resources, "p": _PREDICATES, "o": resources}
+    joins = " ".join(f"LEFT JOIN {_MEMBERS[c]} {c}m ON {c}m.representative = f.{c}" for c in "spo")
+    return f"SELECT {columns} FROM ({_folded(twins, literals)}) f {joins} UNION ALL {_equalities(named)}"
 
 
 def _folded(twins: bool, literals: bool) -> str:
-    """The closure of a store with equality `rewrite`, to be expanded by `_members`; stands after FROM."""
-    return f"({spelled_sql('fact', twins)}) c" if literals else _source("rewrite", twins)
-
-
-def _own_equalities(twins: bool) -> str:
-    """owl:sameAs over the classes, in a store where some have literals: as `_folded` has it."""
+    """The closure of a store with equality `rewrite`, owl:sameAs over the classes too, to be expanded by `_MEMBERS`."""
     classes = (
         f"SELECT representative AS s, CAST({SAME_AS} AS BIGINT) AS p, representative AS o FROM same_as "
         f"WHERE term = representative AND term < {FIRST_LITERAL}"
     )
-    return f"SELECT s, p, o FROM ({spelled_sql(f'({classes})', twins)}) e"
+    if not literals:
+        return f"SELECT s, p, o FROM {_source('rewrite', twins)} WHERE {RDF_ONLY} UNION ALL {classes}"
+    facts = f"(SELECT s, p, o FROM fact WHERE {RDF_ONLY} UNION ALL {classes})"
+    return f"SELECT s, p, o FROM ({spelled_sql(facts, twins)}) c"
 
 
 def expanded_count_sql(equality: str, twins: bool = False, named: bool = False, literals: bool = False) -> str:
     """The number of triples of `expanded_sql` as a one-row SELECT, counted without enumerating them."""
     if equality != "rewrite":
         return f"SELECT count(*) AS n FROM ({expanded_sql(equality, twins)}) e"
-    members = _members(literals)
-    sizes = {c: f"SELECT representative, count(*) AS n FROM {members[c]} m GROUP BY representative" for c in "spo"}
+    sizes = {c: f"SELECT representative, count(*) AS n FROM {_MEMBERS[c]} m GROUP BY representative" for c in "spo"}
     product = " * ".join(f"coalesce(n{c}.n, 1)" for c in "spo")
     joins = " ".join(f"LEFT JOIN ({sizes[c]}) n{c} ON n{c}.representative = f.{c}" for c in "spo")
-    if literals:
-        own = f"SELECT sum(CAST({product} AS BIGINT)) FROM ({_own_equalities(twins)}) f {joins}"
-    else:
-        own = (
-            f"SELECT sum(c.n * c.n * coalesce(q.n, 1)) FROM ({sizes['s']}) c "
-            f"LEFT JOIN ({sizes['p']}) q ON q.representative = {SAME_AS}"
-        )
     return (
         f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ("
-        f"SELECT sum(CAST({product} AS BIGINT)) AS n FROM (SELECT s, p, o FROM {_folded(twins, literals)} "
-        f"WHERE {RDF_ONLY}) f {joins} "
-        f"UNION ALL {own} "
+        f"SELECT sum(CAST({product} AS BIGINT)) AS n FROM ({_folded(twins, literals)}) f {joins} "
         f"UNION ALL SELECT count(*) FROM ({_equalities(named)}) a) counts"
     )
 
