@@ -169,10 +169,14 @@ def sources(
 
     format: a `--format` name; None goes by suffix. passed_over: told of each file in a folder that is not read.
     Files come syntax by syntax (see `Syntax`), in the order named.
-    Raises UsageError for an unknown format or suffix, InputError for what does not exist or holds nothing to read.
+    Raises UsageError for an unknown format or suffix and for what is no path, InputError for what does not exist or
+    holds nothing to read.
     """
     syntax = None if format is None else syntax_of_format(format)
     found: list[Source] = []
+    for path in paths:
+        if not isinstance(path, str | os.PathLike):
+            raise UsageError(f"{path!r} is no path: give each file as an argument of its own, load(*files)")
     for path in map(_local, map(str, paths)):
         if path == "-":
             found.append(_spooled(syntax))

@@ -535,3 +535,8 @@ PYTHON_CLEAN = re.sub(r"\\x\{([0-9A-F]{2,4})\}", lambda code: chr(int(code[1], 1
 def test_clean_lines_are_right(line: str) -> None:
     """Whatever the expression of the fast path accepts, the strict parser accepts."""
     assert len(list(pyoxigraph.parse(line.encode(), pyoxigraph.RdfFormat.N_QUADS))) == 1
+
+
+def test_a_list_is_no_path() -> None:
+    with pytest.raises(UsageError, match=r"\['a.nt'\] is no path: give each file"):
+        sources([["a.nt"]])  # type: ignore[list-item]

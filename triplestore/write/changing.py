@@ -187,7 +187,7 @@ def _read(
             session.notify(f"{at.stage} {at.file}{done}, {at.seconds:.1f} s")
 
     passed_over: list[tuple[str, str]] = []
-    named = sources([str(f) for f in files], format, lambda file, why: passed_over.append((file, why)))
+    named = sources(files, format, lambda file, why: passed_over.append((file, why)))
     for file, why in passed_over[:_TOLD]:
         session.notify(f"not read: {file} ({why})")
     if len(passed_over) > _TOLD:
