@@ -9,7 +9,7 @@ from triplestore.maintain.keys import Ids, LayoutFullError
 from triplestore.maintain.memory import Derivations, Memory, Rows
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.model.tables import COUNT
-from triplestore.model.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_LITERAL
+from triplestore.model.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_LITERAL, SAME_AS
 from triplestore.read.reasoning import reasoning, twins
 from triplestore.read.workspace import Workspace
 from triplestore.storage import segments
@@ -41,6 +41,26 @@ def counts_written(workspace: Workspace, counters: Counters, verbose: Callable[[
     files = segments.write_whole(engine, workspace.versions, COUNT, "count_now")
     engine.drop("count_now")
     return {COUNT.name: files}
+
+
+def stats_of(workspace: Workspace) -> dict[str, int]:
+    """What queries must know of the closure in the working tables: equality classes, the size of the one that
+    owl:sameAs is in, literals in classes, and triples that RDF has no place for."""
+    classes = workspace.engine.query(
+        f"SELECT count(*) AS n, coalesce(max(size), 0) AS largest, coalesce(max(own), 0) AS own FROM (SELECT "
+        f"count(*) AS size, CASE WHEN representative = {SAME_AS} THEN count(*) END AS own "
+        "FROM same_as GROUP BY representative) c"
+    ).to_pylist()[0]
+    literals = f"same_as WHERE term >= {FIRST_LITERAL}"
+    if workspace.manifest.equality == "axioms":
+        literals = f"fact WHERE p = {SAME_AS} AND o >= {FIRST_LITERAL} AND s <> o"
+    return {
+        "classes": int(classes["n"]),
+        "largest_class": int(classes["largest"]),
+        "named": int(classes["own"]),
+        "literals": workspace.count(literals),
+        "generalised": workspace.count(f"fact WHERE s >= {FIRST_LITERAL} OR p >= {FIRST_BLANK}"),
+    }
 
 
 def stats_after(before: Mapping[str, int], rows: Rows, memory: Memory) -> dict[str, int]:

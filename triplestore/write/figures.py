@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
+from triplestore.dictionary import encoding
+from triplestore.engine import Engine
 from triplestore.maintain import Outcome
+from triplestore.maintain.regrouping import Part, regrouping
+from triplestore.model.terms import to_ntriples
+
+SHOWN: Final = 50
+"""Merges and splits of classes that a dry run lists, at most."""
 
 
 def figures_of(
@@ -45,3 +52,22 @@ def lines_of(outcome: Outcome, phases: Mapping[str, float]) -> Iterator[str]:
         yield f"  sets: {', '.join(f'{name} {size:,}' for name, size in figures.sets.items())}"
     if phases:
         yield f"  seconds: {', '.join(f'{name} {taken:.4f}' for name, taken in phases.items())}"
+
+
+def class_diff(engine: Engine) -> dict[str, object]:
+    """How a dry run that has changed something changes the classes of equal terms, from `same_as` and what it was: see
+    `Store.update`."""
+    found = regrouping(engine, SHOWN)
+    parts = [part for merge in found.merged for part in merge]
+    parts += [part for whole, into in found.split for part in (whole, *into)]
+    tokens = encoding.decode(engine, (i for i, _ in parts))
+
+    def shown(part: Part) -> dict[str, object]:
+        return {"term": to_ntriples(tokens[part[0]]), "members": part[1]}
+
+    return {
+        "classes_merged": found.merged_count,
+        "merges": [[shown(part) for part in merge] for merge in found.merged],
+        "classes_split": found.split_count,
+        "splits": [{"class": shown(whole), "into": [shown(part) for part in into]} for whole, into in found.split],
+    }

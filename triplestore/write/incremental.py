@@ -34,6 +34,7 @@ from triplestore.read.reasoning import all_rules, by_value, equal_literals, head
 from triplestore.storage import patches, segments
 from triplestore.storage.manifest import Counters, Manifest, RulesetText, TableFiles
 from triplestore.write.derivations import memory_of, stats_after
+from triplestore.write.figures import class_diff
 from triplestore.write.rows import columns_of, same_as_rows, table_of, violation_rows
 from triplestore.write.transaction import TRIED, Transaction
 
@@ -325,7 +326,7 @@ class Incremental:
         self.engine.create(
             "same_as", f"SELECT {SAME_AS.select} FROM {self._now(SAME_AS, 'equal_added', 'equal_removed')}"
         )
-        told = self.transaction.classes()
+        told = class_diff(self.engine)
         self.engine.drop("equal_added", "equal_removed", "same_as_now", "same_as_before")
         for table in (SAME_AS, TERM):
             self.workspace.unbind(table)

@@ -19,7 +19,7 @@ from triplake.sparql import Graph, changes
 from triplake.sparql.update import Clear, Data, Load, Modify
 from triplestore.model.errors import InputError, TriplakeError, UsageError
 from triplestore.model.stopping import check, interrupting
-from triplestore.write.figures import figures_of
+from triplestore.write.figures import class_diff, figures_of
 from triplestore.write.incremental import Incremental
 from triplestore.write.transaction import Transaction
 from triplestore.write.update_files import Request
@@ -104,7 +104,7 @@ class RequestRun:
             if "merges" in last:
                 figures |= {name: last[name] for name in _CLASSES}
             elif drafted:
-                figures |= self.transaction.classes()
+                figures |= class_diff(workspace.engine)
             workspace.forget(before)
         elif drafted:
             counters = workspace.manifest.counters

@@ -18,22 +18,17 @@ from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import common, minus
 from triplestore.maintain import Change, Outcome, Task, rematerialise
 from triplestore.maintain.choose import LEARNT, maintain
-from triplestore.maintain.regrouping import Part, regrouping, remember
+from triplestore.maintain.regrouping import remember
 from triplestore.materialise.figures import Figures, Phases, RoundFigures
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import absent, triples_table
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, STATED, STATISTIC, STORED, TERM, TWIN, VIOLATION, Table
-from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, to_ntriples
-from triplestore.model.terms import SAME_AS as EQUALS
 from triplestore.read.reasoning import by_value, head_constants, reasoning, twins
 from triplestore.read.workspace import Workspace
 from triplestore.storage import segments, statistics
 from triplestore.storage.manifest import Counters, TableFiles
-from triplestore.write.derivations import counts_written
-from triplestore.write.figures import figures_of, lines_of
-
-SHOWN: Final = 50
-"""Merges and splits of classes that a dry run lists, at most."""
+from triplestore.write.derivations import counts_written, stats_of
+from triplestore.write.figures import class_diff, figures_of, lines_of
 
 DEARER: Final = 1.25
 """What computing the closure anew is taken to cost at most, as a multiple of what it cost before."""
@@ -199,7 +194,7 @@ class Transaction:
             changed = (ASSERTED, FACT, SAME_AS, VIOLATION)
         if dry_run and not draft:
             figures = self.figures(operation, outcome)
-            figures.update(self.classes() if outcome is not None else {})
+            figures.update(class_diff(engine) if outcome is not None else {})
             self.workspace.forget()
             return figures
         with self.phase("write"):
@@ -251,7 +246,7 @@ class Transaction:
         if stats is None:
             stats = dict(before.stats)
             if outcome is not None:
-                stats |= self._stats() | self._cost(operation, outcome)
+                stats |= stats_of(self.workspace) | self._cost(operation, outcome)
         if outcome is not None:
             files, changed = dict(files), tuple(changed)
             stats = {**stats, "uncounted": self._counted(outcome, files, changed)}
@@ -300,24 +295,6 @@ class Transaction:
         manifest = replace(draft, version=draft.version + 1, last=dict(last), counters=counters)
         self.workspace.moved(self.versions.publish(manifest), ())
 
-    def classes(self) -> dict[str, Any]:
-        """What a dry run that has changed something says of classes of equal terms, from `same_as` and what it was: see
-        `Store.update`."""
-        found = regrouping(self.engine, SHOWN)
-        parts = [part for merge in found.merged for part in merge]
-        parts += [part for whole, into in found.split for part in (whole, *into)]
-        tokens = encoding.decode(self.engine, (i for i, _ in parts))
-
-        def told(part: Part) -> dict[str, Any]:
-            return {"term": to_ntriples(tokens[part[0]]), "members": part[1]}
-
-        return {
-            "classes_merged": found.merged_count,
-            "merges": [[told(part) for part in merge] for merge in found.merged],
-            "classes_split": found.split_count,
-            "splits": [{"class": told(whole), "into": [told(part) for part in into]} for whole, into in found.split],
-        }
-
     def _write_change(self, outcome: Outcome | None, plus: str, minus: str) -> dict[str, TableFiles]:
         engine, versions, before = self.engine, self.versions, self.workspace.manifest
         files = {TERM.name: self.terms_written()}
@@ -342,26 +319,6 @@ class Transaction:
         segments.attach(self.engine, self.versions, self.workspace.manifest, TERM, "stored_term")
         encoding.terms_view(self.engine)
         self.workspace.unbind(TERM)
-
-    def _stats(self) -> dict[str, int]:
-        """What queries must know of the closure: equality classes, the size of the one that owl:sameAs is in, literals
-        in classes, and triples that RDF has no place for."""
-        classes = self.engine.query(
-            f"SELECT count(*) AS n, coalesce(max(size), 0) AS largest, coalesce(max(own), 0) AS own FROM (SELECT "
-            f"count(*) AS size, CASE WHEN representative = {EQUALS} THEN count(*) END AS own "
-            "FROM same_as GROUP BY representative) c"
-        ).to_pylist()[0]
-        literals = f"same_as WHERE term >= {FIRST_LITERAL}"
-        if self.workspace.manifest.equality == "axioms":
-            literals = f"fact WHERE p = {EQUALS} AND o >= {FIRST_LITERAL} AND s <> o"
-        odd = self.workspace.count(f"fact WHERE s >= {FIRST_LITERAL} OR p >= {FIRST_BLANK}")
-        return {
-            "classes": int(classes["n"]),
-            "largest_class": int(classes["largest"]),
-            "named": int(classes["own"]),
-            "literals": self.workspace.count(literals),
-            "generalised": odd,
-        }
 
     def _cost(self, operation: str, outcome: Outcome) -> dict[str, int]:
         """What computing the closure from scratch took, for choosing what maintains it next: milliseconds of the
