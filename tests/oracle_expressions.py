@@ -111,6 +111,8 @@ def call(name: str, values: list[str]) -> str:
         case ("REGEX", [term, pattern]):
             return truth(re.search(string(pattern), string(term)) is not None)
         case ("IRI", [term]):
+            if not term.startswith("<") and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", string(term)):
+                raise ExpressionError("IRI")  # relative, and rules have no base
             return term if term.startswith("<") else f"<{string(term)}>"
         case ("!", [term]):
             return truth(not boolean(term))
