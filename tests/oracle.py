@@ -83,7 +83,8 @@ def closure(
     complete: what NOT and AGGREGATE read. They see equal terms once: a variable that stands for several names is one
     match, and results are for all of them.
     """
-    settled = World(set(complete) | reflexive(complete, equality), alike=equality != "off")
+    known = set(complete)
+    settled = World(known | identities(known, equality) | reflexive(known, equality), alike=equality != "off")
     return _closure(set(facts), list(rules), equality, frozenset(), settled)
 
 

@@ -86,7 +86,20 @@ def tangle(seed: int, literals: bool = False) -> Tangle:
         add, delete = add - now, delete - add
         updates.append((frozenset(add), frozenset(delete)))
         now = (now - delete) | add
-    return Tangle(rules, start, tuple(updates))
+    return Tangle(_with_absent(rules, Random(f"absent {seed}")), start, tuple(updates))
+
+
+def _with_absent(rules: Iterable[Rule], rng: Random) -> tuple[Rule, ...]:
+    """The rules with equalities of a constant in some NOTs: it may occur nowhere, or come or vanish by an update."""
+
+    def element(plain: BodyElement) -> BodyElement:
+        if not isinstance(plain, Not) or rng.random() >= 0.3:
+            return plain
+        constant = rng.choice([*TERMS, ex("c9")])
+        ends = rng.choice([(constant, Var("w")), (Var("w"), constant), (constant, constant)])
+        return Not((Atom(ends[0], SAME, ends[1]), *rng.choice([(), plain.body[:1]])))
+
+    return tuple(replace(rule, body=tuple(map(element, rule.body))) for rule in rules)
 
 
 def _with_literals(one: Tangle, rng: Random) -> Tangle:

@@ -23,6 +23,7 @@ from triplestore.compile.plan import (
     Hole,
     Made,
     Member,
+    Occurs,
     Pattern,
     Place,
     Result,
@@ -120,9 +121,13 @@ def absences(
             return now(term)
 
         equal: list[tuple[Term, Term]] = []
+        alike: list[Term] = []  # what is to equal itself, as terms do that occur
         for atom, is_reflexive in zip(atoms, reflexive, strict=True):
             s, o = here(atom.s), here(atom.o)
-            if not is_reflexive or s == o:
+            if not is_reflexive:
+                continue
+            alike.append(atom.s)
+            if s == o:
                 continue
             if isinstance(s, Var) and s.name in own:
                 replaced[s.name] = o
@@ -144,9 +149,12 @@ def absences(
                 conditions.append(holds(element.expression, here, places))
             elif isinstance(element, Filter):
                 conditions.append(compared(element, here, places))
-        if not patterns and not conditions:
+        mentioned = {term for terms in patterns for term in terms}
+        constant = dict.fromkeys(term for term in map(here, alike) if isinstance(term, str))
+        occurring = [(term,) for term in constant if term not in mentioned]
+        if not patterns and not occurring and not conditions:
             return None
-        found.append(_absent([tuple(map(places.at, terms)) for terms in patterns], conditions))
+        found.append(_absent([tuple(map(places.at, terms)) for terms in (*patterns, *occurring)], conditions))
     return found
 
 
@@ -154,7 +162,9 @@ def _absent(
     body: Sequence[tuple[Place, ...]], conditions: Sequence[Callable[[At], Condition]]
 ) -> Callable[[At], Absent]:
     def build(slot: At) -> Absent:
-        patterns = tuple(Pattern(*map(slot, places)) for places in body)
+        patterns = tuple(
+            Occurs(slot(places[0])) if len(places) == 1 else Pattern(*map(slot, places)) for places in body
+        )
         return Absent(patterns, tuple(condition(slot) for condition in conditions))  # type: ignore[misc]
 
     return build

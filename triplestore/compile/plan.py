@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import permutations
+from itertools import chain, permutations
 
 from triplestore.model.expression import Call, Constant, Expression, Variable
 
@@ -111,7 +111,7 @@ class Holds:
 class Absent:
     """Nothing matches a group of patterns and conditions; its own variables are numbered on after those around it."""
 
-    body: tuple[Pattern, ...]
+    body: tuple[Pattern | Occurs, ...]
     conditions: tuple[Equal | Unequal | Holds, ...]
 
     @property
@@ -174,7 +174,11 @@ class Shape:
 
     @property
     def uses_occurs(self) -> bool:
-        return any(isinstance(element, Occurs) for element in self.body)
+        groups = (condition.body for condition in self.conditions if isinstance(condition, Absent))
+        return any(
+            element.group.matches.uses_occurs if isinstance(element, Grouped) else isinstance(element, Occurs)
+            for element in chain(self.body, *groups)
+        )
 
     @property
     def negative(self) -> bool:

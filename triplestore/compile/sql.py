@@ -64,14 +64,15 @@ def select(
     instances: Instances,
     head: Sequence[str] = ("s", "p", "o"),
     terms: Terms | None = None,
+    occurring: str = "occurs",
 ) -> str:
     """The matches of a shape: one row per match, columns named by `head` (None of it is DISTINCT).
 
     scans: for each body element the table or subquery that it reads: columns s, p, o for a pattern, `term` for an
     `Occurs`, c0, c1 ... for a `Grouped`. Columns that expressions make (`Made`) are tokens. `terms` may be None for a
-    shape without expressions. Negated groups read `fact`.
+    shape without expressions. Negated groups read `fact`, and `occurring` for the terms that occur.
     """
-    joined = _Join(shape, scans, instances, terms)
+    joined = _Join(shape, scans, instances, terms, occurring)
     columns = [f"{joined.output(column)} AS {name}" for column, name in zip(shape.output, head, strict=True)]
     return f"SELECT {', '.join(columns)}{joined.tail(' '.join(columns))}"
 
@@ -174,8 +175,15 @@ class _Join:
     where more than its id is read, one of `term` (t0, t1 ...).
     """
 
-    def __init__(self, shape: Shape, scans: Sequence[str], instances: Instances, terms: Terms | None) -> None:
-        self.instances, self.terms = instances, terms
+    def __init__(
+        self,
+        shape: Shape,
+        scans: Sequence[str],
+        instances: Instances,
+        terms: Terms | None,
+        occurring: str = "occurs",
+    ) -> None:
+        self.instances, self.terms, self.occurring = instances, terms, occurring
         self.variables: dict[V, str] = {}
         self.members: dict[Member, str] = {}
         self.froms = [f"{instances.source} i"] if instances.source else []
@@ -236,7 +244,8 @@ class _Join:
             if isinstance(member.slot, K) or member.slot in outer:
                 around.setdefault(member, f"{len(around)}")
         self.froms, self.members = [], dict(around)
-        wheres = self._scan(group.body, ["fact"] * len(group.body), f"n{len(around)}_{len(outer)}_")
+        scans = [self.occurring if isinstance(element, Occurs) else "fact" for element in group.body]
+        wheres = self._scan(group.body, scans, f"n{len(around)}_{len(outer)}_")
         wheres += [self._condition(condition) for condition in group.conditions]
         own = {m: alias for m, alias in self.members.items() if m not in around}
         text = " AND ".join(wheres)

@@ -16,7 +16,7 @@ negation. Here, a cycle that is one only because of that, as an equality depends
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -38,6 +38,8 @@ WRITE_ANY: Final[Node] = (EVERY, 1)
 """What a head with a variable predicate derives: it leads to every node."""
 READ_TYPE: Final[Node] = (TYPE, EVERY)
 WRITE_TYPE: Final[Node] = (TYPE, EVERY - 1)
+OCCURRING: Final = -4
+"""In place of a class: that the term in place of a property occurs. A rule that names it in its head may do that."""
 EQUALITY: Final = "equality"
 """The name of the edges from owl:sameAs to everything."""
 
@@ -101,9 +103,10 @@ def stratify(
     reads: dict[Instance, list[Node]] = {}
     steps = [
         *extra,
-        *_schema_steps(schema_rules, constants),
         *_instance_steps(program, equality, equal, reads),
     ]
+    asked = {term for nodes in reads.values() for term, kind in nodes if kind == OCCURRING}
+    steps += [*_schema_steps(schema_rules, constants, asked), *_occurring_steps(program, equality, equal, asked)]
     for step in steps:
         _add(strata.edges, step)
     _add_hubs(strata.edges, equality)
@@ -137,7 +140,9 @@ def written_node(p: int | None, o: int | None) -> Node:
 
 def heads(program: Mapping[Shape, Iterable[Row]]) -> set[Node]:
     """What rule instances derive."""
-    return {_head(shape, row, {}) for shape, rows in program.items() for row in rows}
+    instances = [(shape, row) for shape, rows in program.items() for row in rows]
+    named = {(row[k.number], OCCURRING) for shape, row in instances for k in shape.output if isinstance(k, K)}
+    return {_head(shape, row, {}) for shape, row in instances} | named
 
 
 def negated(instances: Iterable[Instance], equality: str, equal: Mapping[int, int]) -> set[Node]:
@@ -174,8 +179,26 @@ def _instance_steps(
                     yield Step(node, head, rule, True)
 
 
-def _schema_steps(rules: Iterable[Rule], constants: Constants) -> Iterator[Step]:
-    """The edges of the rules over the schema, by the constants that they name."""
+def _occurring_steps(
+    program: Program, equality: str, equal: Mapping[int, int], asked: Collection[int]
+) -> Iterator[Step]:
+    """The edges to the terms `asked` for, that they occur, from what instances read that may derive facts of them."""
+    for shape, rows in program.instances.items() if asked else ():
+        any_term = shape.makes_terms or any(isinstance(element, Grouped) for element in shape.body)
+        for row, rule in rows.items():
+            named = asked if any_term else {_value(k, row, equal) for k in shape.output if isinstance(k, K)}
+            for term in sorted({*asked} & {*named}):
+                for element in shape.body:
+                    if isinstance(element, Pattern):
+                        yield Step(read_node(*_values(element, row, equal)), (term, OCCURRING), rule, False)
+                    elif isinstance(element, Occurs):
+                        yield Step(READ_ANY, (term, OCCURRING), rule, False)
+                for node in _negative_reads(shape, row, equality, equal) if shape.negative else ():
+                    yield Step(node, (term, OCCURRING), rule, True)
+
+
+def _schema_steps(rules: Iterable[Rule], constants: Constants, asked: Collection[int]) -> Iterator[Step]:
+    """The edges of the rules over the schema, by the constants that they name. asked: see `_occurring_steps`."""
 
     def values(atom: Atom) -> tuple[int | None, int | None]:
         p, o = (constants.get(t) if isinstance(t, str) else None for t in (atom.p, atom.o))
@@ -183,9 +206,11 @@ def _schema_steps(rules: Iterable[Rule], constants: Constants) -> Iterator[Step]
 
     for rule in rules:
         for head in rule.heads:
+            named = {constants.get(term) for term in head.terms if isinstance(term, str)}
+            targets = [written_node(*values(head)), *((term, OCCURRING) for term in sorted({*asked} & named))]
             for element in rule.body:
                 if isinstance(element, Atom):
-                    yield Step(read_node(*values(element)), written_node(*values(head)), rule.name, False)
+                    yield from (Step(read_node(*values(element)), node, rule.name, False) for node in targets)
 
 
 def _head(shape: Shape, row: Row, equal: Mapping[int, int]) -> Node:
@@ -195,10 +220,12 @@ def _head(shape: Shape, row: Row, equal: Mapping[int, int]) -> Node:
 
 def _negative_reads(shape: Shape, row: Row, equality: str, equal: Mapping[int, int]) -> list[Node]:
     found = [
-        read_node(*_values(pattern, row, equal))
+        read_node(*_values(element, row, equal))
+        if isinstance(element, Pattern)
+        else (_value(element.term, row, equal) or 0, OCCURRING)
         for condition in shape.conditions
         if isinstance(condition, Absent)
-        for pattern in condition.body
+        for element in condition.body
     ]
     for element in shape.body:
         if isinstance(element, Grouped):
@@ -275,6 +302,8 @@ def _add_hubs(edges: dict[Node, dict[Node, Step]], equality: str) -> None:
         nodes.add(same_as)
         implied.append(Step(same_as, WRITE_ANY, EQUALITY, False))
     for node in nodes - {READ_ANY, WRITE_ANY, READ_TYPE, WRITE_TYPE}:
+        if node[1] == OCCURRING:
+            continue
         implied.append(Step(node, READ_ANY, "", False))
         implied.append(Step(WRITE_ANY, node, "", False))
         if node[0] == TYPE:

@@ -15,7 +15,7 @@ from triplestore.compile.plan import K, Row, Shape
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants, Fact, is_schema
 from triplestore.compile.specialise import Specialiser
-from triplestore.compile.strata import ALL, EQUALITY, Node, Step, Strata, UnstratifiableError
+from triplestore.compile.strata import ALL, EQUALITY, OCCURRING, Node, Step, Strata, UnstratifiableError
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.model.errors import InputError
@@ -110,6 +110,8 @@ class Stages:
     def obstacle(self, program: Program, constants: Constants, new: Iterable[tuple[int, int]]) -> str | None:
         """What the arrival of facts (predicate, object) may disturb in a closure that is complete, or nothing."""
         graph = self.enter_all(program, constants)
+        if any(kind == OCCURRING for _, kind in self.guarded):
+            return "a NOT asks whether a term occurs"
         reached = graph.reached({_node((0, p, o)) for p, o in new})
         disturbed = sorted(reached & self.guarded)
         if disturbed:
@@ -195,6 +197,8 @@ def _text(node: Node, tokens: Mapping[int, str]) -> str:
     if p < 0:
         return "any fact"
     predicate = tokens.get(p, str(p))
+    if o == OCCURRING:
+        return f"whether {predicate} occurs"
     return predicate if o == ALL else f"rdf:type {tokens.get(o, 'any class' if o < 0 else str(o))}"
 
 

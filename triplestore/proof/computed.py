@@ -114,7 +114,7 @@ class Computed:
             names = [f"e{i}" for i in range(len(shape.output))]
             given = instances(self._scratch, list(rows))
             terms = Terms(self.engine.dialect, {**self._own, **constants})
-            sql = select(shape, ["fact"] * len(shape.body), given, names, terms)
+            sql = select(shape, ["fact"] * len(shape.body), given, names, terms, _OCCURRING)
             for row in self._rows(f"SELECT DISTINCT {', '.join(names)} FROM ({sql}) m ORDER BY {', '.join(names)}"):
                 found.update(dict.fromkeys(_triples(row)))
         return list(found)
@@ -136,7 +136,7 @@ class Computed:
                 tables[i] if isinstance(e, Grouped) else _OCCURRING if isinstance(e, Occurs) else "fact"
                 for i, e in enumerate(shape.body)
             ]
-            sql = select(shape, scans, instances(self._scratch, some), names, self._terms)
+            sql = select(shape, scans, instances(self._scratch, some), names, self._terms, _OCCURRING)
             listed = ", ".join(names)
             found = self._rows(
                 f"SELECT DISTINCT {listed} FROM ({sql}) m WHERE {' AND '.join(wheres)} ORDER BY {listed} LIMIT {MOST}"
