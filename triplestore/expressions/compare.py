@@ -62,7 +62,7 @@ def _times(d: Dialect, left: Value, operator: str, right: Value) -> str:
         modern = f"{left.micros} IS NOT NULL AND {right.micros} IS NOT NULL"
         full = f"CASE WHEN {modern} THEN {plain} ELSE {f' {operator} '.join(both)} END"
     apart = f"abs(({a}) - ({b})) > 50400000000"
-    return f"CASE WHEN ({_zoned(left)}) = ({_zoned(right)}) OR {apart} THEN {full} END"
+    return f"CASE WHEN ({instants.zoned(left.lexical)}) = ({instants.zoned(right.lexical)}) OR {apart} THEN {full} END"
 
 
 def _maybe_instant(value: Value) -> bool:
@@ -71,11 +71,6 @@ def _maybe_instant(value: Value) -> bool:
 
 def _maybe_duration(value: Value) -> bool:
     return value.static in ("any", "quantity") and value.rest != NULL
-
-
-def _zoned(value: Value) -> str:
-    end = f"substr({value.lexical}, length({value.lexical}) - 5, 1)"
-    return f"({value.lexical} LIKE '%Z' OR ({end} IN ('+', '-') AND {value.lexical} LIKE '%:__'))"
 
 
 def known(value: Value) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.arithmetic import inline
 from triplestore.expressions.compare import equals, less, same_term
+from triplestore.expressions.constants import compare_exact, compare_instant, is_exact, is_instant, is_ordered
 from triplestore.expressions.constructors import bnode, to_iri
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.functions import FUNCTIONS, KEEPING
@@ -44,6 +45,7 @@ _SHORT: Final = 40
 _LONG: Final = 400
 """Characters of SQL from which a value becomes columns."""
 
+_TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _OPERATORS: Final = ("=", "!=", "<", "<=", ">", ">=", "SAMETERM")
 
 _VOLATILE: Final = ("RAND", "UUID", "STRUUID", "BNODE")
@@ -78,6 +80,8 @@ class Expressions:
     refusing: bool = True
     rows: dict[str, Value] = field(default_factory=dict)
     """What is unique to a solution, once there is such a thing."""
+    kept: dict[str, str] = field(default_factory=dict)
+    """The columns that `keep` has made, by their SQL."""
 
     def value(self, expression: Expression) -> Value:
         """The value of an expression. Raises UnsupportedError naming a function that is not supported."""
@@ -118,23 +122,45 @@ class Expressions:
         left, right = self.value(variable), self.value(term)
         if left.id is not None and right.static in ("string", "text"):
             return f"{left.id} = {right.id}"
-        return f"({equals(self.dialect, left, right)})"
+        return f"({self._equal(left, right)})"
+
+    def _equal(self, left: Value, right: Value) -> str:
+        """The condition left = right."""
+        if listed(left) and not listed(right):
+            left, right = right, left
+        if listed(right) and not listed(left):
+            return among(self.dialect, self.keep, left, [right], errors=True)
+        return equals(self.dialect, left, right)
+
+    def _ordered(self, left: Value, operator: str, right: Value) -> str:
+        """The condition left < right, or of <=, >, >=."""
+        if is_ordered(left) and not is_ordered(right):
+            left, operator, right = right, _TURNED[operator], left
+        if is_exact(right):
+            return compare_exact(left, operator, right)
+        if is_instant(right):
+            return compare_instant(left, operator, right, self.keep)
+        strict = less(self.dialect, left, operator[0], right)
+        if len(operator) == 1:
+            return strict
+        return f"({strict}) OR (({strict}) IS NOT NULL AND ({self._equal(left, right)}))"
 
     def _among(self, left: Value, terms: Sequence[Expression], errors: bool) -> str:
         """The condition that a value equals one of some expressions. errors: whether it is NULL if none does, and there
         is one that it cannot be compared with."""
         values = [self.value(term) for term in terms]
-        plain = {place: value for place, term in enumerate(terms) if (value := listed(term, values[place])) is not None}
-        others = [value for place, value in enumerate(values) if place not in plain]
-        tests = [among(self.dialect, left, list(plain.values()), errors)] if plain else []
-        tests += [f"({equals(self.dialect, left, other)})" for other in others]
+        plain, others = ([v for v in values if listed(v) == wanted] for wanted in (True, False))
+        tests = [among(self.dialect, self.keep, left, plain, errors)] if plain else []
+        tests += [f"({self._equal(left, other)})" for other in others]
         return f"({' OR '.join(tests) or 'FALSE'})"
 
     def keep(self, sql: str) -> str:
-        """SQL for the value of some SQL: a column where there is a place for one."""
+        """SQL for the value of some SQL: a column where there is a place for one, the same for the same SQL."""
         if self.stage is None or not ("(" in sql or len(sql) > _SHORT):
             return sql
-        return self.stage(Value(NULL, sql, NULL)).text
+        if sql not in self.kept:
+            self.kept[sql] = self.stage(Value(NULL, sql, NULL)).text
+        return self.kept[sql]
 
     def _call(self, name: str, arguments: tuple[Expression, ...]) -> Value:
         match name:
@@ -178,14 +204,11 @@ class Expressions:
             return ERROR
         match name:
             case "=":
-                return boolean(equals(self.dialect, *values))
+                return boolean(self._equal(*values))
             case "!=":
-                return boolean(f"NOT ({equals(self.dialect, *values)})")
-            case "<" | ">":
-                return boolean(less(self.dialect, values[0], name, values[1]))
-            case "<=" | ">=":
-                strict = less(self.dialect, values[0], name[0], values[1])
-                return boolean(f"({strict}) OR (({strict}) IS NOT NULL AND ({equals(self.dialect, *values)}))")
+                return boolean(f"NOT ({self._equal(*values)})")
+            case "<" | ">" | "<=" | ">=":
+                return boolean(self._ordered(values[0], name, values[1]))
             case "SAMETERM":
                 return boolean(same_term(*values))
         try:

@@ -24,8 +24,8 @@ DATE_TIME: Final = _DAY + "T" + _CLOCK + _ZONE
 ANY_DAY: Final = "1972-12-31"
 """The day on which times without one are compared (XPath and XQuery Functions 3.1, section 9.5)."""
 TIME: Final = _CLOCK + _ZONE
-_PLAIN_DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}" + _ZONE
-_PLAIN: Final = (
+PLAIN_DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}" + _ZONE
+PLAIN: Final = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,6}0*)?|24:00:00([.]0+)?)" + _ZONE
 )
 _SECONDS: Final = 12_622_780_800
@@ -36,8 +36,14 @@ _START: Final = 2 * 10**29
 def instant(dialect: Dialect, text: str, date: bool) -> str:
     """An xsd:dateTime (or xsd:date) text as microseconds; NULL where it is none or they do not hold it."""
     whole = f"concat(substr({text}, 1, 10), 'T00:00:00', substr({text}, 11))" if date else text
-    plain = dialect.matches(text, _PLAIN_DATE if date else _PLAIN)
+    plain = dialect.matches(text, PLAIN_DATE if date else PLAIN)
     return f"CASE WHEN {plain} THEN {micros_sql(dialect, whole)} END"
+
+
+def zoned(text: str) -> str:
+    """Whether the text of a time has a time zone."""
+    end = f"substr({text}, length({text}) - 5, 1)"
+    return f"({text} LIKE '%Z' OR ({end} IN ('+', '-') AND {text} LIKE '%:__'))"
 
 
 def key(text: str, date: bool) -> str | None:
@@ -54,8 +60,19 @@ def key(text: str, date: bool) -> str | None:
     zone = found[6] or "Z"
     away = 0 if zone == "Z" else (int(zone[1:3]) * 60 + int(zone[4:])) * (60 if zone[0] == "+" else -60)
     seconds = int((moment - datetime(1970, 1, 1)).total_seconds()) + 86400 * late - away
-    seconds += (year - like) // 400 * _SECONDS + _START
-    return f"p{seconds}.{(found[5] or '').strip('.').rstrip('0')}"
+    seconds += (year - like) // 400 * _SECONDS
+    return f"p{seconds + _START}.{(found[5] or '').strip('.').rstrip('0')}"
+
+
+def keyed(micros: int) -> str:
+    """The key of an instant."""
+    return f"p{micros // 1_000_000 + _START}.{f'{micros % 1_000_000:06}'.rstrip('0')}"
+
+
+def unkeyed(text: str) -> tuple[int, bool]:
+    """The microseconds since 1970 UTC of a key, cut, and whether nothing was cut off."""
+    seconds, _, fraction = text[1:].partition(".")
+    return (int(seconds) - _START) * 1_000_000 + int(fraction[:6].ljust(6, "0")), len(fraction) <= 6
 
 
 def time_key(text: str) -> str | None:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import numerals
 from triplestore.expressions.compare import known
+from triplestore.expressions.constants import (
+    Keep,
+    decimal_sql,
+    double_sql,
+    equal_instants,
+    is_duration,
+    is_instant,
+)
 from triplestore.expressions.decimals import NULL
-from triplestore.expressions.values import STRING, Value, double_of, string_literal, well_formed_boolean
-from triplestore.model.expression import Constant, Expression
-from triplestore.model.terms import split_literal
+from triplestore.expressions.values import STRING, Value, string_literal, well_formed_boolean
 
 
-def listed(term: Expression, value: Value) -> Value | None:
-    """The value, if `among` can tell what equals it: of a constant IRI, number, boolean or string (tagged, too)."""
-    plain = value.static not in ("any", "quantity") and value.id is not None
-    return value if isinstance(term, Constant) and plain else None
+def listed(value: Value) -> bool:
+    """Whether `among` can tell what equals a value: an IRI, or a literal of a type that comparisons know."""
+    return value.constant is not None and value.id is not None and value.static != "any"
 
 
-def among(d: Dialect, left: Value, values: Sequence[Value], errors: bool) -> str:
+def among(d: Dialect, keep: Keep, left: Value, values: Sequence[Value], errors: bool) -> str:
     """The condition that a value equals one of those that `listed` lets pass. errors: NULL where none does and one of
     them cannot be compared with it, else FALSE or NULL."""
     kinds = {static: [v for v in values if v.static == static] for static in ("iri", "string", "text", "boolean")}
@@ -45,12 +49,18 @@ def among(d: Dialect, left: Value, values: Sequence[Value], errors: bool) -> str
         tests.append(f"({well_formed_boolean(left)}) IN ({_list(str(v.truth) for v in booleans)})")
     if numbers := [v for v in values if v.static == "number"]:
         tests += _numbers(left, numbers)
+    same, doubts = equal_instants(left, filter(is_instant, values), keep)
+    tests += same
+    if (durations := [v.rest for v in values if is_duration(v)]) and left.rest != NULL:
+        tests.append(f"{left.is_duration} AND {left.rest} IN ({_list(durations)})")
     found = f"coalesce({' OR '.join(f'({test})' for test in tests)}, FALSE)" if tests else "FALSE"
     if not errors:
         return found
-    literals = kinds["string"] or kinds["boolean"] or numbers
-    strange = f"WHEN ({left.kind}) = 3 AND ({left.lang}) IS NULL AND NOT {known(left)} THEN NULL " if literals else ""
-    return f"CASE WHEN ({left.kind}) IS NULL THEN NULL WHEN {found} THEN TRUE {strange}ELSE FALSE END"
+    strange = []
+    if left.static == "any" and any(v.kind == "3" and v.static != "text" for v in values):
+        strange.append(keep(f"({left.kind}) = 3 AND ({left.lang}) IS NULL AND NOT {known(left)}"))
+    unsure = "".join(f"WHEN {test} THEN NULL " for test in strange + doubts)
+    return f"CASE WHEN ({left.kind}) IS NULL THEN NULL WHEN {found} THEN TRUE {unsure}ELSE FALSE END"
 
 
 def _numbers(left: Value, numbers: Sequence[Value]) -> list[str]:
@@ -58,41 +68,25 @@ def _numbers(left: Value, numbers: Sequence[Value]) -> list[str]:
     if left.rank == NULL:
         return []
     tests = []
-    if exact := [_short(v) for v in numbers if v.decimal != NULL]:
+    if exact := [decimal_sql(v) for v in numbers if v.decimal != NULL]:
         tests.append(f"({left.decimal}) IN ({_list(exact)})")
     if (wide := [v.rest for v in numbers if v.rest != NULL]) and left.rest != NULL:
         tests.append(f"({left.rank}) <= 2 AND ({left.rest}) IN ({_list(wide)})")
     no_nan = f"NOT isnan({left.double})"
     exact_ones = [v for v in numbers if v.rank in ("1", "2")]
-    if most := [_double(v, 4) for v in exact_ones]:
-        singles = [_double(v, 3) for v in exact_ones]
+    if most := [double_sql(v, 4) for v in exact_ones]:
+        singles = [double_sql(v, 3) for v in exact_ones]
         if singles == most:
             tests.append(f"({left.rank}) >= 3 AND {no_nan} AND ({left.double}) IN ({_list(most)})")
         else:
             tests.append(f"({left.rank}) = 3 AND {no_nan} AND ({left.double}) IN ({_list(singles)})")
             tests.append(f"({left.rank}) = 4 AND ({left.double}) IN ({_list(most)})")
-    if floats := [_double(v, 3) for v in numbers if v.rank == "3"]:
+    if floats := [double_sql(v, 3) for v in numbers if v.rank == "3"]:
         tests.append(f"({left.rank}) <= 3 AND {no_nan} AND ({numerals.single(left.double)}) IN ({_list(floats)})")
         tests.append(f"({left.rank}) = 4 AND {no_nan} AND ({left.double}) IN ({_list(floats)})")
-    if doubles := [_double(v, 4) for v in numbers if v.rank == "4"]:
+    if doubles := [double_sql(v, 4) for v in numbers if v.rank == "4"]:
         tests.append(f"{no_nan} AND ({left.double}) IN ({_list(doubles)})")
     return tests
-
-
-def _double(value: Value, rank: int) -> str:
-    """A constant as SQL of a DOUBLE, rounded to single precision if the rank is 3; short where that is possible."""
-    text = double_of(_text(value), rank)
-    return f"{text}e0" if re.fullmatch(r"-?[0-9]+[.][0-9]+", text) else f"CAST('{text}' AS DOUBLE)"
-
-
-def _text(value: Value) -> str:
-    return split_literal(str(value.constant))[0].strip(" \t\r\n")
-
-
-def _short(value: Value) -> str:
-    """An exact constant, as short SQL where it is small."""
-    text = _text(value)
-    return text if re.fullmatch(r"-?[1-9][0-9]{0,8}", text) else value.decimal
 
 
 def _list(items: Iterable[str]) -> str:

@@ -29,12 +29,15 @@ _LEAST_INFINITE: Final = "CAST('3.4028235677973366e38' AS DOUBLE)"
 
 def key(text: str) -> str | None:
     """The key of the text of a decimal, or None where DECIMAL(38,18) holds it."""
-    if re.fullmatch(EXACT, text):
-        return None
+    return None if re.fullmatch(EXACT, text) else any_key(text)
+
+
+def any_key(text: str) -> str:
+    """The key that the text of any decimal would have: keys are ordered as numbers are."""
     whole, _, fraction = text.lstrip("+-").partition(".")
     whole, fraction = whole.lstrip("0"), fraction.rstrip("0")
     body = f"{len(whole):09}{whole}.{fraction}"
-    return f"n{body.translate(_SWAP)}~" if text.startswith("-") else f"p{body}"
+    return f"n{body.translate(_SWAP)}~" if text.startswith("-") and len(body) > 10 else f"p{body}"
 
 
 def plain_text(rest: str) -> str:

@@ -76,7 +76,7 @@ def _cast(name: str) -> Function:
     date = name == "date"
 
     def apply(d: Dialect, keep: Keep, a: Value) -> Value:
-        if a.static not in ("any", "string", "text"):
+        if a.static not in ("any", "quantity", "string", "text"):
             return Value("CAST(NULL AS INTEGER)", "CAST(NULL AS STRING)", "CAST(NULL AS STRING)")
         text = d.trim(a.text)
         zone = r"(Z|[+-][0-9][0-9]:[0-9][0-9])?$"

@@ -19,6 +19,7 @@ from triplestore.dictionary.encoding import DECIMALS, INSTANTS, INTEGERS
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import calendar, instants, numerals
 from triplestore.expressions.decimals import NULL
+from triplestore.expressions.instants import PLAIN, PLAIN_DATE
 from triplestore.expressions.numerals import DECIMAL, DOUBLE, EXACT, INTEGER, key, key_sql
 from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, RDF, XSD, Kind, kind_of_token, split_literal
 
@@ -171,21 +172,15 @@ def constant(dialect: Dialect, token: str, number: int) -> Value:
         double = f"CAST('{double_of(bare, rank)}' AS DOUBLE)"
         kept = f"'{rest}'" if rest else NULL
         return replace(found, rank=str(rank), decimal=decimal, inexact=double, rest=kept, static="number")
-    if datatype in INSTANTS:
-        bare, date = dialect.string(lexical.strip(" \t\r\n")), datatype == XSD + "date"
-        micros = instants.instant(dialect, bare, date)
-        rest = f"CASE WHEN {micros} IS NULL THEN {instants.rest(dialect, bare, date)} END"
-        if _MODERN.match(lexical):
-            return replace(found, micros=micros)
-        return replace(found, micros=micros, rest=rest)
     if datatype in calendar.TEMPORAL:
-        rest_ = calendar.rest(lexical.strip(" \t\r\n"), datatype)
-        return found if rest_ is None else replace(found, rest=f"'{rest_}'", static="quantity")
+        bare = lexical.strip(" \t\r\n")
+        rest = calendar.rest(bare, datatype)
+        if rest is None:
+            return found
+        if datatype in INSTANTS and re.fullmatch(PLAIN_DATE if datatype == XSD + "date" else PLAIN, bare):
+            return replace(found, micros=f"CAST({instants.unkeyed(rest)[0]} AS BIGINT)", static="quantity")
+        return replace(found, rest=f"'{rest}'", static="quantity")
     return found
-
-
-_MODERN: Final = re.compile(r"[0-9]{4}-[^.]*(\.[0-9]{0,6})?(Z|[+-][0-9:]*)?$")
-"""Times that microseconds hold."""
 
 
 def _rank_of(lexical: str, datatype: str) -> int | None:
