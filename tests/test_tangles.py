@@ -181,6 +181,14 @@ def test_a_bound_predicate_in_a_not(engine: Engine) -> None:
             assert custom_programs.agree(engine, start, rules, equality) is not None
 
 
+@pytest.mark.long_on_spark
+def test_what_only_equals_itself_where_owl_same_as_has_another_name(engine: Engine) -> None:
+    text = "[?x, owl:sameAs, :c3] :- [owl:sameAs, ?x, ?x] .\n[:c2, owl:sameAs, :c2] :- [?x, :p1, ?x] ."
+    rules = tuple(datalog.parse(f"PREFIX : <http://e/>\n{text}", "itself"))
+    for equality in ("rewrite", "axioms"):
+        agree(engine, [(C[4], P1, C[4])], rules, equality)
+
+
 FEW = 60
 
 

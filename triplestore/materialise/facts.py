@@ -161,6 +161,14 @@ class Facts:
                 self.engine.remove("added", "SELECT s, p, o FROM outdated")
         return rows
 
+    def leave_out(self, table: str) -> None:
+        """Take the facts of a table out of `fact`, as if they had never come."""
+        self.engine.remove("fact", f"SELECT s, p, o FROM {table}")
+        self.old -= count(self.engine, table)
+        if self.track:
+            self.engine.append("removed", [f"SELECT s, p, o FROM {table} t WHERE {absent('t', 'added')}"])
+            self.engine.remove("added", f"SELECT s, p, o FROM {table}")
+
     def net(self) -> None:
         """Take out of `added` and `removed` what is in both (a fact rewritten to itself)."""
         if count(self.engine, "removed"):

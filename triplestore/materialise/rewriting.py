@@ -49,6 +49,20 @@ class Rewriting:
         self.facts.begin(f"SELECT s, p, o FROM ({members}) m WHERE {absent('m', 'fact')}")
         self.facts.sizes, self.facts.new_terms = {}, 0
         self.facts.promote()
+        self._part_lonely(f"SELECT CAST({SAME_AS} AS BIGINT) AS o UNION ALL {names}")
+
+    def _part_lonely(self, names: str) -> None:
+        """Leave out `x p x`, where p is a name of owl:sameAs, of which a rule says `x owl:sameAs x` and nothing else is
+        said, unless it is stated: by any other name it is as virtual as by its own. names: a SELECT of column o."""
+        alike = f"s = o AND p IN ({names})"
+        others = " UNION ".join(f"SELECT {c} AS term FROM fact WHERE NOT ({alike})" for c in "spo")
+        if self.engine.create(
+            "lonely",
+            f"SELECT s, p, o FROM fact t WHERE {alike} AND {absent('t', 'stated')} "
+            f"AND NOT EXISTS (SELECT 1 FROM ({others}) k WHERE k.term = t.s)",
+        ):
+            self.facts.leave_out("lonely")
+        self.engine.drop("lonely")
 
     def _merge(self, figures: RoundFigures) -> None:
         while (found := self._equalities())[0]:
