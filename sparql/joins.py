@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from triplake.sparql.algebra import Node, in_scope
 from triplake.sparql.classes import aligned, expanded, folded, joinable, only
 from triplake.sparql.relation import Column, Relation, Steps
-from triplake.sparql.staging import Staging
+from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import Value, stored
 from triplestore.model.expression import Exists, Expression, variables_of, walk
 

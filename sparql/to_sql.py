@@ -41,9 +41,9 @@ from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import Matching, match
 from triplake.sparql.planner import Planned
 from triplake.sparql.relation import Column, Relation, Steps
-from triplake.sparql.staging import Staging
 from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.compiler import Expressions, is_volatile
+from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import Value, token
 from triplestore.model.errors import LimitError, UnsupportedError
 from triplestore.model.expression import Call, Constant, Exists, Expression, Variable, variables_of

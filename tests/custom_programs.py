@@ -62,6 +62,15 @@ RULES = datalog.parse(
     @rule remade        [?z, owl:sameAs, ?x] :- [?x, :p2, ?y], BIND(IRI(CONCAT("http://e/", "a")) AS ?z) .
     @rule class-name    [?c, :b2, ?z] :- [?c, rdfs:subClassOf, ?d], [?x, :p3, ?y], BIND(STR(?c) AS ?z) .
     @rule next-is       [?x, a, :B3] :- [?x, :n, ?v], [?y, :n, ?w], BIND(?v + 1 AS ?w), FILTER(?x != ?y) .
+    @rule wide          [?x, :b5, ?w] :- [?x, :n, ?v], BIND(?v * 123456789012345678901234567890123456789 AS ?w) .
+    @rule branches      [?x, :b6, ?w] :-
+        [?x, :n, ?v], BIND(IF(?v > 2, ?v * ?v, ?v - 10) AS ?w), FILTER(?w * ?w > 5 || STRLEN(STR(?w)) = 1) .
+    @rule not-sum       [?x, a, :N6] :- [?x, :n, ?v], NOT ([?x, :p0, ?y], [?y, :n, ?w], FILTER(?w * 2 + 1 > ?v * 3)) .
+    @rule not-any-sum   [?x, a, :N7] :- [?x, a, :C0], NOT ([?y, :n, ?w], FILTER(?w * 2 > 7 - ?w)) .
+    @rule not-branch    [?x, :b7, ?u] :-
+        [?x, :n, ?v], BIND(IF(?v > 2, ?v * ?v, ?v - 10) AS ?u), NOT ([?y, :n, ?w], FILTER(?w * ?w > ?u * ?u + ?v)) .
+    @rule sum-branches  [?x, :k4, ?n] :-
+        AGGREGATE([?x, :p0, ?y], [?y, :n, ?v] ON ?x BIND SUM(IF(?v > 2, ?v * 2, 0 - ?v)) AS ?n) .
     @rule no-next       [?x, a, :B4] :- [?x, :n, ?v], BIND(?v + 1 AS ?w), NOT [?y, :n, ?w] .
     @rule either        [?x, :b5, ?z] :- [?x, :p0, ?y], BIND(IF(ISIRI(?y), "iri", COALESCE(STRLEN(?y), -1)) AS ?z) .
     @rule must          false :- [?x, a, :C0], NOT [?x, :p0, ?y] .

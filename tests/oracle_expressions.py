@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_DOWN, Decimal
+from decimal import ROUND_DOWN, Context, Decimal
+from functools import reduce
 
 from triplestore.model.expression import Call, Constant, Expression, Variable
 from triplestore.model.terms import XSD
 
 Binding = Mapping[str, str | int]
 TRUE, FALSE = (f'"{word}"^^<{XSD}boolean>' for word in ("true", "false"))
+
+
+EXACTLY = Context(prec=1000)
 
 
 class ExpressionError(Exception):
@@ -85,8 +89,8 @@ def aggregate(function: str, argument: Expression | None, distinct: bool, member
         if all(value.startswith("<") for value in values):
             return (min if function == "MIN" else max)(values)
         return (min if function == "MIN" else max)(values, key=number)
-    total = sum((number(value) for value in values), Decimal(0))
-    return integer(int(total)) if function == "SUM" else decimal(total / len(values))
+    total = reduce(EXACTLY.add, map(number, values), Decimal(0))
+    return integer(int(total)) if function == "SUM" else decimal(EXACTLY.divide(total, Decimal(len(values))))
 
 
 def call(name: str, values: list[str]) -> str:
@@ -117,8 +121,8 @@ def call(name: str, values: list[str]) -> str:
         case ("!", [term]):
             return truth(not boolean(term))
         case ("+" | "-" | "*", [left, right]):
-            a, b = number(left), number(right)
-            return integer(int({"+": a + b, "-": a - b, "*": a * b}[name]))
+            compute = {"+": EXACTLY.add, "-": EXACTLY.subtract, "*": EXACTLY.multiply}[name]
+            return integer(int(compute(number(left), number(right))))
         case ("=", [left, right]):
             return truth(left == right or compare(left, right, equal=True) == 0)
         case ("!=", [left, right]):
@@ -180,6 +184,6 @@ def integer(value: int) -> str:
 
 
 def decimal(value: Decimal) -> str:
-    cut = value.quantize(Decimal(1).scaleb(-18), rounding=ROUND_DOWN)
+    cut = value.quantize(Decimal(1).scaleb(-18), ROUND_DOWN, EXACTLY)
     text = f"{cut:f}".rstrip("0").rstrip(".")
     return f'"{text}"^^<{XSD}decimal>'

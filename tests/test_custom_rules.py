@@ -11,6 +11,7 @@ from rdflib import Literal
 from rdflib.namespace import XSD as XSD_
 from rdflib.namespace import Namespace
 
+from tests.conftest import MakeStore
 from tests.custom_programs import BY_NAME, EXAMPLE, GIVEN, MERGING, agree
 from tests.random_programs import Triple
 from tests.test_closure import MODES, PHASES
@@ -88,3 +89,22 @@ def test_negation_sees_the_datatypes_of_literals(tmp_path: Path) -> None:
         store.update(add=[*((E.a, E.size, size) for size in sizes), (E.b, E.size, Literal("big"))])
         assert {s for s, _, o in store.triples() if o == E.Odd} == {E.b}
         assert [(s, int(o)) for s, p, o in store.triples() if p == E.integers] == [(E.a, 1)]
+
+
+WIDE = "123456789012345678901234567890123456789"
+
+
+@pytest.mark.long_on_spark
+def test_constants_that_are_no_plain_numbers(make_store: MakeStore, tmp_path: Path) -> None:
+    """A number in an atom matches every number of its value, however large; an ill-typed literal matches itself."""
+    texts = {WIDE: f"00{WIDE}", f"0.{WIDE}": f"0.{WIDE}0", f"1{'0' * 400}": f"+1{'0' * 400}", "7": "07"}
+    rules = "PREFIX : <http://e/>\n" + "\n".join(f"[?x, :is, :n{i}] :- [?x, :p, {t}] ." for i, t in enumerate(texts))
+    ill = Literal("abc", datatype=XSD_.integer)
+    rules += f"\n[?x, :is, :ill] :- [?x, :p, {ill.n3()}] ."
+    (tmp_path / "own.dlog").write_text(rules, encoding="utf-8")
+    store = make_store(tmp_path / "kg", ["none", str(tmp_path / "own.dlog")])
+    numbers = (Literal(t, datatype=XSD_.decimal if "." in t else XSD_.integer) for t in texts.values())
+    objects = [*numbers, ill, Literal(WIDE), Literal("abcd", datatype=XSD_.integer)]
+    store.update(add=[(E[f"x{i}"], E.p, o) for i, o in enumerate(objects)])
+    found = {(str(s), str(o)) for s, o in store.query("SELECT ?s ?o { ?s <http://e/is> ?o }")}
+    assert found == {(f"{E}x{i}", f"{E}{f'n{i}' if i < 4 else 'ill'}") for i in range(5)}

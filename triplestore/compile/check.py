@@ -7,6 +7,7 @@ from typing import Final
 
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import Expressions, stored
+from triplestore.expressions.staging import Staging
 from triplestore.model.errors import UnsupportedError, UsageError
 from triplestore.model.expression import Call
 
@@ -18,7 +19,9 @@ def fault(call: Call) -> str:
     if call.name in _CHANGING:
         return f"{call.name} gives another answer each time, and a rule must not"
     try:
-        Expressions(Dialect(), defaultdict(int), lambda name: stored(lambda part: part, token=False)).value(call)
+        Expressions(
+            Dialect(), defaultdict(int), lambda name: stored(lambda part: part, token=False), Staging().stage
+        ).value(call)
     except (UnsupportedError, UsageError) as error:
         return str(error)
     return ""

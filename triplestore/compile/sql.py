@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Final
 
-from triplestore.compile.plan import (
-    Absent,
-    Condition,
-    Element,
-    Equal,
-    Holds,
-    K,
-    Made,
-    Member,
-    Occurs,
-    Pattern,
-    Row,
-    Shape,
-    Slot,
-    Unequal,
-    V,
-)
+from triplestore.compile.join import Instances, Join, StagedJoin, Terms, is_expressive
+from triplestore.compile.plan import Made, Row, Shape
 from triplestore.engine.dialect import Dialect
-from triplestore.expressions import Expressions, Value, stored, token
-from triplestore.expressions.decoding import derived, mentioned
+
+__all__ = ["Instances", "Terms"]
 
 _FRESH: Final = " AND r.fresh = 1"
-
-
-@dataclass(frozen=True, slots=True)
-class Instances:
-    """The instances of a shape as SQL: constants if there is just one, otherwise a source with columns k0, k1 ..."""
-
-    source: str | None
-    constants: Row = ()
 
 
 def inline(rows: Sequence[Row]) -> Instances:
@@ -48,14 +23,6 @@ def inline(rows: Sequence[Row]) -> Instances:
         f"({', '.join(f'CAST({v} AS BIGINT)' if n == 0 else str(v) for v in row)})" for n, row in enumerate(rows)
     )
     return Instances(f"(SELECT * FROM (VALUES {values}) w({names}))")
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What expressions need to become SQL. ids: the constants' own ids, not their representatives'."""
-
-    dialect: Dialect
-    ids: Mapping[str, int]
 
 
 def select(
@@ -72,9 +39,10 @@ def select(
     `Occurs`, c0, c1 ... for a `Grouped`. Columns that expressions make (`Made`) are tokens. `terms` may be None for a
     shape without expressions. Negated groups read `fact`, and `occurring` for the terms that occur.
     """
-    joined = _Join(shape, scans, instances, terms, occurring)
-    columns = [f"{joined.output(column)} AS {name}" for column, name in zip(shape.output, head, strict=True)]
-    return f"SELECT {', '.join(columns)}{joined.tail(' '.join(columns))}"
+    joined = joined_by(shape, scans, instances, terms, occurring)
+    return joined.select(
+        [f"{joined.output(column)} AS {name}" for column, name in zip(shape.output, head, strict=True)]
+    )
 
 
 def select_links(
@@ -91,13 +59,13 @@ def select_links(
         group = Shape(member.body, member.conditions, member.output[1:])
         found = (select(group, each, instances, keys) for each in focused)
         steps["touched"] = f"SELECT DISTINCT {', '.join(keys)} FROM ({' UNION ALL '.join(found)}) n"
-    joined = _Join(member, scans, instances, None)
+    joined = Join.of(member, scans, instances)
     columns = [joined.output(slot) for slot in member.output]
     if focused:
         joined.froms.insert(0, "touched t")
         joined.wheres += [f"t.{key} = {column}" for key, column in zip(keys, columns[1:], strict=True)]
-    named = (f"{column} AS {name}" for column, name in zip(columns, ["member", *keys], strict=True))
-    steps["member"] = f"SELECT DISTINCT {', '.join(named)}{joined.tail('')}"
+    named = [f"{column} AS {name}" for column, name in zip(columns, ["member", *keys], strict=True)]
+    steps["member"] = joined.select(named, distinct=True)
     steps["least"] = (
         f"SELECT {', '.join(keys)}, min(member) AS hub FROM member GROUP BY {', '.join(keys)} "
         "HAVING min(member) <> max(member)"
@@ -163,124 +131,16 @@ def select_array(
     shape: Shape, scans: Sequence[str], instances: Instances, rule: str, dialect: Dialect, terms: Terms | None = None
 ) -> str:
     """The matches of a constraint, as rows of the VIOLATION table."""
-    joined = _Join(shape, scans, instances, terms)
+    joined = joined_by(shape, scans, instances, terms)
     triples = dialect.array([f"CAST({joined.output(slot)} AS BIGINT)" for slot in shape.output])
-    return f"SELECT DISTINCT {dialect.string(rule)} AS rule, {triples} AS facts{joined.tail('')}"
+    return joined.select([f"{dialect.string(rule)} AS rule", f"{triples} AS facts"], distinct=True)
 
 
-class _Join:
-    """The FROM and WHERE of a shape in the making.
-
-    Expressions see the members of classes: each `Member` that one reads is an alias of `same_as` (e0, e1 ...) and,
-    where more than its id is read, one of `term` (t0, t1 ...).
-    """
-
-    def __init__(
-        self,
-        shape: Shape,
-        scans: Sequence[str],
-        instances: Instances,
-        terms: Terms | None,
-        occurring: str = "occurs",
-    ) -> None:
-        self.instances, self.terms, self.occurring = instances, terms, occurring
-        self.variables: dict[V, str] = {}
-        self.members: dict[Member, str] = {}
-        self.froms = [f"{instances.source} i"] if instances.source else []
-        self.wheres = self._scan(shape.body, scans, "f")
-        for condition in shape.conditions:
-            self.wheres.append(self._condition(condition))
-
-    def output(self, column: Slot | Made) -> str:
-        """An output column; what an expression makes is made sure not to be NULL."""
-        if not isinstance(column, Made):
-            return self._slot(column)
-        made = token(self._expressions(column.reads).value(column.expression))
-        self.wheres.append(f"({made}) IS NOT NULL")
-        return made
-
-    def tail(self, columns: str) -> str:
-        """FROM and WHERE, for a select list."""
-        conditions = " AND ".join(self.wheres)
-        sources = ", ".join(self.froms)
-        if self.members:
-            sources = " CROSS JOIN ".join(self.froms or ["(SELECT 1 AS one) u"])
-            sources += self._decoded(self.members, f"{columns} {conditions}")
-        return (f" FROM {sources}" if sources else "") + (f" WHERE {conditions}" if conditions else "")
-
-    def _scan(self, body: Sequence[Element], scans: Sequence[str], alias: str) -> list[str]:
-        wheres: list[str] = []
-        for number, (element, scan) in enumerate(zip(body, scans, strict=True)):
-            self.froms.append(f"{scan} {alias}{number}")
-            for slot, name in zip(element.slots, columns_of(element), strict=True):
-                column = f"{alias}{number}.{name}"
-                if isinstance(slot, V) and slot not in self.variables:
-                    self.variables[slot] = column
-                else:
-                    wheres.append(f"{column} = {self._slot(slot)}")
-        return wheres
-
-    def _slot(self, slot: Slot) -> str:
-        if isinstance(slot, K):
-            return f"i.k{slot.number}" if self.instances.source else str(self.instances.constants[slot.number])
-        return self.variables[slot]
-
-    def _condition(self, condition: Condition) -> str:
-        match condition:
-            case Equal(left, right):
-                return f"{self._slot(left)} = {self._slot(right)}"
-            case Unequal(left, right):  # two members of one class are different terms
-                one, other = self._slot(left), self._slot(right)
-                return f"({one} <> {other} OR {one} IN (SELECT representative FROM same_as))"
-            case Holds(expression, reads):
-                return self._expressions(reads).condition(expression)
-            case Absent():
-                return f"NOT EXISTS ({self._group(condition)})"
-
-    def _group(self, group: Absent) -> str:
-        """The matches of a negated group, correlated with the row around it."""
-        outer, around, froms = dict(self.variables), dict(self.members), self.froms
-        for member in group.reads:  # members of outer classes are chosen outside
-            if isinstance(member.slot, K) or member.slot in outer:
-                around.setdefault(member, f"{len(around)}")
-        self.froms, self.members = [], dict(around)
-        scans = [self.occurring if isinstance(element, Occurs) else "fact" for element in group.body]
-        wheres = self._scan(group.body, scans, f"n{len(around)}_{len(outer)}_")
-        wheres += [self._condition(condition) for condition in group.conditions]
-        own = {m: alias for m, alias in self.members.items() if m not in around}
-        text = " AND ".join(wheres)
-        sources = " CROSS JOIN ".join(self.froms) + self._decoded(own, text)
-        self.variables, self.members, self.froms = outer, around, froms
-        return f"SELECT 1 AS one{f' FROM {sources}' if sources else ''} WHERE {text or 'TRUE'}"
-
-    def _decoded(self, members: Mapping[Member, str], text: str) -> str:
-        """The joins that give expressions the members of classes, and of their terms what the SQL `text` reads."""
-        read = set(re.findall(r"\bt([0-9]+)\.", text))
-        joins = []
-        for member, alias in members.items():
-            slot = self._slot(member.slot)
-            joins.append(f" LEFT JOIN same_as e{alias} ON e{alias}.representative = {slot}")
-            if alias in read and self.terms is not None:
-                terms = derived(self.terms.dialect, "term", mentioned(rf"t{alias}\.", text))
-                joins.append(f" JOIN {terms} t{alias} ON t{alias}.id = coalesce(e{alias}.term, {slot})")
-        return "".join(joins)
-
-    def _expressions(self, reads: Sequence[Member]) -> Expressions:
-        assert self.terms is not None, "a shape with expressions needs its terms"
-        for member in reads:
-            self.members.setdefault(member, f"{len(self.members)}")
-
-        def value(name: str) -> Value:
-            member = reads[int(name)]
-            alias = self.members[member]
-            number = f"coalesce(e{alias}.term, {self._slot(member.slot)})"
-            return stored(lambda part: number if part == "id" else f"t{alias}.{part}", token=False)
-
-        return Expressions(self.terms.dialect, dict(self.terms.ids), value)
-
-
-def columns_of(element: Element) -> Sequence[str]:
-    """The columns of what a body element reads."""
-    if isinstance(element, Pattern):
-        return "s", "p", "o"
-    return ("term",) if isinstance(element, Occurs) else [f"c{i}" for i in range(len(element.slots))]
+def joined_by(
+    shape: Shape, scans: Sequence[str], instances: Instances, terms: Terms | None, occurring: str = "occurs"
+) -> Join | StagedJoin:
+    """The join of a shape; staged where it has expressions."""
+    if not any(map(is_expressive, shape.conditions)) and not any(isinstance(column, Made) for column in shape.output):
+        return Join.of(shape, scans, instances, occurring)
+    assert terms is not None, "a shape with expressions needs its terms"
+    return StagedJoin(shape, scans, instances, terms, occurring)

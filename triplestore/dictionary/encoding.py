@@ -7,6 +7,7 @@ does it. A small set of tokens is looked up by its own lexical forms only, whate
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -296,17 +297,37 @@ def numbers_equal_to(engine: Engine, tokens: Iterable[str]) -> dict[str, list[in
     """For each token of an exact number, the ids of the literals in the dictionary that have its value."""
     values: dict[Decimal, list[str]] = {}
     for token in tokens:
-        if token.startswith('"') and split_literal(token)[1] in DECIMALS:
-            values.setdefault(Decimal(split_literal(token)[0]), []).append(token)
-    if not values:
+        if token.startswith('"') and (value := _exact(*split_literal(token)[:2])) is not None:
+            values.setdefault(value, []).append(token)
+    narrow = [f"CAST('{v:f}' AS DECIMAL(38,18))" for v in values if re.fullmatch(_EXACT, f"{v:f}")]
+    wide = [_near(v) for v in values if not re.fullmatch(_EXACT, f"{v:f}")]
+    tests = [f"decimal IN ({', '.join(narrow)})"] if narrow else []
+    if wide:
+        datatypes = _list(engine.dialect, DECIMALS)
+        tests.append(f"(decimal IS NULL AND datatype IN {datatypes} AND ({' OR '.join(wide)}))")
+    if not tests:
         return {}
-    listed = ", ".join(f"CAST({v} AS DECIMAL(38,18))" for v in values)
     found: dict[str, list[int]] = {}
-    table = engine.query(f"SELECT id, decimal FROM term WHERE decimal IN ({listed}) ORDER BY id").to_pydict()
-    for number, value in zip(table["id"], table["decimal"], strict=True):
-        for token in values[value]:
+    numbers = engine.rows(f"SELECT id, lexical, datatype FROM term WHERE {' OR '.join(tests)} ORDER BY id")
+    for number, lexical, datatype in numbers:
+        value = _exact(lexical, datatype)
+        for token in values.get(value, ()) if value is not None else ():
             found.setdefault(token, []).append(number)
     return found
+
+
+def _exact(lexical: str, datatype: str) -> Decimal | None:
+    """The value of an exact number; None of anything else."""
+    text = lexical.strip(" \t\r\n")
+    if datatype not in DECIMALS or not re.fullmatch(_DECIMAL if datatype == XSD + "decimal" else _INTEGER, text):
+        return None
+    return Decimal(text)
+
+
+def _near(value: Decimal) -> str:
+    """A condition on TERM that holds for literals of a value, and of others near it."""
+    low, high = sorted(float(value) * factor for factor in (1 - 1e-12, 1 + 1e-12))
+    return f"double BETWEEN CAST('{low!r}' AS DOUBLE) AND CAST('{high!r}' AS DOUBLE)"
 
 
 def _list(dialect: Dialect, texts: Sequence[str]) -> str:

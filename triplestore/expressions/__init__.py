@@ -4,8 +4,9 @@ What a compiler of queries or rules does with it:
 
 1. Join `term` (`triplestore.model.tables`) once for each variable that an expression reads, and name its columns, say,
    ``x_id, x_lexical, x_datatype, x_lang, x_double, x_decimal, x_micros``.
-2. `Expressions(dialect, ids, variable)`, with `variable(name)` a `stored(lambda part: f"x_{part}", token=False)`, and
-   `ids` the ids of the constants (any number that no term has, for one that the dictionary lacks).
+2. `Expressions(dialect, ids, variable, stage)`: `variable(name)` is a `stored(lambda part: f"x_{part}", token=False)`,
+   `ids` has the ids of the constants (any number that no term has, for one that the dictionary lacks), and `stage` is
+   that of a `staging.Staging`, which makes columns of long values.
 3. `.condition(expression)` is for WHERE: an error counts as false, as in FILTER. `.value(expression)` is a `Value`: SQL
    for kind (1 IRI, 2 blank node, 3 literal, NULL for an error), lexical form, datatype, language tag and the numeric
    and time values; `token(value)` its token, NULL for an error.

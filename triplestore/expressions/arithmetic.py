@@ -1,7 +1,7 @@
 """Arithmetic (SPARQL 1.1, section 17.4.4; XPath and XQuery Functions 3.1, section 4) and casts to numbers.
 
 Exact numbers are computed as DECIMAL(38,18), and by `triplestore.expressions.exact` in those rows where that does not
-hold what comes out. `keep` gives SQL that stands for the value of some SQL: a column, where there is a place for one.
+hold what comes out. `keep` gives the SQL of a column for the value of some SQL.
 """
 
 from __future__ import annotations
@@ -34,18 +34,10 @@ def _rank(left: Value, right: Value, least: str = "1") -> str:
     return f"{known} greatest({left.rank}, {right.rank}, {least}) END"
 
 
-def inline(sql: str) -> str:
-    """Keep nothing: where there is no place for a column (in rules), SQL stands for itself, as often as it is read."""
-    return sql
-
-
 def _exactly(d: Dialect, keep: Keep, rank: str, fast: str, operator: str, a: str, b: str = "''") -> tuple[str, str]:
     """(decimal, rest) of an exact result: `fast`, a DECIMAL(38,18), or if that is NULL, of `exact.computed`.
 
-    a, b: its arguments. rank: of the result. Without a place for columns the text would grow manifold with each
-    operation: what DECIMAL(38,18) does not hold is an error there."""
-    if keep is inline:
-        return fast, NULL
+    a, b: its arguments. rank: of the result."""
     fast = keep(fast)
     need = f"{fast} IS NULL" if rank.isdigit() else f"{rank} <= 2 AND {fast} IS NULL"
     slow = f"CASE WHEN {need} THEN tl_exact('{operator}', CASE WHEN {need} THEN {a} END, {b}) END"

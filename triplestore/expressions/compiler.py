@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
-from triplestore.expressions.arithmetic import inline
 from triplestore.expressions.compare import equals, less, same_term
 from triplestore.expressions.constants import compare_exact, compare_instant, is_exact, is_instant, is_ordered
 from triplestore.expressions.constructors import bnode, to_iri
@@ -64,16 +63,16 @@ def _no_exists(test: Exists) -> str:
 class Expressions:
     """Compiles the expressions of one place in a query or rule.
 
-    variable: the value of a variable there. ids: the constants' ids. stage: where given, long values become columns of
-    a step before, and functions that must be evaluated once (RAND, UUID ...) are possible. exists: the SQL condition of
-    an EXISTS. base: what IRI() resolves against. now: the xsd:dateTime of NOW(). refusing: whether functions
-    that there are none of are refused; else they are errors of the expression.
+    variable: the value of a variable there. ids: the constants' ids. stage: makes columns of a step before of long
+    values, and of what must be evaluated once (RAND, UUID ...), as `triplestore.expressions.staging` does. exists: the
+    SQL condition of an EXISTS. base: what IRI() resolves against. now: the xsd:dateTime of NOW(). refusing: whether
+    functions that there are none of are refused; else they are errors of the expression.
     """
 
     dialect: Dialect
     ids: Mapping[str, int]
     variable: Callable[[str], Value]
-    stage: Stage | None = None
+    stage: Stage
     exists: Callable[[Exists], str] = _no_exists
     base: str | None = None
     now: str | None = None
@@ -94,7 +93,7 @@ class Expressions:
                 return boolean(self.exists(expression))
             case Call(name, arguments):
                 found = self._call(name, arguments)
-                if self.stage is not None and sum(len(getattr(found, part)) for part in PARTS) > _LONG:
+                if sum(len(getattr(found, part)) for part in PARTS) > _LONG:
                     return self.stage(found)
                 return found
 
@@ -155,8 +154,8 @@ class Expressions:
         return f"({' OR '.join(tests) or 'FALSE'})"
 
     def keep(self, sql: str) -> str:
-        """SQL for the value of some SQL: a column where there is a place for one, the same for the same SQL."""
-        if self.stage is None or not ("(" in sql or len(sql) > _SHORT):
+        """SQL for the value of some SQL: a column, the same for the same SQL, unless it is short."""
+        if "(" not in sql and len(sql) <= _SHORT:
             return sql
         if sql not in self.kept:
             self.kept[sql] = self.stage(Value(NULL, sql, NULL)).text
@@ -184,7 +183,7 @@ class Expressions:
                 *first, found = (self.value(part) for part in arguments)
                 for value in reversed(first):
                     found = self._choose(self.keep(value.bound), value, found)
-                    found = self.stage(found) if self.stage is not None else found
+                    found = self.stage(found)
                 return found
             case "IN" | "NOT IN":
                 found_sql = self._among(self.value(arguments[0]), arguments[1:], errors=True)
@@ -213,7 +212,7 @@ class Expressions:
                 return boolean(same_term(*values))
         try:
             if name in KEEPING:
-                return KEEPING[name](self.dialect, inline if self.stage is None else self.keep, *values)
+                return KEEPING[name](self.dialect, self.keep, *values)
             function = FUNCTIONS.get(name)
             if function is None:
                 return self._unknown(name)
@@ -247,8 +246,6 @@ class Expressions:
 
     def _new(self, name: str, arguments: tuple[Expression, ...]) -> Value:
         """Functions that give something new each time; staged, so that a row has one."""
-        if self.stage is None:
-            raise UnsupportedError(f"{name} is not supported here: it has another value each time")
         if name == "RAND":
             return self.stage(number(self.dialect, "4", NULL, self.dialect.random))
         if name == "BNODE" and arguments:  # the same for the same label, all over the solution
@@ -277,7 +274,7 @@ class Expressions:
             called = ", ".join([text, *(f"CASE WHEN {v.datatype} = {STRING} THEN {v.lexical} END" for v in others)])
             if name == "REGEX":
                 found = string(f"tl_regex({called})")
-                found = self.stage(found) if self.stage is not None else found
+                found = self.stage(found)
                 return boolean(f"{found.lexical} = 'true'")
             return string(f"tl_replace({called})", subject.lang)
         java = self.dialect.java_regex
@@ -291,8 +288,7 @@ class Expressions:
         if name == "REGEX":
             return boolean(self.dialect.contains_match(text, pattern))
         grown = growth(translate(plain[0], flags, java=False), plain[1])
-        keep = inline if self.stage is None else self.keep
-        return string(replaced(self.dialect, keep, text, pattern, by, grown), subject.lang)
+        return string(replaced(self.dialect, self.keep, text, pattern, by, grown), subject.lang)
 
 
 __all__ = ["ERROR", "Expressions"]

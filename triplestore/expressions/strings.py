@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
-from triplestore.expressions.arithmetic import inline
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.values import STRING, Value, boolean, integer, string, string_literal
 
@@ -25,8 +24,6 @@ def bounded(d: Dialect, keep: Keep, texts: list[str]) -> str:
     """Texts one after the other, NULL if they are too long together."""
     if len(texts) < 2:
         return "".join(texts) or "''"
-    if keep is inline:  # named twice, they would double the statement with each step
-        return d.let("made", " || ".join(texts), f"CASE WHEN {d.bytes('made')} <= {MOST_BYTES} THEN made END")
     kept = [keep(text) for text in texts]
     return f"CASE WHEN {' + '.join(map(d.bytes, kept))} <= {MOST_BYTES} THEN {' || '.join(kept)} END"
 

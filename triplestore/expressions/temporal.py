@@ -19,9 +19,6 @@ from triplestore.model.terms import XSD, split_literal
 Keep = Callable[[str], str]
 Function = Callable[..., Value]
 
-_SHORT: Final = 40
-"""Characters of SQL that are as well repeated."""
-
 
 def extended(operator: str, numbers: Function) -> Function:
     """An operator (as `calendar.computed` names it) of numbers, for times and durations too."""
@@ -38,10 +35,7 @@ def extended(operator: str, numbers: Function) -> Function:
         operands = [moment(d, v) for v in values]
         if operator in "*/":
             operands = [_or_number(v, m) for v, m in zip(values, operands, strict=True)]
-        # SQL of many characters stands there once, where there is no place for columns.
-        asked = [
-            v.is_temporal if len(v.made or "") <= _SHORT else "TRUE" for v, t in zip(values, temporal, strict=True) if t
-        ]
+        asked = [v.is_temporal for v, t in zip(values, temporal, strict=True) if t]
         guard = f" {'OR' if operator == '*' else 'AND'} ".join(asked[:1] if operator == "/" else asked)
         left, right = operands if len(operands) == 2 else (*operands, "''")
         call = keep(f"CASE WHEN {guard} THEN tl_calendar('{operator}', {left}, {right}) END")

@@ -17,6 +17,7 @@ from triplestore.engine import Engine
 from triplestore.engine.scratch import unique
 from triplestore.expressions import Expressions, Value, parts, result, stored, token
 from triplestore.expressions.decoding import derived, mentioned
+from triplestore.expressions.staging import Staging
 from triplestore.materialise.mint import Mint
 from triplestore.model.terms import SAME_AS
 
@@ -68,7 +69,8 @@ class Aggregates:
         def column(variable: str) -> Value:
             return stored(lambda part: f"v{variable}_{part}", token=False)
 
-        expressions = Expressions(self.terms.dialect, dict(self.terms.ids), column)
+        staging = Staging()
+        expressions = Expressions(self.terms.dialect, self.terms.ids, column, staging.stage)
         values = [None if r.argument is None else expressions.value(r.argument) for r in group.results]
         marks = [
             f"row_number() OVER (PARTITION BY {', '.join([*keys, identity])} ORDER BY {identity}) AS d{place}"
@@ -81,7 +83,9 @@ class Aggregates:
             for place, (r, v) in enumerate(zip(group.results, values, strict=True))
             for part in parts(self.terms.dialect, place, r.function, r.distinct and v is not None, v)
         ]
-        source = self._decoded(columns, " ".join([*marks, *raw]))
+        read = " ".join([*marks, *raw])
+        staging.prune(read)
+        source = staging.source(self.terms.dialect, self._decoded(columns, f"{read} {staging.sql}"))
         if marks:
             source = f"(SELECT x.*, {', '.join(marks)} FROM {source} x)"
         grouped = f"SELECT {', '.join([*keys, *raw])} FROM {source} y"

@@ -1,0 +1,270 @@
+"""The FROM and WHERE of a shape: the join of its elements, and what expressions say of the rows.
+
+A shape without expressions is one join (`Join`). Otherwise the join is a subquery with a column for each thing that is
+read of it, and long values are columns of subqueries around that (`triplestore.expressions.staging`), so that the text
+of a value is not repeated by what is built on it (`StagedJoin`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from triplestore.compile.plan import (
+    Absent,
+    Condition,
+    Element,
+    Equal,
+    Holds,
+    K,
+    Made,
+    Member,
+    Occurs,
+    Pattern,
+    Row,
+    Shape,
+    Slot,
+    Unequal,
+    V,
+)
+from triplestore.engine.dialect import Dialect
+from triplestore.expressions import Expressions, Value, stored, token
+from triplestore.expressions.decoding import DERIVED, derived
+from triplestore.expressions.staging import Staging
+
+_MEMBER: Final = re.compile(r"\bm([0-9]+)_(id|lexical|datatype|lang|double|decimal|micros|rank|rest)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """The instances of a shape as SQL: constants if there is just one, otherwise a source with columns k0, k1 ..."""
+
+    source: str | None
+    constants: Row = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What expressions need to become SQL. ids: the constants' own ids, not their representatives'."""
+
+    dialect: Dialect
+    ids: Mapping[str, int]
+
+
+class Join:
+    """Body elements and conditions as FROM and WHERE. source: the alias of what has the instances' constants."""
+
+    def __init__(self, instances: Instances, occurring: str, source: str = "i") -> None:
+        self.instances, self.occurring, self.source = instances, occurring, source
+        self.variables: dict[V, str] = {}
+        self.froms: list[str] = []
+        self.wheres: list[str] = []
+
+    @staticmethod
+    def of(shape: Shape, scans: Sequence[str], instances: Instances, occurring: str = "occurs") -> Join:
+        """The join of a shape, with the conditions that have no expressions."""
+        join = Join(instances, occurring)
+        if instances.source:
+            join.froms.append(f"{instances.source} i")
+        join.add(shape.body, scans, "f")
+        join.wheres += [join.condition(c) for c in shape.conditions if not is_expressive(c)]
+        return join
+
+    def add(self, body: Sequence[Element], scans: Sequence[str], alias: str) -> None:
+        """Join body elements, which read `scans`."""
+        for number, (element, scan) in enumerate(zip(body, scans, strict=True)):
+            self.froms.append(f"{scan} {alias}{number}")
+            for slot, name in zip(element.slots, columns_of(element), strict=True):
+                column = f"{alias}{number}.{name}"
+                if isinstance(slot, V) and slot not in self.variables:
+                    self.variables[slot] = column
+                else:
+                    self.wheres.append(f"{column} = {self.slot(slot)}")
+
+    def slot(self, slot: Slot) -> str:
+        """The id that a slot has in a row."""
+        if isinstance(slot, K):
+            return (
+                f"{self.source}.k{slot.number}" if self.instances.source else str(self.instances.constants[slot.number])
+            )
+        return self.variables[slot]
+
+    def condition(self, condition: Condition) -> str:
+        """A condition without expressions."""
+        match condition:
+            case Equal(left, right):
+                return f"{self.slot(left)} = {self.slot(right)}"
+            case Unequal(left, right):  # two members of one class are different terms
+                one, other = self.slot(left), self.slot(right)
+                return f"({one} <> {other} OR {one} IN (SELECT representative FROM same_as))"
+            case Absent():
+                group = Join(self.instances, self.occurring, self.source)
+                group.variables |= self.variables
+                group.add_group(condition)
+                return f"NOT EXISTS ({group.select(['1 AS one'])})"
+        raise AssertionError(condition)
+
+    def add_group(self, group: Absent) -> None:
+        """Join the elements of a NOT, with its conditions that have no expressions."""
+        scans = [self.occurring if isinstance(element, Occurs) else "fact" for element in group.body]
+        self.add(group.body, scans, "n")
+        self.wheres += [self.condition(c) for c in group.conditions if not is_expressive(c)]
+
+    def output(self, column: Slot | Made) -> str:
+        """An output column."""
+        assert not isinstance(column, Made), "a shape with expressions is staged"
+        return self.slot(column)
+
+    def select(self, columns: Sequence[str], decoded: str = "", distinct: bool = False) -> str:
+        """The rows. decoded: explicit joins to follow the others."""
+        froms = ", ".join(self.froms)
+        if decoded:
+            froms = " CROSS JOIN ".join(self.froms or ["(SELECT 1 AS one) u"]) + decoded
+        start = f"SELECT {'DISTINCT ' if distinct else ''}{', '.join(columns)}"
+        return start + (f" FROM {froms}" if froms else "") + where(self.wheres)
+
+
+class StagedJoin:
+    """A join, and expressions over its rows."""
+
+    def __init__(self, shape: Shape, scans: Sequence[str], instances: Instances, terms: Terms, occurring: str) -> None:
+        self.terms = terms
+        self.rows = _Rows(Join.of(shape, scans, instances, occurring), terms)
+        self.rows.see(m for m in shape.members if isinstance(m.slot, K) or m.slot in self.rows.join.variables)
+        self.wheres = [self.rows.holds(c) for c in shape.conditions if isinstance(c, Holds)]
+        self.absent = [self._absent(c) for c in shape.conditions if isinstance(c, Absent) and is_expressive(c)]
+
+    def output(self, column: Slot | Made) -> str:
+        """An output column; what an expression makes is made sure not to be NULL."""
+        if not isinstance(column, Made):
+            return self.rows.name(column)
+        expressions = self.rows.expressions(column.reads)
+        made = expressions.keep(token(expressions.value(column.expression)))
+        self.wheres.append(f"({made}) IS NOT NULL")
+        return made
+
+    def select(self, columns: Sequence[str], distinct: bool = False) -> str:
+        """The rows for which all expressions hold."""
+        asked = (name for names, _ in self.absent for name in names)
+        source, _ = self.rows.source(" ".join([*columns, *self.wheres, *asked]))
+        start = f"SELECT {'DISTINCT ' if distinct else ''}{', '.join(columns)} FROM"
+        if not self.absent:
+            return f"{start} {source} j{where(self.wheres)}"
+        tests = [f"NOT EXISTS ({sql})" for _, sql in self.absent]
+        return f"SELECT * FROM (WITH j AS (SELECT * FROM {source} x{where(self.wheres)}) {start} j{where(tests)}) w"
+
+    def _absent(self, group: Absent) -> tuple[list[str], str]:
+        """What a NOT reads of the rows, and its matches for the row `j`.
+
+        Engines do not let what a subquery computes depend on the row around it: the matches for all rows are found at
+        once, by the distinct values of what is read, and then compared with each.
+        """
+        outer = self.rows.join
+        join = Join(outer.instances, outer.occurring, "o")
+        join.variables |= {v: f"o.v{v.number}" for v in outer.variables}
+        join.add_group(group)
+        rows = _Rows(join, self.terms, self.rows.members)
+        rows.see(group.reads)
+        wheres = [rows.holds(c) for c in group.conditions if isinstance(c, Holds)]
+        ends = (slot for c in group.conditions if not isinstance(c, Holds) for slot in (c.left, c.right))
+        slots = (slot for element in group.body for slot in element.slots)
+        for slot in dict.fromkeys([*slots, *ends]):
+            if slot in outer.variables or (isinstance(slot, K) and outer.instances.source):
+                self.rows.name(slot)
+                rows.name(slot)
+        chosen = dict.fromkeys(member for member in group.reads if member in self.rows.members)
+        keys = [*rows.named, *(f"m{self.rows.members[member]}_id" for member in chosen)]
+        source, asked = rows.source(" ".join([*wheres, *keys]))
+        same = [f"g.{key} = j.{key}" for key in keys]
+        return asked, f"SELECT 1 AS one FROM {source} g{where([*wheres, *same])}"
+
+
+class _Rows:
+    """The rows of a join with columns for expressions: v0, v1 .. are its variables, k0, k1 .. the constants of
+    instances, m0_id, m0_lexical .. what is read of terms.
+
+    Expressions see the members of classes: each `Member` that one reads is a row of its own of `same_as` (e0, e1 ..),
+    and where more than its id is read, of `term` (t0, t1 ..). given: those that rows `o` around have chosen.
+    """
+
+    def __init__(self, join: Join, terms: Terms, given: Mapping[Member, int] | None = None) -> None:
+        self.join, self.terms = join, terms
+        self.members: dict[Member, int] = {}
+        self.named: dict[str, str] = {}
+        self._given = given
+        self._staging = Staging()
+        self._kept: dict[str, str] = {}
+
+    def see(self, members: Iterable[Member]) -> None:
+        """Have a row for each of some members that are not given."""
+        given = self._given or {}
+        for member in members:
+            if member not in given:
+                self.members.setdefault(member, len(given) + len(self.members))
+
+    def name(self, slot: Slot) -> str:
+        """The column of a slot, or the constant that it is."""
+        if isinstance(slot, K) and not self.join.instances.source:
+            return self.join.slot(slot)
+        name = f"{'k' if isinstance(slot, K) else 'v'}{slot.number}"
+        self.named[name] = self.join.slot(slot)
+        return name
+
+    def expressions(self, reads: Sequence[Member]) -> Expressions:
+        """Expressions whose variables "0", "1" .. are `reads`."""
+        known = {**(self._given or {}), **self.members}
+
+        def value(name: str) -> Value:
+            number = known[reads[int(name)]]
+            return stored(lambda part: f"m{number}_{part}", token=False)
+
+        return Expressions(self.terms.dialect, self.terms.ids, value, self._staging.stage, kept=self._kept)
+
+    def holds(self, condition: Holds) -> str:
+        """A condition on the rows."""
+        return self.expressions(condition.reads).condition(condition.expression)
+
+    def source(self, sql: str) -> tuple[str, list[str]]:
+        """The rows with the columns that some SQL reads, to stand after FROM, and what of them the rows around have."""
+        self._staging.prune(sql)
+        read = dict.fromkeys((int(n), part) for n, part in _MEMBER.findall(f"{sql} {self._staging.sql}"))
+        columns = [f"{found} AS {name}" for name, found in self.named.items()]
+        asked = []
+        if self._given is not None:
+            asked = [*self.named, *(f"m{n}_{part}" for n, part in read if n < len(self._given))]
+            columns += [f"o.{name}" for name in asked if name not in self.named]
+            if asked:
+                self.join.froms.insert(0, f"(SELECT DISTINCT {', '.join(asked)} FROM j) o")
+        decoded = ""
+        for member, number in self.members.items():
+            parts = [part for n, part in read if n == number]
+            slot = self.join.slot(member.slot)
+            chosen = f"coalesce(e{number}.term, {slot})"
+            decoded += f" LEFT JOIN same_as e{number} ON e{number}.representative = {slot}"
+            if parts not in ([], ["id"]):
+                terms = derived(self.terms.dialect, "term", [part for part in parts if part in DERIVED])
+                decoded += f" JOIN {terms} t{number} ON t{number}.id = {chosen}"
+            columns += [f"{chosen if part == 'id' else f't{number}.{part}'} AS m{number}_{part}" for part in parts]
+        rows = self.join.select(columns or ["1 AS one"], decoded)
+        return self._staging.source(self.terms.dialect, f"({rows})"), asked
+
+
+def where(conditions: Sequence[str]) -> str:
+    """WHERE all of some conditions; nothing where there are none."""
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
+def is_expressive(condition: Condition) -> bool:
+    """Whether a condition has an expression."""
+    return isinstance(condition, Holds) or (
+        isinstance(condition, Absent) and any(isinstance(c, Holds) for c in condition.conditions)
+    )
+
+
+def columns_of(element: Element) -> Sequence[str]:
+    """The columns of what a body element reads."""
+    if isinstance(element, Pattern):
+        return "s", "p", "o"
+    return ("term",) if isinstance(element, Occurs) else [f"c{i}" for i in range(len(element.slots))]
