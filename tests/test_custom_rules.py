@@ -102,7 +102,7 @@ def test_constants_that_are_no_plain_numbers(make_store: MakeStore, tmp_path: Pa
     ill = Literal("abc", datatype=XSD_.integer)
     rules += f"\n[?x, :is, :ill] :- [?x, :p, {ill.n3()}] ."
     (tmp_path / "own.dlog").write_text(rules, encoding="utf-8")
-    store = make_store(tmp_path / "kg", ["none", str(tmp_path / "own.dlog")])
+    store = make_store(["none", str(tmp_path / "own.dlog")])
     numbers = (Literal(t, datatype=XSD_.decimal if "." in t else XSD_.integer) for t in texts.values())
     objects = [*numbers, ill, Literal(WIDE), Literal("abcd", datatype=XSD_.integer)]
     store.update(add=[(E[f"x{i}"], E.p, o) for i, o in enumerate(objects)])

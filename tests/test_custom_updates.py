@@ -65,18 +65,22 @@ def follow(
             with pytest.raises(InputError, match=REFUSED):
                 Store.create(Path(folder, "kg"), [str(file)], equality, **kind)
             return
-        with Store.create(Path(folder, "kg"), [str(file)], equality, **kind) as store:
-            for add, delete in updates:
-                then = (asserted - set(delete)) | set(add)
-                wanted = agree(oracles, sorted(then), rules, equality)
-                if wanted is None:
-                    with pytest.raises(InputError, match=REFUSED):
-                        store.update(add=as_terms(add), delete=as_terms(delete))
-                else:
-                    told(str(store.update(add=as_terms(add), delete=as_terms(delete)).get("algorithm")))
-                    asserted = then
-                    assert tokens(store) == wanted
-                assert tokens(store, "asserted") == asserted
+        store = Store.create(Path(folder, "kg"), [str(file)], equality, **kind)
+        for number, (add, delete) in enumerate(updates):
+            if number % 2:  # updates of one process, and of several
+                store.close()
+                store = Store.open(Path(folder, "kg"), **kind)
+            then = (asserted - set(delete)) | set(add)
+            wanted = agree(oracles, sorted(then), rules, equality)
+            if wanted is None:
+                with pytest.raises(InputError, match=REFUSED):
+                    store.update(add=as_terms(add), delete=as_terms(delete))
+            else:
+                told(str(store.update(add=as_terms(add), delete=as_terms(delete)).get("algorithm")))
+                asserted = then
+                assert tokens(store) == wanted
+            assert tokens(store, "asserted") == asserted
+        store.close()
 
 
 @pytest.mark.parametrize("equality", MODES)

@@ -66,7 +66,6 @@ class Facts:
     def resume(self) -> None:
         """Go on from a closure that is in `fact`."""
         self.resumed = True
-        self.begin_identities()
         self.old = count(self.engine, "fact")
         self.predicates = set(self.column("SELECT DISTINCT p FROM fact"))
         self.empty("delta", *(("added", "removed") if self.track else ()))

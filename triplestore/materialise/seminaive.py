@@ -168,6 +168,7 @@ class SemiNaive:
 
     def _restore(self) -> None:
         """Take up the closure that is in `fact`."""
+        self._facts.begin_identities()
         self._specialisation.restore()
         self._violations.before = self.program.constraints
 
