@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from tests.bench.workload import ROOT
+from tests import ROOT
 
 POLL, SAMPLE = 0.02, 0.25  # seconds between looks whether a process has ended, and at its memory
 

@@ -13,8 +13,8 @@ from typing import Any
 from datasets.clique.generate import clique
 from datasets.output import write
 from datasets.university.generate import generate
+from tests import ROOT
 
-ROOT = Path(__file__).parents[2]
 SUITES = Path(os.environ.get("TRIPLAKE_SUITES", ROOT.parent / "shared/suites"))
 UNIVERSITY = ROOT / "datasets/university"
 

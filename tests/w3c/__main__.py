@@ -17,7 +17,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.server_support import serving
+from tests.support.server import serving
 from tests.w3c import manifest, test_sparql, test_syntax, test_update
 from tests.w3c import test_protocol as http
 from tests.w3c.http import cases as exchanges

@@ -10,7 +10,9 @@ import rdflib
 from rdflib.collection import Collection
 from rdflib.namespace import RDF
 
-SUITES = Path(os.environ.get("TRIPLAKE_SUITES", Path(__file__).parents[3] / "shared" / "suites"))
+from tests import ROOT
+
+SUITES = Path(os.environ.get("TRIPLAKE_SUITES", ROOT.parent / "shared" / "suites"))
 RDF11 = SUITES / "w3c-rdf-tests" / "rdf" / "rdf11"
 MISSING = f"the W3C suites are not in {SUITES}: set TRIPLAKE_SUITES to the folder that holds w3c-rdf-tests"
 

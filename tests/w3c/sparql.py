@@ -12,7 +12,7 @@ import rdflib
 from rdflib.collection import Collection
 from rdflib.namespace import RDF
 
-from tests.sparql_support import canonical, ox_token
+from tests.support.sparql import canonical, ox_token
 from tests.w3c.manifest import SUITES
 
 SPARQL = SUITES / "w3c-rdf-tests" / "sparql"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import oracle
+from tests import ROOT
+from tests.support import oracle
 from tests.w3c.entailment import Case, apart, ntriples, owl2_rl, owl2_w3c, rdf_mt
 from tests.w3c.manifest import MISSING, SUITES
 from triplake import rulesets
@@ -120,5 +121,5 @@ def test_whole_suite_is_run(suite: Callable[[], list[Case]], size: int) -> None:
 
 
 def test_the_document_names_what_is_left_out() -> None:
-    rules = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
+    rules = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
     assert [name for name in EXCLUDED if f"`{name.removeprefix('w3c-')}`" not in rules] == []

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from tests import ROOT
 from tests.w3c.__main__ import table
 from tests.w3c.manifest import MISSING
 from tests.w3c.sparql import SPARQL
 
-PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
+PAGE = ROOT / "docs" / "conformance.md"
 
 
 @pytest.mark.long

@@ -13,7 +13,7 @@ import rdflib
 from rdflib import RDF
 from rdflib.compare import isomorphic
 
-from tests.server_support import serving
+from tests.support.server import serving
 from tests.w3c.http import Case, Exchange, cases
 from tests.w3c.manifest import MISSING
 from tests.w3c.sparql import SPARQL

@@ -9,7 +9,7 @@ from contextlib import nullcontext, suppress
 import pyoxigraph
 import pytest
 
-from tests.sparql_support import make_graph, ox_term
+from tests.support.sparql import make_graph, ox_term
 from tests.w3c.manifest import MISSING
 from tests.w3c.sparql import SPARQL, Case, as_graph, cases, expected_rows, rows_of, shaped, triples_of
 from triplake.sparql import query

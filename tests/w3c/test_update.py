@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyoxigraph
 import pytest
 
-from tests.sparql_support import ox_term
+from tests.support.sparql import ox_term
 from tests.w3c.manifest import MISSING
 from tests.w3c.sparql import SPARQL, Case, cases, shaped, triples_of
 from triplake.sparql.update import parse_update

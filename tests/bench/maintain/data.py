@@ -20,8 +20,8 @@ from datasets.taxonomy.generate import taxonomy
 from datasets.taxonomy.generate import triples as taxonomy_triples
 from datasets.university.dice import Dice
 from datasets.university.generate import UB, generate
+from tests import ROOT
 
-ROOT = Path(__file__).parents[3]
 UNIVERSITY = ROOT / "datasets/university"
 EX = "http://example.org/maintain/"
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"

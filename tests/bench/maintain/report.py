@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from tests.bench.maintain.data import DATA_SETS, ROOT
+from tests import ROOT
+from tests.bench.maintain.data import DATA_SETS
 from tests.bench.maintain.measure import COUNTED, PLAIN
 
 PAGE, PLOT = ROOT / "docs/benchmarks.md", ROOT / "docs/maintenance.svg"

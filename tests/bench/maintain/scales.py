@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from datasets.university.dice import Dice
 from datasets.university.generate import UB
-from tests.bench.maintain.data import ROOT, universities
+from tests import ROOT
+from tests.bench.maintain.data import universities
 from triplestore import Store
 
 if TYPE_CHECKING:

@@ -1,0 +1,163 @@
+"""What the machine does to a command, and the exit code that tells of it: a full disk, a failing one, signals."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import MakeStore
+from tests.support.cli import command, done, run
+from triplestore import Store
+from triplestore.engine.disk import disk_failure
+from triplestore.engine.duckdb import DuckDBEngine
+from triplestore.engine.duckdb_errors import failure
+from triplestore.engine.duckdb_reader import DuckDBReader
+from triplestore.model.errors import StoppedError, StorageError
+from triplestore.storage.manifest import Versions
+
+ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h . FILTER(?a != ?c && ?e != ?g) }"
+
+
+@pytest.fixture
+def kg(tmp_path: Path) -> Path:
+    (tmp_path / "x.nt").write_text(
+        "".join(f"<http://ex/{n}> <http://ex/p> <http://ex/{n + 1}> .\n" for n in range(200))
+    )
+    done("load", tmp_path / "kg", tmp_path / "x.nt", "--rules", "none")
+    (tmp_path / "y.nt").write_text("<http://ex/x> <http://ex/y> <http://ex/z> .\n")
+    return tmp_path / "kg"
+
+
+def failing(number: int, after: int = 0, only: Callable[[int], bool] = lambda handle: True) -> Callable[[int], None]:
+    """An fsync that fails after so many that did not."""
+    left, sync = after, os.fsync
+
+    def fsync(handle: int) -> None:
+        nonlocal left
+        if only(handle):
+            left -= 1
+            if left < 0:
+                raise OSError(number, os.strerror(number))
+        sync(handle)
+
+    return fsync
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT], ids=["ENOSPC", "EIO", "EDQUOT"])
+def test_a_disk_that_fails(kg: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    for after in range(4):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", failing(number, after))
+            outcome = run("update", kg, "--add", kg.parent / "y.nt")
+        assert outcome.code == 6, outcome
+        assert f"{os.strerror(number)}; nothing was committed. Make room on the disk" in outcome.err
+        assert Versions(kg).numbers() == [1, 2]
+    done("update", kg, "--add", kg.parent / "y.nt")
+
+
+def test_a_disk_that_fails_when_all_is_done(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = os.stat(kg / "_versions")
+
+    def of_the_folder(handle: int) -> bool:
+        return os.path.samestat(os.fstat(handle), versions)
+
+    monkeypatch.setattr(os, "fsync", failing(errno.EIO, only=of_the_folder))
+    outcome = run("update", kg, "--add", kg.parent / "y.nt")
+    assert outcome.code == 6
+    assert f"version 3 of {kg} is published, but Input/output error" in outcome.err
+    assert "nothing was committed" not in outcome.err
+    monkeypatch.undo()
+    with Store.open(kg) as store:
+        assert store.version == 3
+        assert len(list(store.triples())) == 201
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no disk that is always full here")
+def test_a_full_disk_that_an_engine_meets(tmp_path: Path) -> None:
+    engine = DuckDBEngine()
+    (tmp_path / "x.parquet").symlink_to("/dev/full")
+    with pytest.raises(StorageError, match=r"No space left on device; nothing was committed"):
+        engine.write("SELECT i, hash(i) AS h FROM range(300000) t(i)", str(tmp_path), "x", [])
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "file"),
+    [
+        ("IOException: No space left on device", "a file"),
+        ("Job aborted: java.io.IOException: /tmp/spark/x: Input/output error", "/tmp/spark/x"),
+        ('{"exception_message":"Could not write file \\"/dev/full\\": No space left on device"}', "/dev/full"),
+    ],
+    ids=["spark", "spark with a file", "duckdb"],
+)
+def test_messages_of_engines(said: str, file: str) -> None:
+    found = disk_failure(said)
+    assert found is not None
+    assert str(found).startswith(f"{file}: ")
+    assert disk_failure("a term with no such space") is None
+
+
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"])
+def test_signals_within_a_statement(kg: Path, tmp_path: Path, sign: signal.Signals, code: int) -> None:
+    """Ended with a message, and with nothing left in the folder of temporary files."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    process = subprocess.Popen(
+        command("query", kg, ENDLESS), stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(scratch)}
+    )
+    for _ in range(600):
+        if list(scratch.iterdir()):
+            break
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(sign)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == code, err
+    assert b"nothing was committed" in err
+    assert b"fault" not in err
+    assert list(scratch.iterdir()) == []
+
+
+def test_ctrl_c_reaches_who_uses_the_library() -> None:
+    """As itself, not as the RuntimeError that DuckDB makes of it; any other stays what it is."""
+    other = RuntimeError("something else")
+    assert isinstance(failure(RuntimeError("Query interrupted"), ""), KeyboardInterrupt)
+    assert failure(other, "") is other
+
+
+def test_a_reader_ends_with_an_answer_half_read() -> None:
+    engine = DuckDBEngine()
+    engine.create("t", "SELECT i AS a FROM range(500000) r(i)")
+    reader = engine.reader()
+    assert isinstance(reader, DuckDBReader)
+    reader.begin()
+    half = reader.batches("SELECT a FROM t")
+    next(half)
+    reader.end()
+    reader.begin()
+    assert reader.rows("SELECT count(*) FROM t") == [(500000,)]
+    with pytest.raises(StoppedError, match="was not read to its end"):
+        list(half)
+    reader.close()
+    engine.close()
+
+
+@pytest.mark.long_on_spark
+def test_a_disk_that_fails_in_either_engine(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rdflib import URIRef
+
+    store = make_store(["none"])
+    a = URIRef("http://ex/a")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", failing(errno.ENOSPC))
+        with pytest.raises((StorageError, OSError)):
+            store.update(add=[(a, a, a)])
+    store.update(add=[(a, a, a)])
+    assert len(list(store.triples())) == 1

@@ -1,0 +1,29 @@
+"""Ctrl-C inside an update: the same Store is used on, and nothing is lost (`tests.support.interrupted`)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import ROOT
+
+
+def interrupt(folder: Path, algorithm: str, stride: int, seconds: int) -> None:
+    """Interrupt an update at every `stride`-th line, in a process that may take so many seconds."""
+    command = [sys.executable, "-m", "tests.support.interrupted", str(folder), algorithm, str(stride)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("algorithm", "stride"), [("dred", 701), ("backward-forward", 809)])
+def test_an_interrupted_update_leaves_no_trace(tmp_path: Path, algorithm: str, stride: int) -> None:
+    interrupt(tmp_path, algorithm, stride, 120)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("algorithm", ["auto", "dred", "backward-forward", "fixpoint-update"])
+def test_at_every_line(tmp_path: Path, algorithm: str) -> None:
+    interrupt(tmp_path, algorithm, 1, 7_200)

@@ -1,0 +1,118 @@
+"""Closures in memory for tests of maintenance: from triples to `Memory`, and back to what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from tests.support.random_programs import Triple, rules_for
+from triplestore.compile.schema import Constants, Fact
+from triplestore.dictionary import encoding, literals
+from triplestore.engine import Engine
+from triplestore.maintain import Reasoning
+from triplestore.maintain.datatypes import judge_types_in
+from triplestore.maintain.foretell import Costs, Foretelling
+from triplestore.maintain.memory import Derivations, Memory, Rows, Watch
+from triplestore.maintain.run import Budget
+from triplestore.maintain.violations import Violation, judge_in
+from triplestore.materialise.datatypes import Datatypes
+from triplestore.materialise.seminaive import SemiNaive
+from triplestore.materialise.statements import triples_table
+from triplestore.model.rule import Rule
+from triplestore.model.terms import BUILTIN_IDS
+from triplestore.storage.manifest import Counters
+
+State = tuple[set[Fact], set[tuple[int, int]], set[Violation]]
+"""Facts, rows of `same_as`, violations."""
+
+
+class Bench:
+    """An engine with a dictionary of every term of a history, to materialise sets of asserted facts in."""
+
+    def __init__(
+        self, engine: Engine, triples: Iterable[Triple], rules: tuple[Rule, ...], equality: str, by_value: bool
+    ) -> None:
+        self.engine, self.equality, self.rules = engine, equality, rules_for(rules, equality)
+        encoding.builtin_terms(engine, "term")
+        every = sorted(set(triples))
+        engine.load("raw", pa.table({c: pa.array([t[i] for t in every], pa.string()) for i, c in enumerate("spo")}))
+        tokens = {
+            t for r in self.rules for a in (*r.heads, *r.body) for t in getattr(a, "terms", ()) if isinstance(t, str)
+        }
+        self.by_value = bool(by_value)
+        _, self.counters = encoding.encode(engine, "raw", Counters(), tokens - BUILTIN_IDS.keys())
+        engine.append("term", ["SELECT * FROM new_term"])
+        self.ids = encoding.lookup(engine, {t for triple in every for t in triple})
+        if by_value:
+            same = literals.equal_to(engine, [token for token in tokens if token.startswith('"')])
+            constants = Constants({**encoding.lookup(engine, tokens), **same})
+        else:
+            constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
+        self.datatypes = Datatypes(self.counters.ill_typed > 0) if by_value else None
+        self.reasoning = Reasoning(self.rules, equality, constants, self.datatypes)
+
+    def facts(self, triples: Iterable[Triple]) -> list[Fact]:
+        return [(self.ids[s], self.ids[p], self.ids[o]) for s, p, o in triples]
+
+    def materialise(self, asserted: Iterable[Fact]) -> State:
+        self.engine.load("asserted", triples_table(sorted(asserted)))
+        self.engine.view("stated", literals.by_value("asserted") if self.by_value else "SELECT s, p, o FROM asserted")
+        constants = self.reasoning.constants
+        SemiNaive(self.engine, self.rules, self.equality, constants, datatypes=self.datatypes).materialise()
+        return self.state()
+
+    def state(self) -> State:
+        rows = self.engine.query("SELECT s, p, o FROM fact").to_pydict()
+        pairs = self.engine.query("SELECT term, representative FROM same_as").to_pydict()
+        found = self.engine.query("SELECT rule, facts FROM violation").to_pydict()
+        return (
+            set(zip(rows["s"], rows["p"], rows["o"], strict=True)),
+            set(zip(pairs["term"], pairs["representative"], strict=True)),
+            {(r, tuple(f)) for r, f in zip(found["rule"], found["facts"], strict=True)},
+        )
+
+    def read(self, derivations: Derivations = "none") -> Memory:
+        counts = (len(BUILTIN_IDS), self.counters.iri, self.counters.blank, self.counters.literal)
+        ill_typed = self.counters.ill_typed > 0
+        return Memory.read(self.engine, self.reasoning, counts, self.by_value, ill_typed, derivations)
+
+    def update(
+        self,
+        memory: Memory,
+        plus: list[Fact],
+        minus: list[Fact],
+        algorithm: str,
+        watch: Watch | None = None,
+        costs: Costs | None = None,
+    ) -> Rows:
+        return memory.update(
+            self.reasoning,
+            plus,
+            minus,
+            algorithm,
+            lambda pairs: judge_in(self.engine, pairs),
+            lambda facts, names: judge_types_in(self.engine, facts, names),
+            Budget(None, costs and Foretelling(costs)),
+            watch=watch,
+        )
+
+
+def state_of(memory: Memory) -> State:
+    """The closure that a memory holds."""
+    working = memory.working
+    over = working.classes
+    terms = working.layout.decode(over._terms).tolist() + [working.layout.id(t) for t in over.over.representative]
+    pairs = set()
+    for term in set(terms):
+        members = over.of(working.layout.code(term))
+        if len(members) > 1:
+            pairs.add((term, working.layout.id(min(members))))
+    return set(working.facts_of(working.facts.keys)), pairs, memory.violations
+
+
+def counts_of(memory: Memory) -> dict[Fact, tuple[int, int]]:
+    """The derivation counts that a memory holds: fact -> (nonrecursive, recursive)."""
+    s, p, o, nonrecursive, recursive = (column.tolist() for column in memory.count_rows())
+    facts = zip(s, p, o, strict=True)
+    return dict(zip(facts, zip(nonrecursive, recursive, strict=True), strict=True))

@@ -1,0 +1,337 @@
+"""Random graphs with equality classes, and random queries of the supported algebra, from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from tests.support.sparql import SAME, Triple
+from triplestore.model.terms import XSD
+
+IRIS = [f"<http://e/{name}>" for name in "abcdefgh"]
+BLANKS = ["_:m", "_:n"]
+PREDICATES = ["<http://e/p>", "<http://e/q>", "<http://e/r>"]
+LITERALS = [
+    f'"1"^^<{XSD}integer>',
+    f'"1.0"^^<{XSD}decimal>',
+    f'"2.5"^^<{XSD}decimal>',
+    f'"1e0"^^<{XSD}double>',
+    f'"-3"^^<{XSD}double>',
+    f'"NaN"^^<{XSD}double>',
+    '"a"',
+    '"b"',
+    '"1"',
+    '"a"@en',
+    '"a"@fr',
+    f'"true"^^<{XSD}boolean>',
+    f'"false"^^<{XSD}boolean>',
+    f'"x"^^<{XSD}integer>',
+    '"a"^^<http://e/type>',
+    f'"2020-01-01T00:00:00Z"^^<{XSD}dateTime>',
+    f'"2020-01-01T01:00:00+02:00"^^<{XSD}dateTime>',
+    f'"2021-01-01"^^<{XSD}date>',
+]
+NAMES = ["x", "y", "z", "w"]
+
+
+def random_graph(rng: Random) -> tuple[list[Triple], list[list[str]], list[Triple]]:
+    """(facts, classes of equal terms, asserted)."""
+    subjects = [*IRIS, *BLANKS]
+    pool = rng.sample(subjects, rng.randint(3, 9))
+    predicates = PREDICATES if rng.random() < 0.8 else [*PREDICATES, *pool[:1]]
+    literals = rng.sample(LITERALS, rng.randint(2, 8))
+    facts = []
+    for _ in range(rng.randint(2, 14)):
+        o = rng.choice(pool) if rng.random() < 0.5 else rng.choice(literals)
+        p = rng.choice([p for p in predicates if p[0] == "<"])
+        facts.append((rng.choice(pool), p, o))
+    classes: list[list[str]] = []
+    left = [*pool, *PREDICATES] if rng.random() < 0.2 else list(pool)
+    rng.shuffle(left)
+    for _ in range(rng.randint(0, 3)):
+        size = rng.randint(2, 4)
+        if len(left) >= size:
+            classes.append([left.pop() for _ in range(size)])
+    asserted = [(t, SAME, t) for t in rng.sample(subjects, 2) if rng.random() < 0.4]
+    return facts, classes, asserted
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The terms that queries speak of. literals: in expressions; matched: those that patterns ask for."""
+
+    iris: Sequence[str]
+    predicates: Sequence[str]
+    literals: Sequence[str]
+    matched: Sequence[str]
+
+
+def random_query(rng: Random) -> str:
+    """A query whose answer is a well-defined bag."""
+    return Writer(rng, Vocabulary(IRIS, PREDICATES, LITERALS, LITERALS)).select()
+
+
+class Writer:
+    """Writes patterns and queries."""
+
+    def __init__(self, rng: Random, vocabulary: Vocabulary) -> None:
+        self.rng, self.vocabulary = rng, vocabulary
+        self.fresh = 0
+
+    def one_in(self, n: int) -> bool:
+        return self.rng.randrange(n) == 0
+
+    def name(self) -> str:
+        return self.rng.choice(NAMES)
+
+    def constant(self) -> str:
+        return self.rng.choice([*self.vocabulary.iris, *self.vocabulary.literals])
+
+    def node(self, literal: bool) -> str:
+        if self.rng.random() < 0.75:
+            return f"?{self.name()}"
+        if self.one_in(5):
+            return "[]"
+        return self.rng.choice([*self.vocabulary.iris, *self.vocabulary.matched * literal])
+
+    def triple(self) -> str:
+        named = self.vocabulary.predicates
+        p = self.rng.choice([*named * 3, SAME, SAME, f"?{self.name()}", f"?{self.name()}", f"^{named[0]}"])
+        if self.one_in(12):
+            p = f"{named[0]}/{named[1]}"
+        s, o = self.node(False), self.node(True)
+        if p == SAME and s == o and s[0] == "<":  # holds of any term at all, in the graph or not
+            o = "?x"
+        return f"{s} {p} {o} ."
+
+    def value(self, depth: int) -> str:
+        if depth == 0 or self.one_in(3):
+            return f"?{self.name()}" if self.rng.random() < 0.7 else self.constant()
+        a, b = self.value(depth - 1), self.value(depth - 1)
+        return self.rng.choice(
+            [
+                f"({a} + {b})",
+                f"({a} - {b})",
+                f"({a} * {b})",
+                f"({a} / {b})",
+                f"(-{a})" if a[0] == "?" else f"STR({a})",
+                f"STR({a})",
+                f"LANG({a})",
+                f"DATATYPE({a})",
+                f"IF({self.test(depth - 1)}, {a}, {b})",
+                f"COALESCE({a}, {b})",
+                f"STRLEN(STR({a}))",
+                f"UCASE({a})",
+                f"CONCAT({a}, {b})",
+                f"SUBSTR({a}, 1, 1)",
+                f"ABS({a})",
+                f"FLOOR({a})",
+                f"<{XSD}integer>({a})",
+                f"<{XSD}string>({a})" if a[:9] != '"NaN"^^<h' else f"STR({a})",
+                f"({self.test(depth - 1)})",
+                f"YEAR({a})",
+            ]
+        )
+
+    def test(self, depth: int) -> str:
+        a, b = self.value(depth), self.value(depth)
+        if depth and self.one_in(2):
+            one, two = self.test(depth - 1), self.test(depth - 1)
+            return self.rng.choice([f"({one} && {two})", f"({one} || {two})", f"!({one})"])
+        return self.rng.choice(
+            [
+                f"{a} = {b}",
+                f"?{self.name()} = {self.constant()}",
+                f"?{self.name()} != {self.constant()}",
+                f"{a} != {b}",
+                f"{a} < {b}",
+                f"{a} >= {b}",
+                f"BOUND(?{self.name()})",
+                f"isIRI({a})",
+                f"isBLANK({a})",
+                f"isLITERAL({a})",
+                f"isNUMERIC({a})",
+                f"sameTerm({a}, {b})",
+                f"{a} IN ({b}, {self.constant()})",
+                f"{a} NOT IN ({b}, {self.constant()})",
+                f"CONTAINS({a}, {b})",
+                f'REGEX({a}, "^a", "i")',
+                f'langMatches(LANG({a}), "*")',
+                a,
+            ]
+        )
+
+    def bgp(self) -> str:
+        return " ".join(self.triple() for _ in range(self.rng.randint(1, 3)))
+
+    def group(self, depth: int) -> str:
+        parts = [self.bgp()] if not self.one_in(8) else []
+        for _ in range(self.rng.randint(0, 2)):
+            kind = self.rng.randrange(9)
+            if kind <= 1:
+                filter_ = f"FILTER({self.test(1)})" if self.one_in(2) else ""
+                parts.append(f"OPTIONAL {{ {self.bgp()} {filter_} }}")
+            elif kind == 2 and depth:
+                parts.append(f"{{ {self.group(depth - 1)} }} UNION {{ {self.group(depth - 1)} }}")
+            elif kind == 3:
+                self.fresh += 1
+                parts.append(f"BIND({self.value(2)} AS ?b{self.fresh})")
+                if self.one_in(2):
+                    parts.append(f"FILTER(?b{self.fresh} = {self.value(1)} || {self.test(1)})")
+                elif self.one_in(2):
+                    parts.append(f"OPTIONAL {{ ?o{self.fresh} {self.vocabulary.predicates[1]} ?b{self.fresh} }}")
+            elif kind == 4:
+                parts.append(f"VALUES (?x ?y) {{ {self.row()} {self.row()} {self.row()} }}")
+            elif kind == 5:
+                parts.append(f"MINUS {{ {self.bgp()} }}")
+            elif kind == 6:
+                parts.append(f"FILTER {self.rng.choice(['', 'NOT '])}EXISTS {{ {self.bgp()} }}")
+            elif kind == 7 and depth:
+                names = self.rng.sample(NAMES, 2)
+                distinct = self.rng.choice(["", "DISTINCT "])
+                parts.append(f"{{ SELECT {distinct}?{names[0]} ?{names[1]} {{ {self.group(depth - 1)} }} }}")
+            else:
+                parts.append(f"FILTER({self.test(2)})")
+        return " ".join(parts)
+
+    def row(self) -> str:
+        return f"({' '.join('UNDEF' if self.one_in(4) else self.constant() for _ in range(2))})"
+
+    def select(self) -> str:
+        body = self.group(2)
+        if self.one_in(3):
+            key, other = self.rng.sample(NAMES, 2)
+            functions = [
+                f"COUNT(?{other})",
+                "COUNT(*)",
+                f"COUNT(DISTINCT ?{other})",
+                f"SUM(?{other})",
+                f"AVG(?{other})",
+            ]
+            functions.append(f"SUM(DISTINCT ?{other})")
+            first, second = self.rng.sample(functions, 2)
+            if self.one_in(2):
+                return f"SELECT ({first} AS ?n) ({second} AS ?m) {{ {body} }}"
+            having = "HAVING (COUNT(*) > 1)" if self.one_in(3) else ""
+            return f"SELECT ?{key} ({first} AS ?n) ({second} AS ?m) {{ {body} }} GROUP BY ?{key} {having}"
+        if self.one_in(3):
+            return f"SELECT * {{ {body} }}"
+        names = self.rng.sample(NAMES, self.rng.randint(1, 3))
+        distinct = self.rng.choice(["", "", "DISTINCT "])
+        return f"SELECT {distinct}{' '.join(f'?{name}' for name in names)} {{ {body} }}"
+
+
+def random_path_query(rng: Random) -> str:
+    """As `random_query`, half of the patterns repeated paths; EXISTS, MINUS and sub-SELECTs nested around them."""
+    return PathWriter(rng, Vocabulary(IRIS, PREDICATES, LITERALS, LITERALS)).select()
+
+
+def everywhere() -> list[Triple]:
+    """Facts that have every term of path queries in the graph."""
+    return [(IRIS[n % len(IRIS)], "<http://e/all>", literal) for n, literal in enumerate(LITERALS)]
+
+
+class PathWriter(Writer):
+    """Writes queries with repeated paths.
+
+    Left out is where engines differ, and the answers are held to the standard one by one: alternatives outside of
+    repetitions (which are sets), MINUS inside of EXISTS (is a substituted variable shared?), and terms that are not in
+    the graph (does such a one lead to itself?): see `everywhere`.
+    """
+
+    def step(self, depth: int) -> str:
+        """A path without alternatives."""
+        kind = self.rng.randrange(6)
+        if depth and kind == 0:
+            return f"({self.step(depth - 1)}/{self.step(depth - 1)})"
+        if kind == 1:
+            return f"^{self.rng.choice(PREDICATES)}"
+        if kind == 2:
+            return f"!({self.rng.choice(PREDICATES)}|^{self.rng.choice(PREDICATES)})"
+        return self.rng.choice([*PREDICATES, *PREDICATES, SAME])
+
+    def triple(self) -> str:
+        if self.one_in(2):
+            return super().triple()
+        inner = self.step(1) if self.rng.random() < 0.6 else f"{self.step(0)}|{self.step(1)}"
+        return f"{self.node(False)} ({inner}){self.rng.choice('*+?')} {self.node(True)} ."
+
+    def group(self, depth: int) -> str:
+        found = super().group(depth)
+        kind = self.rng.randrange(5)
+        if kind == 0:
+            found += f" FILTER {self.rng.choice(['', 'NOT '])}EXISTS {{ {self.bgp()} OPTIONAL {{ {self.bgp()} }} }}"
+        elif kind == 1:
+            found += f" MINUS {{ {self.bgp()} FILTER EXISTS {{ {self.bgp()} }} }}"
+        elif kind == 2 and depth:
+            found += f" {{ SELECT DISTINCT ?x ?z {{ {self.bgp()} FILTER NOT EXISTS {{ {self.bgp()} }} }} }}"
+        return found
+
+
+def random_grouped_query(rng: Random) -> str:
+    """A query about aggregates: grouped by terms and expressions, HAVING, in sub-SELECTs, over OPTIONAL and VALUES, and
+    of properties that equal each other."""
+    return GroupWriter(rng, Vocabulary(IRIS, PREDICATES, LITERALS, LITERALS)).select()
+
+
+class GroupWriter(Writer):
+    """Writes queries with aggregates. SUM and AVG stand alone in no condition: an error there is one of the group."""
+
+    def aggregate(self, name: str) -> str:
+        distinct = self.rng.choice(["", "", "DISTINCT "])
+        return self.rng.choice(
+            [
+                *(f"COUNT({distinct}?{name})", "COUNT(*)", f"SUM({distinct}?{name})", f"AVG(?{name})"),
+                *(f"MIN(STR(?{name}))", f"MAX(STRLEN(STR(?{name})))"),
+            ]
+        )
+
+    def pattern(self) -> str:
+        """A group of the kinds that aggregates are often over."""
+        p, q = self.rng.sample(self.vocabulary.predicates, 2)
+        return self.rng.choice(
+            [
+                self.group(1),
+                self.bgp(),
+                f"{self.bgp()} OPTIONAL {{ {self.bgp()} }}",
+                f"{self.bgp()} OPTIONAL {{ {self.bgp()} FILTER({self.test(1)}) }}",
+                f"?x ?y ?z . ?y {SAME} ?w",
+                f"?x ?y ?z . ?w {SAME} ?y . {self.bgp()}",
+                f"?y {SAME} {p} . ?x ?y ?z OPTIONAL {{ ?z {q} ?w }}",
+                f"VALUES (?x ?y) {{ {self.row()} {self.row()} }} {self.bgp()}",
+                f"{self.bgp()} {self.counted()}",
+                f"{self.bgp()} BIND({self.value(1)} AS ?b)",
+            ]
+        )
+
+    def counted(self) -> str:
+        """A sub-SELECT with an aggregate."""
+        key, other = self.rng.sample(NAMES, 2)
+        having = self.rng.choice(["", "HAVING (COUNT(*) > 1)"])
+        return (
+            f"{{ SELECT ?{key} (COUNT(?{other}) AS ?c) {{ {self.bgp()} OPTIONAL {{ {self.bgp()} }} }} "
+            f"GROUP BY ?{key} {having} }} {self.rng.choice(['', 'FILTER(?c > 0)'])}"
+        )
+
+    def having(self, key: str, name: str) -> str:
+        return self.rng.choice(
+            [
+                *("", "", "HAVING (COUNT(*) > 1)", f"HAVING (COUNT(DISTINCT ?{name}) = 1)"),
+                f"HAVING (COUNT(?{name}) < COUNT(*) || ?{key} = {self.constant()})",
+                f"HAVING (BOUND(?{key}) && COUNT(*) <= 4)",
+                f"HAVING (COUNT(?{name}) >= 1) (!isBLANK(?{key}))",
+            ]
+        )
+
+    def select(self) -> str:
+        key, second, name = self.rng.sample(NAMES, 3)
+        body, found = self.pattern(), f"({self.aggregate(name)} AS ?n) ({self.aggregate(second)} AS ?m)"
+        kind = self.rng.randrange(5)
+        if kind == 0:
+            return f"SELECT {found} {{ {body} }}"
+        if kind == 1:
+            return f"SELECT ?{key} ?{second} {found} {{ {body} }} GROUP BY ?{key} ?{second} {self.having(key, name)}"
+        if kind == 2:
+            return f"SELECT ?k {found} {{ {body} }} GROUP BY (COALESCE({self.value(1)}) AS ?k) {self.having('k', name)}"
+        return f"SELECT ?{key} {found} {{ {body} }} GROUP BY ?{key} {self.having(key, name)}"

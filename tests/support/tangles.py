@@ -1,0 +1,413 @@
+"""Tangles: random programs over few terms, in which equality, recursion and the rules' own constants meet.
+
+Rules have constants in heads and bodies, some heads have nothing else; owl:sameAs is in recursive heads, in bodies, and
+now and then a subject or an object; variables stand for predicates; some programs have NOT, of equalities and of
+variable predicates too. A few updates follow. After each the closure by the oracle, by every way to compute it, and by
+every algorithm that maintains it are compared; now and then also a store that the updates are made to.
+
+`python -m tests.support.tangles FROM TO [--literals] [--spark]` tries seeds and prints those that fail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from tests.support import custom_programs
+from tests.support.maintain import Bench, State, counts_of, state_of
+from tests.support.random_programs import SAME, TYPE, Triple, ex
+from tests.unit.materialise.test_closure import expanded, expected
+from tests.unit.write.test_custom_updates import follow
+from tests.unit.write.test_updates import as_terms, tokens
+from triplake.rulesets.render import render
+from triplestore import Store
+from triplestore.compile.schema import Fact
+from triplestore.engine import Engine
+from triplestore.maintain.memory import ALGORITHMS, COUNTING, INSERTION, Memory
+from triplestore.maintain.program import NotMaintainableError
+from triplestore.materialise.seminaive import SemiNaive
+from triplestore.materialise.statements import triples_table
+from triplestore.model.rule import Atom, BodyElement, Not, Rule, Term, Var
+from triplestore.model.terms import BUILTIN_IDS, OWL, SAME_AS, XSD
+from triplestore.write.rows import same_as_rows, violation_rows
+
+TERMS: Final = tuple(ex(f"c{i}") for i in range(6))
+PREDICATES: Final = (ex("p0"), ex("p1"))
+EQUIVALENT: Final = f"<{OWL}equivalentClass>"
+LITERALS: Final = ('"v"', '"w"@en', f'"1"^^<{XSD}integer>', f'"01"^^<{XSD}integer>', '"u"^^<http://e/own>')
+VARIABLES: Final = tuple(Var(name) for name in "xyz")
+
+
+@dataclass(frozen=True)
+class Tangle:
+    """Rules, asserted triples, and updates of these: what comes, what goes."""
+
+    rules: tuple[Rule, ...]
+    start: frozenset[Triple]
+    updates: tuple[tuple[frozenset[Triple], frozenset[Triple]], ...]
+
+    def __str__(self) -> str:
+        lines = [render(rule) for rule in self.rules]
+        lines += [f"  {' '.join(t)} ." for t in sorted(self.start)]
+        for add, delete in self.updates:
+            lines += ["update", *(f"+ {' '.join(t)} ." for t in sorted(add))]
+            lines += [f"- {' '.join(t)} ." for t in sorted(delete)]
+        return "\n".join(lines)
+
+    @property
+    def negative(self) -> bool:
+        """Whether a rule has a NOT."""
+        return any(isinstance(element, Not) for rule in self.rules for element in rule.body)
+
+
+def tangle(seed: int, literals: bool = False) -> Tangle:
+    """The tangle of a seed. literals: objects are literals now and then, of equalities too, in facts and in rules."""
+    if literals:
+        return _with_literals(tangle(seed), Random(f"literals {seed}"))
+    rng = Random(f"tangle {seed}")
+    terms, odd = TERMS[: rng.randint(3, 6)], rng.random() < 0.2
+    spoken = TERMS[: len(terms) + (rng.random() < 0.1)]  # a term that only the rules have, now and then
+    negated = 0.5 if rng.random() < 0.15 else 0.0
+    rules = tuple(_rule(rng, spoken, number, odd, negated) for number in range(rng.randint(2, 5)))
+    start = frozenset(_fact(rng, terms, odd) for _ in range(rng.randint(3, 9)))
+    now, updates = set(start), []
+    for _ in range(rng.randint(1, 3)):
+        add = {_fact(rng, terms, odd) for _ in range(rng.choice([0, 0, 1, 1, 2]))}
+        delete = set(rng.sample(sorted(now), min(len(now), rng.choice([0, 1, 1, 1, 2, 3]))))
+        add, delete = add - now, delete - add
+        updates.append((frozenset(add), frozenset(delete)))
+        now = (now - delete) | add
+    return Tangle(_with_absent(rules, Random(f"absent {seed}")), start, tuple(updates))
+
+
+def _with_absent(rules: Iterable[Rule], rng: Random) -> tuple[Rule, ...]:
+    """The rules with equalities of a constant in some NOTs: it may occur nowhere, or come or vanish by an update."""
+
+    def element(plain: BodyElement) -> BodyElement:
+        if not isinstance(plain, Not) or rng.random() >= 0.3:
+            return plain
+        constant = rng.choice([*TERMS, ex("c9")])
+        ends = rng.choice([(constant, Var("w")), (Var("w"), constant), (constant, constant)])
+        return Not((Atom(ends[0], SAME, ends[1]), *rng.choice([(), plain.body[:1]])))
+
+    return tuple(replace(rule, body=tuple(map(element, rule.body))) for rule in rules)
+
+
+def _with_literals(one: Tangle, rng: Random) -> Tangle:
+    """The tangle with literals in place of some objects, the same ones wherever a triple is."""
+    kept: dict[Triple, Triple] = {}
+
+    def fact(triple: Triple) -> Triple:
+        return kept.setdefault(triple, (*triple[:2], rng.choice(LITERALS)) if rng.random() < 0.2 else triple)
+
+    def atom(plain: BodyElement) -> BodyElement:
+        if not isinstance(plain, Atom) or isinstance(plain.o, Var) or rng.random() >= 0.3:
+            return plain
+        return Atom(plain.s, plain.p, rng.choice(LITERALS))
+
+    def head(plain: Atom) -> Atom:
+        one = Atom(*plain.terms[:2], rng.choice(LITERALS)) if atom(plain) is not plain else plain
+        equal = plain.p == SAME and not isinstance(plain.s, Var) and rng.random() < 0.5
+        return Atom(rng.choice(LITERALS), one.p, one.o) if equal else one
+
+    rules = tuple(replace(r, heads=tuple(map(head, r.heads)), body=tuple(map(atom, r.body))) for r in one.rules)
+    now = {fact(t) for t in sorted(one.start)}
+    start, updates = frozenset(now), []
+    for add, delete in one.updates:
+        come, go = ({fact(t) for t in sorted(some)} for some in (add, delete))
+        come, go = come - now, (go & now) - come
+        updates.append((frozenset(come), frozenset(go)))
+        now = (now - go) | come
+    return Tangle(rules, start, tuple(updates))
+
+
+def _fact(rng: Random, terms: tuple[str, ...], odd: bool) -> Triple:
+    kind = rng.random()
+    if kind < 0.1:
+        return rng.choice(terms), SAME, rng.choice(terms)
+    if kind < 0.15:
+        return rng.choice(terms), rng.choice([TYPE, EQUIVALENT]), rng.choice(terms)
+    s, p, o = rng.choice(terms), rng.choice(PREDICATES), rng.choice(terms)
+    if odd and rng.random() < 0.15:
+        special = rng.choice([SAME, *PREDICATES])
+        return rng.choice([(special, p, o), (s, p, special), (rng.choice(PREDICATES), SAME, special)])
+    return s, p, o
+
+
+def _rule(rng: Random, terms: tuple[str, ...], number: int, odd: bool, negated: float) -> Rule:
+    """A rule; the variables of its head are in its body. negated: how likely it has a NOT."""
+
+    def end(variables: Iterable[Var], constants: float) -> Term:
+        some = list(variables)
+        if some and rng.random() >= constants:
+            return rng.choice(some)
+        return rng.choice([SAME, *PREDICATES]) if odd and rng.random() < 0.08 else rng.choice(terms)
+
+    def predicate(variables: Iterable[Var], same: float, free: float) -> Term:
+        kind, some = rng.random(), list(variables)
+        if kind < same:
+            return SAME
+        if kind < same + free and some:
+            return rng.choice(some)
+        return rng.choice([TYPE, EQUIVALENT]) if kind > 0.93 else rng.choice(PREDICATES)
+
+    def atom(variables: Sequence[Var], free: float) -> Atom:
+        return Atom(end(variables, 0.25), predicate(variables, 0.15, free), end(variables, 0.25))
+
+    body: list[BodyElement] = [atom(VARIABLES, 0.05 if odd else 0.02) for _ in range(rng.choice([1, 1, 2, 2, 3]))]
+    bound = list(dict.fromkeys(t for a in body if isinstance(a, Atom) for t in a.terms if isinstance(t, Var)))
+    if rng.random() < negated:
+        body.append(Not(tuple(atom([*bound, Var("w")], 0.3) for _ in range(rng.choice([1, 1, 2])))))
+    ground = 1.0 if rng.random() < 0.3 else 0.3
+    head = Atom(end(bound, ground), predicate(bound, 0.4, 0.04 if odd else 0.0), end(bound, ground))
+    return Rule(f"r{number}", (head,), tuple(body))
+
+
+class Different(AssertionError):
+    """Two ways to a closure that differ; says which, and in what."""
+
+
+def check(engine: Engine, one: Tangle, algorithms: Sequence[str] = tuple(ALGORITHMS)) -> int:
+    """Compare all ways to the closures of a tangle; how many updates the algorithms have maintained. Raises Different.
+
+    The engine's tables are made anew. algorithms: those that maintain closures in memory.
+    """
+    states = [set(one.start)]
+    for add, delete in one.updates:
+        states.append((states[-1] - delete) | add)
+    if one.negative:
+        return _check_negative(engine, one, states)
+    wanted = [expected(sorted(state), one.rules, "rewrite") for state in states]
+    return sum(_Mode(engine, one, equality, states, wanted).check(algorithms) for equality in ("rewrite", "axioms"))
+
+
+def _check_negative(engine: Engine, one: Tangle, states: Sequence[set[Triple]]) -> int:
+    """Compare what is materialised with the oracle; 0. Programs without strata are refused in any mode."""
+    for equality in ("rewrite", "axioms"):
+        for number, state in enumerate(states):
+            try:
+                custom_programs.agree(engine, sorted(state), one.rules, equality)
+            except AssertionError as error:
+                raise Different(f"{equality}, state {number}, {error}") from error
+    return 0
+
+
+def check_store(engine: Engine, one: Tangle, equality: str) -> None:
+    """Make the updates to a store on DuckDB, by the algorithms that it chooses itself, and compare it after each with
+    the oracle. Raises AssertionError."""
+    if any(str(head.s).startswith('"') for rule in one.rules for head in rule.heads):
+        return  # the text of a rule cannot say so
+    if one.negative:
+        history = [(sorted(add), sorted(delete)) for add, delete in ((one.start, ()), *one.updates)]
+        follow(history, one.rules, equality, engine, lambda algorithm: None, engine="duckdb")
+        return
+    asserted = set(one.start)
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "tangle.dlog")
+        file.write_text("\n".join(map(render, one.rules)), encoding="utf-8")
+        with Store.create(Path(folder, "kg"), ["none", str(file)], equality, engine="duckdb") as store:
+            store.update(add=as_terms(sorted(asserted)))
+            for number, (add, delete) in enumerate(one.updates, 1):
+                done = store.update(add=as_terms(sorted(add)), delete=as_terms(sorted(delete)))
+                asserted = (asserted - delete) | add
+                got, wanted = tokens(store), expected(sorted(asserted), one.rules, "rewrite")[0]
+                if got != wanted:
+                    raise Different(
+                        f"{equality}, store, {done.get('algorithm')}, update {number}: too much "
+                        f"{sorted(got - wanted)[:4]}, too little {sorted(wanted - got)[:4]}"
+                    )
+
+
+class _Mode:
+    """A tangle in one mode. asserted, wanted: the asserted facts, and what is to follow, before and after each update.
+    memory: the closure in memory of the state that is looked at; None where the rules are none for memory."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        one: Tangle,
+        equality: str,
+        states: Sequence[set[Triple]],
+        wanted: Sequence[tuple[set[Triple], set[str]]],
+    ) -> None:
+        every = {*one.start, *(t for add, _ in one.updates for t in add)}
+        self.bench = Bench(engine, every, one.rules, equality, False)
+        self.equality, self.derivations = equality, "counted" if equality == "axioms" else "none"
+        self.asserted = [set(self.bench.facts(state)) for state in states]
+        self.tokens, self.violated = zip(*wanted, strict=True)
+        self.ids = {**BUILTIN_IDS, **self.bench.reasoning.constants, **self.bench.ids}
+        self._states: dict[int, State] = {}
+        self._counts: dict[int, dict[Fact, tuple[int, int]]] = {}
+
+    def check(self, algorithms: Sequence[str]) -> int:
+        """Compare; how many updates the algorithms have maintained."""
+        maintained, memory = 0, None
+        self._materialised(0)
+        for number, (before, after) in enumerate(pairwise(self.asserted), 1):
+            plus, minus = sorted(after - before), sorted(before - after)
+            if not minus:
+                self._inserted(number, plus)
+            memory = memory or self._read(number - 1)
+            if memory is None:
+                continue
+            able = [a for a in algorithms if self.equality == "axioms" or a not in COUNTING]
+            able = able[number % len(able) :] + able[: number % len(able)]  # each is the last one now and then
+            kept = False
+            for algorithm in able:
+                if algorithm == INSERTION and minus:
+                    continue
+                if kept:
+                    memory.revert()
+                try:
+                    self.bench.update(memory, plus, minus, algorithm)
+                except NotMaintainableError:
+                    kept = False
+                    continue
+                kept, maintained = True, maintained + 1
+                got = *state_of(memory)[:2], memory.violations_now
+                self._compare(f"{algorithm}, update {number}", got, number)
+                if self.equality == "axioms":
+                    self._count(f"{algorithm}, update {number}", memory, number)
+            if kept:
+                memory.commit()
+            else:
+                memory = None
+        return maintained
+
+    def _materialised(self, number: int) -> None:
+        """By the engine's tables, from nothing."""
+        self._states[number] = self.bench.materialise(self.asserted[number])
+        self._expanded(f"materialised, state {number}", number)
+
+    def _inserted(self, number: int, plus: list[Fact]) -> None:
+        """By the engine's tables, where nothing goes."""
+        bench = self.bench
+        self._put(number - 1)
+        bench.engine.load("plus", triples_table(plus))
+        bench.engine.load("asserted", triples_table(sorted(self.asserted[number])))
+        SemiNaive(bench.engine, bench.rules, bench.equality, bench.reasoning.constants).insert("plus")
+        self._expanded(f"inserted by tables, update {number}", number)
+
+    def _expanded(self, what: str, number: int) -> None:
+        """Compare the closure in the engine's tables with the oracle's."""
+        got, violated = expanded(self.bench.engine, self.equality)
+        self._same(what, got, self.tokens[number])
+        self._same(f"{what}, violated", violated, self.violated[number])
+
+    def _read(self, number: int) -> Memory | None:
+        self._put(number)
+        try:
+            return self.bench.read(self.derivations)
+        except NotMaintainableError:
+            return None
+
+    def _count(self, what: str, memory: Memory, number: int) -> None:
+        """Compare the derivation counts with those of the closure that was made anew."""
+        if number not in self._counts:
+            fresh = self._read(number)
+            assert fresh is not None
+            self._counts[number] = counts_of(fresh)
+        self._same(f"{what}, counts", {*counts_of(memory).items()}, {*self._counts[number].items()})
+
+    def _put(self, number: int) -> None:
+        """Have the closure of a state in the engine's tables."""
+        facts, pairs, violations = self._state(number)
+        engine = self.bench.engine
+        engine.load("asserted", triples_table(sorted(self.asserted[number])))
+        engine.load("fact", triples_table(sorted(facts)))
+        engine.load("same_as", same_as_rows(sorted(pairs)))
+        engine.load("violation", violation_rows(violations))
+
+    def _state(self, number: int) -> State:
+        """The closure of a state, with representatives, as the oracle has it; where owl:sameAs equals another term, or
+        with literals, which may be subjects, or violations, as it is computed anew, which is compared with the
+        oracle's."""
+        if number not in self._states:
+            tokens, ids = self.tokens[number], self.ids
+            if self.violated[number] or any((s == p == SAME != o) or o[0] == '"' for s, p, o in tokens):
+                self._materialised(number)
+            else:
+                facts = {(ids[s], ids[p], ids[o]) for s, p, o in tokens}
+                self._states[number] = (facts, set(), set()) if self.equality == "axioms" else _represented(facts)
+        return self._states[number]
+
+    def _compare(self, what: str, got: State, number: int) -> None:
+        for name, one, other in zip(("facts", "same_as", "violations"), got, self._state(number), strict=True):
+            self._same(f"{what}, {name}", set(one), set(other))
+
+    def _same(self, what: str, got: Collection[object], wanted: Collection[object]) -> None:
+        if got != wanted:
+            more, less = (sorted(map(str, {*a} - {*b}))[:4] for a, b in ((got, wanted), (wanted, got)))
+            raise Different(f"{self.equality}, {what}: too much {more}, too little {less}")
+
+
+def _represented(facts: set[Fact]) -> State:
+    """An expanded closure as facts of representatives, and the representatives."""
+    named = {}
+    for s, p, o in facts:
+        if p == SAME_AS and s != o:
+            named[s] = min(s, o, named.get(s, s))
+    normal = {(named.get(s, s), p, named.get(o, o)) for s, p, o in ((s, named.get(p, p), o) for s, p, o in facts)}
+    return {fact for fact in normal if fact[1] != SAME_AS}, set(named.items()), set()
+
+
+STORES: Final = 20
+"""Of so many seeds one makes a store."""
+
+
+def failing(engine: Engine, seeds: Iterable[int], literals: bool = False) -> Iterator[tuple[int, Exception]]:
+    """The seeds whose tangles fail, and how."""
+    for seed in seeds:
+        one = tangle(seed, literals)
+        try:
+            check(engine, one)
+            if seed % STORES == 0:
+                check_store(engine, one, ("rewrite", "axioms")[seed // STORES % 2])
+        except Exception as error:
+            yield seed, error
+
+
+def main() -> int:
+    """Try the seeds that the command line says; 1 if any fails."""
+    parser = argparse.ArgumentParser(prog="python -m tests.support.tangles", description="Try random tangles of rules.")
+    parser.add_argument("first", type=int, metavar="FROM")
+    parser.add_argument("end", type=int, metavar="TO", help="the first that is not tried")
+    parser.add_argument("--literals", action="store_true", help="have literals for objects now and then")
+    parser.add_argument("--spark", action="store_true", help="materialise on Spark, not on DuckDB")
+    parser.add_argument("--show", action="store_true", help="print the tangles that fail")
+    given = parser.parse_args()
+    started, bad = time.perf_counter(), 0
+    engine = _engine(given.spark)
+    for seed, error in failing(engine, range(given.first, given.end), given.literals):
+        bad += 1
+        told = str(error) if isinstance(error, Different) else "".join(traceback.format_exception(error))
+        print(f"seed {seed}: {told}", flush=True)
+        if given.show:
+            print(tangle(seed, given.literals))
+    engine.close()
+    print(f"{bad} of {given.end - given.first} seeds failed, {time.perf_counter() - started:.0f} s")
+    return 1 if bad else 0
+
+
+def _engine(spark: bool) -> Engine:
+    if spark:
+        from triplestore.engine.spark import SparkEngine
+        from triplestore.engine.spark_session import start_session
+
+        return SparkEngine(start_session("local[2]", "3GB"))
+    from triplestore.engine.duckdb import DuckDBEngine
+
+    return DuckDBEngine(threads=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Rdf lists of many members in ontologies: no recursion over them, and a limit told where each member is a join."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import run
+from triplestore import Store
+from triplestore.model.errors import LimitError
+
+PREFIXES = "@prefix : <http://e/> .\n@prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+
+
+def members(n: int) -> str:
+    return " ".join(f":m{i}" for i in range(n))
+
+
+@pytest.mark.parametrize("operator", ["unionOf", "oneOf"])
+def test_a_long_list_is_read(tmp_path: Path, operator: str) -> None:
+    path = tmp_path / "x.ttl"
+    path.write_text(f"{PREFIXES}:C owl:{operator} ( {members(2_000)} ) . :x a :m1999 .")
+    with Store.create(tmp_path / "kg") as store:
+        store.load(path)
+        what = {"unionOf": "http://e/x", "oneOf": "http://e/m1999"}[operator]
+        assert store.query(f"ASK {{ <{what}> a <http://e/C> }}").boolean
+
+
+def test_a_key_of_many_properties(tmp_path: Path) -> None:
+    """Whether two halves of a join are each other's image is found without trying all atoms for all."""
+    path = tmp_path / "x.ttl"
+    values = "; ".join(f":m{i} :v{i}" for i in range(30))
+    path.write_text(f"{PREFIXES}:C owl:hasKey ( {members(30)} ) . :x a :C; {values} . :y a :C; {values} .")
+    with Store.create(tmp_path / "kg") as store:
+        store.load(path)
+        assert store.query("ASK { <http://e/x> <http://www.w3.org/2002/07/owl#sameAs> <http://e/y> }").boolean
+    path.write_text(f"{PREFIXES}:C owl:hasKey ( {members(300)} ) . :x a :C; {values} . :y a :C; {values} .")
+    with Store.create(tmp_path / "more") as store:
+        store.load(path)
+
+
+@pytest.mark.parametrize("axiom", ["hasKey", "propertyChainAxiom", "intersectionOf"])
+def test_a_list_too_long_to_be_joined_is_told(tmp_path: Path, axiom: str) -> None:
+    path = tmp_path / "x.ttl"
+    path.write_text(f"{PREFIXES}:C owl:{axiom} ( {members(1_001)} ) . :x :m1 :y; a :m1, :C .")
+    outcome = run("load", tmp_path / "new", path)
+    assert (outcome.code, "a list of the data has 1,001 members: at most 1,000" in outcome.err) == (2, True), outcome
+    with Store.create(tmp_path / "kg") as store, pytest.raises(LimitError):
+        store.load(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "members_of"),
+    [("AllDifferent", "distinctMembers"), ("AllDisjointClasses", "members"), ("AllDisjointProperties", "members")],
+)
+def test_a_list_too_long_to_be_taken_two_by_two_is_told(tmp_path: Path, kind: str, members_of: str) -> None:
+    path = tmp_path / "x.ttl"
+    path.write_text(f"{PREFIXES}[] a owl:{kind} ; owl:{members_of} ( {members(4_000)} ) . :x :m1 :y; a :m1 .")
+    with Store.create(tmp_path / "kg") as store, pytest.raises(LimitError, match="a list of the data has 4,000 memb"):
+        store.load(path)

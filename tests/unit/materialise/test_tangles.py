@@ -1,0 +1,221 @@
+"""Tangles of rules, equality and constants (`tests.support.tangles`): the oracle, materialisation in both modes and
+every maintenance algorithm agree. Cases that once went wrong, and random ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rdflib.namespace import OWL, Namespace
+
+from tests.conftest import MakeStore
+from tests.support import custom_programs
+from tests.support.random_programs import SAME, TYPE, Triple, ex
+from tests.support.tangles import EQUIVALENT, Tangle, check, failing, tangle
+from tests.unit.materialise.test_closure import MODES, agree
+from triplake.rulesets import datalog
+from triplestore.engine import Engine
+from triplestore.model.terms import XSD
+
+E = Namespace("http://e/")
+C = [ex(f"c{i}") for i in range(6)]
+P0, P1, P2 = ex("p0"), ex("p1"), ex("p2")
+
+SUPPORTING_EACH_OTHER = """
+[:c1, owl:sameAs, :c4] :- [?z, :p0, :c0], [?z, :p0, ?z] .
+[?y, :p1, ?x] :- [:c5, :p0, ?x], [?z, :p1, ?z], [?z, :p0, ?y] .
+[?z, :p0, ?x] :- [?x, :p1, :c4], [?z, :p1, ?z] .
+[?y, :p1, ?z] :- [?y, owl:sameAs, ?z], [?x, :p0, ?y], [?x, :p1, ?z] .
+"""
+
+CASES = [
+    pytest.param(
+        SUPPORTING_EACH_OTHER,
+        [(C[3], P0, C[0]), (C[3], P1, C[3]), (C[4], P1, C[4]), (C[4], P1, C[5]), (C[5], P1, C[4])],
+        [(C[5], P1, C[4])],
+        id="facts-that-support-each-other",
+    ),
+    pytest.param(
+        "[:c0, owl:sameAs, :c1] :- [?x, :p0, :c1] .",
+        [(C[2], P0, C[1]), (C[3], P0, C[0])],
+        [(C[2], P0, C[1])],
+        id="the-equality-makes-its-own-body",
+    ),
+    pytest.param(
+        "[:c0, owl:sameAs, :c1] :- [?x, :p0, :c2] .",
+        [(C[3], P0, C[2]), (C[1], P1, C[4])],
+        [(C[3], P0, C[2])],
+        id="an-equality-of-constants",
+    ),
+    pytest.param(
+        "[?c, owl:sameAs, ?d] :- [?c, owl:equivalentClass, ?d], [?x, a, ?c] .",
+        [(C[0], EQUIVALENT, C[1]), (C[2], TYPE, C[0]), (C[3], TYPE, C[4])],
+        [(C[2], TYPE, C[0])],
+        id="an-equality-of-classes-with-members",
+    ),
+    pytest.param(
+        "[?c, owl:sameAs, ?d] :- [?c, owl:equivalentClass, ?d] .",
+        [(C[0], EQUIVALENT, C[1]), (C[0], EQUIVALENT, C[0]), (C[2], TYPE, C[0])],
+        [(C[0], EQUIVALENT, C[1])],
+        id="an-axiom-that-stands-for-two",
+    ),
+    pytest.param(
+        "[:c0, owl:sameAs, :c1] :- [?x, :p0, :c2] . [:c1, owl:sameAs, :c4] :- [:c3, :p1, ?x] .",
+        [(C[3], P0, C[2]), (C[3], P1, C[2]), (C[4], P1, C[5])],
+        [(C[3], P1, C[2])],
+        id="one-of-two-equalities",
+    ),
+]
+
+
+@pytest.mark.long_on_spark
+@pytest.mark.parametrize(("rules", "start", "gone"), CASES)
+def test_equalities_of_constants_go(engine: Engine, rules: str, start: list[Triple], gone: list[Triple]) -> None:
+    """And come back, and go with half of the rest."""
+    parsed = datalog.parse(f"PREFIX : <http://e/>\n{rules}", "tangle")
+    back = (frozenset[Triple](), frozenset(gone)), (frozenset(gone), frozenset[Triple]())
+    one = Tangle(tuple(parsed), frozenset(start), (*back, (frozenset[Triple](), frozenset([*gone, *start[::2]]))))
+    assert check(engine, one) > 0
+
+
+REFLEXIVE = [
+    "[?y, :q, ?z] :- [?y, owl:sameAs, ?z] .",
+    "[?x, :q, :k] :- [owl:sameAs, owl:sameAs, ?x] .",
+    "[?x, :q, ?y] :- [?z, ?x, ?y] .",
+    "[?x, :q, :k] :- [?y, ?x, ?y], [:c0, :p0, :c1] .",
+    "[?x, :q, ?y] :- [?y, owl:sameAs, :c0], [?z, ?y, ?x] .",
+    "false :- [owl:sameAs, owl:sameAs, owl:sameAs] .",
+]
+"""Bodies that match what eq-ref says of owl:sameAs itself, or seem to."""
+
+
+@pytest.mark.long_on_spark
+def test_owl_same_as_occurs_where_anything_does(engine: Engine) -> None:
+    """Every triple has `x owl:sameAs x` follow, which has owl:sameAs for its predicate."""
+    start, same = (C[0], P0, C[1]), (C[0], SAME, C[1])
+    for number, text in enumerate(REFLEXIVE):
+        rules = tuple(datalog.parse(f"PREFIX : <http://e/>\n{text}", "reflexive"))
+        for data in ([start], [start, same], [(C[0], P0, C[0]), (C[0], SAME, C[0])])[: 1 if number else 3]:
+            for equality in MODES:
+                agree(engine, data, rules, equality)
+
+
+LIKE = REFLEXIVE[0]
+SUB_PROPERTY = "<http://www.w3.org/2000/01/rdf-schema#subPropertyOf>"
+AND_NO_MORE = [
+    pytest.param(LIKE, [(C[0], SAME, C[0])], (C[1], SAME, C[1]), id="asserted"),
+    pytest.param(f"{LIKE} [:k, owl:sameAs, :k] :- [?x, :p0, ?y] .", [(C[0], P0, C[1])], (C[0], P1, C[2]), id="derived"),
+    pytest.param(
+        f"{LIKE} [:k, ?p, :k] :- [?p, rdfs:subPropertyOf, :p1] .",
+        [(SAME, SUB_PROPERTY, P1)],
+        (C[0], P0, C[1]),
+        id="derived-from-schema",
+    ),
+    pytest.param(LIKE, [(C[0], P0, C[0])], (P0, SAME, SAME), id="by-another-name"),
+    pytest.param("[?x, :p0, ?x] :- [?x, owl:sameAs, ?y] .", [], (C[0], P1, C[1]), id="from-nothing"),
+]
+
+
+@pytest.mark.long_on_spark
+@pytest.mark.parametrize(("rules", "start", "comes"), AND_NO_MORE)
+def test_a_term_that_equals_itself_and_no_more(engine: Engine, rules: str, start: list[Triple], comes: Triple) -> None:
+    """It occurs, whatever else is said of it, when the closure is made and when it is extended."""
+    parsed = tuple(datalog.parse(f"PREFIX : <http://e/>\n{rules}", "itself"))
+    nothing, one = frozenset[Triple](), frozenset([comes])
+    later = frozenset([(C[3], P1, C[4])])
+    check(engine, Tangle(parsed, frozenset(start), ((one, nothing), (later, nothing), (nothing, one), (one, nothing))))
+
+
+@pytest.mark.long_on_spark
+def test_a_proof_that_owl_same_as_equals_itself(make_store: MakeStore, tmp_path: Path) -> None:
+    file = tmp_path / "reflexive.dlog"
+    file.write_text(f"PREFIX : <http://e/>\n@rule like {REFLEXIVE[0]}\n", encoding="utf-8")
+    store = make_store(["none", str(file)], "rewrite")
+    store.update(add=[(E.a, E.p, E.b)])
+    assert (OWL.sameAs, E.q, OWL.sameAs) in set(store.triples())
+    proof = store.explain((OWL.sameAs, E.q, OWL.sameAs))
+    assert proof is not None
+    assert [premise.by for premise in proof.premises] == ["eq-ref"]
+    store.update(delete=[(E.a, E.p, E.b)])
+    assert list(store.triples()) == []
+
+
+@pytest.mark.long_on_spark
+def test_a_proof_by_a_constant_that_equals_itself(make_store: MakeStore, tmp_path: Path) -> None:
+    file = tmp_path / "itself.dlog"
+    own = "@rule own [:k, owl:sameAs, :k] :- [?x, :p, ?y] ."
+    file.write_text(f"PREFIX : <http://e/>\n@rule like {LIKE}\n{own}\n", encoding="utf-8")
+    store = make_store(["none", str(file)], "rewrite")
+    store.update(add=[(E.a, E.p, E.b)])
+    store.update(add=[(E.a, E.r, E.b)])
+    proof = store.explain((E.k, E.q, E.k))
+    assert proof is not None
+    assert (proof.by, [premise.by for premise in proof.premises]) == ("like", ["eq-ref"])
+
+
+LITERAL_FORMS = [
+    "[?y, :q, ?x] :- [?x, owl:sameAs, 01], [?y, :p0, ?x] .",
+    "[?y, :q, ?x] :- [?x, owl:sameAs, 01], [?y, :p0, ?x], [?y, :p1, ?x] .",
+    "[:k, :q, ?x] :- [?x, owl:sameAs, 01] .",
+    "[:k, :q, :k] :- [1, owl:sameAs, 01] .",
+]
+
+
+@pytest.mark.long_on_spark
+def test_a_number_that_something_equals_is_one_of_its_forms(engine: Engine) -> None:
+    one, other, two = (f'"{form}"^^<{XSD}integer>' for form in ("1", "01", "2"))
+    data = [(C[0], P0, one), (C[0], P1, other), (C[1], P0, other), (C[1], P1, other), (C[2], P0, two)]
+    for text in LITERAL_FORMS:
+        rules = tuple(datalog.parse(f"PREFIX : <http://e/>\n{text}", "forms"))
+        for equality in ("rewrite", "axioms"):
+            agree(engine, data, rules, equality)
+
+
+@pytest.mark.long_on_spark
+def test_a_bound_predicate_in_a_not(engine: Engine) -> None:
+    """Where it is owl:sameAs, nothing matches it, as it stands for any predicate but that."""
+    for body in ("[?p, owl:sameAs, owl:sameAs], [?x, :p0, ?y]", "[?p, :is, ?z], [?x, :p0, ?y]"):
+        rules = tuple(datalog.parse(f"PREFIX : <http://e/>\nfalse :- {body}, NOT [?x, ?p, ?y] .", "not"))
+        start = [(C[0], P0, C[1]), (C[0], SAME, C[1]), (SAME, ex("is"), C[2])]
+        for equality in ("rewrite", "axioms"):
+            assert custom_programs.agree(engine, start, rules, equality) is not None
+
+
+@pytest.mark.long_on_spark
+def test_what_only_equals_itself_where_owl_same_as_has_another_name(engine: Engine) -> None:
+    text = "[?x, owl:sameAs, :c3] :- [owl:sameAs, ?x, ?x] .\n[:c2, owl:sameAs, :c2] :- [?x, :p1, ?x] ."
+    rules = tuple(datalog.parse(f"PREFIX : <http://e/>\n{text}", "itself"))
+    for equality in ("rewrite", "axioms"):
+        agree(engine, [(C[4], P1, C[4])], rules, equality)
+
+
+FEW = 60
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_tangles(embedded: Engine, part: int) -> None:
+    assert sum(check(embedded, tangle(seed)) for seed in range(part, FEW, 6)) > 40
+
+
+MANY = 400
+"""As many as a few minutes allow: `python -m tests.support.tangles` tries as many as anybody likes."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("literals", [False, True], ids=["terms", "literals"])
+@pytest.mark.parametrize("part", range(10))
+def test_many_tangles(embedded: Engine, part: int, literals: bool) -> None:
+    assert not list(failing(embedded, range(part + FEW, MANY, 20 if literals else 10), literals))
+
+
+@pytest.mark.spark
+def test_tangles_on_spark(spark_engine: Engine) -> None:
+    check(spark_engine, tangle(15))
+
+
+@pytest.mark.spark
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(10))
+def test_many_tangles_on_spark(spark_engine: Engine, part: int) -> None:
+    for seed in range(part, 100, 10):
+        check(spark_engine, tangle(seed))

@@ -1,0 +1,186 @@
+"""explain, as users see it."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from rdflib import RDF, Namespace, URIRef
+
+from tests.support.cli import done, run
+from triplestore import Store
+from triplestore.server.readers import Readers
+
+EX = Namespace("http://example.org/")
+PREFIX = "--prefix=ex=http://example.org/"
+DATA = """
+@prefix ex: <http://example.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:Student rdfs:subClassOf ex:Person . ex:Person rdfs:subClassOf ex:Agent ; owl:disjointWith ex:Robot .
+ex:mbox a owl:InverseFunctionalProperty .
+ex:ada a ex:Student ; ex:mbox <mailto:ada> . ex:countess ex:mbox <mailto:ada> ; ex:age 36 .
+ex:hal a ex:Person, ex:Robot .
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    (tmp_path / "data.ttl").write_text(DATA)
+    done("load", tmp_path / "kg", tmp_path / "data.ttl")
+    return tmp_path / "kg"
+
+
+def test_tree(store: Path) -> None:
+    assert done("explain", store, "ex:countess", "a", "ex:Agent", PREFIX).splitlines() == [
+        "ex:countess a ex:Agent   [eq-rep-s]",
+        "├─ ex:ada owl:sameAs ex:countess   [prp-ifp]",
+        "│  ├─ ex:mbox a owl:InverseFunctionalProperty   [asserted]",
+        "│  ├─ ex:ada ex:mbox <mailto:ada>   [asserted]",
+        "│  └─ ex:countess ex:mbox <mailto:ada>   [asserted]",
+        "└─ ex:ada a ex:Agent   [cax-sco]",
+        "   ├─ ex:Student rdfs:subClassOf ex:Agent   [scm-sco]",
+        "   │  ├─ ex:Student rdfs:subClassOf ex:Person   [asserted]",
+        "   │  └─ ex:Person rdfs:subClassOf ex:Agent   [asserted]",
+        "   └─ ex:ada a ex:Student   [asserted]",
+    ]
+
+
+def test_json_lists_premises_first(store: Path) -> None:
+    found = json.loads(done("explain", store, "ex:ada", "a", "ex:Person", PREFIX, "--format", "json"))
+    assert found["depth"] == 1
+    *leaves, goal = found["steps"]
+    assert goal["by"] == "cax-sco"
+    assert goal["premises"] == [0, 1]
+    assert [leaf["by"] for leaf in leaves] == ["asserted", "asserted"]
+    assert goal["triple"][2] == "<http://example.org/Person>"
+
+
+def test_dot(store: Path) -> None:
+    lines = done("explain", store, "ex:ada", "a", "ex:Person", PREFIX, "--format", "dot").splitlines()
+    assert lines[0] == "digraph proof {"
+    assert '  n2 [shape=ellipse, label="ex:ada a ex:Person\\ncax-sco"];' in lines
+    assert lines[-3:] == ["  n0 -> n2;", "  n1 -> n2;", "}"]
+
+
+def test_what_does_not_hold(store: Path) -> None:
+    for triple in (("ex:ada", "a", "ex:Robot"), ("ex:nobody", "a", "ex:Robot"), ("ex:ada", "owl:sameAs", "ex:hal")):
+        outcome = run("explain", store, *triple, PREFIX)
+        assert (outcome.code, outcome.out) == (1, "")
+        assert "does not hold" in outcome.err
+
+
+def test_virtual_facts(store: Path) -> None:
+    assert done("explain", store, "ex:new", "owl:sameAs", "ex:new", PREFIX) == "ex:new owl:sameAs ex:new   [eq-ref]\n"
+    assert done("explain", store, "owl:Thing", "a", "owl:Class") == "owl:Thing a owl:Class   [cls-thing]\n"
+
+
+def test_terms(store: Path) -> None:
+    age = '"36"^^xsd:integer'
+    assert "[asserted]" in done("explain", store, "http://example.org/countess", "<http://example.org/age>", age)
+    assert "[eq-rep-s]" in done("explain", store, "http://example.org/ada", "ex:age", age, PREFIX)
+    assert "[asserted]" in done("explain", store, "h:example.org/countess", "ex:age", age, PREFIX, "--prefix=h=http://")
+    outcome = run("explain", store, "urn:isbn:1", "ex:age", age, PREFIX)
+    assert (outcome.code, "does not hold" in outcome.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("ex:ada", "a"), "one triple"),
+        (("ada", "a", "a"), "'ada' is no term"),
+        (("<ada", "a", "a"), "'<ada' is no term"),
+        (("a", "a", "a", "--prefix", "nonsense"), "NAME=IRI"),
+        (("e:ada", "a", "e:A"), "the prefix 'e:' is not declared: give --prefix e=IRI; an IRI is <e:ada>"),
+        ((":ada", "a", "owl:Thing"), "the prefix ':' is not declared"),
+        (("e:ada/x", "a", "owl:Thing"), "the prefix 'e:' is not declared"),
+        (("owl:Thing", "a", '"1"^^e:int'), "the prefix 'e:' is not declared: give --prefix e=IRI"),
+        (("a", "a", "a", "--violation", "x:1"), "--violation RULE:N"),
+        (("--violation", "cax-dw:2"), "lists 1 of cax-dw"),
+    ],
+)
+def test_wrong_usage(store: Path, arguments: tuple[str, ...], said: str) -> None:
+    outcome = run("explain", store, *arguments)
+    assert outcome.code == 2
+    assert said in outcome.err
+
+
+def test_violation(store: Path) -> None:
+    assert done("explain", store, "--violation", "cax-dw:1", PREFIX).splitlines() == [
+        "inconsistent   [cax-dw]",
+        "├─ ex:Person owl:disjointWith ex:Robot   [asserted]",
+        "├─ ex:hal a ex:Person   [asserted]",
+        "└─ ex:hal a ex:Robot   [asserted]",
+    ]
+
+
+def test_python(store: Path) -> None:
+    with Store.open(store) as opened:
+        proof = opened.explain((EX.ada, RDF.type, EX.Agent))
+        assert proof is not None
+        assert (proof.triple, proof.by, proof.depth) == ((EX.ada, RDF.type, EX.Agent), "cax-sco", 2)
+        assert [p.by for p in proof.premises] == ["scm-sco", "asserted"]
+        assert opened.explain((EX.ada, RDF.type, EX.Nobody)) is None
+
+
+def test_readers_share_no_tables(tmp_path: Path) -> None:
+    """Many at once, and one after the other on the same reader: what a proof makes is the reader's own."""
+    (tmp_path / "data.ttl").write_text(DATA)
+    done("load", tmp_path / "kg", tmp_path / "data.ttl", "--equality", "axioms")
+    goals = {(EX.countess, RDF.type, EX.Agent): 2, (EX.ada, RDF.type, EX.Person): 1}
+    readers = Readers(tmp_path / "kg", 2, engine="duckdb")
+
+    def depth(goal: tuple[URIRef, URIRef, URIRef]) -> int:
+        with readers.reading() as (store, _):
+            proof = store.explain(goal)
+            assert proof is not None
+            return proof.depth
+
+    with ThreadPoolExecutor(4) as pool:
+        asked = list(goals) * 6
+        assert list(pool.map(depth, asked)) == [goals[goal] for goal in asked]
+    readers.close()
+
+
+RULES = """
+PREFIX ex: <http://example.org/>
+@rule active  [?x, a, ex:Active] :- [?x, a, ex:Person], NOT [?x, a, ex:Robot], FILTER(STRLEN(STR(?x)) > 3) .
+@rule howmany [?x, ex:mboxes, ?n] :- AGGREGATE([?x, ex:mbox, ?m] ON ?x BIND COUNT(?m) AS ?n) .
+@rule next    [?x, ex:next, ?b] :- [?x, ex:age, ?a], BIND(?a + 1 AS ?b) .
+@rule lonely  false :- [?x, a, ex:Robot], NOT [?x, ex:mbox, ?m] .
+"""
+
+
+def test_rules_that_are_no_plain_joins(tmp_path: Path) -> None:
+    """What NOT does not find, what an aggregate counts, what expressions say."""
+    (tmp_path / "data.ttl").write_text(DATA)
+    (tmp_path / "own.dlog").write_text(RULES)
+    done("load", tmp_path / "kg", tmp_path / "data.ttl", "--rules", "owl2rl", "--rules", tmp_path / "own.dlog")
+
+    def explained(*triple: str) -> list[str]:
+        return done("explain", tmp_path / "kg", *triple, PREFIX).splitlines()
+
+    assert explained("ex:ada", "a", "ex:Active")[:6] == [
+        "ex:ada a ex:Active   [active]",
+        "├─ no such fact: [ex:ada, a, ex:Robot]",
+        '├─ FILTER((STRLEN(STR(ex:ada)) > "3"^^xsd:integer))',
+        "└─ ex:ada a ex:Person   [cax-sco]",
+        "   ├─ ex:Student rdfs:subClassOf ex:Person   [asserted]",
+        "   └─ ex:ada a ex:Student   [asserted]",
+    ]
+    assert explained("ex:ada", "ex:mboxes", '"1"^^xsd:integer') == [
+        'ex:ada ex:mboxes "1"^^<http://www.w3.org/2001/XMLSchema#integer>   [howmany]',
+        '├─ "1"^^xsd:integer = COUNT(?m) of [ex:ada, ex:mbox, ?m]',
+        "└─ ex:ada ex:mbox <mailto:ada>   [asserted]",
+    ]
+    assert explained("ex:countess", "ex:next", '"37"^^xsd:integer')[1:] == [
+        '├─ "37"^^xsd:integer = ("36"^^xsd:integer + "1"^^xsd:integer)',
+        '└─ ex:countess ex:age "36"^^<http://www.w3.org/2001/XMLSchema#integer>   [asserted]',
+    ]
+    assert done("explain", tmp_path / "kg", "--violation", "lonely", PREFIX).splitlines() == [
+        "inconsistent   [lonely]",
+        "├─ no such fact: [ex:hal, ex:mbox, ?m]",
+        "└─ ex:hal a ex:Robot   [asserted]",
+    ]

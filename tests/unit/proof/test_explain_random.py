@@ -1,0 +1,186 @@
+"""Proofs against an independent checker: each step is an instance of its rule, each leaf is asserted, and the depth is
+the round in which a naive evaluation first has the fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.support import custom_programs, oracle
+from tests.support.random_programs import SAME, Triple, facts, programs, rules_for, rules_of
+from tests.unit.materialise.test_closure import materialised
+from triplake import rulesets
+from triplestore.compile.schema import Constants
+from triplestore.dictionary import encoding
+from triplestore.engine import Engine
+from triplestore.maintain import Reasoning
+from triplestore.model.errors import InputError
+from triplestore.model.rule import Rule, constants_of
+from triplestore.proof.explain import explain
+from triplestore.proof.proof import ASSERTED, Proof
+from triplestore.proof.source import source
+
+MODES = ("rewrite", "axioms", "off")
+
+
+def rounds_of(triples: Iterable[Triple], rules: tuple[Rule, ...], equality: str) -> dict[Triple, int]:
+    """The round of the naive evaluation in which each triple of the closure first holds; equality costs none."""
+    congruent = equality != "off"
+    apart: set[tuple[str, str]] = set()
+    known = oracle.congruent(set(triples), apart) if congruent else set(triples)
+    first = dict.fromkeys(known, 0)
+    number = 0
+    while True:
+        number += 1
+        virtual = {(term, SAME, term) for triple in known for term in triple} if congruent else set()
+        derived = set(known)
+        for rule in rules:
+            for heads, _ in oracle.World(known | virtual).matches(rule):
+                derived |= {h for h in heads if not (congruent and h[1] == SAME and h[0] == h[2])}
+        if congruent:
+            derived = oracle.congruent(derived, apart)
+        if derived == known:
+            return first
+        first.update((t, number) for t in derived - known)
+        known = derived
+
+
+def check(
+    proof: Proof,
+    goal: Triple,
+    asserted: set[Triple],
+    rules: tuple[Rule, ...],
+    congruent: bool,
+    complete: oracle.World | None = None,
+) -> None:
+    """The proof is one of the goal: each step puts equals for equals, which costs nothing, or is an instance of a rule
+    of that name. complete: the closure, in which NOT finds nothing and aggregates count."""
+    assert proof.tokens == goal
+    for step in proof.steps():
+        premises = [p.tokens for p in step.premises]
+        if step.by == ASSERTED:
+            assert step.tokens in asserted
+            assert not premises
+            continue
+        cost = step.depth - max((p.depth for p in step.premises), default=0)
+        assert cost in (0, 1), step
+        assert step.tokens is not None
+        if cost:
+            world = oracle.World({p for p in premises if p is not None}, complete, congruent)
+            named = [r for r in rules if r.name == step.by]
+            assert any(step.tokens in heads for r in named for heads, _ in world.matches(r)), step
+        else:
+            assert congruent
+            check_equality(step.by, step.tokens, [p for p in premises if p is not None])
+
+
+def check_equality(by: str, triple: Triple, premises: list[Triple]) -> None:
+    """The triple is had from the premises by putting equals for equals."""
+    s, p, o = triple
+    if by == "eq-ref":
+        assert (p, premises) == (SAME, [])
+        assert s == o
+    elif by == "eq-sym":
+        assert premises == [(o, SAME, s)]
+        assert p == SAME
+    elif by == "eq-trans":
+        assert p == SAME
+        assert len(premises) > 1
+        assert [(a, q) for a, q, _ in premises] == [(x, SAME) for x in (s, *(b for *_, b in premises[:-1]))]
+        assert premises[-1][2] == o
+    else:
+        assert by in ("eq-rep-s", "eq-rep-p", "eq-rep-o"), by
+        place = "spo".index(by[-1])
+        (a, q, b), before = premises
+        assert q == SAME
+        assert before[place] == a
+        assert triple == (*before[:place], b, *before[place + 1 :])
+
+
+def explained(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str, most: int = 60) -> None:
+    closed, _ = materialised(engine, triples, rules, equality)
+    depths = rounds_of(triples, rules, equality)
+    tokens = {t for r in rules for a in (*r.heads, *r.body) for t in getattr(a, "terms", ()) if isinstance(t, str)}
+    constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
+    read = source(engine, Reasoning(rules, equality, constants), rulesets.named("equality").rules)
+    for goal in sorted(closed)[:most]:
+        proof = explain(read, goal)
+        assert proof is not None, goal
+        check(proof, goal, set(triples), rules, equality != "off")
+        if goal not in triples and not (goal[1] == SAME and goal[0] == goal[2]):  # eq-ref needs nothing
+            assert proof.depth == depths[goal], goal
+    for absent in [
+        ("<http://e/a>", "<http://e/p0>", "<http://e/never>"),
+        ("<http://e/a>", "<http://e/p0>", "<http://e/C0>"),
+    ]:
+        assert (explain(read, absent) is not None) == (absent in closed)
+
+
+def explained_in_full(
+    engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str, most: int = 60
+) -> None:
+    """Rules with NOT, AGGREGATE and expressions: every step is an instance of its rule; no depth is claimed."""
+    try:
+        complete, _, _ = custom_programs.materialised(engine, triples, rules_for(rules, equality), equality)
+    except InputError:  # no strata
+        return
+    tokens = {t for r in rules for t in constants_of(r)}
+    constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
+    read = source(engine, Reasoning(rules, equality, constants), rulesets.named("equality").rules)
+    congruent = equality != "off"
+    virtual = {(term, SAME, term) for triple in complete for term in triple} if congruent else set()
+    world = oracle.World(complete | virtual, None, congruent)
+    for goal in sorted(complete - set(triples))[:most]:
+        proof = explain(read, goal)
+        assert proof is not None, goal
+        check(proof, goal, set(triples), rules, congruent, world)
+
+
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
+
+
+@pytest.mark.parametrize("equality", MODES)
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@given(triples=facts(odd=False), program=programs)
+def test_proofs(embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
+    explained(embedded, triples, rules_of(program), equality)
+
+
+@pytest.mark.parametrize("name", ["not-other", "count-twice", "either", "two-texts", "no-next"])
+def test_proofs_by_a_rule_that_is_no_plain_join(embedded: Engine, name: str) -> None:
+    explained_in_full(embedded, custom_programs.EXAMPLE, tuple(custom_programs.BY_NAME[name]), "rewrite", 8)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(custom_programs.BY_NAME))
+@pytest.mark.parametrize("equality", MODES)
+def test_proofs_by_each_rule_that_is_no_plain_join(embedded: Engine, name: str, equality: str) -> None:
+    explained_in_full(embedded, custom_programs.EXAMPLE, tuple(custom_programs.BY_NAME[name]), equality)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("equality", MODES)
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@given(**custom_programs.GIVEN)
+def test_proofs_by_rules_that_are_no_plain_joins(
+    embedded: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str
+) -> None:
+    explained_in_full(embedded, triples, rules, equality)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("equality", MODES)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@given(triples=facts(), program=programs)
+def test_proofs_often(embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
+    explained(embedded, triples, rules_of(program), equality)
+
+
+@pytest.mark.spark
+@settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@given(triples=facts(odd=False), program=programs, equality=st.sampled_from(MODES))
+def test_proofs_on_spark(spark_engine: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
+    explained(spark_engine, triples[:8], rules_of(program), equality, 12)

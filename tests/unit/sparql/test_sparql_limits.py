@@ -1,0 +1,158 @@
+"""Texts that are long or deep: they are answered, or refused as beyond a limit; never do they end the process, and it
+is never told as a fault of ours."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from triplake.sparql.parser import parse_query
+from triplake.sparql.update import parse_update
+from triplestore import Store
+from triplestore.model.errors import LimitError, TriplakeError
+
+SHAPES = {
+    "sums": lambda n: f"SELECT ({'+'.join(['1'] * n)} AS ?x) {{ }}",
+    "sums and differences": lambda n: f"SELECT (1{' + 1 - 1' * n} AS ?x) {{ }}",
+    "products": lambda n: f"SELECT ({'*'.join(['1'] * n)} AS ?x) {{ }}",
+    "any": lambda n: f"SELECT * {{ ?s ?p ?o FILTER({'||'.join(['?o = 1'] * n)}) }}",
+    "all": lambda n: f"SELECT * {{ ?s ?p ?o FILTER({'&&'.join(['?o = 1'] * n)}) }}",
+    "not": lambda n: f"SELECT ({'!' * n} true AS ?x) {{ }}",
+    "minus": lambda n: f"SELECT ({'- ' * n} 1 AS ?x) {{ }}",
+    "brackets": lambda n: f"SELECT ({'(' * n}1{')' * n} AS ?x) {{ }}",
+    "functions": lambda n: f"SELECT ({'STR(' * n}1{')' * n} AS ?x) {{ }}",
+    "groups in groups": lambda n: f"SELECT * {'{' * n} ?s ?p ?o {'}' * n}",
+    "groups": lambda n: f"SELECT * {{ {'{ ?s ?p ?o } ' * n} }}",
+    "unions": lambda n: f"SELECT * {{ {' UNION '.join(['{ ?s ?p ?o }'] * n)} }}",
+    "triples": lambda n: f"SELECT * {{ {' . '.join(f'?s{i} ?p ?o' for i in range(n))} }}",
+    "objects": lambda n: f"SELECT * {{ ?s ?p {', '.join(f'?o{i}' for i in range(n))} }}",
+    "blank nodes": lambda n: f"SELECT * {{ ?s ?p {'[ ?p ' * n} 1 {']' * n} }}",
+    "collections": lambda n: f"SELECT * {{ ?s ?p {'(' * n} 1 {')' * n} }}",
+    "members": lambda n: f"SELECT * {{ ?s ?p ({' 1' * n}) }}",
+    "optional in optional": lambda n: f"SELECT * {{ {'OPTIONAL { ?s ?p ?o ' * n} {'}' * n} }}",
+    "exists in exists": lambda n: f"SELECT * {{ {'?s ?p ?o FILTER EXISTS { ' * n} {'}' * n} }}",
+    "selects in selects": lambda n: f"SELECT * {'{ SELECT * ' * n} {{ ?s ?p ?o }} {'}' * n}",
+    "sequences": lambda n: f"SELECT * {{ ?s {'/'.join(['<u:p>'] * n)} ?o }}",
+    "alternatives": lambda n: f"SELECT * {{ ?s {'|'.join(['<u:p>'] * n)} ?o }}",
+    "repetitions": lambda n: f"SELECT * {{ ?s {'(' * n}<u:p>{')*' * n} ?o }}",
+    "unclosed quotes": lambda n: "SELECT (" + "\\'''x\n" * n,
+    "unclosed brackets": lambda n: "SELECT " + "(" * n,
+    "a name of dots": lambda n: "SELECT " + "a." * n,
+}
+UPDATES = {
+    "where": lambda n: f"DELETE {{ ?s ?p ?o }} WHERE {'{' * n} ?s ?p ?o {'}' * n}",
+    "templates": lambda n: f"INSERT {{ <u:a> <u:b> {'(' * n} 1 {')' * n} }} WHERE {{ }}",
+    "data": lambda n: f"INSERT DATA {{ <u:a> <u:b> {'[ <u:p> ' * n} 1 {']' * n} }}",
+    "unions": lambda n: f"DELETE {{ ?s ?p ?o }} WHERE {{ {' UNION '.join(['{ ?s ?p ?o }'] * n)} }}",
+    "operations": lambda n: "; ".join(["INSERT DATA { <u:a> <u:b> 1 }"] * n),
+}
+SIZES = (10, 1_000, 12_000)
+
+
+def refusal(work: Callable[[], object]) -> str:
+    """What is said where something is refused; nothing where it is done."""
+    try:
+        work()
+    except TriplakeError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_queries_are_parsed_or_refused(shape: str, size: int) -> None:
+    refused = refusal(lambda: parse_query(SHAPES[shape](size)))
+    assert len(refused) < 400
+    assert "unreported" not in refused
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("shape", UPDATES)
+def test_updates_are_parsed_or_refused(shape: str, size: int) -> None:
+    assert len(refusal(lambda: parse_update(UPDATES[shape](size)))) < 400
+
+
+def test_a_limit_is_told_with_its_place() -> None:
+    with pytest.raises(LimitError, match=r"line 2, column 108: more than 100 brackets are open here"):
+        parse_query(f"SELECT\n({'(' * 200}1{')' * 200} AS ?x) {{ }}".replace("((", "       ((", 1))
+    with pytest.raises(LimitError, match=r"line 1, column \d+: these are more than 500 patterns"):
+        parse_query(SHAPES["unions"](12_000))
+
+
+@pytest.mark.parametrize("what", ["&&", "||"])
+def test_flat_chains_are_parsed_whole(what: str) -> None:
+    parse_query(f"SELECT * {{ ?s ?p ?o FILTER({what.join(['?o = 1'] * 10_000)}) }}")
+
+
+@pytest.mark.long
+def test_the_process_survives(tmp_path: Path) -> None:
+    """In a process of its own, whole, from the text to the answer or the error."""
+    program = f"""
+from tests.unit.sparql.test_sparql_limits import SHAPES, UPDATES
+from triplestore import Store
+from triplestore.model.errors import EngineError, TriplakeError
+with Store.create({str(tmp_path / "kg")!r}, rules=[], engine="duckdb", memory_limit="1GB") as store:
+    store.sparql_update("INSERT DATA {{ <u:a> <u:p> <u:b> }}")
+    for ask, shapes in ((lambda t: len(store.query(t)), SHAPES), (store.sparql_update, UPDATES)):
+        for name, shape in shapes.items():
+            for size in (10, 12_000):
+                if name in ("operations", "sums and differences") and size > 10:
+                    continue
+                try:
+                    ask(shape(size))
+                except EngineError:
+                    raise
+                except TriplakeError:
+                    pass
+                print(name, size, flush=True)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, (done.stdout[-80:], done.stderr[-2_000:])
+
+
+LONG = {
+    "a sum": (
+        f"SELECT ({'+'.join(['1'] * 10_000)} AS ?x) {{ }}",
+        ['"10000"^^<http://www.w3.org/2001/XMLSchema#integer>'],
+    ),
+    "differences": (
+        f"SELECT (5{' - 1' * 10_000} AS ?x) {{ }}",
+        ['"-9995"^^<http://www.w3.org/2001/XMLSchema#integer>'],
+    ),
+    "a product": (f"SELECT (2{' * 1' * 10_000} AS ?x) {{ }}", ['"2"^^<http://www.w3.org/2001/XMLSchema#integer>']),
+    "any": (f"SELECT ?x {{ VALUES ?x {{ 1 2 }} FILTER({'||'.join(f'?x = {n}' for n in range(2, 3_000))}) }}", ["2"]),
+    "all": (f"SELECT ?x {{ VALUES ?x {{ 1 2 }} FILTER({'&&'.join(f'?x != {n}' for n in range(2, 3_000))}) }}", ["1"]),
+}
+
+
+@pytest.mark.parametrize(("text", "answer"), LONG.values(), ids=LONG.keys())
+def test_flat_chains_are_answered(tmp_path: Path, text: str, answer: list[str]) -> None:
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        found = [row[0].n3() for row in store.query(text)]
+    assert found in (answer, [f'"{one}"^^<http://www.w3.org/2001/XMLSchema#integer>' for one in answer])
+
+
+def test_an_expression_beyond_the_engine_is_a_limit(tmp_path: Path) -> None:
+    ranges = " || ".join(f"(?o < {i} && ?s > {i})" for i in range(2_000))
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store, pytest.raises(LimitError):
+        store.query(f"SELECT * {{ ?s ?p ?o FILTER({ranges}) }}")
+
+
+def test_a_thousand_arguments(tmp_path: Path) -> None:
+    arguments = ", ".join(["STR(?s)"] * 1_000)
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        store.sparql_update("INSERT DATA { <http://e/> <http://e/> <http://e/> }")
+        ((found,),) = store.query(f"SELECT (CONCAT({arguments}) AS ?x) {{ ?s ?p ?o }}")
+        assert str(found) == "http://e/" * 1_000
+
+
+@pytest.mark.parametrize("pattern", ["(a{1,900}){1,900}", "(a", "(" * 5_000], ids=["large", "open", "deep"])
+def test_a_pattern_that_is_none_is_an_error_of_the_expression(tmp_path: Path, pattern: str) -> None:
+    condition = f"!BOUND(?z) || REGEX(?x, '{pattern}')"
+    text = f"SELECT ?x (REPLACE(?x, '{pattern}', 'b') AS ?y) {{ VALUES ?x {{ 'a' }} FILTER({condition}) }}"
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        assert [row[1] for row in store.query(text)] == [None]

@@ -1,0 +1,204 @@
+"""After every update of a random sequence the store equals the oracle, whatever algorithm and engine."""
+
+from __future__ import annotations
+
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rdflib.namespace import OWL, RDF, RDFS, Namespace
+
+from tests.conftest import MakeStore
+from tests.support.random_programs import _USER_RULES, Triple, facts, programs, rules_of
+from tests.unit.materialise.test_closure import MODES, PHASES, expected
+from triplake import rulesets
+from triplestore import Store
+from triplestore.model.terms import from_rdflib, to_rdflib
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from rdflib import URIRef
+
+Update = tuple[list[Triple], list[Triple]]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[Triple], list[Update]]:
+    """A data set and three updates: new facts and axioms come, some of what is there goes."""
+    start = draw(facts(odd=False))
+    now, updates = set(start), []
+    for _ in range(3):
+        add = draw(facts(odd=False)) if draw(st.booleans()) else []
+        going = draw(st.lists(st.sampled_from(sorted(now)), max_size=3)) if now and draw(st.booleans()) else []
+        delete = [t for t in going if t not in add]
+        updates.append((add, delete))
+        now = (now - set(delete)) | set(add)
+    return start, updates
+
+
+def tokens(store: Store, what: str = "all") -> set[Triple]:
+    return {(from_rdflib(s), from_rdflib(p), from_rdflib(o)) for s, p, o in store.triples(what)}
+
+
+def as_terms(triples: list[Triple]) -> list[tuple[object, object, object]]:
+    return [(to_rdflib(s), to_rdflib(p), to_rdflib(o)) for s, p, o in triples]
+
+
+def follow(store: Store, history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str) -> None:
+    """Apply a history to an empty store; after each step compare it with the oracle, and with itself made anew."""
+    rules = rules_of(program)
+    start, updates = history
+    asserted: set[Triple] = set()
+    for add, delete in [(start, []), *updates]:
+        asserted = (asserted - set(delete)) | set(add)
+        store.update(add=as_terms(add), delete=as_terms(delete))
+        got, stats = tokens(store), store.stats()
+        wanted, violated = expected(sorted(asserted), rules, equality, "owl2rl" in program)
+        assert got - wanted == set(), "derived too much"
+        assert wanted - got == set(), "derived too little"
+        assert tokens(store, "asserted") == asserted
+        assert tokens(store, "inferred") == wanted - asserted
+        assert stats["asserted"] == len(asserted)
+        assert stats["expanded"] == len(got)
+        assert bool(store.check()) == bool(violated)
+        with Store.open(store.path, engine="duckdb") as reopened:
+            assert tokens(reopened) == got
+            fresh = reopened.stats()
+            assert {k: fresh[k] for k in fresh} == {k: stats[k] for k in fresh}
+            reopened.materialise()
+            assert tokens(reopened) == got, "an update equals materialisation"
+            assert reopened.stats()["facts"] == stats["facts"]
+            assert reopened.stats()["violations"] == stats["violations"]
+
+
+def rule_names(program: tuple[str, ...], folder: str) -> list[str]:
+    """The program as `Store.create` takes it: a ruleset's name, and a file of the user's rules."""
+    own = [rule for rule in _USER_RULES if rule.name in program[1:]]
+    if not own:
+        return [program[0]]
+    file = Path(folder, "own.dlog")
+    file.write_text("".join(f"@rule {r.name}\n{rulesets.datalog.render(r)}\n" for r in own), encoding="utf-8")
+    return [program[0], str(file)]
+
+
+@pytest.mark.parametrize("equality", MODES)
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@given(history=histories(), program=programs)
+def test_updates_equal_the_oracle(
+    history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
+) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.create(Path(folder, "kg"), rule_names(program, folder), equality, engine="duckdb") as store,
+    ):
+        follow(store, history, program, equality)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("equality", MODES)
+@settings(max_examples=14, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@given(history=histories(), program=programs)
+def test_updates_equal_the_oracle_often(
+    history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
+) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.create(Path(folder, "kg"), rule_names(program, folder), equality, engine="duckdb") as store,
+    ):
+        follow(store, history, program, equality)
+
+
+@pytest.mark.spark
+@pytest.mark.long
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@given(history=histories(), program=programs, equality=st.sampled_from(MODES))
+def test_updates_equal_the_oracle_on_spark(
+    spark: SparkSession, history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
+) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.create(Path(folder, "kg"), rule_names(program, folder), equality, spark=spark) as store,
+    ):
+        follow(store, history, program, equality)
+
+
+E = Namespace("http://e/")
+
+
+def test_additions_merge_and_deletions_split(make_store: MakeStore) -> None:
+    store = make_store()
+    store.update(add=[(E.mail, RDF.type, OWL.InverseFunctionalProperty), (E.a, E.mail, E.m), (E.a, E.name, E.n)])
+    added = store.update(add=[(E.b, E.mail, E.m), (E.b, E.age, E.old)])
+    assert (added["algorithm"], added["merged"], added["split"]) == ("semi-naive", 1, 0)
+    assert {(E.b, E.name, E.n), (E.a, E.age, E.old), (E.a, OWL.sameAs, E.b)} <= set(store.triples())
+    assert store.stats()["classes"] == 1
+    deleted = store.update(delete=[(E.b, E.mail, E.m)])
+    assert (deleted["algorithm"], deleted["merged"], deleted["split"]) == ("backward-forward", 0, 1)
+    now = set(store.triples())
+    assert (E.b, E.age, E.old) in now
+    assert not {(E.b, E.name, E.n), (E.a, E.age, E.old), (E.a, OWL.sameAs, E.b)} & now
+    with Store.open(store.path, engine="duckdb") as reopened:
+        assert set(reopened.triples()) == now
+
+
+def test_a_schema_triple_is_a_rule_change(make_store: MakeStore) -> None:
+    store = make_store()
+    store.update(add=[(E.x, RDF.type, E.Cat), (E.y, RDF.type, E.Dog)])
+    axiom = (E.Cat, RDFS.subClassOf, E.Animal)
+    added = store.update(add=[axiom])
+    assert added["algorithm"] == "semi-naive"
+    assert (E.x, RDF.type, E.Animal) in set(store.triples())
+    store.update(delete=[axiom])
+    assert (E.x, RDF.type, E.Animal) not in set(store.triples())
+
+
+def test_an_update_without_effect_publishes_nothing(make_store: MakeStore) -> None:
+    store = make_store()
+    store.update(add=[(E.x, E.p, E.y)])
+    version = store.version
+    assert store.update(add=[(E.x, E.p, E.y)], delete=[(E.no, E.p, E.y)])["algorithm"] == "none"
+    assert store.version == version == Store.open(store.path, engine="duckdb").version
+
+
+def test_a_dry_run_tells_and_commits_nothing(make_store: MakeStore) -> None:
+    store = make_store()
+    store.update(add=[(E.p, RDFS.domain, E.C)])
+    before, version = set(store.triples()), store.version
+    assert store.update(add=[(E.x, E.p, E.y)], dry_run=True)["added"] == 2
+    assert store.version == version
+    assert set(store.triples()) == before
+    assert store.update(add=[(E.x, E.p, E.y)])["added"] == 2
+
+
+@pytest.mark.parametrize(
+    "maintain", ["auto", pytest.param("rematerialise", marks=pytest.mark.long_on_spark)], ids=["in memory", "by tables"]
+)
+def test_a_dry_run_tells_which_classes_change(make_store: MakeStore, maintain: str) -> None:
+    store = make_store()
+
+    def equal(*names: str) -> list[tuple[URIRef, URIRef, URIRef]]:
+        return [(E[a], OWL.sameAs, E[b]) for a, b in pairwise(names)]
+
+    def term(name: str, members: int = 1) -> dict[str, object]:
+        return {"term": f"<{E[name]}>", "members": members}
+
+    store.update(add=[*equal("a", "b", "c"), *equal("d", "e"), *equal("m", "n", "o"), *equal("x", "y")])
+    version = store.version
+    add, delete = [*equal("c", "d"), *equal("f", "g")], [*equal("m", "n"), *equal("x", "y")]
+    figures = store.update(add, delete, maintain, dry_run=True)
+    assert (figures["algorithm"] == "rematerialise") == (maintain == "rematerialise")
+    assert figures["merges"] == [[term("a", 3), term("d", 2)], [term("f"), term("g")]]
+    assert figures["splits"] == [
+        {"class": term("m", 3), "into": [term("n", 2), term("m")]},
+        {"class": term("x", 2), "into": [term("x"), term("y")]},
+    ]
+    assert (figures["classes_merged"], figures["classes_split"]) == (2, 2)
+    figures = store.update(equal("b", "m"), equal("a", "b"), maintain, dry_run=True)
+    assert figures["merges"] == [[term("a", 3), term("m", 3)]]
+    assert figures["splits"] == [{"class": term("a", 3), "into": [term("b", 5), term("a")]}]
+    assert store.version == version
+    assert store.update(add=equal("o", "n"), dry_run=True)["merges"] == []
