@@ -30,3 +30,30 @@ def test_a_signal_ends_a_large_join(tmp_path: Path, number: signal.Signals, code
     _, said = running.communicate(timeout=60)
     assert (running.returncode, "nothing was committed" in said) == (code, True), said
     assert time.monotonic() - sent < 15
+
+
+def ended(folder: Path, body: str) -> subprocess.CompletedProcess[str]:
+    """A process of `triplake` whose command is this text, executed."""
+    program = "from triplestore.cli import entry\nentry.cli.main = lambda *_, **__: exec({body!r})\nentry.main()\n"
+    (folder / "program.py").write_text(program.format(body=body))
+    command = [sys.executable, "-m", "program"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
+def test_a_signal_while_modules_are_imported(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    """Dataclasses execute a text; CPython takes a KeyboardInterrupt that passes through one for its own end."""
+    found = ended(tmp_path, f"import os\nos.kill(os.getpid(), {int(number)})\nwhile True: pass")
+    assert (found.returncode, "nothing was committed" in found.stderr) == (code, True), found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
+    """Also while the first is cleared up after."""
+    kill = "os.kill(os.getpid(), 15)"
+    assert ended(tmp_path, f"import os, time\ntry: {kill}\nfinally: {kill}, time.sleep(50)").returncode == 143
+
+
+def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
+    found = ended(tmp_path, "import atexit, os\natexit.register(os.kill, os.getpid(), 15)")
+    assert (found.returncode, found.stderr) == (0, "")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from errno import EACCES, EISDIR, EMFILE, ENAMETOOLONG, ENOTDIR, EPERM, EROFS
 from typing import IO, Final
 
 import click
 
+from triplestore.cli import signals
 from triplestore.cli.commands import cli
 from triplestore.engine.disk import DISK
 from triplestore.engine.disk import told as disk_told
@@ -23,22 +22,23 @@ FAULT: Final = 70
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The entry point: runs a command and turns whatever it raises into a message and an exit code."""
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
-    verbose = "--verbose" in arguments or "-v" in arguments
-    raise SystemExit(_run(list(arguments), verbose, sys.stderr))
+    """The entry point: runs a command and turns whatever it raises into a message and an exit code. Without arguments,
+    the command is what this process is for."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    verbose = "--verbose" in given or "-v" in given
+    raise SystemExit(_run(given, arguments is None, verbose, sys.stderr))
 
 
-def _run(arguments: list[str], verbose: bool, err: IO[str]) -> int:
+def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
     def fail(code: int, message: str) -> int:
         if verbose and code == FAULT:
             traceback.print_exc(file=err)
         err.write(f"triplake: {message}\n")
         return code
 
-    told = list[int]()
+    came: list[int] = []
     try:
-        with _terminated(told), heeding_signals():
+        with signals.raised(last) as came, heeding_signals():
             cli.main(arguments, prog_name="triplake", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -58,7 +58,7 @@ def _run(arguments: list[str], verbose: bool, err: IO[str]) -> int:
         return 0
     except (KeyboardInterrupt, click.Abort) as error:  # click makes the one the other
         committed = _notes(error) or _notes(error.__cause__) or ["nothing was committed"]
-        why = (143, "ended by SIGTERM") if told else (130, "interrupted")
+        why = (143, "ended by SIGTERM") if signal.SIGTERM in came else (130, "interrupted")
         return fail(why[0], f"{why[1]}; {committed[0]}")
     except OSError as error:
         if error.errno in DISK:
@@ -76,25 +76,6 @@ def _run(arguments: list[str], verbose: bool, err: IO[str]) -> int:
 def _notes(error: BaseException | None) -> list[str]:
     """What was added to an error on its way: what was committed before it."""
     return getattr(error, "__notes__", [])
-
-
-@contextmanager
-def _terminated(told: list[int]) -> Iterator[None]:
-    """SIGTERM ends the command as Ctrl-C does, so that what it has made for itself is tidied away; `told` has its
-    number then. Only the main thread hears of signals."""
-
-    def end(number: int, frame: object) -> None:
-        told.append(number)
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 _OF_THE_MACHINE = frozenset((EACCES, EPERM, EROFS, ENOTDIR, EISDIR, ENAMETOOLONG, EMFILE))

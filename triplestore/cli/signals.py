@@ -1,0 +1,46 @@
+"""Ctrl-C and SIGTERM while a command runs: it ends, and what it has made for itself is tidied away."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+_HEARD: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal came.
+
+    A class of its own: CPython remembers a KeyboardInterrupt that passes through `exec` of a text, as dataclasses use
+    it while a module is imported, and ends by SIGINT in the end, whatever the exit code.
+    """
+
+
+@contextmanager
+def raised(last: bool) -> Iterator[list[int]]:
+    """Inside, the first signal raises Interrupted in the main thread; its number is appended to the list. A second one
+    ends the process as it is: a version is published whole or not at all. Only the main thread hears of signals.
+
+    last: the process does nothing else, so that signals change nothing any more after it.
+    """
+    came: list[int] = []
+
+    def heard(number: int, frame: object) -> None:
+        if came:
+            os._exit(128 + number)
+        came.append(number)
+        raise Interrupted
+
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    before = {number: signal.signal(number, heard) for number in _HEARD}
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_IGN if last else handler)
