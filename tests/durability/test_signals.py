@@ -57,3 +57,13 @@ def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
 def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
     found = ended(tmp_path, "import atexit, os\natexit.register(os.kill, os.getpid(), 15)")
     assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_what_the_caller_ignores_stays_ignored(tmp_path: Path) -> None:
+    """As for a shell's background job."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        found = ended(tmp_path, "import os\nos.kill(os.getpid(), 2)")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (found.returncode, found.stderr) == (0, "")

@@ -23,7 +23,8 @@ class Interrupted(KeyboardInterrupt):
 @contextmanager
 def raised(last: bool) -> Iterator[list[int]]:
     """Inside, the first signal raises Interrupted in the main thread; its number is appended to the list. A second one
-    ends the process as it is: a version is published whole or not at all. Only the main thread hears of signals.
+    ends the process as it is: a version is published whole or not at all. Only the main thread hears of signals; one
+    that the caller has the process ignore (nohup, a shell's background job) stays ignored.
 
     last: the process does nothing else, so that signals change nothing any more after it.
     """
@@ -38,7 +39,8 @@ def raised(last: bool) -> Iterator[list[int]]:
     if threading.current_thread() is not threading.main_thread():
         yield came
         return
-    before = {number: signal.signal(number, heard) for number in _HEARD}
+    heeded = [number for number in _HEARD if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, heard) for number in heeded}
     try:
         yield came
     finally:
