@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import time
+from pathlib import Path
 
 import httpx
 import pytest
+from rdflib import URIRef
 
+from tests.conftest import MakeStore
 from tests.server.test_readers import endless
 from tests.support.server import eventually, serving_with
 from triplestore import Store
@@ -86,3 +89,41 @@ def test_a_writer_is_stopped_in_a_statement(engine: Engine) -> None:
         engine.create("found", sql)
     assert time.monotonic() - started < 20
     assert engine.rows("SELECT count(*) FROM many") == [(10_000,)]
+
+
+class _After(Stop):
+    """A limit that is over at the look after so many."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        self.left = looks
+
+    def check(self) -> None:
+        if self.left == 0:
+            self.stop("late")
+        self.left -= 1
+        super().check()
+
+
+RING = [(URIRef(f"u:{a}"), URIRef("u:next"), URIRef(f"u:{a + 1}")) for a in range(12)]
+
+
+@pytest.mark.long_on_spark
+@pytest.mark.parametrize("algorithm", ["rematerialise", "backward-forward"])
+def test_an_update_is_stopped_wherever_it_looks(make_store: MakeStore, tmp_path: Path, algorithm: str) -> None:
+    """Also while it maintains the closure; never once its version can be seen."""
+    (tmp_path / "r.dlog").write_text("[?x, <u:next>, ?z] :- [?x, <u:next>, ?y], [?y, <u:next>, ?z] .\n")
+    store = make_store([str(tmp_path / "r.dlog")])
+    store.update(add=RING)
+    text = "DELETE DATA { <u:3> <u:next> <u:4> } ; INSERT { ?x <u:prior> ?y } WHERE { ?y <u:next> ?x }"
+    version, stopped = store.version, 0
+    before = set(store.triples())
+    while store.version == version:
+        try:
+            with heeding(_After(stopped)):
+                store.sparql_update(text, maintain=algorithm)
+        except StoppedError:
+            stopped += 17
+            assert (store.version, set(store.triples())) == (version, before)
+    assert stopped > 5 * 17
+    assert len(set(store.triples())) == 2 * (6 + 36)  # rings of 0 to 3 and of 4 to 12

@@ -19,6 +19,7 @@ from triplestore.maintain.classes import Map
 from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, member, places
 from triplestore.maintain.recursion import Recursion
 from triplestore.maintain.relation import ALL, Relation
+from triplestore.model.stopping import check
 
 TRIPLE = ("s", "p", "o")
 
@@ -304,7 +305,9 @@ class _Bindings:
         return self.columns[slot.number]
 
     def bind(self, element: Element, keys: Ids) -> None:
-        """Bind an atom to a triple for each row; rows where it does not fit go."""
+        """Bind an atom to a triple for each row; rows where it does not fit go. Raises StoppedError where the time
+        limit is over: one join may make many rows."""
+        check()
         fits = np.ones(len(keys), dtype=np.bool_)
         for slot, codes in zip(element.slots, self.layout.unpack(keys), strict=True):
             if self._bound(slot):
@@ -334,6 +337,7 @@ class _Bindings:
         return cut
 
     def _keep(self, rows: Ids) -> None:
+        check()
         self.at, self.parameters = self.at[rows], self.parameters[rows]
         self.columns = {number: column[rows] for number, column in self.columns.items()}
 

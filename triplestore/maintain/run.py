@@ -23,6 +23,7 @@ from triplestore.maintain.program import NotMaintainableError, Specialised, as_k
 from triplestore.maintain.relation import ALL, Relation
 from triplestore.maintain.working import Working, body_facts, heads
 from triplestore.materialise.figures import Figures, Report, RoundFigures
+from triplestore.model.stopping import check
 from triplestore.model.terms import BUILTIN_IDS
 
 FEW: Final = (4, 64, ALL)
@@ -110,8 +111,9 @@ class Run:
         return time.thread_time() - self._started
 
     def afford(self, deleted: int | None = None, frontier: int = 0) -> None:
-        """Raise TooDearError where the run has taken too long, or will. deleted: facts overdeleted by now; frontier:
-        those that are next."""
+        """Raise TooDearError where the run has taken too long, or will; StoppedError where its time limit is over.
+        deleted: facts overdeleted by now; frontier: those that are next."""
+        check()
         if deleted is not None:
             self._doubted = deleted + frontier
         seconds, foretelling = self.budget.seconds, self._foretelling
@@ -161,6 +163,7 @@ class Run:
                 self.figures.joins += 1
                 _, output, _ = matches(instances, focus, delta, others, classes or self.working.classes)
                 if len(output):
+                    check()
                     figures.derivations += len(output)
                     found.append((heads(self.layout, output), instances.recursive))
         return self._counted(found, times)

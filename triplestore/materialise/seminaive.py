@@ -53,6 +53,7 @@ from triplestore.materialise.transitive import CHAIN, Transitive
 from triplestore.materialise.violations import Violations
 from triplestore.model.expression import Call, walk
 from triplestore.model.rule import Aggregate, Rule
+from triplestore.model.stopping import check
 from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
 
 
@@ -185,6 +186,7 @@ class SemiNaive:
     def _run(self) -> None:
         facts, specialisation = self._facts, self._specialisation
         while True:
+            check()
             started = time.perf_counter()
             facts.summarise()
             closed = self._transitive.extend(self.program.instances.get(CHAIN, {}))

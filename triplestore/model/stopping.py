@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Final, Protocol
 
 from triplestore.model.errors import StoppedError, TriplakeError
@@ -29,17 +29,35 @@ class Stop:
         self.ends = None if seconds is None else time.monotonic() + seconds
         self._late = late
         self._reason: str | None = None
+        self._finishing = False
+        self._lock = threading.Lock()
 
     @property
     def reason(self) -> str | None:
         """Why to stop, or None: go on."""
-        if self._reason is None and self.ends is not None and time.monotonic() >= self.ends:
-            self.stop(self._late)
-        return self._reason
+        with self._lock:
+            if self._finishing:
+                return None
+            if self._reason is None and self.ends is not None and time.monotonic() >= self.ends:
+                self._reason = self._late
+            return self._reason
 
     def stop(self, reason: str) -> None:
         """Stop, for this reason unless there is one."""
-        self._reason = self._reason or reason
+        with self._lock:
+            self._reason = self._reason or reason
+
+    @contextmanager
+    def finishing(self) -> Iterator[None]:
+        """What makes work visible to others: it is not stopped within, nor after it if it succeeds. Raises StoppedError
+        where it is time before."""
+        self.check()
+        self._finishing = True
+        try:
+            yield
+        except BaseException:
+            self._finishing = False
+            raise
 
     def check(self) -> None:
         """Raises StoppedError where it is time."""
@@ -65,6 +83,14 @@ def check() -> None:
     stop: Stop | None = getattr(_HERE, "stop", None)
     if stop is not None:
         stop.check()
+
+
+@contextmanager
+def finishing() -> Iterator[None]:
+    """`Stop.finishing` of the limit that this thread heeds."""
+    stop: Stop | None = getattr(_HERE, "stop", None)
+    with stop.finishing() if stop is not None else nullcontext():
+        yield
 
 
 @contextmanager

@@ -359,7 +359,7 @@ class Service:
         """Do `work`, which changes the store; readers that begin after it see the new version. It is done to its end,
         even if nobody waits for it any more.
 
-        limited: parsing it and matching its patterns take the time that a query may take at most, from its turn on.
+        limited: it may take as long as a query, from its turn on until it publishes; else it changes nothing.
         """
         if self.settings.access.read_only:
             raise HttpError(403, "this server is read-only")

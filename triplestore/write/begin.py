@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from triplestore.model.errors import InputError, UsageError
+from triplestore.model.stopping import interrupting
 from triplestore.read.session import Session
 from triplestore.write.transaction import Transaction
 
@@ -20,7 +21,8 @@ def writing(session: Session) -> Iterator[Transaction]:
         session.newest()
         manifest = session.manifest
         try:
-            yield Transaction(session.workspace, session.verbose, session.notify)
+            with interrupting(session.engine):
+                yield Transaction(session.workspace, session.verbose, session.notify)
         except (InputError, UsageError):  # a refusal: what is in memory has been put back
             session.workspace.forget(manifest)
             raise

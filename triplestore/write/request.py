@@ -18,7 +18,7 @@ from triplake.loaders import sources, triples_of
 from triplake.sparql import Graph, changes
 from triplake.sparql.update import Clear, Data, Load, Modify
 from triplestore.model.errors import InputError, TriplakeError, UsageError
-from triplestore.model.stopping import check, interrupting
+from triplestore.model.stopping import check
 from triplestore.write.figures import class_diff, figures_of
 from triplestore.write.incremental import Incremental
 from triplestore.write.transaction import Transaction
@@ -89,8 +89,7 @@ class RequestRun:
                         self.pending.say(True, self._document(operation, loads))
                     case Modify():
                         self._draft(number)
-                        with interrupting(workspace.engine):
-                            deleted, inserted = changes(self.graph(), operation)
+                        deleted, inserted = changes(self.graph(), operation)
                         self.pending.say(False, deleted)
                         self.pending.say(True, inserted)
         tried = not self.done and bool(self.pending)

@@ -22,6 +22,7 @@ from triplestore.maintain.regrouping import remember
 from triplestore.materialise.figures import Figures, Phases, RoundFigures
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import absent, triples_table
+from triplestore.model.stopping import finishing
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, STATED, STATISTIC, STORED, TERM, TWIN, VIOLATION, Table
 from triplestore.read.reasoning import by_value, head_constants, reasoning, twins
 from triplestore.read.workspace import Workspace
@@ -261,7 +262,8 @@ class Transaction:
             last=last,
         )
         if not draft:
-            manifest = self.versions.publish(replace(manifest, version=before.version + 1))
+            with finishing():
+                manifest = self.versions.publish(replace(manifest, version=before.version + 1))
         self.workspace.moved(manifest, changed)
         return last
 
@@ -293,7 +295,8 @@ class Transaction:
         first."""
         draft = self.workspace.manifest
         manifest = replace(draft, version=draft.version + 1, last=dict(last), counters=counters)
-        self.workspace.moved(self.versions.publish(manifest), ())
+        with finishing():
+            self.workspace.moved(self.versions.publish(manifest), ())
 
     def _write_change(self, outcome: Outcome | None, plus: str, minus: str) -> dict[str, TableFiles]:
         engine, versions, before = self.engine, self.versions, self.workspace.manifest
