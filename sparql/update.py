@@ -247,6 +247,8 @@ class _Request:
             across = (error.offset or 1) + (column - 1 if down == 0 else 0)
             reason = re.sub(r"^Parser error at line \d+(,? column \d+| between .*?)?: ", "", error.msg or str(error))
             raise InputError(reason, self.source, line + down, across) from error
+        except MemoryError:  # what Oxigraph says of its buffer of 16 MiB
+            self._error(start, "a term among these triples is longer than 16 MiB, the most that is read: shorten it")
         if labels and not insert:
             self._error(start, "DELETE DATA cannot name blank nodes: use DELETE WHERE, --delete or an RDF Patch")
         if again := sorted(labels.keys() & self.labels):

@@ -113,6 +113,16 @@ class TestUpgrades:
             assert b" 200 " not in opened.recv(1 << 16)
         assert people(client) == ["a"]
 
+    def test_no_length(self, client: httpx.Client) -> None:
+        """Of a PUT whose body was lost on the way; one that means no triples says so."""
+        for line, kind in (("PUT /data?default", "text/turtle"), ("POST /sparql", UPDATE)):
+            head = f"{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: {kind}\r\n\r\n"
+            status, answer = spoken(client, head.encode())
+            assert (status, b"Content-Length" in answer) == (411, True)
+        assert people(client) == ["a"]
+        assert spoken(client, request("PUT /data?default", b"", "Content-Type: text/turtle\r\n"))[0] == 200
+        assert people(client) == []
+
     async def _read(self, length: int, *bodies: bytes) -> str:
         from starlette.requests import Request
 

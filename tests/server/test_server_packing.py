@@ -44,7 +44,7 @@ class TestPackedRequests:
     def test_no_gzip(self, client: httpx.Client) -> None:
         packed = TURTLE | {"Content-Encoding": "gzip"}
         whole = gzip.compress(f"<{EX}b> a <{EX}Student> .".encode())
-        for content in (b"<a> <b> <c> .", whole[:-9], whole + b"x"):
+        for content in (b"<a> <b> <c> .", b"", whole[:-9], whole + b"x"):
             answer = client.put("/data?default", content=content, headers=packed)
             assert (answer.status_code, "gzip" in answer.text) == (400, True)
         for coding in ("br", "deflate", "gzip, gzip"):

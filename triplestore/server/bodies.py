@@ -17,6 +17,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
 from triplestore.server.faults import HttpError
+from triplestore.server.settings import MAX_QUERY
 
 FORM: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
@@ -59,7 +60,11 @@ def parameters(encoded: str | bytes) -> Parameters:
 
 async def chunks(request: Request, most: int) -> AsyncGenerator[bytes, None]:
     """The body as it arrives, unpacked. Raises HttpError: 413 past `most` bytes, packed or not; 400 where its length is
-    another than it says; 408 where it comes too slowly; 415 for a coding other than gzip."""
+    another than it says; 411 where there is neither; 408 where it comes too slowly; 415 for a coding other than gzip."""
+    if not request.headers.keys() & {"content-length", "transfer-encoding"}:
+        raise HttpError(
+            411, "the request has no body, nor a Content-Length that says so: send one, of 0 for no triples"
+        )
     coding = request.headers.get("content-encoding", "").strip().lower()
     if coding not in ("", "identity", "gzip", "x-gzip"):
         raise HttpError(415, f"the content coding {coding} is not understood: send gzip, or none", ACCEPTED)
@@ -79,7 +84,8 @@ _GZIP: Final = 16 + zlib.MAX_WBITS
 
 
 def _too_large(most: int) -> HttpError:
-    return HttpError(413, f"the body is larger than {most:,} bytes, the limit here (--max-body)")
+    option = "" if most == MAX_QUERY else " (--max-body)"
+    return HttpError(413, f"the body is larger than {most:,} bytes, the limit here{option}")
 
 
 async def _sent(request: Request, most: int) -> AsyncGenerator[bytes, None]:
@@ -124,7 +130,7 @@ async def _in_time(request: Request) -> AsyncGenerator[bytes, None]:
 
 async def _unpacked(packed: AsyncIterator[bytes], most: int) -> AsyncGenerator[bytes, None]:
     """The bytes that gzip (one member or several) holds. Raises HttpError: 413 past `most` bytes, 400 for no gzip."""
-    size, unpack, begun = 0, zlib.decompressobj(_GZIP), False
+    size, unpack = 0, zlib.decompressobj(_GZIP)
     try:
         async for chunk in packed:
             rest, found = chunk, b""
@@ -132,7 +138,6 @@ async def _unpacked(packed: AsyncIterator[bytes], most: int) -> AsyncGenerator[b
                 if unpack.eof:
                     unpack = zlib.decompressobj(_GZIP)
                 found = unpack.decompress(rest, _PIECE)
-                begun = True
                 rest = unpack.unused_data if unpack.eof else unpack.unconsumed_tail
                 size += len(found)
                 if size > most:
@@ -142,7 +147,7 @@ async def _unpacked(packed: AsyncIterator[bytes], most: int) -> AsyncGenerator[b
                     await asyncio.sleep(0)  # a small chunk may hold much: others have a turn
     except zlib.error as error:
         raise HttpError(400, f"the body is no gzip, though Content-Encoding says so ({error})") from error
-    if begun and not unpack.eof:
+    if not unpack.eof:
         raise HttpError(400, "the gzip of the body ends before its end")
 
 

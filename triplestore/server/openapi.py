@@ -20,6 +20,7 @@ _REASONS: Final = {
     405: "The method is not for this address.",
     406: "None of the accepted media types can be made.",
     408: "The body comes too slowly.",
+    411: "There is neither a body nor a length.",
     413: "The body is larger than the limit.",
     414: "The address is too long.",
     415: "The body's media type, charset or coding is not understood.",
@@ -227,7 +228,7 @@ def _sparql_post() -> dict[str, Any]:
         "requestBody": {"required": True, "content": {FORM: form, QUERY: _TEXT, UPDATE: _TEXT}},
         "responses": {
             "200": {"description": "The answer to the query, or what the update did.", "content": content},
-            **_failures((400, 401, 403, 406, 408, 413, 415, 500, 503)),
+            **_failures((400, 401, 403, 406, 408, 411, 413, 415, 500, 503)),
         },
     }
 
@@ -239,7 +240,7 @@ def _graph_store(read: dict[str, Any], secured: dict[str, Any], where: list[dict
     content: dict[str, Any] = dict.fromkeys(SUFFIXES, _TEXT)
     files = {"type": "object", "additionalProperties": {"type": "string", "contentMediaType": "text/turtle"}}
     body = {"required": True, "content": {**content, MULTIPART: {"schema": files}}}
-    failing = _failures((400, 401, 403, 408, 413, 415, 500, 503))
+    failing = _failures((400, 401, 403, 408, 411, 413, 415, 500, 503))
     getting = {"parameters": [*where, part, _SAME_AS], **read}
     return {
         "get": {
