@@ -8,13 +8,12 @@ import json
 import logging
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -42,7 +41,6 @@ from tests.support.server import (
     sent,
     serving,
     serving_with,
-    students,
 )
 from triplestore import Store
 from triplestore.server.negotiation import GRAPHS, ROWS, choose
@@ -50,29 +48,6 @@ from triplestore.server.settings import Access, Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return students(tmp_path_factory.mktemp("template") / "kg")
-
-
-@pytest.fixture
-def store(template: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(template, tmp_path / "kg"))
-
-
-@pytest.fixture(scope="module")
-def steady(template: Path) -> Iterator[httpx.Client]:
-    """One server for requests that change nothing."""
-    with serving(template) as made:
-        yield made
-
-
-@pytest.fixture
-def client(store: Path) -> Iterator[httpx.Client]:
-    with serving(store) as made:
-        yield made
 
 
 class TestQueries:

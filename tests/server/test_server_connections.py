@@ -30,7 +30,6 @@ from tests.support.server import (
     serving,
     serving_with,
     spoken,
-    students,
 )
 from triplestore import Store
 from triplestore.server.bodies import text
@@ -42,22 +41,6 @@ UPGRADE = (
     "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
     "HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\n"
 )
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return students(tmp_path_factory.mktemp("template") / "kg")
-
-
-@pytest.fixture
-def store(template: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(template, tmp_path / "kg"))
-
-
-@pytest.fixture
-def client(store: Path) -> Iterator[httpx.Client]:
-    with serving(store) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

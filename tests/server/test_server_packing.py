@@ -11,21 +11,10 @@ import httpx
 import pytest
 from rdflib import RDF, URIRef
 
-from tests.support.server import EX, QUERY, TURTLE, UPDATE, add, people, rows, sent, serving, students
+from tests.support.server import EX, QUERY, TURTLE, UPDATE, add, people, rows, sent, serving
 from triplestore import Store
 from triplestore.server.negotiation import takes_gzip
 from triplestore.server.settings import Limits
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    return students(tmp_path / "kg")
-
-
-@pytest.fixture
-def client(store: Path) -> Iterator[httpx.Client]:
-    with serving(store) as made:
-        yield made
 
 
 class TestPackedRequests:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,79 +10,68 @@ import httpx
 import pytest
 from rdflib import RDF, Graph, URIRef
 
-from tests.support.server import EX, OPEN, PEOPLE, serving, students
+from tests.support.server import EX, OPEN, PEOPLE, serving
 from triplestore.server.settings import Access
 
 SPARQLWrapper = pytest.importorskip("SPARQLWrapper", reason="sparqlwrapper is not installed")
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return students(tmp_path_factory.mktemp("template") / "kg")
-
-
-@pytest.fixture
-def server(template: Path, tmp_path: Path) -> Iterator[httpx.Client]:
-    with serving(Path(shutil.copytree(template, tmp_path / "kg"))) as made:
-        yield made
-
-
-def wrapper(server: httpx.Client, text: str, **options: Any) -> Any:
-    made = SPARQLWrapper.SPARQLWrapper(str(server.base_url).rstrip("/") + "/sparql", **options)
+def wrapper(client: httpx.Client, text: str, **options: Any) -> Any:
+    made = SPARQLWrapper.SPARQLWrapper(str(client.base_url).rstrip("/") + "/sparql", **options)
     made.setQuery(text)
     return made
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("way", ["urlencoded", "postdirectly"])
-def test_select(server: httpx.Client, method: str, way: str) -> None:
-    asked = wrapper(server, PEOPLE, returnFormat=SPARQLWrapper.JSON)
+def test_select(client: httpx.Client, method: str, way: str) -> None:
+    asked = wrapper(client, PEOPLE, returnFormat=SPARQLWrapper.JSON)
     asked.setMethod(method)
     asked.setRequestMethod(way)
     found = asked.queryAndConvert()
     assert [row["x"]["value"] for row in found["results"]["bindings"]] == [EX + "a"]
 
 
-def test_each_format(server: httpx.Client) -> None:
+def test_each_format(client: httpx.Client) -> None:
     for name, holds in {
         SPARQLWrapper.XML: lambda found: EX + "a" in found.toxml(),
         SPARQLWrapper.CSV: lambda found: found.decode().split() == ["x", EX + "a"],
         SPARQLWrapper.TSV: lambda found: found.decode().split() == ["?x", f"<{EX}a>"],
     }.items():
-        assert holds(wrapper(server, PEOPLE, returnFormat=name).queryAndConvert()), name
-    ask = wrapper(server, f"ASK {{ <{EX}a> a <{EX}Person> }}", returnFormat=SPARQLWrapper.JSON)
+        assert holds(wrapper(client, PEOPLE, returnFormat=name).queryAndConvert()), name
+    ask = wrapper(client, f"ASK {{ <{EX}a> a <{EX}Person> }}", returnFormat=SPARQLWrapper.JSON)
     assert ask.queryAndConvert()["boolean"] is True
     for name in (SPARQLWrapper.TURTLE, SPARQLWrapper.RDFXML, SPARQLWrapper.N3):
-        made = wrapper(server, f"CONSTRUCT WHERE {{ <{EX}a> a ?c }}", returnFormat=name).queryAndConvert()
+        made = wrapper(client, f"CONSTRUCT WHERE {{ <{EX}a> a ?c }}", returnFormat=name).queryAndConvert()
         if not isinstance(made, Graph):
             made = Graph().parse(data=made, format="turtle")
         assert (URIRef(EX + "a"), RDF.type, URIRef(EX + "Person")) in made
 
 
 @pytest.mark.parametrize("way", ["urlencoded", "postdirectly"])
-def test_update(server: httpx.Client, way: str) -> None:
-    told = wrapper(server, f"INSERT DATA {{ <{EX}b> a <{EX}Student> }}")
+def test_update(client: httpx.Client, way: str) -> None:
+    told = wrapper(client, f"INSERT DATA {{ <{EX}b> a <{EX}Student> }}")
     told.setMethod("POST")
     told.setRequestMethod(way)
     told.query()
-    found = wrapper(server, PEOPLE, returnFormat=SPARQLWrapper.JSON).queryAndConvert()
+    found = wrapper(client, PEOPLE, returnFormat=SPARQLWrapper.JSON).queryAndConvert()
     assert [row["x"]["value"] for row in found["results"]["bindings"]] == [EX + "a", EX + "b"]
 
 
-def test_errors(server: httpx.Client) -> None:
+def test_errors(client: httpx.Client) -> None:
     from SPARQLWrapper.SPARQLExceptions import QueryBadFormed
 
     with pytest.raises(QueryBadFormed, match="line 1, column"):
-        wrapper(server, "SELECT * {").query()
+        wrapper(client, "SELECT * {").query()
 
 
 def test_credentials(template: Path, tmp_path: Path) -> None:
     from SPARQLWrapper.SPARQLExceptions import Unauthorized
 
     access = Access(users=(("ann", "secret"),), protect_reads=True, hosts=OPEN.hosts)
-    with serving(Path(shutil.copytree(template, tmp_path / "guarded")), access=access) as server:
+    with serving(Path(shutil.copytree(template, tmp_path / "guarded")), access=access) as client:
         with pytest.raises(Unauthorized):
-            wrapper(server, PEOPLE).query()
-        asked = wrapper(server, PEOPLE, returnFormat=SPARQLWrapper.JSON)
+            wrapper(client, PEOPLE).query()
+        asked = wrapper(client, PEOPLE, returnFormat=SPARQLWrapper.JSON)
         asked.setCredentials("ann", "secret")
         assert len(asked.queryAndConvert()["results"]["bindings"]) == 1

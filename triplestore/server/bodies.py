@@ -60,8 +60,8 @@ def parameters(encoded: str | bytes) -> Parameters:
 
 async def chunks(request: Request, most: int) -> AsyncGenerator[bytes, None]:
     """The body as it arrives, unpacked. Raises HttpError: 413 past `most` bytes, packed or not; 400 where its length is
-    another than it says; 411 where there is neither; 408 where it comes too slowly; 415 for a coding other than gzip."""
-    if not request.headers.keys() & {"content-length", "transfer-encoding"}:
+    another than it says; 411 where there is neither; 408 where it comes too slowly; 415 for another coding."""
+    if "content-length" not in request.headers and "transfer-encoding" not in request.headers:
         raise HttpError(
             411, "the request has no body, nor a Content-Length that says so: send one, of 0 for no triples"
         )

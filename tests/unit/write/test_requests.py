@@ -70,6 +70,13 @@ def test_operations_see_what_those_before_them_made_true(make_store: MakeStore) 
         assert reopened.log()[-1]["operation"] == "update"
 
 
+def test_a_term_that_is_too_long(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "kg", ["none"], engine="duckdb") as store:
+        with pytest.raises(InputError, match=r"1, column 1\d: a term among these triples is longer than 16 MiB"):
+            store.sparql_update("INSERT DATA { <u:a> <u:b> '" + "x" * (17 << 20) + "' }")
+        assert not asserted(store)
+
+
 def test_only_asserted_triples_go(tmp_path: Path) -> None:
     with Store.create(tmp_path / "kg", engine="duckdb") as store:
         store.sparql_update(PREFIXES + "INSERT DATA { :p rdfs:domain :C . :a :p 1 ; owl:sameAs :b }")
