@@ -199,6 +199,9 @@ def _short(token: str) -> str:
     return text if datatype == XSD + "string" else f"{text}^^{prefixed(datatype)}"
 
 
+REFUSING: Final = ("xml", "rdf")
+"""The formats that have no way to write some terms, which may come at the end of an answer."""
+
 ROW_FORMATS: Final[dict[str, Callable[[Result], Iterator[str]]]] = {
     "table": _table,
     "csv": _csv,

@@ -173,6 +173,15 @@ class TestUpdates:
             assert "SPARQL11Update" not in client.get("/sparql").text
 
 
+def late_control_character(form: str) -> str:
+    """A query whose last row, after more than a server gathers before it sends, XML cannot hold."""
+    digits = " ".join(map(str, range(10)))
+    places = " ".join(f"VALUES ?{name} {{ {digits} }}" for name in "abcd")
+    number = "CONCAT(STR(?a), STR(?b), STR(?c), STR(?d))"
+    text = f'IF({number} = "9999", "\\u0001", {number})'
+    return f"{form} {{ {places} BIND({text} AS ?x) }} ORDER BY DESC(?x)"
+
+
 FAULTS: dict[str, tuple[int, str, Callable[[httpx.Client], httpx.Response]]] = {
     "syntax": (400, "line 1, column", lambda c: sent(c, "SELECT * {?s ?p", QUERY)),
     "syntax of an update": (400, "line 1, column", lambda c: sent(c, "INSERT DATA { <a", UPDATE)),
@@ -215,6 +224,16 @@ FAULTS: dict[str, tuple[int, str, Callable[[httpx.Client], httpx.Response]]] = {
         406,
         "take Turtle",
         lambda c: sent(c, 'CONSTRUCT { <x:s> <x:p> "\\u0001" } {}', QUERY, Accept="application/rdf+xml"),
+    ),
+    "control characters after many rows": (
+        406,
+        "ask for JSON",
+        lambda c: sent(c, late_control_character("SELECT ?x"), QUERY, Accept="application/sparql-results+xml"),
+    ),
+    "control characters after many triples": (
+        406,
+        "take Turtle",
+        lambda c: sent(c, late_control_character("CONSTRUCT { <x:s> <x:p> ?x }"), QUERY, Accept="application/rdf+xml"),
     ),
     "a file's name": (400, "", lambda c: sent(c, "LOAD <a.nt%00.ttl>")),
     "resource": (400, "'a b' is no term", lambda c: c.get("/api/resource?term=a b")),

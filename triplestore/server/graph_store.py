@@ -70,7 +70,10 @@ async def _get(request: Request, service: Service, sent: Parameters) -> Response
     charset = "; charset=utf-8" if media.startswith("text/") else ""
 
     def work(store: Store) -> Answer:
-        return Answer(media + charset, _written(store, what, same_as, GRAPHS[media]))
+        from triplake.sparql.formats import REFUSING
+
+        pieces = _written(store, what, same_as, GRAPHS[media])
+        return Answer(media + charset, pieces, whole=GRAPHS[media] in REFUSING)
 
     return await service.read(request, work)
 

@@ -98,7 +98,7 @@ async def _query(request: Request, service: Service, query: str, sent: Parameter
     request.scope["triplake.log"]["query"] = query
 
     def work(store: Store) -> Answer:
-        from triplake.sparql.formats import pieces
+        from triplake.sparql.formats import REFUSING, pieces
 
         result = store.query(query, same_as, stream=True, base=base, prefer=prefer)
         offers = GRAPHS if result.kind in ("construct", "describe") else ROWS
@@ -106,7 +106,7 @@ async def _query(request: Request, service: Service, query: str, sent: Parameter
         if media is None:
             raise HttpError(406, f"{result.kind.upper()} is answered as {', '.join(offers)}: accept one")
         found = pieces(result.at_most(most) if most else result, offers[media])
-        return Answer(_with_charset(media), found, _warned(result.warnings))
+        return Answer(_with_charset(media), found, _warned(result.warnings), offers[media] in REFUSING)
 
     return await service.read(request, work, _seconds(sent))
 

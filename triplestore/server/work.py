@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from triplestore.engine import Reader
 from triplestore.model.errors import ConflictError, StoppedError, TriplakeError
-from triplestore.model.stopping import Stop, heeding
+from triplestore.model.stopping import Stop, check, heeding
 from triplestore.server.faults import HttpError
 from triplestore.server.readers import Readers
 from triplestore.server.settings import Settings
@@ -31,6 +32,9 @@ T = TypeVar("T")
 
 BUFFER: Final = 1 << 16
 """Characters that are gathered before they are sent; an answer that is smaller is sent whole, with its length."""
+
+_SPOOLED: Final = 1 << 22
+"""Characters of an answer that is made before it is sent, from which it is kept on disk."""
 
 ATTEMPTS: Final = 5
 """How often a write is tried while other processes commit first."""
@@ -50,11 +54,15 @@ INSIST: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a read found: a media type and the text, in pieces made as the rows are found."""
+    """What a read found: a media type and the text, in pieces made as the rows are found.
+
+    whole: the format may not hold some term, so no piece is sent before all are made.
+    """
 
     media: str
     pieces: Iterator[str]
     headers: dict[str, str] = field(default_factory=dict)
+    whole: bool = False
 
 
 Read = Callable[[Store], Answer]
@@ -120,7 +128,7 @@ class _Job:
                 self.version = store.version
                 with heeding(self._stop):
                     answer = self._work(store)
-                self._pieces = answer.pieces
+                self._pieces = _made(answer.pieces) if answer.whole else answer.pieces
             return answer, self.more()
         except BaseException as error:
             self.end()
@@ -388,6 +396,17 @@ class Service:
     def _open(self) -> None:
         if self._closing:
             raise HttpError(503, "the server is shutting down", {"Retry-After": "10"})
+
+
+def _made(pieces: Iterator[str]) -> Iterator[str]:
+    """Pieces, from the first on once all of them are made: kept in memory, or on disk where they are many."""
+    with tempfile.SpooledTemporaryFile(_SPOOLED, "w+", encoding="utf-8", newline="") as kept:
+        for piece in pieces:
+            check()
+            kept.write(piece)
+        kept.seek(0)
+        while piece := kept.read(BUFFER):
+            yield piece
 
 
 def _late(seconds: float, what: str = "query") -> str:
