@@ -12,6 +12,7 @@ from typing import Final
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import constructors, strings, temporal, times
 from triplestore.expressions.arithmetic import ARITHMETIC
+from triplestore.expressions.casts import CASTS
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.numerals import exact_text, floating_string, floating_text
 from triplestore.expressions.values import STRING, Value, boolean, string, truth, well_formed_boolean
@@ -60,6 +61,17 @@ def _to_boolean(d: Dialect, a: Value) -> Value:
     return boolean(f"coalesce({well_formed_boolean(a)}, {named}, {number})")
 
 
+def _cast(datatype: str) -> Function:
+    """A cast to one of `casts.CASTS`."""
+
+    def apply(d: Dialect, a: Value) -> Value:
+        source = f"CASE ({a.kind}) WHEN 1 THEN '' WHEN 3 THEN {a.datatype} END"
+        text = f"tl_cast('{datatype}', {_to_string(d, a).lexical}, {source})"
+        return Value(f"CASE WHEN ({text}) IS NOT NULL THEN 3 END", text, f"'{datatype}'")
+
+    return apply
+
+
 FUNCTIONS: Final[dict[str, Function]] = {
     "STR": constructors.str_,
     "LANG": constructors.lang,
@@ -85,6 +97,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "TZ": times.tz,
     XSD + "string": _to_string,
     XSD + "boolean": _to_boolean,
+    **{datatype: _cast(datatype) for datatype in CASTS},
 }
 
 KEEPING: Final[dict[str, Function]] = {
