@@ -14,6 +14,7 @@ from typing import Final
 
 from triplestore.compile.inline import bound_by, inline
 from triplestore.compile.lists import unroll, unroll_atom
+from triplestore.compile.pairs import Pair
 from triplestore.compile.places import SAME_AS_TOKEN, Places, absences, compared, grouped, holds, made
 from triplestore.compile.plan import At, Condition, K, Made, Pattern, Place, PlacedElement, Row, Shape, V, canonical
 from triplestore.compile.program import Program
@@ -69,17 +70,21 @@ class DataRule:
         self._evidence = evidence
         expressions = [part.expression for part in walk(rule.body) if isinstance(part, Holds)]
         self._read = {n for e in (*expressions, *inlined.made.values()) for n in variables_of(e)} if evidence else set()
+        positions = {e.position for e in rule.body if isinstance(e, MemberOf) and e.position is not None}
         self.joined = [e for e in rule.body if isinstance(e, Atom) and is_schema_atom(e)] if joined else []
         self.schema: list[SchemaElement] = [
             e
             for e in rule.body
             if (isinstance(e, Atom) and is_schema_atom(e) and not joined)
             or isinstance(e, ListOf | MemberOf)
-            or (isinstance(e, Filter) and e.operator in ("<", ">"))
+            or (isinstance(e, Filter) and not positions.isdisjoint((e.left, e.right)))
         ]
         self.atoms = [e for e in rule.body if isinstance(e, Atom) and e not in self.schema]
         self.bound = frozenset(name for e in self.schema for name in variables(e))
-        self._recipes: dict[tuple[int | None, tuple[bool | None, ...]], list[_Recipe]] = {}
+        self._pair = None if evidence else Pair.of(rule, self.schema)
+        self._paired = [] if self._pair is None else self._pair.elements
+        self._alone = [e for e in self.schema if e not in self._paired]
+        self._recipes: dict[tuple[int | None, bool, tuple[bool | None, ...]], list[_Recipe]] = {}
         self._unrolled: dict[int, list[Atom]] = {}
 
     def instantiate(self, schema: SchemaFacts, present: set[int], constants: Constants, program: Program) -> None:
@@ -90,16 +95,29 @@ class DataRule:
         needed = [t for a in self.atoms for t in a.terms if isinstance(t, str)]
         if any(not constants.all(t) for t in needed):
             return  # a constant that no term of the store is: the body cannot match
-        for binding in matches(self.schema, schema, constants, {}):
-            length = binding.get(LENGTH)
-            plain = self._plain(length)
-            same = tuple(self._is_same_as(a.p, schema, constants, binding) for a in plain)
-            key = (length, same)
-            recipes = self._recipes.get(key)
-            if recipes is None:
-                recipes = self._recipes[key] = self._make_recipes(length, plain, same, binding)
-            for recipe in recipes:
-                self._add(recipe, constants, binding, program)
+        for binding in matches(self._alone, schema, constants, {}):
+            listed = None if self._pair is None else self._pair.rows(schema, binding)
+            if listed is not None:
+                program.listed.update(listed)
+                self._add_match(schema, constants, binding, program, self._pair)
+                continue
+            for found in matches(self._paired, schema, constants, binding):
+                self._add_match(schema, constants, found, program)
+
+    def _add_match(
+        self, schema: SchemaFacts, constants: Constants, binding: Binding, program: Program, pair: Pair | None = None
+    ) -> None:
+        """Add the instances of one match of the schema part. pair: what is joined with the table of lists."""
+        length = binding.get(LENGTH)
+        plain = self._plain(length)
+        members = () if pair is None else [member.item for member in pair.members]  # none is owl:sameAs: `Pair.rows`
+        same = tuple(False if a.p in members else self._is_same_as(a.p, schema, constants, binding) for a in plain)
+        key = (length, pair is not None, same)
+        recipes = self._recipes.get(key)
+        if recipes is None:
+            recipes = self._recipes[key] = self._make_recipes(length, plain, same, binding, pair)
+        for recipe in recipes:
+            self._add(recipe, constants, binding, program)
 
     def _plain(self, length: int | None) -> list[Atom]:
         """The data atoms, spans unrolled. Raises LimitError for a list that is too long to be joined."""
@@ -166,7 +184,12 @@ class DataRule:
             program.facts.add((s, p, o))
 
     def _make_recipes(
-        self, length: int | None, atoms: Sequence[Atom], same: Sequence[bool | None], binding: Binding
+        self,
+        length: int | None,
+        atoms: Sequence[Atom],
+        same: Sequence[bool | None],
+        binding: Binding,
+        pair: Pair | None,
     ) -> list[_Recipe]:
         """One recipe for each way of reading the body's equalities (see the module's text)."""
         rule = unroll(self.rule, length) if length is not None else self.rule
@@ -184,13 +207,19 @@ class DataRule:
             evidence += [e for e in rule.body if isinstance(e, Atom)]
         recipes = []
         for reflexive in product(*readings):
-            recipe = self._reading(rule, atoms, reflexive, evidence, binding)
+            recipe = self._reading(rule, atoms, reflexive, evidence, binding, pair)
             if recipe is not None and recipe not in recipes:
                 recipes.append(recipe)
         return recipes
 
     def _reading(
-        self, rule: Rule, atoms: Sequence[Atom], reflexive: Sequence[bool], output: Sequence[Atom], binding: Binding
+        self,
+        rule: Rule,
+        atoms: Sequence[Atom],
+        reflexive: Sequence[bool],
+        output: Sequence[Atom],
+        binding: Binding,
+        pair: Pair | None,
     ) -> _Recipe | None:
         replaced: dict[str, Term] = {}  # data variable -> what it was unified with
 
@@ -234,6 +263,9 @@ class DataRule:
         stored = list(dict.fromkeys(stored))
         mentioned = {t for terms in stored for t in terms}
         mentioned |= {now(t) for e in rule.body if isinstance(e, Aggregate) for t in bound_by(e)}
+        if pair is not None:
+            pair = pair.under(now)
+            mentioned |= {member.item for member in pair.members}
         occurring = dict.fromkeys(
             now(a.s)
             for a, is_reflexive in zip(atoms, reflexive, strict=True)
@@ -252,7 +284,7 @@ class DataRule:
             recipe = self._recipe(rule, stored, tuple(occurring), spelled, now, out, bound, checks, share=True)
             if recipe is not None and half(recipe.shape) is not None:
                 return recipe
-        return self._recipe(rule, stored, tuple(occurring), spelled, now, out, bound, checks)
+        return self._recipe(rule, stored, tuple(occurring), spelled, now, out, bound, checks, pair=pair)
 
     def _recipe(
         self,
@@ -265,6 +297,7 @@ class DataRule:
         bound: frozenset[str],
         checks: Sequence[tuple[Term, Term]],
         share: bool = False,
+        pair: Pair | None = None,
     ) -> _Recipe | None:
         """The recipe of a body; None where it never matches. share: see `Places`."""
         places = Places(lambda term: isinstance(term, Var) and term.name not in bound, share)
@@ -275,6 +308,10 @@ class DataRule:
         conditions: list[Callable[[At], Condition]] = [
             compared(Filter("=", variable, literal), now, places) for variable, literal in spelled
         ]
+        if pair is not None:
+            elements, order = pair.placed(places)
+            body += elements
+            conditions.append(order)
         asked = len(places.sources)
         outer = {*bound, *(t.name for e in rule.body for t in bound_by(e) if isinstance(t, Var))}
         for number, element in enumerate(rule.body):

@@ -14,11 +14,13 @@ from typing import Final
 
 from triplestore.compile.plan import (
     Absent,
+    Before,
     Condition,
     Element,
     Equal,
     Holds,
     K,
+    Listed,
     Made,
     Member,
     Occurs,
@@ -96,6 +98,8 @@ class Join:
         match condition:
             case Equal(left, right):
                 return f"{self.slot(left)} = {self.slot(right)}"
+            case Before(left, right):
+                return f"{self.slot(left)} < {self.slot(right)}"
             case Unequal(left, right):  # two members of one class are different terms
                 one, other = self.slot(left), self.slot(right)
                 return f"({one} <> {other} OR {one} IN (SELECT representative FROM same_as))"
@@ -265,6 +269,6 @@ def is_expressive(condition: Condition) -> bool:
 
 def columns_of(element: Element) -> Sequence[str]:
     """The columns of what a body element reads."""
-    if isinstance(element, Pattern):
+    if isinstance(element, Pattern | Listed):
         return "s", "p", "o"
     return ("term",) if isinstance(element, Occurs) else [f"c{i}" for i in range(len(element.slots))]

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import chain, permutations
+from typing import Final
 
 from triplestore.model.expression import Call, Constant, Expression, Variable
 
@@ -91,6 +92,14 @@ class Equal:
 
 
 @dataclass(frozen=True, slots=True)
+class Before:
+    """`?i < ?j` over positions in a list."""
+
+    left: Slot
+    right: Slot
+
+
+@dataclass(frozen=True, slots=True)
 class Member:
     """A term of the class that a slot stands for, each in turn: what expressions see of a variable. Variables of a rule
     that are equal terms share a slot, and differ in `copy`."""
@@ -120,7 +129,7 @@ class Absent:
         return tuple(member for c in self.conditions if isinstance(c, Holds) for member in c.reads)
 
 
-Condition = Unequal | Equal | Holds | Absent
+Condition = Unequal | Equal | Before | Holds | Absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +169,20 @@ class Grouped:
     slots: tuple[Slot, ...]
 
 
-Element = Pattern | Occurs | Grouped
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """`item` is at position `place` of the rdf list `list`: matched against `Program.listed`, not against facts."""
+
+    place: Slot
+    list: Slot
+    item: Slot
+
+    @property
+    def slots(self) -> tuple[Slot, Slot, Slot]:
+        return self.place, self.list, self.item
+
+
+Element = Pattern | Occurs | Grouped | Listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +201,11 @@ class Shape:
             element.group.matches.uses_occurs if isinstance(element, Grouped) else isinstance(element, Occurs)
             for element in chain(self.body, *groups)
         )
+
+    @property
+    def uses_lists(self) -> bool:
+        """Whether it reads `Program.listed`."""
+        return any(isinstance(element, Listed) for element in self.body)
 
     @property
     def negative(self) -> bool:
@@ -207,11 +234,11 @@ class Shape:
         return bool(self.members) or any(isinstance(c, Unequal) for c in self.conditions)
 
     def __str__(self) -> str:
-        body = ", ".join(
-            _text(e.slots) if not isinstance(e, Grouped) else f"AGGREGATE{_text(e.slots)}" for e in self.body
-        )
+        body = ", ".join(f"{_KINDS.get(type(e), '')}{_text(e.slots)}" for e in self.body)
         return f"{_text(self.output)} :- {body}{''.join(f', {_condition(c)}' for c in self.conditions)}"
 
+
+_KINDS: Final[dict[type, str]] = {Grouped: "AGGREGATE", Listed: "MEMBER"}
 
 Row = tuple[Id, ...]
 """The parameters of one rule instance."""
@@ -287,6 +314,8 @@ def _condition(condition: Condition) -> str:
             return f"{_text((left,))} != {_text((right,))}"
         case Equal(left, right):
             return f"{_text((left,))} = {_text((right,))}"
+        case Before(left, right):
+            return f"{_text((left,))} < {_text((right,))}"
         case Holds(expression, reads):
             return f"FILTER {_expression(expression, reads)}"
         case Absent(body, conditions):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from triplestore.compile.plan import K, Row, Shape
 from triplestore.compile.schema import Fact
@@ -16,12 +16,14 @@ class Program:
     instances: shape -> row -> name of a rule that it is an instance of.
     constraints: (rule, shape) -> rows, for rules whose head is false.
     facts: what holds without condition. violations: (rule, triples at fault), likewise.
+    listed: (position, list, member), which `Listed` matches; of each member the first and the last position.
     """
 
     facts: set[Fact] = field(default_factory=set)
     instances: dict[Shape, dict[Row, str]] = field(default_factory=dict)
     constraints: dict[tuple[str, Shape], dict[Row, str]] = field(default_factory=dict)
     violations: set[tuple[str, Row]] = field(default_factory=set)
+    listed: set[Fact] = field(default_factory=set)
 
     @property
     def uses_occurs(self) -> bool:
@@ -56,7 +58,7 @@ class Program:
             for shape, rows in self.instances.items()
             if (kept := {row: name for row, name in rows.items() if not _is_identity(shape, row)})
         }
-        return Program(facts, instances, self.constraints, self.violations)
+        return replace(self, facts=facts, instances=instances)
 
     def minus(self, other: Program) -> dict[Shape, dict[Row, str]]:
         """The instances that `other` lacks."""

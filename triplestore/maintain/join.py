@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from triplestore.compile.plan import Element, Equal, K, Made, Pattern, Row, Shape, Slot, Unequal, V
+from triplestore.compile.plan import Before, Element, Equal, K, Listed, Made, Pattern, Row, Shape, Slot, Unequal, V
 from triplestore.maintain.classes import Map
 from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, member, places
 from triplestore.maintain.recursion import Recursion
@@ -169,8 +169,9 @@ def encoded(layout: Layout, rows: Sequence[Row], shape: Shape) -> Ids:
     ids = np.array(rows, dtype=np.int64)
     codes = layout.encode(ids.reshape(-1)).reshape(len(rows), -1)
     for element in shape.body:
-        if isinstance(element, Pattern) and isinstance(element.p, K):
-            layout.register(np.unique(codes[:, element.p.number]).tolist())
+        predicate = element.slots[1] if isinstance(element, Pattern | Listed) else None
+        if isinstance(predicate, K):
+            layout.register(np.unique(codes[:, predicate.number]).tolist())
     return codes
 
 
@@ -254,14 +255,17 @@ def _match(relation: Relation, without: Ids, known: _Known, most: int) -> tuple[
     return rows, keys, cut
 
 
-def all_matches(instances: Instances, relation: Relation, classes: Map, without: Ids = NONE) -> Ids:
-    """Every match of a shape in a relation, but for some keys, as rows of codes."""
+def all_matches(
+    instances: Instances, relation: Relation, classes: Map, without: Ids = NONE, listed: Relation | None = None
+) -> Ids:
+    """Every match of a shape in a relation, but for some keys, as rows of codes. listed: what `Listed` matches."""
     count = len(instances.rows)
     bindings = _Bindings(relation.layout, instances.shape, np.arange(count, dtype=np.int64), instances.rows)
     left = list(instances.shape.body)
     while left and len(bindings.at):
-        chosen = left.pop(bindings.best({i: (element, relation) for i, element in enumerate(left)}))
-        bindings.extend(chosen, relation, without, ALL)
+        sources = {i: relation if listed is None or isinstance(e, Pattern) else listed for i, e in enumerate(left)}
+        number = bindings.best({i: (element, sources[i]) for i, element in enumerate(left)})
+        bindings.extend(left.pop(number), sources[number], without, ALL)
     bindings.filter(classes)
     return bindings.output()
 
@@ -291,9 +295,11 @@ class _Bindings:
         return relation.count(self.layout.numbers(self._value(p)), subjects, objects)
 
     def weight(self, element: Element) -> int:
-        """How well bound an atom is: predicates are worth little, being shared by many triples."""
+        """How well bound an atom is: predicates are worth little, being shared by many triples. A member that is looked
+        for in its list comes before all else."""
         bound = [self._bound(slot) for slot in element.slots]
-        return 2 * bound[0] + bound[1] + 2 * bound[2] if len(bound) == 3 else 0
+        member = 4 if isinstance(element, Listed) else 2
+        return 2 * bound[0] + bound[1] + member * bound[2] if len(bound) == 3 else 0
 
     def _bound(self, slot: Slot) -> bool:
         return isinstance(slot, K) or slot.number in self.columns
@@ -320,7 +326,7 @@ class _Bindings:
 
     def extend(self, element: Element, relation: Relation, without: Ids, most: int) -> bool:
         """Join an atom with a relation, but for some keys; whether matches were left out."""
-        assert isinstance(element, Pattern), "shapes with `Occurs` are not maintained"
+        assert isinstance(element, Pattern | Listed), "shapes with `Occurs` are not maintained"
         s, p, o = element.slots
         rows = np.arange(len(self.at), dtype=np.int64)
         if self._bound(p):
@@ -346,10 +352,12 @@ class _Bindings:
         if not len(self.at):
             return  # some variables may have no column
         for condition in self.shape.conditions:
-            assert isinstance(condition, Equal | Unequal), "only plain joins are maintained"
+            assert isinstance(condition, Equal | Unequal | Before), "only plain joins are maintained"
             left, right = self._value(condition.left), self._value(condition.right)
             if isinstance(condition, Equal):
                 fits = left == right
+            elif isinstance(condition, Before):
+                fits = left < right
             else:  # two members of one class are different terms
                 fits = (left != right) | classes.large(left)
             self._keep(np.flatnonzero(fits))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from triplestore.compile.specialise import Specialiser
 from triplestore.maintain.join import Rules
 from triplestore.maintain.keys import Ids, Layout, distinct
 from triplestore.maintain.recursion import Recursion, recursion
+from triplestore.maintain.relation import Relation
 from triplestore.model.errors import TriplakeError
 from triplestore.model.terms import SAME_AS, TYPE
 
@@ -43,6 +44,8 @@ class Specialised:
     _held: Ids | None = field(default=None)
     _tied: bool | None = field(default=None)
 
+    _listed: Relation | None = field(default=None)
+
     # What follows costs what the schema holds, so it is worked out once for all updates under the program.
 
     @property
@@ -66,6 +69,18 @@ class Specialised:
         if self._held is None:
             self._held = as_keys(self.rules.layout, self.schema | self.unconditional)
         return self._held
+
+    @property
+    def listed(self) -> Relation:
+        """The program's lists, with positions as they are in place of subjects: they are no terms."""
+        if self._listed is None:
+            layout = self.rules.layout
+            places, heads, items = np.array(sorted(self.program.listed), dtype=np.int64).reshape(-1, 3).T
+            codes = layout.encode(np.ascontiguousarray(heads))
+            layout.register(np.unique(codes).tolist())
+            keys = layout.pack(layout.numbers(codes), places, layout.encode(np.ascontiguousarray(items)))
+            self._listed = Relation(layout, np.sort(keys))
+        return self._listed
 
     @property
     def tied(self) -> bool:
@@ -165,7 +180,7 @@ def without_occurring(program: Program) -> Program:
     for (rule, shape), rows in program.constraints.items():
         simpler = _simpler(shape)
         constraints.setdefault((rule, simpler if simpler.body else shape), {}).update(rows)
-    return Program(facts, instances, constraints, program.violations)
+    return replace(program, facts=facts, instances=instances, constraints=constraints)
 
 
 def _simpler(shape: Shape) -> Shape:

@@ -9,15 +9,16 @@ lost a derivation. No class has a literal here (`Run.sorted_heads`), so none has
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 import numpy as np
 
-from triplestore.compile.plan import K
+from triplestore.compile.plan import K, Pattern, Shape, V
 from triplestore.compile.symmetry import half
 from triplestore.engine import Engine
 from triplestore.maintain.join import Instances, all_matches, encoded, matches
 from triplestore.maintain.keys import NONE, Ids, union
-from triplestore.maintain.program import as_keys
+from triplestore.maintain.program import NotMaintainableError, as_keys
 from triplestore.maintain.run import Run
 from triplestore.maintain.working import heads
 from triplestore.materialise.same_as import clashes_between, is_clash, once
@@ -27,6 +28,9 @@ from triplestore.model.terms import SAME_AS
 
 Violation = tuple[str, tuple[int, ...]]
 """Rule and triples at fault, flattened, as ids."""
+
+MOST_OPEN: Final = 10_000_000
+"""Most lookups by every predicate."""
 
 Judge = Callable[[Iterable[tuple[int, int]]], Iterable[Violation]]
 """Turns equalities of two literals (ids) into the violations that they are."""
@@ -61,12 +65,14 @@ def maintained(run: Run, violations: set[Violation], judge: Judge) -> set[Violat
 
 
 def _renewed(run: Run) -> set[str]:
-    """The constraints that have lost instances: what they found is looked for anew."""
+    """The constraints that have lost instances, or read lists that have changed: what they found is looked for from
+    scratch."""
     now = run.program.program.constraints
+    relisted = run.before.program.listed != run.program.program.listed
     return {
         rule
         for (rule, shape), rows in run.before.program.constraints.items()
-        if any(row not in now.get((rule, shape), {}) for row in rows)
+        if (relisted and shape.uses_lists) or any(row not in now.get((rule, shape), {}) for row in rows)
     }
 
 
@@ -79,16 +85,29 @@ def _found(run: Run, fresh: Ids, renewed: set[str]) -> set[Violation]:
             continue
         known = {} if rule in renewed else before.get((rule, shape), {})
         new, old = [r for r in rows if r not in known], [r for r in rows if r in known]
+        listed = run.program.listed if shape.uses_lists else None
+        _check_open(run, shape, len(run.working.facts) if new else len(fresh))
         if new:
             instances = Instances(shape, encoded(run.layout, new, shape))
-            found |= _rows(run, rule, all_matches(instances, run.working.facts, run.working.classes))
+            output = all_matches(instances, run.working.facts, run.working.classes, listed=listed)
+            found |= _rows(run, rule, output)
         if old and len(fresh):
             instances = Instances(shape, encoded(run.layout, old, shape))
-            others = [(run.working.facts, NONE)] * len(shape.body)
-            for focus in range(len(shape.body)):
+            others = [
+                (run.working.facts if listed is None or isinstance(element, Pattern) else listed, NONE)
+                for element in shape.body
+            ]
+            for focus in (i for i, element in enumerate(shape.body) if isinstance(element, Pattern)):
                 _, output, _ = matches(instances, focus, fresh, others, run.working.classes)
                 found |= _rows(run, rule, output)
     return found
+
+
+def _check_open(run: Run, shape: Shape, facts: int) -> None:
+    """Raise NotMaintainableError where facts would each be compared with too many predicates."""
+    variable = any(isinstance(element, Pattern) and isinstance(element.p, V) for element in shape.body)
+    if shape.uses_lists and variable and facts * len(run.layout.predicates) > MOST_OPEN:
+        raise NotMaintainableError("a list of properties is compared with many facts")
 
 
 def _rows(run: Run, rule: str, output: Ids) -> set[Violation]:

@@ -57,9 +57,10 @@ def representatives(engine: Engine, equality: str) -> Names:
 
 
 def asked(program: Program, names: Names) -> set[int]:
-    """The datatypes (representatives) of which some rule instance asks for the instances."""
+    """The datatypes (representatives) of which some rule instance asks for the instances, or a list that is joined."""
     every = (*program.instances.items(), *((s, r) for (_, s), r in program.constraints.items()))
-    return {o for shape, rows in every for row in rows for o in _classes(shape, row) if o in names}
+    listed = {item for _, _, item in program.listed if item in names}
+    return listed | {o for shape, rows in every for row in rows for o in _classes(shape, row) if o in names}
 
 
 def joined(program: Program, tables: Collection[str], names: Names) -> str:

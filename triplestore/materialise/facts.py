@@ -12,7 +12,7 @@ from collections import Counter
 
 import pyarrow as pa
 
-from triplestore.compile.plan import Element, Grouped, K, Pattern, Read, Row, V
+from triplestore.compile.plan import Element, K, Pattern, Read, Row, V
 from triplestore.compile.schema import Fact
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
@@ -106,9 +106,9 @@ class Facts:
             self.sizes = {(p, c): n for p, c, n in zip(found["p"], found["c"], found["n"], strict=True)}
         self._touched_predicates = {p for p, _ in self.sizes}
 
-    def touched(self, pattern: Pattern | Grouped, row: Row) -> bool:
+    def touched(self, pattern: Element, row: Row) -> bool:
         """Whether the delta can hold a match of the pattern of an instance."""
-        if isinstance(pattern, Grouped):
+        if not isinstance(pattern, Pattern):
             return False
         if isinstance(pattern.p, V):
             return bool(self.sizes)

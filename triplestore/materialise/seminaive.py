@@ -171,7 +171,7 @@ class SemiNaive:
         """Take up the closure that is in `fact`."""
         self._facts.begin_identities()
         self._specialisation.restore()
-        self._violations.before = self.program.constraints
+        self._violations.before = self.program
 
     def _absorb_stated(self, stated: str) -> None:
         """The first delta: the stated facts, normalised."""

@@ -6,11 +6,12 @@ datatype.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
 
-from triplestore.compile.plan import Pattern, Row, Shape
+from triplestore.compile.plan import Listed, Occurs, Pattern, Row, Shape
+from triplestore.compile.program import Program
 from triplestore.compile.schema import Fact
 from triplestore.compile.sql import Terms, select_array
 from triplestore.engine.arrow import id_lists, strings
@@ -25,19 +26,17 @@ from triplestore.materialise.stages import Instances, equalities
 from triplestore.materialise.statements import instances, possible, triples_table
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 
-Constraints = Mapping[tuple[str, Shape], Mapping[Row, str]]
-
 
 class Violations:
     """Finds the violations of a closure. terms, aggregates: for rules with expressions and AGGREGATE.
 
-    before: the constraints that hold of the closure that is extended.
+    before: the program of the closure that is extended.
     """
 
     def __init__(self, specialisation: Specialisation, aggregates: Aggregates, terms: Terms, mint: Mint) -> None:
         self.engine, self.facts, self.specialisation = specialisation.engine, specialisation.facts, specialisation
         self.aggregates, self.terms, self.mint = aggregates, terms, mint
-        self.before: Constraints = {}
+        self.before = Program()
 
     def empty(self) -> None:
         """Make a table that holds none."""
@@ -95,22 +94,27 @@ class Violations:
         def find(rule: str, shape: Shape, rows: Sequence[Row], focus: int | None) -> None:
             for tables, some in self.aggregates.by_tables(shape, rows):
                 scans = [
-                    tables.get(i)
-                    or (str(since) if i == focus else "fact" if isinstance(element, Pattern) else "occurs")
+                    tables.get(i) or (str(since) if i == focus else sources[type(element)])
                     for i, element in enumerate(shape.body)
                 ]
                 source = instances(scratch, some)
                 selects.append(select_array(shape, scans, source, rule, self.engine.dialect, self.terms))
 
         program = self.specialisation.program
+        sources: dict[type, str] = {Pattern: "fact", Occurs: "occurs"}
+        if program.listed:
+            sources[Listed] = scratch.load("listed", triples_table(sorted(program.listed)))
+        relisted = program.listed != self.before.listed
         for (rule, shape), rows in program.constraints.items():
             usable = [row for row in rows if possible(shape, row, self.facts.predicates)]
-            known = self.before.get((rule, shape), {}) if since and shape.monotone and not shape.uses_occurs else {}
+            partly = since and shape.monotone and not shape.uses_occurs and not (relisted and shape.uses_lists)
+            known = self.before.constraints.get((rule, shape), {}) if partly else {}
             fresh = [row for row in usable if row not in known]
             find(rule, shape, fresh, None)
             old = [row for row in usable if row in known]
-            for focus in range(len(shape.body)) if old else ():
-                find(rule, shape, old, focus)
+            for focus, element in enumerate(shape.body) if old else ():
+                if not isinstance(element, Listed):
+                    find(rule, shape, old, focus)
         direct = sorted(program.violations)
         if direct:
             rules, facts = zip(*direct, strict=True)

@@ -1,0 +1,53 @@
+"""Constraints on any two members of a list: joined as a table they find what the pairs find, in each state."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.listed_programs import listed
+from tests.maintain_support import Bench
+from tests.tangles import Different, check
+from triplestore.compile.pairs import Pair
+from triplestore.engine import Engine
+from triplestore.engine.duckdb import DuckDBEngine
+from triplestore.model.errors import InputError
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(40), pytest.param(range(40, 1_000), marks=pytest.mark.long)], ids=["some", "many"]
+)
+def test_lists_in_tangles(engine: Engine, seeds: range) -> None:
+    """Closures and violations by every way to compute and to maintain them agree with the oracle."""
+    some = seeds if isinstance(engine, DuckDBEngine) else seeds[:2]
+    assert {seed: told for seed in some if (told := _fault(engine, seed))} == {}
+
+
+def _fault(engine: Engine, seed: int) -> str:
+    try:
+        check(engine, listed(seed))
+    except Different as different:
+        return str(different)
+    except InputError as refused:
+        assert "can read no list" in str(refused)
+    return ""
+
+
+@pytest.mark.parametrize("equality", ["rewrite", "axioms", "off"])
+def test_a_table_of_lists_finds_what_their_pairs_do(
+    engine: Engine, equality: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which members, not only whether there are any."""
+    found = []
+    for table in (True, False):
+        if not table:
+            monkeypatch.setattr(Pair, "of", lambda rule, schema: None)
+        for seed in range(40 if isinstance(engine, DuckDBEngine) else 2):
+            one = listed(seed)
+            bench = Bench(engine, set(one.start), one.rules, equality, False)
+            try:
+                found.append((seed, *bench.materialise(set(bench.facts(one.start)))))
+            except InputError:
+                found.append((seed, set(), set(), set()))
+    half = len(found) // 2
+    assert found[:half] == found[half:]
+    assert sum(bool(violations) for *_, violations in found) > 10 or not isinstance(engine, DuckDBEngine)
