@@ -91,8 +91,9 @@ def _cast(name: str) -> Function:
         found = keep(f"CASE WHEN {own} THEN {text} WHEN {other} THEN {changed} END")
         micros = keep(instants.instant(d, found, date))
         rest = keep(f"CASE WHEN {micros} IS NULL THEN {instants.rest(d, found, date)} END")
-        kind = f"CASE WHEN {micros} IS NOT NULL OR {rest} IS NOT NULL THEN 3 END"
-        return Value(kind, found, f"'{XSD}{here}'", micros=micros, rest=rest)
+        known = f"{micros} IS NOT NULL OR {rest} IS NOT NULL"
+        kind, lexical = (f"CASE WHEN {known} THEN {part} END" for part in ("3", found))
+        return Value(kind, lexical, f"'{XSD}{here}'", micros=micros, rest=rest)
 
     return apply
 

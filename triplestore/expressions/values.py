@@ -334,12 +334,13 @@ def well_formed_boolean(value: Value) -> str:
 
 
 def truth(value: Value) -> str:
-    """The effective boolean value (SPARQL 17.2.2): an SQL condition, NULL for a type error."""
+    """The effective boolean value (SPARQL 17.2.2): an SQL condition, NULL for a type error. A plain literal counts by
+    its length, with a language tag (RDF Concepts 2004, section 6.5) or without."""
     if value.failed:
         return "CAST(NULL AS BOOLEAN)"
     if value.truth is not None:
         return value.truth
-    if value.static == "string":
+    if value.static in ("string", "text"):
         return f"({value.lexical}) <> ''"
     if value.static == "iri":
         return "CAST(NULL AS BOOLEAN)"
@@ -352,7 +353,7 @@ def truth(value: Value) -> str:
     rounded = f"({value.double}) <> 0 AND NOT isnan({value.double})"
     return (
         f"CASE WHEN {value.datatype} = {BOOLEAN} THEN {value.lexical} IN ('true', '1') "
-        f"WHEN {value.datatype} = {STRING} THEN {value.lexical} <> '' "
+        f"WHEN {value.datatype} IN ({STRING}, {LANG_STRING}) THEN {value.lexical} <> '' "
         f"WHEN {value.rank} <= 2 AND (({value.rest}) IS NOT NULL OR ({value.decimal}) <> 0) THEN TRUE "
         f"WHEN {value.rank} IS NOT NULL THEN {rounded} "
         f"WHEN {value.datatype} IN {_list((*DECIMALS, XSD + 'float', XSD + 'double'))} THEN FALSE END"

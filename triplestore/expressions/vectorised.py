@@ -81,6 +81,9 @@ def _short(text: str) -> Text:
 
 
 def _resolve(text: str, base: str) -> Text:
+    """Where the first segment of a relative path has a colon, it is no reference (RFC 3986, section 4.2)."""
+    if ":" in re.split("[/?#]", text, maxsplit=1)[0] and not is_absolute(text):
+        return None
     found = text if is_absolute(text) else resolve(text, base)
     return found if is_absolute(found) else None
 

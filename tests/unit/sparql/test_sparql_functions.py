@@ -128,7 +128,11 @@ CASES: dict[str, str | None] = {
     "'x'^^xsd:integer || false": FALSE,
     "'x'^^xsd:boolean || false": FALSE,
     ":a && true": ERROR,
-    "'a'@en && true": ERROR,
+    "'a'@en && true": TRUE,
+    "''@en || false": FALSE,
+    "IF(LCASE('A'@en), 1, 2)": integer("1"),
+    "IF(SUBSTR('A'@en, 2), 1, 2)": integer("2"),
+    "'a'^^:t && true": ERROR,
     "IF(true, 1, 'a')": integer("1"),
     "IF(1/0, 1, 2)": ERROR,
     "IF('', 1, :b)": "<http://e/b>",
@@ -257,6 +261,8 @@ CASES: dict[str, str | None] = {
     "xsd:boolean(2.5)": TRUE,
     "xsd:dateTime('2020-01-01T00:00:00Z')": f'"2020-01-01T00:00:00Z"^^<{XSD}dateTime>',
     "xsd:dateTime('yesterday')": ERROR,
+    "xsd:string(xsd:dateTime('yesterday'))": ERROR,
+    "xsd:string(xsd:date('2020-02-30'))": ERROR,
 }
 CHUNK = 40
 
@@ -309,6 +315,15 @@ def test_expressions_over_stored_terms(engine: Engine) -> None:
         got |= {case: value for case, value in query(graph, text).tokens() if case in subjects}
     assert len(wanted) > 40
     assert got == wanted
+
+
+def test_iris_against_a_base(embedded: Engine) -> None:
+    """RFC 3986, section 5.4; a reference whose first segment has a colon would be taken for a scheme (4.2)."""
+    wanted = {"b": "<http://e/x/b>", "../b": "<http://e/b>", "./1:2": "<http://e/x/1:2>", "b?1:2": "<http://e/x/b?1:2>"}
+    wanted |= {"#b": "<http://e/x/a#b>", "urn:x:y": "<urn:x:y>", "1:2": None, "10:11:12/a": None, "a b": None}
+    selected = " ".join(f'(IRI("{text}") AS ?e{place})' for place, text in enumerate(wanted))
+    (row,) = query(make_graph(embedded, []), f"BASE <http://e/x/a> SELECT {selected} {{}}").tokens()
+    assert dict(zip(wanted, row, strict=True)) == wanted
 
 
 @pytest.mark.parametrize(
