@@ -12,7 +12,7 @@ from triplestore.engine.dialect import Dialect
 from triplestore.expressions import instants, numerals
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.durations import DURATION
-from triplestore.expressions.values import STRING, Value, string_literal, well_formed_boolean
+from triplestore.expressions.values import STRING, Value, well_formed_boolean
 from triplestore.model.terms import XSD
 
 
@@ -137,7 +137,7 @@ def less(d: Dialect, left: Value, operator: str, right: Value) -> str:
         cases.append(f"WHEN {both} THEN {_numbers(d, left, operator, right)}")
     if statics <= {"any", "string", "text"}:
         both = f"{left.datatype} = {STRING} AND {right.datatype} = {STRING}"
-        cases.append(f"WHEN {both} THEN ({string_literal(left)}) {operator} ({string_literal(right)})")
+        cases.append(f"WHEN {both} THEN ({left.lexical}) {operator} ({right.lexical})")
     if _maybe_instant(left) and _maybe_instant(right):
         both = f"{left.is_instant} AND {right.is_instant} AND {_same_family(left, right)}"
         cases.append(f"WHEN {both} THEN {_times(d, left, operator, right)}")
