@@ -1,4 +1,4 @@
-"""Random programs with constraints on any two members of a list, for `tests.tangles.check`.
+"""Random programs with constraints on any two members of a list, for `tests.support.tangles.check`.
 
 Lists are mostly well-formed; some have a member twice, several readings or no end, and updates take them apart. Members
 are equated by rules and facts, and some are predicates.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from tests.random_programs import SAME, TYPE, Triple, ex
-from tests.tangles import PREDICATES, TERMS, Tangle, tangle
+from tests.support.random_programs import SAME, TYPE, Triple, ex
+from tests.support.tangles import PREDICATES, TERMS, Tangle, tangle
 from triplestore.model.rule import Atom, Filter, MemberOf, Rule, Var
 from triplestore.model.terms import OWL, RDF
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sparql_support import make_graph
+from tests.support.sparql import make_graph
 from triplake.sparql import query
 from triplestore.dictionary.datatypes import BOUNDS, value_of
 from triplestore.engine import Engine

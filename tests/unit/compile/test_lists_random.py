@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.listed_programs import listed
-from tests.maintain_support import Bench
-from tests.tangles import Different, check
+from tests.support.listed_programs import listed
+from tests.support.maintain import Bench
+from tests.support.tangles import Different, check
 from triplestore.compile.pairs import Pair
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
@@ -28,7 +28,7 @@ def _fault(engine: Engine, seed: int) -> str:
     except Different as different:
         return str(different)
     except InputError as refused:
-        assert "can read no list" in str(refused)
+        return "" if "can read no list" in str(refused) else str(refused)
     return ""
 
 
