@@ -53,12 +53,13 @@ class Rewriting:
 
     def _part_lonely(self, names: str) -> None:
         """Leave out `x p x`, where p is a name of owl:sameAs, of which a rule says `x owl:sameAs x` and nothing else is
-        said, unless it is stated: by any other name it is as virtual as by its own. names: a SELECT of column o."""
+        said, unless one such triple is stated: by any other name it is as virtual as by its own. names: a SELECT of column o."""
         alike = f"s = o AND p IN ({names})"
         others = " UNION ".join(f"SELECT {c} AS term FROM fact WHERE NOT ({alike})" for c in "spo")
         if self.engine.create(
             "lonely",
-            f"SELECT s, p, o FROM fact t WHERE {alike} AND {absent('t', 'stated')} "
+            f"SELECT s, p, o FROM fact t WHERE {alike} "
+            f"AND NOT EXISTS (SELECT 1 FROM (SELECT s AS term FROM stated WHERE {alike}) k WHERE k.term = t.s) "
             f"AND NOT EXISTS (SELECT 1 FROM ({others}) k WHERE k.term = t.s)",
         ):
             self.facts.leave_out("lonely")

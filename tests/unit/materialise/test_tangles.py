@@ -189,6 +189,14 @@ def test_what_only_equals_itself_where_owl_same_as_has_another_name(engine: Engi
         agree(engine, [(C[4], P1, C[4])], rules, equality)
 
 
+@pytest.mark.long_on_spark
+def test_what_is_asserted_to_equal_itself_by_another_name_of_owl_same_as(engine: Engine) -> None:
+    """It equals itself by every name: the terms that equal owl:sameAs."""
+    rules = tuple(datalog.parse("PREFIX : <http://e/>\n[:c1, owl:sameAs, ?y] :- [?z, ?y, :c3] .", "itself"))
+    for equality in ("rewrite", "axioms"):
+        agree(engine, [(C[0], P0, C[0]), (P0, SAME, SAME), (P1, SAME, P0), (C[2], P0, C[3])], rules, equality)
+
+
 FEW = 60
 
 
