@@ -52,8 +52,8 @@ class Rewriting:
         self._part_lonely(f"SELECT CAST({SAME_AS} AS BIGINT) AS o UNION ALL {names}")
 
     def _part_lonely(self, names: str) -> None:
-        """Leave out `x p x`, where p is a name of owl:sameAs, of which a rule says `x owl:sameAs x` and nothing else is
-        said, unless one such triple is stated: by any other name it is as virtual as by its own. names: a SELECT of column o."""
+        """Leave out `x p x`, where p is a name of owl:sameAs, if a rule derives `x owl:sameAs x`, no other fact mentions
+        x, and no such triple of x is asserted: by every name it is then virtual. names: a SELECT of column o."""
         alike = f"s = o AND p IN ({names})"
         others = " UNION ".join(f"SELECT {c} AS term FROM fact WHERE NOT ({alike})" for c in "spo")
         if self.engine.create(
