@@ -21,7 +21,7 @@ from tests.conftest import ENGINES
 from tests.support.cli import Outcome, contents, done, run, spawn
 from triplake import rulesets
 from triplestore import Store
-from triplestore.cli import cli
+from triplestore.cli.commands import cli
 from triplestore.model.errors import UsageError
 from triplestore.model.terms import OWL, RDF, XSD
 

@@ -16,7 +16,7 @@ from tests import ROOT
 from tests.conftest import ENGINES
 from tests.support.cli import Outcome, contents, run, spawn
 from triplestore import Store
-from triplestore.cli import cli
+from triplestore.cli.commands import cli
 from triplestore.demo import run as run_demo
 from triplestore.model.errors import UsageError
 

@@ -34,7 +34,9 @@ def test_a_signal_ends_a_large_join(tmp_path: Path, number: signal.Signals, code
 
 def ended(folder: Path, body: str) -> subprocess.CompletedProcess[str]:
     """A process of `triplake` whose command is this text, executed."""
-    program = "from triplestore.cli import entry\nentry.cli.main = lambda *_, **__: exec({body!r})\nentry.main()\n"
+    program = (
+        "from triplestore.cli import commands, main\ncommands.cli.main = lambda *_, **__: exec({body!r})\nmain()\n"
+    )
     (folder / "program.py").write_text(program.format(body=body))
     command = [sys.executable, "-m", "program"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
@@ -46,6 +48,13 @@ def test_a_signal_while_modules_are_imported(tmp_path: Path, number: signal.Sign
     found = ended(tmp_path, f"import os\nos.kill(os.getpid(), {int(number)})\nwhile True: pass")
     assert (found.returncode, "nothing was committed" in found.stderr) == (code, True), found.stderr
     assert "Traceback" not in found.stderr
+
+
+def test_a_module_is_imported_to_its_end(tmp_path: Path) -> None:
+    """A native one that meets an exception aborts the process."""
+    (tmp_path / "native.py").write_text("import os\nos.kill(os.getpid(), 15)\nprint('imported')\n")
+    found = ended(tmp_path, "import native, time\ntime.sleep(50)")
+    assert (found.returncode, found.stdout) == (143, "imported\n"), found.stderr
 
 
 def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from triplake import rulesets
 from triplake.rulesets import swrl_builtins
 from triplake.sparql.to_rules import rules_of_query
 from triplestore import Store
-from triplestore.cli import cli
+from triplestore.cli.commands import cli
 from triplestore.compile import check
 from triplestore.model import errors
 

@@ -12,7 +12,6 @@ from typing import IO, Final
 import click
 
 from triplestore.cli import signals
-from triplestore.cli.commands import cli
 from triplestore.engine.disk import DISK
 from triplestore.engine.disk import told as disk_told
 from triplestore.engine.waiting import heeding_signals
@@ -39,6 +38,8 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
     came: list[int] = []
     try:
         with signals.raised(last) as came, heeding_signals():
+            from triplestore.cli.commands import cli  # what takes long to import, once signals are heard
+
             cli.main(arguments, prog_name="triplake", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code

@@ -7,9 +7,13 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Final
 
 _HEARD: Final = (signal.SIGINT, signal.SIGTERM)
+
+_AGAIN: Final = 0.02
+"""Seconds after which a signal that came while a module was imported is raised once more."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -24,15 +28,21 @@ class Interrupted(KeyboardInterrupt):
 def raised(last: bool) -> Iterator[list[int]]:
     """Inside, the first signal raises Interrupted in the main thread; its number is appended to the list. A second one
     ends the process as it is: a version is published whole or not at all. Only the main thread hears of signals; one
-    that the caller has the process ignore (nohup, a shell's background job) stays ignored.
+    that the caller has the process ignore (nohup, a shell's background job) stays ignored. What is imported is imported
+    to its end first: native modules abort the process where they meet an exception.
 
     last: the process does nothing else, so that signals change nothing any more after it.
     """
     came: list[int] = []
 
-    def heard(number: int, frame: object) -> None:
+    def heard(number: int, frame: FrameType | None) -> None:
         if came:
             os._exit(128 + number)
+        if _importing(frame):
+            again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
+            again.daemon = True
+            again.start()
+            return
         came.append(number)
         raise Interrupted
 
@@ -46,3 +56,11 @@ def raised(last: bool) -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_IGN if last else handler)
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
