@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -18,6 +20,7 @@ from triplestore.engine import Engine
 from triplestore.model.errors import StoppedError
 from triplestore.model.stopping import Stop, check, heeding, interrupting
 from triplestore.server.settings import Limits
+from triplestore.server.work import Service
 
 MANY = "".join(f"<urn:s{number}> <urn:p{number % 7}> <urn:o{number % 97}> .\n" for number in range(3_000))
 
@@ -43,7 +46,7 @@ UPDATES = {
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> object:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Client, Service]]:
     folder = tmp_path_factory.mktemp("limit")
     (folder / "many.nt").write_text(MANY)
     with Store.create(folder / "kg", rules=[]) as made:
@@ -53,18 +56,18 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> object:
 
 
 @pytest.mark.parametrize("text", QUERIES.values(), ids=QUERIES.keys())
-def test_a_query_ends_at_its_limit(served: tuple[httpx.Client, object], text: str) -> None:
+def test_a_query_ends_at_its_limit(served: tuple[httpx.Client, Service], text: str) -> None:
     client, service = served
     started = time.monotonic()
     with contextlib.suppress(httpx.RemoteProtocolError):  # it was cut after the first rows
         assert client.get("/sparql", params={"query": text}).status_code == 503
     assert time.monotonic() - started < 3
-    eventually(lambda: service.reads.inside == 0)  # type: ignore[attr-defined]
+    eventually(lambda: service.reads.inside == 0)
     assert time.monotonic() - started < 6
 
 
 @pytest.mark.parametrize("text", UPDATES.values(), ids=UPDATES.keys())
-def test_an_update_ends_at_its_limit(served: tuple[httpx.Client, object], text: str) -> None:
+def test_an_update_ends_at_its_limit(served: tuple[httpx.Client, Service], text: str) -> None:
     client, _ = served
     started = time.monotonic()
     answer = client.post("/sparql", content=text, headers={"Content-Type": "application/sparql-update"})
@@ -74,6 +77,19 @@ def test_an_update_ends_at_its_limit(served: tuple[httpx.Client, object], text: 
         "/sparql", data={"update": "INSERT DATA { <urn:a> <urn:b> 1 }; DELETE DATA { <urn:a> <urn:b> 1 }"}
     )
     assert small.status_code == 200
+
+
+def test_a_write_is_stopped_as_the_server_ends(served: tuple[httpx.Client, Service]) -> None:
+    client, service = served
+    graph = "".join(f"<urn:s{number}> <urn:q> <urn:t{number}> .\n" for number in range(200_000))
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(client.put, "/data?default", content=graph, headers={"Content-Type": "text/turtle"})
+        eventually(lambda: service.writes.inside == 1)
+        service.stop_writing()
+        answer = sent.result()
+    assert (answer.status_code, answer.text) == (503, "the server is shutting down\n")
+    assert client.get("/health").json()["version"] == service.readers.version
+    assert client.get("/sparql", params={"query": "ASK { ?s <urn:q> ?t }"}).json()["boolean"] is False
 
 
 def test_steps_in_python_heed_it() -> None:

@@ -24,7 +24,7 @@ from triplestore.server.work import Service
 log = logging.getLogger("triplake.server")
 
 CLOSING: Final = 0.2
-"""The part of the time of grace that is left for closing, after what still runs was given up."""
+"""The part of the time of grace that is left for closing, after what still runs was stopped."""
 
 TURN: Final = 0.001
 """Seconds for which a thread that computes in Python keeps others waiting. A request takes several turns, so with the
@@ -32,8 +32,8 @@ usual 5 ms it would wait long beside an update."""
 
 
 class _Server(uvicorn.Server):
-    """Stops what is read as soon as the signal comes; an update that runs is waited for, `grace` seconds at most. The
-    signal is not raised again afterwards, as uvicorn would: to end is what it asked for."""
+    """Stops what is read as soon as the signal comes; an update that runs is waited for, and stopped towards the end of
+    `grace` seconds. The signal is not raised again afterwards, as uvicorn would: to end is what it asked for."""
 
     def __init__(self, config: uvicorn.Config, service: Service, grace: float) -> None:
         super().__init__(config)
@@ -44,9 +44,13 @@ class _Server(uvicorn.Server):
             _end("a second signal")
         self.should_exit = True
         self._service.shut()
-        late = threading.Timer(self._grace, _end, [f"requests ran on for {self._grace:g} s after the signal"])
-        late.daemon = True
-        late.start()
+        said = f"requests ran on for {self._grace:g} s after the signal"
+        for late in (
+            threading.Timer(self._grace * (1 - CLOSING), self._service.stop_writing),
+            threading.Timer(self._grace, _end, [said]),
+        ):
+            late.daemon = True
+            late.start()
 
 
 def _end(why: str) -> None:

@@ -22,6 +22,7 @@ from triplestore.engine import Reader
 from triplestore.model.errors import ConflictError, StoppedError, TriplakeError
 from triplestore.model.stopping import Stop, check, heeding
 from triplestore.server.faults import HttpError
+from triplestore.server.gate import Gate
 from triplestore.server.readers import Readers
 from triplestore.server.settings import Settings
 from triplestore.store import Store
@@ -48,6 +49,8 @@ MEMORY: Final = "35%"
 UNHEEDED: Final = 0.5
 """Seconds after its limit at which a request is answered, though the engine has not heeded that it was stopped."""
 
+ENDING: Final = "the server is shutting down"
+
 INSIST: Final = 0.1
 """Seconds between two attempts to stop a job: it may be between two statements."""
 
@@ -66,37 +69,6 @@ class Answer:
 
 
 Read = Callable[[Store], Answer]
-
-
-class Gate:
-    """Lets `width` in at a time, and `queue` more wait."""
-
-    def __init__(self, width: int, queue: int) -> None:
-        self._places, self._queue = asyncio.Semaphore(width), queue
-        self.waiting = self.inside = 0
-
-    async def enter(self, timeout: float | None = None) -> None:
-        """Raises HttpError (503) where too many wait, or no place became free in time."""
-        if not self._places.locked():
-            await self._places.acquire()  # at once
-        elif self.waiting >= self._queue:
-            raise HttpError(503, "the server is busy: too many requests wait already; try again", {"Retry-After": "1"})
-        else:
-            await self._wait(timeout)
-        self.inside += 1
-
-    async def _wait(self, timeout: float | None) -> None:
-        self.waiting += 1
-        try:
-            await asyncio.wait_for(self._places.acquire(), timeout)
-        except TimeoutError:
-            raise HttpError(503, "the server was busy for too long; try again", {"Retry-After": "5"}) from None
-        finally:
-            self.waiting -= 1
-
-    def leave(self) -> None:
-        self.inside -= 1
-        self._places.release()
 
 
 class _Job:
@@ -229,6 +201,7 @@ class Service:
         self._threads = ThreadPoolExecutor(limits.concurrent + 2, "triplake-read")
         self._writing = ThreadPoolExecutor(1, "triplake-write")
         self._writer: Store | None = None
+        self._write = Stop()  # of the write that runs
         self._kept: dict[str, tuple[int, Any]] = {}
         self._jobs: set[_Job] = set()
         self._closing = False
@@ -253,7 +226,11 @@ class Service:
 
     def _stop_all(self) -> None:
         for job in list(self._jobs):
-            self._stop(job, "the server is shutting down")
+            self._stop(job, ENDING)
+
+    def stop_writing(self) -> None:
+        """Stop the write that runs, unless it is publishing. From any thread."""
+        self._write.stop(ENDING)
 
     def _close(self) -> None:
         self._threads.shutdown()
@@ -373,15 +350,18 @@ class Service:
             raise HttpError(403, "this server is read-only")
         self._open()
         await self.writes.enter()
-        done = asyncio.get_running_loop().run_in_executor(self._writing, self._change, work, limited)
+        if self._closing:
+            self.writes.leave()
+            self._open()
+        seconds = self.settings.limits.query_seconds
+        stop = self._write = Stop(seconds, _late(seconds, "update")) if limited else Stop()
+        done = asyncio.get_running_loop().run_in_executor(self._writing, self._change, work, stop)
         done.add_done_callback(lambda _: self.writes.leave())
         return await asyncio.shield(done)
 
-    def _change(self, work: Callable[[Store], T], limited: bool) -> T:
+    def _change(self, work: Callable[[Store], T], stop: Stop) -> T:
         if self._writer is None:
             self._writer = Store.open(self.path, **self._options)
-        seconds = self.settings.limits.query_seconds
-        stop = Stop(seconds, _late(seconds, "update")) if limited else Stop()
         for attempt in range(ATTEMPTS):
             try:
                 with heeding(stop):
@@ -395,7 +375,7 @@ class Service:
 
     def _open(self) -> None:
         if self._closing:
-            raise HttpError(503, "the server is shutting down", {"Retry-After": "10"})
+            raise HttpError(503, ENDING, {"Retry-After": "10"})
 
 
 def _made(pieces: Iterator[str]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from triplake.loaders.read import of_relative
 from triplestore.engine.queries import minus
 from triplestore.maintain.choose import check as check_algorithm
 from triplestore.model.errors import UsageError
+from triplestore.model.stopping import check
 from triplestore.model.tables import ASSERTED
 from triplestore.model.terms import from_rdflib_triples
 from triplestore.read.query import graph
@@ -182,6 +183,7 @@ def _read(
     """Make the working table `encoded` of the triples of files; the report, new terms, and the counters."""
 
     def reading(at: Progress) -> None:
+        check()
         if at.stage != "parsed":
             done = f", {at.done_triples:,} triples so far" if at.done_triples else ""
             session.notify(f"{at.stage} {at.file}{done}, {at.seconds:.1f} s")
