@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -16,7 +18,7 @@ from tests.conftest import MakeStore
 from tests.support.cli import command, done, run
 from triplestore import Store
 from triplestore.engine.disk import disk_failure
-from triplestore.engine.duckdb import DuckDBEngine
+from triplestore.engine.duckdb import DuckDBEngine, removed
 from triplestore.engine.duckdb_errors import failure
 from triplestore.engine.duckdb_reader import DuckDBReader
 from triplestore.model.errors import StoppedError, StorageError
@@ -161,3 +163,22 @@ def test_a_disk_that_fails_in_either_engine(make_store: MakeStore, monkeypatch: 
             store.update(add=[(a, a, a)])
     store.update(add=[(a, a, a)])
     assert len(list(store.triples())) == 1
+
+
+@pytest.mark.parametrize("interrupted", [True, False], ids=["interrupted", "written on"])
+def test_spilled_data_is_removed_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: bool) -> None:
+    """Where a signal interrupts its removal, or a statement that was interrupted writes on meanwhile."""
+    remove, folder, attempts = shutil.rmtree, tmp_path / "scratch", list[str]()
+    folder.mkdir()
+
+    def once(path: str, **options: bool) -> None:
+        attempts.append(path)
+        if len(attempts) > 1:
+            remove(path, **options)
+        elif interrupted:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", once)
+    with pytest.raises(KeyboardInterrupt) if interrupted else contextlib.nullcontext():
+        removed(str(folder))
+    assert (len(attempts), folder.exists()) == (2, False)

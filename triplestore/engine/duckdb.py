@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -45,6 +46,11 @@ def _literal_glob(path: str) -> str:
     return "".join(f"[{character}]" if character in "*?[" else character for character in path)
 
 
+REMOVALS: Final = 20
+PAUSE: Final = 0.05
+"""How often the removal of spilled data is tried, and the seconds between two attempts."""
+
+
 class DuckDBEngine:
     """An `Engine` on one in-memory DuckDB database; see the protocol for the methods.
 
@@ -59,7 +65,7 @@ class DuckDBEngine:
 
     def __init__(self, memory_limit: str | None = None, scratch: str | None = None, threads: int | None = None) -> None:
         self._scratch = tempfile.mkdtemp(prefix="triplake-", dir=scratch)
-        self._tidy = weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
+        self._tidy = weakref.finalize(self, removed, self._scratch)
         self._connection = duckdb.connect(":memory:")
         self._statement(f"SET temp_directory = {string(self._scratch)}")
         self._statement(f"SET max_temp_directory_size = '{shutil.disk_usage(self._scratch).free // 2} B'")
@@ -236,6 +242,20 @@ class DuckDBEngine:
     def close(self) -> None:
         self._connection.close()
         self._tidy()
+
+
+def removed(folder: str) -> None:
+    """Remove a folder of spilled data; again, where a statement that was interrupted still writes there, or the removal
+    itself is interrupted."""
+    try:
+        for _ in range(REMOVALS):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not Path(folder).exists():
+                return
+            time.sleep(PAUSE)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _step(found: dict[str, Any]) -> PlanStep:
