@@ -17,7 +17,7 @@ from triplake.sparql.classes import expanded, folded, repeated, size_of, sized
 from triplake.sparql.elimination import counted
 from triplake.sparql.relation import Column, Relation
 from triplestore.expressions.aggregates import COUNTED_ONCE, parts, result, size
-from triplestore.expressions.compiler import is_volatile
+from triplestore.expressions.evaluation import is_volatile
 from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import Value, token
 from triplestore.model.expression import Variable, variables_of

@@ -15,7 +15,7 @@ from triplake.sparql.lexer import NESTED
 from triplestore.model.expression import Call, Constant, Exists, Expression, Variable
 from triplestore.model.terms import XSD, literal_token, split_literal
 
-_MANY: Final = 1_000
+_MANY: Final = 100_000
 _DIGITS: Final = 1_000
 _ARITY: Final[dict[str, tuple[int, int]]] = {
     **dict.fromkeys(("STR", "LANG", "DATATYPE", "IRI", "URI", "ABS", "CEIL", "FLOOR", "ROUND", "STRLEN"), (1, 1)),
@@ -228,9 +228,11 @@ def _folded(operands: Sequence[tuple[str, Expression]]) -> Expression | None:
 
 
 def chained(operands: Sequence[tuple[str, Expression]]) -> Expression:
-    """Operands, each with the operator before it, from left to right."""
-    if len(operands) > _LONG and (value := _folded(operands)) is not None:
-        return value
+    """Operands, each with the operator before it, from left to right. A long chain is one call: one that is nested as
+    deeply as it is long would be too deep for Python's stack."""
+    if len(operands) > _LONG:
+        operators, values = zip(*operands, strict=True)
+        return _folded(operands) or Call("".join(operators[1:]), values)
     found = operands[0][1]
     for operator, operand in operands[1:]:
         found = Call(operator, (found, operand))

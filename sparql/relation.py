@@ -97,7 +97,8 @@ class Steps:
             if column is None:
                 return ERROR
             assert column.members is None, f"?{variable} is read before it is expanded"
-            return stored(self.qualifier(variable, column, alias), column.token)
+            own = f"{alias}.{self.column(variable)}" if alias else self.column(variable)
+            return stored(self.qualifier(variable, column, alias), column.token, own if column.token else None)
 
         return find
 

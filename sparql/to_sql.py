@@ -42,7 +42,8 @@ from triplake.sparql.patterns import Matching, match
 from triplake.sparql.planner import Planned
 from triplake.sparql.relation import Column, Relation, Steps
 from triplestore.expressions.compare import sort_keys
-from triplestore.expressions.compiler import Expressions, is_volatile
+from triplestore.expressions.compiler import Expressions
+from triplestore.expressions.evaluation import FEW, MANY, is_volatile, weight
 from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import Value, token
 from triplestore.model.errors import LimitError, UnsupportedError
@@ -55,13 +56,17 @@ EXPRESSIONS: Final = 500_000
 """Characters of SQL that the expressions of one FILTER, one layer of BINDs or one ORDER BY may come to."""
 
 
+_ROWS: Final = 2_000
+"""Rows up to which planning a long expression takes longer than evaluating it."""
+
+
 @dataclass(slots=True)
 class Compiler:
     """Compiles the patterns of one query. Use once.
 
     ids: the id each constant has where it is a value (canonical answers: its representative's). base, now: what IRI()
     and NOW() give. paths: evaluates repeated property paths, as the query is compiled. orders: of the joins of each
-    basic graph pattern, by the name of its step.
+    basic graph pattern, by the name of its step. rows: of all leaves joined, at most, by estimate.
     """
 
     steps: Steps
@@ -72,6 +77,7 @@ class Compiler:
     now: str | None = None
     outer: Relation | None = None
     orders: dict[str, list[Planned]] = field(default_factory=dict)
+    rows: float = 1.0
 
     def select(self, node: Node, variables: Sequence[str], decoded: bool = True) -> str:
         """The statement that yields `variables` as columns c0, c1 ...; NULL is unbound.
@@ -179,12 +185,14 @@ class Compiler:
         sql, order = match(triples, columns, representatives, self.matching, {*iris, *subjects})
         step = self.steps.add("pattern", sql)
         self.orders[step] = order
+        self.rows *= max(order[-1].rows if order else 1.0, 1.0)
         return Relation(step, {name: Column(members=members[name]) for name in names})
 
     def _path(self, node: PathPattern, needed: Needed) -> Relation:
         columns = {t.name: self.steps.column(t.name) for t in (node.subject, node.object) if isinstance(t, Variable)}
         chosen = CHOSEN if self.matching.choosing else None
         ids = {t: self.steps.constants.representative(t) for t in self.ids} if chosen else self.ids
+        self.rows *= self.matching.statistics.whole.facts + 1
         step = self.steps.add("path", self.paths.solutions(node, columns, ids))
         return Relation(step, {name: Column(members=chosen) for name in columns if name in needed})
 
@@ -205,7 +213,7 @@ class Compiler:
             relation, tested = exists.with_flags(self, relation, plain)
             staging = Staging()
             expressions = self.expressions(self.steps.value(relation, ""), staging, tested)
-            where = " AND ".join(expressions.condition(part) for part in plain)
+            where = expressions.condition(Call("&&", tuple(plain)))
             staging.prune(where)
             source = staging.source(
                 self.steps.dialect, self.steps.decode(relation, short(f"{where} {staging.sql}")).name
@@ -231,15 +239,21 @@ class Compiler:
                 chain.append(inner)
             inner = inner.pattern
         relation = self.node(inner, frozenset(wanted))
+        long = sum(weight(bind.expression) for bind in chain) >= self._least
         while chain:
             layer: list[Extend] = []
             while chain and not variables_of(chain[-1].expression) & {bind.variable for bind in layer}:
                 layer.append(chain.pop())
-            relation = self._bind(relation, layer)
+            relation = self._bind(relation, layer, long)
         return relation
 
-    def _bind(self, relation: Relation, layer: Sequence[Extend]) -> Relation:
-        """One step of BINDs over the same relation."""
+    @property
+    def _least(self) -> int:
+        """The weight from which expressions are evaluated row by row."""
+        return FEW if self.rows <= _ROWS else MANY
+
+    def _bind(self, relation: Relation, layer: Sequence[Extend], long: bool) -> Relation:
+        """One step of BINDs over the same relation. long: they are part of a long chain."""
         if any(is_volatile(bind.expression) for bind in layer):
             relation = self.flat(relation)
         relation = expanded(self.steps, relation, frozenset().union(*(variables_of(bind.expression) for bind in layer)))
@@ -247,6 +261,7 @@ class Compiler:
         relation, tested = exists.with_flags(self, relation, [bind.expression for bind in layer])
         columns, selected, staging = dict(kept), [], Staging()
         expressions = self.expressions(self.steps.value(relation, ""), staging, tested)
+        expressions = replace(expressions, least=1) if long else expressions
         for bind in layer:
             name = self.steps.column(bind.variable)
             match bind.expression:
@@ -270,6 +285,7 @@ class Compiler:
         return replace(relation, name=step, columns=columns)
 
     def _values(self, variables: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Relation:
+        self.rows *= max(len(rows), 1)
         columns = {
             name: Column(nullable=any(row[place] is None for row in rows)) for place, name in enumerate(variables)
         }
@@ -342,6 +358,7 @@ class Compiler:
         return Expressions(
             *(self.steps.dialect, self.ids, variable, staging.stage, lambda test: found[test], self.base, self.now),
             refusing=False,
+            least=self._least,
         )
 
 

@@ -11,10 +11,12 @@ from triplestore.expressions.compare import equals, less, same_term
 from triplestore.expressions.constants import compare_exact, compare_instant, is_exact, is_instant, is_ordered
 from triplestore.expressions.constructors import bnode, to_iri
 from triplestore.expressions.decimals import NULL
+from triplestore.expressions.evaluation import MANY, Program, weight
 from triplestore.expressions.functions import FUNCTIONS, KEEPING
 from triplestore.expressions.membership import among, listed
 from triplestore.expressions.regex import growth, replacement, translate
 from triplestore.expressions.strings import replaced
+from triplestore.expressions.terms import TRUE
 from triplestore.expressions.values import (
     ERROR,
     STRING,
@@ -23,12 +25,14 @@ from triplestore.expressions.values import (
     constant,
     iri,
     number,
+    parsed,
     string,
     string_literal,
+    token,
     truth,
 )
 from triplestore.model.errors import UnsupportedError, UsageError
-from triplestore.model.expression import Call, Constant, Exists, Expression, Variable, walk
+from triplestore.model.expression import Call, Constant, Exists, Expression, Variable
 from triplestore.model.terms import XSD, literal_token, split_literal
 
 PARTS: Final = ("kind", "text", "datatype", "lang", "rank", "decimal", "inexact", "micros", "rest")
@@ -47,13 +51,6 @@ _LONG: Final = 400
 _TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _OPERATORS: Final = ("=", "!=", "<", "<=", ">", ">=", "SAMETERM")
 
-_VOLATILE: Final = ("RAND", "UUID", "STRUUID", "BNODE")
-
-
-def is_volatile(expression: Expression) -> bool:
-    """Whether an expression has another value each time that it is evaluated."""
-    return any(isinstance(part, Call) and part.name in _VOLATILE for part in walk(expression))
-
 
 def _no_exists(test: Exists) -> str:
     raise UnsupportedError("EXISTS is not supported here")
@@ -66,7 +63,8 @@ class Expressions:
     variable: the value of a variable there. ids: the constants' ids. stage: makes columns of a step before of long
     values, and of what must be evaluated once (RAND, UUID ...), as `triplestore.expressions.staging` does. exists: the
     SQL condition of an EXISTS. base: what IRI() resolves against. now: the xsd:dateTime of NOW(). refusing: whether
-    functions that there are none of are refused; else they are errors of the expression.
+    functions that there are none of are refused; else they are errors of the expression. least: the weight from which
+    `triplestore.expressions.evaluation` evaluates an expression row by row.
     """
 
     dialect: Dialect
@@ -77,6 +75,7 @@ class Expressions:
     base: str | None = None
     now: str | None = None
     refusing: bool = True
+    least: int = MANY
     rows: dict[str, Value] = field(default_factory=dict)
     """What is unique to a solution, once there is such a thing."""
     kept: dict[str, str] = field(default_factory=dict)
@@ -91,6 +90,8 @@ class Expressions:
                 return constant(self.dialect, token, self.ids[token])
             case Exists():
                 return boolean(self.exists(expression))
+            case Call() if self._is_long(expression):
+                return parsed(self.dialect, self.keep, self._evaluated(expression))
             case Call(name, arguments):
                 found = self._call(name, arguments)
                 if sum(len(getattr(found, part)) for part in PARTS) > _LONG:
@@ -104,6 +105,8 @@ class Expressions:
     def condition(self, expression: Expression) -> str:
         """A condition for WHERE or ON, where an error counts as false."""
         match expression:
+            case Call() if self._is_long(expression):
+                return f"{self._evaluated(expression, truth=True)} = {self.dialect.string(TRUE.token)}"
             case Call("&&" | "||" as operator, parts):
                 joined = {"&&": " AND ", "||": " OR "}[operator]
                 return f"({joined.join(self.condition(part) for part in parts)})"
@@ -115,6 +118,19 @@ class Expressions:
                 return self._among(self.value(variable), terms, errors=False)
             case _:
                 return f"({self.truth(expression)})"
+
+    def _is_long(self, expression: Expression) -> bool:
+        return weight(expression) >= self.least
+
+    def _evaluated(self, expression: Expression, truth: bool = False) -> str:
+        """The token of an expression's value, or of its effective boolean value, row by row."""
+        program = Program()
+        last = program.add(expression)
+        if truth:
+            program.step("truth", last)
+        tokens = [self.keep(token(self.value(operand))) for operand in program.operands]
+        packed = [f"coalesce(CAST(length({one}) AS STRING) || ':' || {one}, ':')" for one in tokens]
+        return self.keep(f"tl_evaluate({self.dialect.string(program.text)}, {' || '.join(packed) or repr('')})")
 
     def _is_constant(self, variable: Variable, term: Constant) -> str:
         """Where errors count as false, a string equals itself and no other term: the ids decide."""

@@ -27,38 +27,38 @@ def computed(operator: str, left: str, right: str) -> str | None:
     if operator == "double":
         return _of_double(float(left))
     if operator == "sum":
-        numbers = [_read(text) for text in left.split()]
+        numbers = [read(text) for text in left.split()]
         most = max(digits for _, digits in numbers)
-        return _written(sum(units * 10 ** (most - digits) for units, digits in numbers), most)
-    a, digits = _read(left)
+        return written(sum(units * 10 ** (most - digits) for units, digits in numbers), most)
+    a, digits = read(left)
     if operator not in "+-*/":
         return _of_one(operator, a, digits)
-    b, more = _read(right)
+    b, more = read(right)
     most = max(digits, more)
     if operator in "+-":
         x, y = a * 10 ** (most - digits), b * 10 ** (most - more)
-        return _written(x + y if operator == "+" else x - y, most)
+        return written(x + y if operator == "+" else x - y, most)
     kept = max(most, _DIGITS)
     if operator == "*":
-        return _written(_cut(a * b, 10 ** max(0, digits + more - kept)), min(digits + more, kept))
-    return _written(_cut(a * 10 ** (kept + more), b * 10**digits), kept) if b else None
+        return written(_cut(a * b, 10 ** max(0, digits + more - kept)), min(digits + more, kept))
+    return written(_cut(a * 10 ** (kept + more), b * 10**digits), kept) if b else None
 
 
 def _of_one(operator: str, units: int, digits: int) -> str | None:
     one = 10**digits
     match operator:
         case "ABS":
-            return _written(abs(units), digits)
+            return written(abs(units), digits)
         case "negate":
-            return _written(-units, digits)
+            return written(-units, digits)
         case "FLOOR":
-            return _written(units // one, 0)
+            return written(units // one, 0)
         case "CEIL":
-            return _written(-(-units // one), 0)
+            return written(-(-units // one), 0)
         case "ROUND":
-            return _written((2 * units + one) // (2 * one), 0)
+            return written((2 * units + one) // (2 * one), 0)
         case _:
-            return _written(_cut(units, one), 0)
+            return written(_cut(units, one), 0)
 
 
 def _of_double(number: float) -> str | None:
@@ -66,10 +66,10 @@ def _of_double(number: float) -> str | None:
         return None
     above, below = number.as_integer_ratio()
     digits = below.bit_length() - 1  # a power of two: as many digits as it has twos
-    return _written(above * 5**digits, digits)
+    return written(above * 5**digits, digits)
 
 
-def _read(text: str) -> tuple[int, int]:
+def read(text: str) -> tuple[int, int]:
     """(units, digits): the number is units of 10 to the power of -digits. Raises ValueError or ArithmeticError for
     what is no number."""
     sign, digits, exponent = Decimal(unkeyed(text)).as_tuple()
@@ -102,7 +102,7 @@ def _cut(number: int, by: int) -> int:
     return found if (number < 0) == (by < 0) else -found
 
 
-def _written(units: int, digits: int) -> str:
+def written(units: int, digits: int) -> str:
     text = _digits(abs(units)).rjust(digits + 1, "0")
     whole, fraction = (text[:-digits], text[-digits:].rstrip("0")) if digits else (text, "")
     signed = ("-" if units < 0 else "") + whole + (f".{fraction}" if fraction else "")

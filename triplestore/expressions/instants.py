@@ -41,9 +41,8 @@ def instant(dialect: Dialect, text: str, date: bool) -> str:
 
 
 def zoned(text: str) -> str:
-    """Whether the text of a time has a time zone."""
-    end = f"substr({text}, length({text}) - 5, 1)"
-    return f"({text} LIKE '%Z' OR ({end} IN ('+', '-') AND {text} LIKE '%:__'))"
+    """Whether the text of a time, maybe with white space around it, has a time zone."""
+    return f"(regexp_extract({text}, '(Z|[+-][0-9][0-9]:[0-9][0-9])[^0-9A-Z:]*$', 1) <> '')"
 
 
 def key(text: str, date: bool) -> str | None:

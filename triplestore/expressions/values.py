@@ -38,7 +38,7 @@ class Value:
     `instants`, `durations`). static: what is known of every non-error row: any, iri, boolean, number, quantity (number,
     time or duration), string (xsd:string), text (string or language-tagged). truth: the SQL condition of a boolean. id:
     the term's id, where the value is a stored term. made: of a computed time or duration, what
-    `calendar.computed` gives.
+    `calendar.computed` gives. written: the SQL of its token, where there is one.
 
     text, inexact: the lexical form and the DOUBLE of a number. With `writer` set, rows may be computed numbers that
     have neither (the DOUBLE not if they are exact): `lexical` and `double` make them of the other parts, where they are
@@ -60,6 +60,7 @@ class Value:
     constant: str | None = None
     writer: Dialect | None = None
     made: str | None = None
+    written: str | None = None
 
     @property
     def lexical(self) -> str:
@@ -129,8 +130,9 @@ class Value:
 ERROR: Final = Value("CAST(NULL AS INTEGER)", "CAST(NULL AS STRING)", "CAST(NULL AS STRING)", id="CAST(NULL AS BIGINT)")
 
 
-def stored(column: Callable[[str], str], token: bool) -> Value:
-    """A variable's value. `column` qualifies a name of the variable's columns (id, lexical, datatype ...)."""
+def stored(column: Callable[[str], str], token: bool, written: str | None = None) -> Value:
+    """A variable's value. `column` qualifies a name of the variable's columns (id, lexical, datatype ...). written: the
+    column of its token, if there is one."""
     number = column("id")
     kind = (
         f"CASE WHEN {number} < {FIRST_BLANK} THEN 1 WHEN {number} < {FIRST_LITERAL} THEN 2 "
@@ -147,6 +149,7 @@ def stored(column: Callable[[str], str], token: bool) -> Value:
         column("micros"),
         column("rest"),
         id=None if token else number,
+        written=written,
     )
 
 
@@ -229,6 +232,24 @@ def typed(dialect: Dialect, lexical: str, datatype: str) -> Value:
     )
 
 
+def parsed(dialect: Dialect, keep: Callable[[str], str], token: str) -> Value:
+    """The term of a token."""
+    tail = keep(f"CASE WHEN {token} LIKE '\"%' THEN regexp_extract({token}, '(@[^\"]*|\\^\\^<[^\"]*>|)$', 1) END")
+    lang = keep(f"CASE WHEN {tail} LIKE '@%' THEN substr({tail}, 2) END")
+    datatype = f"CASE WHEN {tail} = '' THEN {STRING} ELSE substr({tail}, 4, length({tail}) - 4) END"
+    datatype = keep(f"CASE WHEN {lang} IS NOT NULL THEN {LANG_STRING} WHEN {tail} IS NOT NULL THEN {datatype} END")
+    within = f"CASE WHEN {tail} IS NULL THEN NULL ELSE substr({token}, 2, length({token}) - 2 - length({tail})) END"
+    lexical = keep(within)
+    node = f"CASE WHEN {token} LIKE '<%' THEN substr({token}, 2, length({token}) - 2) ELSE substr({token}, 3) END"
+    return replace(
+        typed(dialect, lexical, datatype),
+        kind=f"CASE substr({token}, 1, 1) WHEN '<' THEN 1 WHEN '_' THEN 2 WHEN '\"' THEN 3 END",
+        text=f"CASE WHEN {tail} IS NULL THEN {node} ELSE {lexical} END",
+        lang=lang,
+        written=token,
+    )
+
+
 def boolean(sql: str) -> Value:
     """The xsd:boolean of an SQL condition; NULL is an error."""
     return Value(
@@ -279,6 +300,8 @@ def integer(dialect: Dialect, sql: str) -> Value:
 
 def token(value: Value) -> str:
     """The token of a value (`triplestore.model.terms`), NULL for an error."""
+    if value.written is not None:
+        return value.written
     if value.static == "iri" and value.constant is None:
         return _joined(LESS, value.lexical, CLOSE)
     if value.static == "string":

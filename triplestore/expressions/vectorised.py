@@ -20,6 +20,7 @@ from triplestore.engine import Engine
 from triplestore.expressions import calendar, exact
 from triplestore.expressions.casts import cast
 from triplestore.expressions.decoding import rest
+from triplestore.expressions.evaluation import evaluated
 from triplestore.expressions.iris import is_absolute, resolve
 from triplestore.expressions.numerals import plain_text
 from triplestore.expressions.regex import growth, replacement, translate
@@ -131,6 +132,7 @@ VECTORISED: Final[dict[str, tuple[int, Columns]]] = {
     "tl_plain": (1, on_distinct(plain_text)),
     "tl_rest": (2, on_distinct(rest)),
     "tl_cast": (3, on_distinct(cast)),
+    "tl_evaluate": (2, on_distinct(evaluated)),
     "tl_calendar": (3, on_distinct(calendar.computed)),
     "tl_next_day": (1, on_distinct(_next_day)),
     "tl_upper": (1, on_distinct(str.upper)),
