@@ -142,10 +142,17 @@ Step = Callable[[_Row], Term | None]
 """The value for a row, None for an error."""
 
 
+def _unpacked(text: str) -> str:
+    """The text of a program as it was before it was packed. Raises ValueError for what is none."""
+    try:
+        return text if text[:1] == "[" else zlib.decompress(base64.b85decode(text)).decode()
+    except zlib.error as error:
+        raise ValueError(text) from error
+
+
 @lru_cache(64)
 def _compiled(text: str) -> Step:
-    plain = text if text[0] == "[" else zlib.decompress(base64.b85decode(text)).decode()
-    program = json.loads(plain)
+    program = json.loads(_unpacked(text))
     read: dict[int, int] = {}
     for name, *parts in program:
         if name not in ("const", "operand"):
