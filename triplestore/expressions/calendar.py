@@ -143,6 +143,8 @@ def _read(text: str) -> Duration | Moment | Number | None:
     if not bar:
         return _number(text)
     lexical = rest.split("|")[0].strip(" \t\r\n")
+    if name == "decimal":  # a quotient of durations
+        return _number(lexical)
     if name.endswith("uration"):
         found = durations.read(lexical, XSD + name)
         if found is None:

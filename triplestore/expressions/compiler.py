@@ -91,7 +91,7 @@ class Expressions:
             case Exists():
                 return boolean(self.exists(expression))
             case Call() if self._is_long(expression):
-                return parsed(self.dialect, self.keep, self._evaluated(expression))
+                return self.stage(parsed(self.dialect, self.keep, self._evaluated(expression)))
             case Call(name, arguments):
                 found = self._call(name, arguments)
                 if sum(len(getattr(found, part)) for part in PARTS) > _LONG:

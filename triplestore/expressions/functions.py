@@ -35,7 +35,8 @@ def _to_string(d: Dialect, a: Value) -> Value:
         return constructors.str_(d, a)
     double, cases = a.double, []
     if a.static == "any":
-        cases += ["WHEN ({0.kind}) = 2 THEN NULL", "WHEN ({1}) THEN 'true'", "WHEN NOT ({1}) THEN 'false'"]
+        flag = well_formed_boolean(a)
+        cases += [f"WHEN ({a.kind}) = 2 THEN NULL", f"WHEN ({flag}) THEN 'true'", f"WHEN NOT ({flag}) THEN 'false'"]
     if a.rank not in ("3", "4", NULL):
         wide = "" if a.rest == NULL else f" OR ({a.rest}) IS NOT NULL"
         exact = exact_text(d, a.decimal, a.rest) if (a.decimal, a.rest) != (NULL, NULL) else NULL
@@ -49,7 +50,7 @@ def _to_string(d: Dialect, a: Value) -> Value:
         cases.append(f"WHEN ({a.rank}) >= 3 THEN {written}")
     if a.static in ("any", "quantity"):
         cases.append(f"ELSE {a.text}")
-    return string(f"CASE {' '.join(cases).format(a, well_formed_boolean(a))} END")
+    return string(f"CASE {' '.join(cases)} END")
 
 
 def _to_boolean(d: Dialect, a: Value) -> Value:
