@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from tests.sparql_support import make_graph
+from tests.support.sparql import make_graph
 from triplake.sparql import query, to_sql
 from triplestore.engine import Engine
 from triplestore.model.terms import XSD
