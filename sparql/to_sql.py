@@ -43,7 +43,7 @@ from triplake.sparql.planner import Planned
 from triplake.sparql.relation import Column, Relation, Steps
 from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.compiler import Expressions
-from triplestore.expressions.evaluation import FEW, MANY, is_volatile, weight
+from triplestore.expressions.evaluation import is_volatile, least, weight
 from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import Value, token
 from triplestore.model.errors import LimitError, UnsupportedError
@@ -54,10 +54,6 @@ Needed = frozenset[str]
 
 EXPRESSIONS: Final = 500_000
 """Characters of SQL that the expressions of one FILTER, one layer of BINDs or one ORDER BY may come to."""
-
-
-_ROWS: Final = 2_000
-"""Rows up to which planning a long expression takes longer than evaluating it."""
 
 
 @dataclass(slots=True)
@@ -239,18 +235,13 @@ class Compiler:
                 chain.append(inner)
             inner = inner.pattern
         relation = self.node(inner, frozenset(wanted))
-        long = sum(weight(bind.expression) for bind in chain) >= self._least
+        long = sum(weight(bind.expression) for bind in chain) >= least(self.rows)
         while chain:
             layer: list[Extend] = []
             while chain and not variables_of(chain[-1].expression) & {bind.variable for bind in layer}:
                 layer.append(chain.pop())
             relation = self._bind(relation, layer, long)
         return relation
-
-    @property
-    def _least(self) -> int:
-        """The weight from which expressions are evaluated row by row."""
-        return FEW if self.rows <= _ROWS else MANY
 
     def _bind(self, relation: Relation, layer: Sequence[Extend], long: bool) -> Relation:
         """One step of BINDs over the same relation. long: they are part of a long chain."""
@@ -358,7 +349,7 @@ class Compiler:
         return Expressions(
             *(self.steps.dialect, self.ids, variable, staging.stage, lambda test: found[test], self.base, self.now),
             refusing=False,
-            least=self._least,
+            least=least(self.rows),
         )
 
 

@@ -30,6 +30,9 @@ FEW: Final = 20
 MANY: Final = 2_000
 """The `weight` from which all are: an engine would plan for seconds."""
 
+ROWS: Final = 2_000
+"""Rows up to which planning a long expression takes longer than evaluating it."""
+
 _DEEPEST: Final = 150
 """Levels of an expression that are evaluated here: as many frames of Python's stack."""
 
@@ -42,6 +45,11 @@ _VOLATILE: Final = ("RAND", "UUID", "STRUUID", "BNODE")
 def is_volatile(expression: Expression) -> bool:
     """Whether an expression has another value each time that it is evaluated."""
     return any(isinstance(part, Call) and part.name in _VOLATILE for part in walk(expression))
+
+
+def least(rows: float) -> int:
+    """The weight from which expressions over so many rows are evaluated here."""
+    return FEW if rows <= ROWS else MANY
 
 
 def is_operator(expression: Expression) -> bool:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from tests.support.sparql import make_graph
-from triplake.sparql import query, to_sql
+from triplake.sparql import query
 from triplestore.engine import Engine
+from triplestore.expressions import evaluation
 from triplestore.model.terms import XSD
 
 NUMBERS = {
@@ -58,7 +59,7 @@ def values(engine: Engine, monkeypatch: pytest.MonkeyPatch, text: str, terms: li
     found = []
     for least in (10**9, 1):
         for name in ("FEW", "MANY"):
-            monkeypatch.setattr(to_sql, name, least)
+            monkeypatch.setattr(evaluation, name, least)
         found.append(sorted(tuple(map(str, row)) for row in query(graph, text).tokens()))
     return found
 
