@@ -69,6 +69,19 @@ def micros_sql(dialect: Dialect, text: str) -> str:
     return f"{dialect.micros(moment)} + {day}"
 
 
+def within_sql(dialect: Dialect, text: str, datatype: str) -> str:
+    """Whether a whole number, as text, is within the bounds of one of `INTEGERS`, as texts in SQL."""
+    cases = []
+    for name, (low, high) in BOUNDS.items():
+        if low is not None and high is not None:
+            number = f"TRY_CAST({text} AS DECIMAL(38,0))"
+            cases.append(f"WHEN '{name}' THEN coalesce({number} BETWEEN {low} AND {high}, FALSE)")
+        elif low is not None or high is not None:
+            bound = f"<= {high}" if low is None else f">= {low}"
+            cases.append(f"WHEN '{name}' THEN {dialect.double(text)} {bound}")
+    return f"CASE {datatype} {' '.join(cases)} ELSE TRUE END"
+
+
 def term_sql(dialect: Dialect, source: str) -> str:
     """Rows (id, token) of `source` as rows of the TERM table up to `micros`: tokens cut up, typed literals read."""
     close = "(length(token) - instr(reverse(token), '\"') + 1)"
@@ -87,8 +100,9 @@ def term_sql(dialect: Dialect, source: str) -> str:
         f"CASE WHEN datatype = '{XSD}date' THEN concat(substr({trimmed}, 1, 10), 'T00:00:00', substr({trimmed}, 11)) "
         f"ELSE {trimmed} END"
     )
+    whole = f"{dialect.matches(trimmed, _INTEGER)} AND {within_sql(dialect, trimmed, 'datatype')}"
     number = (
-        f"(datatype IN {_list(dialect, INTEGERS)} AND {dialect.matches(trimmed, _INTEGER)}) "
+        f"(datatype IN {_list(dialect, INTEGERS)} AND {whole}) "
         f"OR (datatype = '{XSD}decimal' AND {dialect.matches(trimmed, _DECIMAL)})"
     )
     single = f"CAST(TRY_CAST({trimmed} AS FLOAT) AS DOUBLE)"
@@ -96,11 +110,12 @@ def term_sql(dialect: Dialect, source: str) -> str:
     return (
         f"SELECT id, lexical, datatype, lang, "
         f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN datatype IN {_list(dialect, DOUBLES)} "
-        f"AND {dialect.matches(trimmed, _DOUBLE)} OR {number} THEN {double} END AS double, "
-        f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN ({number}) AND {dialect.matches(trimmed, _EXACT)} "
+        f"AND {dialect.matches(trimmed, _DOUBLE)} OR is_exact THEN {double} END AS double, "
+        f"CASE WHEN is_exact AND {dialect.matches(trimmed, _EXACT)} "
         f"THEN TRY_CAST({trimmed} AS DECIMAL(38,18)) END AS decimal, "
         f"CASE WHEN datatype IN {_list(dialect, INSTANTS)} AND {dialect.matches(trimmed, _INSTANT)} "
-        f"THEN {micros_sql(dialect, instant)} END AS micros FROM ({parts}) p"
+        f"THEN {micros_sql(dialect, instant)} END AS micros "
+        f"FROM (SELECT p.*, id >= {FIRST_LITERAL} AND ({number}) AS is_exact FROM ({parts}) p) q"
     )
 
 

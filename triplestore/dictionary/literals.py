@@ -13,7 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from triplestore.dictionary.datatypes import BOUNDS, KNOWN, NO_CHARACTERS, Space, Value, value_of
+from triplestore.dictionary.datatypes import KNOWN, NO_CHARACTERS, Space, Value, value_of
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
@@ -38,14 +38,11 @@ def ill_typed_sql(dialect: Dialect) -> str:
     no_text = " OR ".join(f"{dialect.position(c, 'lexical')} > 0" for c in odd)
     # A number with white space around it has a number in its column, for SPARQL, but is ill-typed.
     bare = f"lexical = {dialect.trim('lexical')}"
-    bounds = " ".join(
-        f"WHEN '{datatype}' THEN {_outside(*bounds)}" for datatype, bounds in BOUNDS.items() if bounds != (None, None)
-    )
     return (
         f"CASE WHEN id < {FIRST_LITERAL} THEN FALSE "
         f"WHEN lang IS NOT NULL OR datatype IN ('{XSD}string', '{XSD}anyURI') THEN {no_text} "
         f"WHEN datatype NOT IN ({known}) THEN FALSE "
-        f"WHEN decimal IS NOT NULL THEN CASE WHEN NOT {bare} THEN TRUE ELSE CASE datatype {bounds} ELSE FALSE END END "
+        f"WHEN decimal IS NOT NULL THEN NOT {bare} "
         f"WHEN datatype = '{XSD}double' THEN CASE WHEN {bare} AND {_DOUBLE} THEN FALSE END "
         f"WHEN datatype = '{XSD}float' THEN CASE WHEN {bare} AND double IS NOT NULL AND {_FLOAT} THEN FALSE END "
         f"WHEN datatype = '{XSD}boolean' THEN CASE WHEN lexical IN ('true', 'false') THEN FALSE END "
@@ -61,11 +58,6 @@ _FAMILIES: Final = (
     (_SINGLE, f"datatype = '{XSD}float' AND {_FLOAT}"),
 )
 """Columns of numbers that tell a value, and the rows that they tell it of (if they are not ill-typed)."""
-
-
-def _outside(low: int | None, high: int | None) -> str:
-    beyond = [f"decimal {sign} CAST('{n}' AS DECIMAL(38,18))" for sign, n in (("<", low), (">", high)) if n is not None]
-    return " OR ".join(beyond)
 
 
 def settle(engine: Engine, new: str, existing: str, few: bool) -> None:

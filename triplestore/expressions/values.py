@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from triplestore.dictionary.datatypes import value_of
-from triplestore.dictionary.encoding import DECIMALS, INSTANTS, INTEGERS
+from triplestore.dictionary.encoding import DECIMALS, INSTANTS, INTEGERS, within_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import calendar, instants, numerals
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.instants import PLAIN, PLAIN_DATE
 from triplestore.expressions.numerals import DECIMAL, DOUBLE, EXACT, INTEGER, key, key_sql
-from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, RDF, XSD, Kind, kind_of_token, split_literal
+from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, RDF, XSD, Kind, kind_of_token, literal_token, split_literal
 
 STRING: Final = f"'{XSD}string'"
 LANG_STRING: Final = f"'{RDF}langString'"
@@ -189,7 +189,10 @@ def constant(dialect: Dialect, token: str, number: int) -> Value:
 def _rank_of(lexical: str, datatype: str) -> int | None:
     """The rank of a literal, None if it is no well-formed number."""
     rank = 1 if datatype in INTEGERS else {"decimal": 2, "float": 3, "double": 4}.get(datatype.removeprefix(XSD))
-    if rank is None or not re.fullmatch({1: INTEGER, 2: DECIMAL}.get(rank, DOUBLE), lexical.strip(" \t\r\n")):
+    bare = lexical.strip(" \t\r\n")
+    if rank is None or not re.fullmatch({1: INTEGER, 2: DECIMAL}.get(rank, DOUBLE), bare):
+        return None
+    if rank == 1 and value_of(literal_token(bare, datatype)) is None:  # out of the datatype's bounds
         return None
     return rank
 
@@ -205,6 +208,7 @@ def typed(dialect: Dialect, lexical: str, datatype: str) -> Value:
     """The literal of an SQL text and a datatype's IRI, computed both; NULL in either is an error."""
     text = dialect.trim(lexical)
     whole = f"{datatype} IN {_list(INTEGERS)} AND {dialect.matches(text, INTEGER)}"
+    whole += f" AND {within_sql(dialect, text, datatype)}"
     exact = f"({whole} OR {datatype} = '{XSD}decimal' AND {dialect.matches(text, DECIMAL)})"
     rounded = f"({datatype} IN ('{XSD}double', '{XSD}float') AND {dialect.matches(text, DOUBLE)})"
     rank = (
