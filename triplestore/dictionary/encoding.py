@@ -69,6 +69,11 @@ def micros_sql(dialect: Dialect, text: str) -> str:
     return f"{dialect.micros(moment)} + {day}"
 
 
+def unsigned_zero(double: str) -> str:
+    """The DOUBLE of an exact number, which has no negative zero."""
+    return f"{double} + CAST(0 AS DOUBLE)"
+
+
 def within_sql(dialect: Dialect, text: str, datatype: str) -> str:
     """Whether a whole number, as text, is within the bounds of one of `INTEGERS`, as texts in SQL."""
     cases = []
@@ -110,7 +115,8 @@ def term_sql(dialect: Dialect, source: str) -> str:
     return (
         f"SELECT id, lexical, datatype, lang, "
         f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN datatype IN {_list(dialect, DOUBLES)} "
-        f"AND {dialect.matches(trimmed, _DOUBLE)} OR is_exact THEN {double} END AS double, "
+        f"AND {dialect.matches(trimmed, _DOUBLE)} THEN {double} "
+        f"WHEN is_exact THEN {unsigned_zero(double)} END AS double, "
         f"CASE WHEN is_exact AND {dialect.matches(trimmed, _EXACT)} "
         f"THEN TRY_CAST({trimmed} AS DECIMAL(38,18)) END AS decimal, "
         f"CASE WHEN datatype IN {_list(dialect, INSTANTS)} AND {dialect.matches(trimmed, _INSTANT)} "

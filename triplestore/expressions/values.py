@@ -15,13 +15,22 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from triplestore.dictionary.datatypes import value_of
-from triplestore.dictionary.encoding import DECIMALS, INSTANTS, INTEGERS, within_sql
+from triplestore.dictionary.encoding import DECIMALS, INSTANTS, INTEGERS, unsigned_zero, within_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import calendar, instants, numerals
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.instants import PLAIN, PLAIN_DATE
 from triplestore.expressions.numerals import DECIMAL, DOUBLE, EXACT, INTEGER, key, key_sql
-from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, RDF, XSD, Kind, kind_of_token, literal_token, split_literal
+from triplestore.model.terms import (
+    FIRST_BLANK,
+    FIRST_LITERAL,
+    RDF,
+    XSD,
+    Kind,
+    kind_of_token,
+    literal_token,
+    split_literal,
+)
 
 STRING: Final = f"'{XSD}string'"
 LANG_STRING: Final = f"'{RDF}langString'"
@@ -200,7 +209,9 @@ def _rank_of(lexical: str, datatype: str) -> int | None:
 def double_of(text: str, rank: int) -> str:
     """The text of a number's DOUBLE, which is rounded to single precision if it is a float."""
     found = value_of(f'"{text}"^^<{XSD}float>') if rank == 3 else None
-    number = found.number if found is not None else float(text.replace("INF", "inf"))
+    number = float(text.replace("INF", "inf") if found is None or found.number is None else found.number)
+    if rank < 3:
+        number += 0.0  # an exact number has no negative zero
     return repr(number).replace("inf", "Infinity").replace("nan", "NaN")
 
 
@@ -229,7 +240,7 @@ def typed(dialect: Dialect, lexical: str, datatype: str) -> Value:
         rank=rank,
         decimal=decimal,
         inexact=f"CASE WHEN {datatype} = '{XSD}float' AND {rounded} THEN {numerals.single(double)} "
-        f"WHEN {exact} OR {rounded} THEN {double} END",
+        f"WHEN {exact} THEN {unsigned_zero(double)} WHEN {rounded} THEN {double} END",
         micros=f"CASE {micros} END",
         rest=f"CASE WHEN {exact} AND NOT {dialect.matches(text, EXACT)} THEN {key_sql(text)} "
         f"WHEN {late} THEN {calendar.rest_sql(dialect, text, datatype)} END",

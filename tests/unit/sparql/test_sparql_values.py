@@ -47,6 +47,12 @@ NUMBERS: dict[str, str | None] = {
     "xsd:string(1e0/3)": "0.3333333333333333",
     "xsd:string(1e6)": "1.0E6",
     "STR(-0.0e0 * 1)": "-0.0E0",
+    "-0.0 * -3e0": "-0.0E0",
+    "xsd:double(-0.0)": "0.0E0",
+    'xsd:float("-0"^^xsd:integer)': "0.0E0",
+    'xsd:double("-0")': "-0.0E0",
+    'STRDT("-0.0", xsd:decimal) * 1e0': "0.0E0",
+    'STRDT("-0.0", xsd:double) * 1': "-0.0E0",
     "ROUND(-0.4e0)": "-0.0E0",
     "ROUND(0.49999999999999994e0)": "0.0E0",
     "CEIL(-0.5e0)": "-0.0E0",
@@ -161,6 +167,7 @@ QUERIES: dict[str, list[tuple[str, ...]]] = {
     "SELECT ?o { ?s :f ?o FILTER(?o = 0.1) }": [("0.1",)],
     "SELECT ?o { ?s :f ?o FILTER(?o = 0.1e0) }": [],
     "SELECT (SUM(?o) AS ?x) { ?s :p|:f ?o }": [("1.0E20",)],
+    "SELECT (?o * 1e0 AS ?x) { ?s :z ?o }": [("0.0E0",)],
     "SELECT ?o { ?s :q ?o FILTER(?o NOT IN ('x', 1)) }": [],  # they cannot be compared
 }
 
@@ -170,6 +177,7 @@ def test_stored_terms(engine: Engine) -> None:
     facts = [("<http://e/a>", "<http://e/p>", f'"{text}"^^<{XSD}integer>') for text in INTEGERS]
     facts += [("<http://e/a>", "<http://e/t>", f'"{text}"^^<{XSD}dateTime>') for text in INSTANTS]
     facts.append(("<http://e/a>", "<http://e/f>", f'"0.1"^^<{XSD}float>'))
+    facts.append(("<http://e/a>", "<http://e/z>", f'"-0.0"^^<{XSD}decimal>'))
     facts.append(("<http://e/a>", "<http://e/q>", '"q"^^<http://e/t>'))
     graph = make_graph(engine, facts)
     for text, expected in QUERIES.items():
