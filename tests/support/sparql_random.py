@@ -335,3 +335,63 @@ class GroupWriter(Writer):
         if kind == 2:
             return f"SELECT ?k {found} {{ {body} }} GROUP BY (COALESCE({self.value(1)}) AS ?k) {self.having('k', name)}"
         return f"SELECT ?{key} {found} {{ {body} }} GROUP BY ?{key} {self.having(key, name)}"
+
+
+def random_nested_query(rng: Random) -> str:
+    """A query about scopes: OPTIONAL, MINUS, UNION, EXISTS and sub-SELECTs in each other, BIND, VALUES and FILTER that
+    speak of variables within and without."""
+    return NestedWriter(rng, Vocabulary(IRIS, PREDICATES, LITERALS, LITERALS)).select()
+
+
+class NestedWriter(GroupWriter):
+    """Writes groups within groups. In EXISTS stand basic graph patterns, OPTIONAL and FILTER only: what substitution
+    does to BIND, VALUES and MINUS is disputed."""
+
+    def within(self, depth: int) -> str:
+        """A few of the elements of a group, in any order."""
+        parts = [self.element(depth) for _ in range(self.rng.randint(1, 3))]
+        return " ".join(parts if self.one_in(4) else [self.bgp(), *parts])
+
+    def bound_here(self, depth: int) -> str:
+        self.fresh += 1
+        return f"BIND({self.value(1)} AS ?b{self.fresh}) {self.element(depth) if depth else ''}"
+
+    def element(self, depth: int) -> str:
+        kind = self.rng.randrange(12)
+        if depth == 0 or kind == 0:
+            return self.rng.choice([self.bgp(), f"FILTER({self.test(1)})", f"VALUES ?{self.name()} {self.column()}"])
+        inner = self.within(depth - 1)
+        match kind:
+            case 1 | 2 | 3:
+                return f"OPTIONAL {{ {inner} {self.rng.choice(['', f'FILTER({self.test(1)})'])} }}"
+            case 4:
+                return f"OPTIONAL {{ {self.bgp()} }} FILTER(!BOUND(?{self.name()}) || {self.test(1)})"
+            case 5:
+                return f"MINUS {{ {inner} }}"
+            case 6:
+                return f"{{ {inner} }} UNION {{ {self.within(depth - 1)} }} UNION {{ {self.bgp()} }}"
+            case 7:
+                return f"{{ {inner} FILTER({self.test(1)}) }}"
+            case 8:
+                return self.bound_here(depth - 1)
+            case 9:
+                more = self.rng.choice(["", f"FILTER({self.test(1)})", f"OPTIONAL {{ {self.bgp()} }}"])
+                more += self.rng.choice(["", f"FILTER {self.rng.choice(['', 'NOT '])}EXISTS {{ {self.bgp()} }}"])
+                return f"FILTER {self.rng.choice(['', 'NOT '])}EXISTS {{ {self.bgp()} {more} }}"
+            case 10:
+                names = " ".join(f"?{name}" for name in self.rng.sample(NAMES, 2))
+                return f"{{ SELECT {self.rng.choice(['', 'DISTINCT '])}{names} {{ {inner} }} }}"
+        return self.counted()
+
+    def column(self) -> str:
+        return f"{{ {' '.join('UNDEF' if self.one_in(5) else self.constant() for _ in range(3))} }}"
+
+    def pattern(self) -> str:
+        return self.within(2)
+
+    def select(self) -> str:
+        if self.one_in(4):
+            return super().select()
+        names = " ".join(f"?{name}" for name in self.rng.sample(NAMES, 3))
+        last = self.rng.choice(["", "", f"VALUES ?{self.name()} {self.column()}"])
+        return f"SELECT {self.rng.choice(['', 'DISTINCT '])}{names} {{ {self.within(3)} }} {last}"
