@@ -16,7 +16,6 @@ from triplestore.model.terms import OWL, RDF
 
 MEMBERS: Final = f"<{OWL}members>"
 FIRST, REST, NIL = (f"<{RDF}{name}>" for name in ("first", "rest", "nil"))
-NODES: Final = tuple(ex(f"n{i}") for i in range(5))
 _A, _B, _I, _J, _L, _U, _V, _X = map(Var, "abijluvx")
 
 DATA: Final = (
@@ -35,10 +34,10 @@ def listed(seed: int) -> Tangle:
     """A tangle with lists, and constraints on them."""
     rng = Random(f"listed {seed}")
     plain = next(one for number in range(seed * 10, seed * 10 + 10) if not (one := tangle(number)).negative)
-    now = set(plain.start) | _lists(rng)
+    now = set(plain.start) | _list(rng, "n") | (_list(rng, "m") if rng.random() < 0.3 else set())
     updates, state = [], set(now)
-    for add, delete in plain.updates:
-        more = _lists(rng) if rng.random() < 0.3 else set()
+    for number, (add, delete) in enumerate(plain.updates):
+        more = _list(rng, f"u{number}") if rng.random() < 0.3 else set()
         less = set(rng.sample(sorted(state), min(len(state), rng.choice([0, 0, 1, 2]))))
         come = (set(add) | more) - state
         go = ((set(delete) | less) & state) - come
@@ -55,17 +54,18 @@ def _constraint(rng: Random, number: int) -> Rule:
     return Rule(f"any-two-{number}", (), (Atom(_X, link, _L), *pair, order, *rng.choice(DATA)))
 
 
-def _lists(rng: Random) -> set[Triple]:
-    """The triples of a list or two."""
-    found: set[Triple] = set()
-    for _ in range(rng.choice([1, 1, 2])):
-        nodes = rng.sample(NODES, rng.randint(2, 4))
-        for node, rest in zip(nodes, [*nodes[1:], NIL], strict=True):
-            found |= {(node, FIRST, _member(rng)), (node, REST, rest)}
-        found.add((rng.choice(TERMS), rng.choice([MEMBERS, MEMBERS, PREDICATES[1]]), nodes[0]))
+def _list(rng: Random, name: str) -> set[Triple]:
+    """The triples of a list, now and then with one too many or too few."""
+    nodes = [ex(f"{name}{i}") for i in range(rng.randint(2, 4))]
+    found = {(node, REST, rest) for node, rest in zip(nodes, [*nodes[1:], NIL], strict=True)}
+    found |= {(node, FIRST, _member(rng)) for node in nodes}
     if rng.random() < 0.2:
-        found.add((rng.choice(NODES), rng.choice([FIRST, REST]), rng.choice([*NODES, NIL])))
-    return found
+        found.add((rng.choice(nodes), REST, rng.choice([*nodes, NIL])))
+    if rng.random() < 0.2:
+        found.add((rng.choice(nodes), FIRST, _member(rng)))
+    if rng.random() < 0.1:
+        found.remove(rng.choice(sorted(found)))
+    return {*found, (rng.choice(TERMS), rng.choice([MEMBERS, MEMBERS, PREDICATES[1]]), nodes[0])}
 
 
 def _member(rng: Random) -> str:

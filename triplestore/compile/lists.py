@@ -42,6 +42,27 @@ def lists_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> Iterato
                     ways.append((rest, (*so_far, first), visited | {rest}))
 
 
+def members_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> list[tuple[int, int]]:
+    """(position, member) of the lists that start at `head`, each once; see `lists_at`.
+
+    Where each node has one rdf:rest, a node with several rdf:first (equal terms, with equality `axioms`) has each of
+    them as a member, and the lists, of which there may be as many as the product of these numbers, are not made.
+    """
+    found: list[tuple[int, int]] = []
+    node, seen, place = head, {head}, 0
+    while node != NIL:
+        firsts, rests = objects(node, FIRST), objects(node, REST)
+        if len(rests) > 1:
+            every = (enumerate(items) for items in lists_at(head, objects))
+            return list(dict.fromkeys(member for items in every for member in items))
+        if not firsts or not rests or (rests[0] != NIL and rests[0] in seen):
+            return []
+        found += [(place, first) for first in firsts]
+        node, place = rests[0], place + 1
+        seen.add(node)
+    return found
+
+
 def unroll(rule: Rule, length: int) -> Rule:
     """The rule with every span replaced by `length` variables (an atom with spans by `length` atoms)."""
     heads = tuple(a for atom in rule.heads for a in unroll_atom(atom, length))

@@ -2,16 +2,15 @@
 
 A list of n members has n² / 2 pairs, and few of them meet in data. So the two MEMBER atoms of such a rule become two
 `Listed` elements of its shape, which are joined with the facts like any other: a check costs the members and what it
-finds. A list that can be read in several ways (equal or broken nodes) is still taken apart in memory.
+finds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
-from triplestore.compile.lists import lists_at
+from triplestore.compile.lists import members_at
 from triplestore.compile.places import Places
 from triplestore.compile.plan import At, Before, Condition, Listed, PlacedElement
 from triplestore.compile.schema import Binding, Fact, SchemaFacts
@@ -57,12 +56,13 @@ class Pair:
         return replace(self, members=(one, two))
 
     def rows(self, schema: SchemaFacts, binding: Binding) -> list[Fact] | None:
-        """The list's rows of `Program.listed`; None where the pair has to be matched in memory: the list has not one
-        reading, or owl:sameAs may be the predicate of an atom."""
-        ways = list(islice(lists_at(binding[self.head.name], schema.objects), 2))
-        if len(ways) != 1 or (self.predicates and SAME_AS in ways[0]):
+        """The list's rows of `Program.listed`; None where the pair has to be matched in memory: there is no list, or
+        owl:sameAs may be the predicate of an atom."""
+        head = binding[self.head.name]
+        members = members_at(head, schema.objects)
+        if not members or (self.predicates and any(item == SAME_AS for _, item in members)):
             return None
-        return list(_extremes(binding[self.head.name], ways[0]))
+        return list(_extremes(head, members))
 
     def placed(self, places: Places) -> tuple[list[PlacedElement], Callable[[At], Condition]]:
         """The elements and the condition of a shape."""
@@ -77,12 +77,15 @@ class Pair:
         return elements, lambda slot: Before(slot(left), slot(right))
 
 
-def _extremes(head: int, items: Sequence[int]) -> Iterator[Fact]:
+def _extremes(head: int, members: Sequence[tuple[int, int]]) -> Iterator[Fact]:
     """(position, list, member) of a list: of each member the first position, and the last where that is another one.
 
     Two members, or a member and itself, stand at positions i < j if and only if they do at these.
     """
     first: dict[int, int] = {}
-    last = {item: place for place, item in enumerate(items) if first.setdefault(item, place) != place}
-    for places in (first, last):
-        yield from ((place, head, item) for item, place in places.items())
+    last: dict[int, int] = {}
+    for place, item in members:
+        first[item] = min(place, first.get(item, place))
+        last[item] = max(place, last.get(item, place))
+    for item, place in first.items():
+        yield from ((found, head, item) for found in dict.fromkeys((place, last[item])))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from triplestore.compile.lists import lists_at, unroll_atom
+from triplestore.compile.lists import lists_at, members_at, unroll_atom
 from triplestore.model.errors import LimitError
 from triplestore.model.rule import Atom, Filter, ListOf, MemberOf, SchemaElement, Span, SpanEnd, Term, Var
 from triplestore.model.terms import BUILTIN_IDS, BUILTIN_IRIS, OWL, RDF, RDFS, SAME_AS, TYPE, builtin
@@ -22,7 +22,8 @@ literal of its value that was matched."""
 LENGTH: Final = "#n"
 
 MOST_PAIRED: Final = 3_000
-"""Most members of a list that a rule takes two by two: the pairs are half of their square."""
+"""Most members of a list that a rule takes two by two: the pairs are half of their square. Constraints on any two
+members join the list as a table instead (`triplestore.compile.pairs`)."""
 
 
 class Constants(dict[str, int]):
@@ -249,29 +250,35 @@ def _extend(
     start = _value(element.list, constants, binding)
     heads = [start] if start is not None else sorted({s for s, _ in facts.match(None, builtin(RDF + "first"), None)})
     for head in heads:
-        for items in lists_at(head, facts.objects):
-            if most is not None and len(items) > most:
-                raise LimitError(
-                    "a rule takes the members of a list two by two (as those for owl:AllDifferent and "
-                    f"owl:AllDisjointClasses do), and a list of the data has {len(items):,} members: at most {most:,} "
-                    "are taken so; split the list, or leave out the rule"
-                )
-            base = dict(binding)
-            if isinstance(element.list, Var):
-                base[element.list.name] = head
-            if isinstance(element, ListOf):
+        base = dict(binding)
+        if isinstance(element.list, Var):
+            base[element.list.name] = head
+        if isinstance(element, MemberOf):
+            yield from _members(element, members_at(head, facts.objects), constants, base, most)
+        else:
+            for items in lists_at(head, facts.objects):
                 if not items:  # rules over lists speak of one member at least
                     continue
-                if base.setdefault(LENGTH, len(items)) != len(items):
+                if base.get(LENGTH, len(items)) != len(items):
                     continue
                 names = [Var(f"{element.items.stem}{element.items.first + i}") for i in range(len(items))]
-                yield from _bind(tuple(zip(names, items, strict=True)), constants, base)
-            else:
-                for position, item in enumerate(items):
-                    pairs: tuple[tuple[Term, int], ...] = ((element.item, item),)
-                    if element.position is not None:
-                        pairs += ((element.position, position),)
-                    yield from _bind(pairs, constants, base)
+                yield from _bind(tuple(zip(names, items, strict=True)), constants, base | {LENGTH: len(items)})
+
+
+def _members(
+    element: MemberOf, members: Sequence[tuple[int, int]], constants: Constants, binding: Binding, most: int | None
+) -> Iterator[Binding]:
+    """The bindings for each (position, member) of a list."""
+    if most is not None and len(members) > most:
+        raise LimitError(
+            f"a rule takes the members of a list two by two, and a list of the data has {len(members):,} members: "
+            f"at most {most:,} are taken so; split the list, or leave out the rule"
+        )
+    for position, item in members:
+        pairs: tuple[tuple[Term, int], ...] = ((element.item, item),)
+        if element.position is not None:
+            pairs += ((element.position, position),)
+        yield from _bind(pairs, constants, binding)
 
 
 def _bind(pairs: Sequence[tuple[Term, int]], constants: Constants, binding: Binding) -> Iterator[Binding]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rdflib import Graph
+from rdflib.term import Node
 
 from tests.support.cli import run
 from triplestore import Store
@@ -51,11 +53,42 @@ def test_a_list_too_long_to_be_joined_is_told(tmp_path: Path, axiom: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("kind", "members_of"),
-    [("AllDifferent", "distinctMembers"), ("AllDisjointClasses", "members"), ("AllDisjointProperties", "members")],
+    ("kind", "link", "data", "rule"),
+    [
+        ("AllDifferent", "distinctMembers", ":m7 owl:sameAs :m19999 .", "eq-diff3"),
+        ("AllDisjointClasses", "members", ":x a :m7 , :m19999 .", "cax-adc"),
+        ("AllDisjointProperties", "members", ":x :m7 :y ; :m19999 :y .", "prp-adp"),
+    ],
 )
-def test_a_list_too_long_to_be_taken_two_by_two_is_told(tmp_path: Path, kind: str, members_of: str) -> None:
-    path = tmp_path / "x.ttl"
-    path.write_text(f"{PREFIXES}[] a owl:{kind} ; owl:{members_of} ( {members(4_000)} ) . :x :m1 :y; a :m1 .")
-    with Store.create(tmp_path / "kg") as store, pytest.raises(LimitError, match="a list of the data has 4,000 memb"):
+@pytest.mark.parametrize("equality", ["rewrite", "axioms"])
+def test_two_members_of_a_long_list(tmp_path: Path, kind: str, link: str, data: str, rule: str, equality: str) -> None:
+    """The list is joined as a table: a load and an update cost its members, not its pairs."""
+    path, clash = tmp_path / "list.ttl", tmp_path / "clash.ttl"
+    path.write_text(f"{PREFIXES}[] a owl:{kind} ; owl:{link} ( {members(20_000)} ) . :z :m1 :y ; a :m2 .")
+    clash.write_text(f"{PREFIXES}{data}")
+    with Store.create(tmp_path / "kg", equality=equality) as store:
+        store.load(path)
+        assert store.check() == []
+        for _ in range(2):
+            store.update(add=triples(clash))
+            assert [v.rule for v in store.check()] == [rule]
+            store.update(delete=triples(clash))
+            assert store.check() == []
+
+
+def triples(path: Path) -> list[tuple[Node, Node, Node]]:
+    return list(Graph().parse(path))
+
+
+def test_a_rule_that_derives_from_two_members_has_a_limit(tmp_path: Path) -> None:
+    path, rules = tmp_path / "x.ttl", tmp_path / "near.dlog"
+    path.write_text(f"{PREFIXES}[] owl:members ( {members(4_000)} ) .")
+    rules.write_text(
+        "PREFIX : <http://e/>\n"
+        "[?a, :near, ?b] :- [?x, owl:members, ?l], MEMBER[?l, ?a, ?i], MEMBER[?l, ?b, ?j], FILTER(?i < ?j) .\n"
+    )
+    with (
+        Store.create(tmp_path / "kg", rules=[str(rules)]) as store,
+        pytest.raises(LimitError, match="a list of the data has 4,000 members: at most 3,000"),
+    ):
         store.load(path)
