@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests import random_programs
-from tests.oracle import closure_by_value
-from tests.random_programs import CLASSES, SAME, TYPE, Triple, ex
-from tests.test_updates import as_terms
+from tests.support import random_programs
+from tests.support.oracle import closure_by_value
+from tests.support.random_programs import CLASSES, SAME, TYPE, Triple, ex
+from tests.unit.write.test_updates import as_terms
 from triplake import rulesets
 from triplestore import Store
 from triplestore.model.terms import OWL, RDFS
