@@ -42,6 +42,9 @@ from triplestore.model.terms import SAME_AS
 LONGEST: Final = 1_000
 """Most members of a list of which each is a join."""
 
+LONGEST_LINKED: Final = 400
+"""The same where each join has a variable of its own, as a chain and a key have: more are too long for one statement."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
@@ -123,10 +126,12 @@ class DataRule:
         """The data atoms, spans unrolled. Raises LimitError for a list that is too long to be joined."""
         if length is None:
             return self.atoms
-        if length > LONGEST and any(isinstance(term, Span) for atom in self.atoms for term in atom.terms):
+        spans = max((sum(isinstance(term, Span) for term in atom.terms) for atom in self.atoms), default=0)
+        most = LONGEST_LINKED if spans > 1 else LONGEST
+        if length > most and spans:
             raise LimitError(
                 f"rule {self.rule.name} joins a fact for each member of a list, and a list of the data has {length:,} "
-                f"members: at most {LONGEST:,} are joined; shorten the list, or leave out the rule"
+                f"members: at most {most:,} are joined; shorten the list, or leave out the rule"
             )
         if length not in self._unrolled:
             self._unrolled[length] = [a for atom in self.atoms for a in unroll_atom(atom, length)]
