@@ -43,7 +43,7 @@ LONGEST: Final = 1_000
 """Most members of a list of which each is a join."""
 
 LONGEST_LINKED: Final = 400
-"""The same where each join has a variable of its own, as a chain and a key have: more are too long for one statement."""
+"""The same where each join has a variable of its own, as in chains and keys: more are too long for one statement."""
 
 
 @dataclass(frozen=True, slots=True)
