@@ -52,7 +52,7 @@ class Rewriting:
         self._part_lonely(f"SELECT CAST({SAME_AS} AS BIGINT) AS o UNION ALL {names}")
 
     def _part_lonely(self, names: str) -> None:
-        """Leave out `x p x`, where p is a name of owl:sameAs, if a rule derives `x owl:sameAs x`, no other fact mentions
+        """Leave out `x p x`, where p is a name of owl:sameAs, if a rule derives `x owl:sameAs x`, no other fact has
         x, and no such triple of x is asserted: by every name it is then virtual. names: a SELECT of column o."""
         alike = f"s = o AND p IN ({names})"
         others = " UNION ".join(f"SELECT {c} AS term FROM fact WHERE NOT ({alike})" for c in "spo")
