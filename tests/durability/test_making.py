@@ -73,7 +73,7 @@ class TestFailedFirstLoad:
                     shutil.copy(theirs / name, Path("kg") / name)
             raise UsageError("a fault")
 
-        monkeypatch.setattr("triplestore.write.changing.load", overtake)
+        monkeypatch.setattr("triplestore.write.load.load", overtake)
         assert run("load", "kg", "good.nt").code == 2
         assert {*contents(theirs)} <= {*contents(Path("kg"))} | {"triplake.json"}
 

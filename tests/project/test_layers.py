@@ -43,7 +43,7 @@ ONLY: dict[str, tuple[str, ...]] = {
 FRONT_DOORS = ("triplake", "triplestore")
 """They offer `Store` by a lazy import; nothing inside goes through them."""
 
-ENGINE_BY_NAME = {("triplestore/store.py", "table_df")}
+ENGINE_BY_NAME = {("triplestore/read/version.py", "table_df")}
 """Functions that may ask which engine it is: a DataFrame of a table is a thing of Spark's, and offered as such."""
 
 

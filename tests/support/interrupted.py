@@ -27,7 +27,7 @@ RULES: Final = """PREFIX : <http://e/>
 [?x, :near, ?z] :- [?x, :near, ?y], [?y, :near, ?z] .
 """
 HERE: Final = Path(triplestore.__file__).parent
-PARTS: Final = ("incremental.py", "transaction.py", "workspace.py", "derivations.py", "dictionary.py", "maintain")
+PARTS: Final = ("write", "workspace.py", "dictionary", "maintain")
 """Where updates are interrupted: what has a state that outlives them."""
 
 START: Final = frozenset(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -31,6 +31,7 @@ from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
     from triplake.loaders import OnError
+    from triplestore.model.report import ClassDiff, ClassPart, UpdateReport
     from triplestore.store import Store
 
 
@@ -145,7 +146,7 @@ def load(
         many = f" in {len(report.left_out):,} files" if len(report.left_out) > 1 else ""
         were = "entry was" if report.skipped == 1 else "entries were"
         warn(f"{report.skipped:,} faulty {were} left out{many}: see {report.rejects_path}")
-    say(options, f"{store}: version {last['version']}, {last['asserted']:,} asserted, {last['facts']:,} facts stored")
+    say(options, f"{store}: version {last.version}, {last.asserted:,} asserted, {last.facts:,} facts stored")
     if report.skipped > (max_errors or 0):
         raise SystemExit(LEFT_OUT)
 
@@ -172,7 +173,7 @@ def materialise(options: Common, store: str, counting: bool | None) -> None:
         opened.materialise(counting)
         last = opened.log()[-1]
         warn_of_violations(opened)
-    say(options, f"{last['facts']:,} facts in {last['seconds']:.2f} s, {last['rounds']} rounds")
+    say(options, f"{last.facts:,} facts in {last.last.seconds:.2f} s, {last.last.rounds} rounds")
 
 
 class _WithBatch(click.Command):
@@ -225,12 +226,13 @@ def update(
     with opening(options, store) as opened:
         done = unasserted = 0
 
-        def each(last: Mapping[str, Any]) -> None:
+        def each(report: UpdateReport) -> None:
             nonlocal done, unasserted
-            done, unasserted = done + last["transactions"], unasserted + last["not_asserted"]
-            several = f"{counted(done, 'transaction')}: " if done > 1 or last["transactions"] > 1 else ""
-            say(options, several + _told(last, dry_run))
-            for line in _regrouped(last) if dry_run else ():
+            transactions = report.transactions or 1
+            done, unasserted = done + transactions, unasserted + (report.not_asserted or 0)
+            several = f"{counted(done, 'transaction')}: " if done > 1 or transactions > 1 else ""
+            say(options, several + _told(report, dry_run))
+            for line in () if report.classes is None else _class_lines(report.classes):
                 click.echo(line)
 
         opened.update_files(
@@ -273,39 +275,37 @@ def rules(options: Common, store: str, action: str, names: Sequence[str], mainta
         raise UsageError(f"rules {action} needs the name of a ruleset or a file of rules")
     with opening(options, store) as opened:
         add, remove = (names, ()) if action == "add" else ((), names)
-        last = opened.change_rules(add, remove, maintain)
-        say(options, _told(last))
+        say(options, _told(opened.change_rules(add, remove, maintain)))
         say(options, f"rules now: {', '.join(r.name for r in opened.rulesets) or 'none'}")
         warn_of_violations(opened)
 
 
-def _told(last: Mapping[str, Any], dry_run: bool = False) -> str:
-    """What an update did, in a line; why, where the closure was computed anew although that was not asked for."""
+def _told(report: UpdateReport, dry_run: bool = False) -> str:
+    """What an update did, in a line; why, where the closure was computed from scratch although that was not asked."""
     d = "" if dry_run else "d"
     line = (
-        f"{'would add' if dry_run else 'added'} {last['added']:,} and delete{d} {last['deleted']:,} stored facts, "
-        f"merge{d} {last['merged']:,}, split {counted(last['split'], 'term')}, {last['seconds']:.3f} s "
-        f"by {last['algorithm']}"
+        f"{'would add' if dry_run else 'added'} {report.added:,} and delete{d} {report.deleted:,} stored facts, "
+        f"merge{d} {report.merged:,}, split {counted(report.split, 'term')}, {report.seconds:.3f} s "
+        f"by {report.algorithm}"
     )
-    anew = last["algorithm"] == "rematerialise" and last["reason"] != "asked for"
-    return f"{line}: {last['reason']}" if anew else line
+    unasked = report.algorithm == "rematerialise" and report.reason != "asked for"
+    return f"{line}: {report.reason}" if unasked else line
 
 
-def _regrouped(figures: Mapping[str, Any]) -> Iterator[str]:
-    """What a dry run says of classes of equal terms."""
+def _class_lines(diff: ClassDiff) -> Iterator[str]:
+    """What a dry run reports of classes of equal terms."""
 
-    def told(parts: Sequence[Mapping[str, Any]]) -> str:
-        few = [f"{part['term']} ({part['members']:,})" if part["members"] > 1 else part["term"] for part in parts[:10]]
+    def listed(parts: Sequence[ClassPart]) -> str:
+        few = [f"{part.term} ({part.members:,})" if part.members > 1 else part.term for part in parts[:10]]
         return ", ".join(few) + (f" and {len(parts) - 10:,} more" if len(parts) > 10 else "")
 
-    merges, splits = figures.get("merges", ()), figures.get("splits", ())
-    for merge in merges:
-        yield f"would make one: {told(merge)}"
-    if (more := figures.get("classes_merged", 0) - len(merges)) > 0:
+    for merge in diff.merges:
+        yield f"would make one: {listed(merge)}"
+    if (more := diff.merged - len(diff.merges)) > 0:
         yield f"... and {more:,} more merges"
-    for split in splits:
-        yield f"would split {told([split['class']])} into {told(split['into'])}"
-    if (more := figures.get("classes_split", 0) - len(splits)) > 0:
+    for split in diff.splits:
+        yield f"would split {listed([split.whole])} into {listed(split.into)}"
+    if (more := diff.split - len(diff.splits)) > 0:
         yield f"... and {more:,} more splits"
 
 
@@ -335,7 +335,7 @@ def _check_settings(store: Store, rules: Sequence[str], axiomatic: bool, equalit
         )
     if equality and equality != store.equality:
         raise UsageError(f"{store.path} was made with equality {store.equality}; that is fixed for a store's life")
-    if counting and not store.stats()["counting"]:
+    if counting and not store.stats().counting:
         raise UsageError(
             f"{store.path} keeps no derivation counts; let it begin with `triplake materialise {store.path} --counting`"
         )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -23,6 +23,7 @@ from triplestore.model.errors import DamagedStoreError, UsageError
 
 if TYPE_CHECKING:
     from triplestore.read.differences import Difference
+    from triplestore.read.log import LogEntry
 
 
 @click.command()
@@ -48,7 +49,7 @@ def log(options: Common, store: str, version: int | None, facts: bool, limit: in
             with opened.log_facts(version) as change:
                 (_write_json if as_json else _write_lines)(change, entry, most)
         return
-    from triplestore.read.figures import log_of
+    from triplestore.read.log import log_of
     from triplestore.storage.manifest import Versions
     from triplestore.storage.verify import examine
 
@@ -58,15 +59,15 @@ def log(options: Common, store: str, version: int | None, facts: bool, limit: in
         examine(versions, versions.read(version), sums=True)
     entries = log_of(versions, version)
     if as_json:
-        click.echo(json.dumps(entries, indent=2))
+        click.echo(json.dumps([entry.as_dict() for entry in entries], indent=2))
         return
     click.echo(
         f"{'version':>7}  {'created':<20}  {'operation':<11} {'asserted':>12} {'facts':>12} {'seconds':>8}  algorithm"
     )
     for e in entries:
         click.echo(
-            f"{e['version']:>7}  {e['created']:<20}  {e.get('operation', ''):<11} {e['asserted']:>12,} "
-            f"{e['facts']:>12,} {e.get('seconds', 0):>8.2f}  {e.get('algorithm', '')}"
+            f"{e.version:>7}  {e.created:<20}  {e.last.operation:<11} {e.asserted:>12,} {e.facts:>12,} "
+            f"{e.last.seconds:>8.2f}  {e.last.algorithm}"
         )
 
 
@@ -80,10 +81,10 @@ _MEANING: Final = {
 }
 
 
-def _write_lines(change: Difference, entry: Mapping[str, Any], limit: int | None) -> None:
+def _write_lines(change: Difference, entry: LogEntry, limit: int | None) -> None:
     """A change as N-Triples lines with a sign before each."""
     since = "from nothing" if change.before is None else f"since version {change.before}"
-    click.echo(f"# version {change.version}, {entry['created']}: {entry.get('operation', '')}, {since}")
+    click.echo(f"# version {change.version}, {entry.created}: {entry.last.operation}, {since}")
     for kind, counts in change.counts.items():
         if kind == "equal" and not any(counts.values()):
             continue
@@ -95,7 +96,7 @@ def _write_lines(change: Difference, entry: Mapping[str, Any], limit: int | None
                 click.echo(f"# ... and {more:,} more {sign}; --limit 0 shows all")
 
 
-def _write_json(change: Difference, entry: Mapping[str, Any], limit: int | None) -> None:
+def _write_json(change: Difference, entry: LogEntry, limit: int | None) -> None:
     """A change as one JSON object, written as its triples are read."""
     counted = {**entry, "before": change.before, "changes": change.counts}
     click.echo(f'{json.dumps(counted)[:-1]}, "triples": {{', nl=False)

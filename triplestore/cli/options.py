@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -14,6 +14,7 @@ import click
 from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
+    from triplestore.ontology.profile import Finding
     from triplestore.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -224,13 +225,13 @@ def tell_outside_profile(options: Common, store: Store) -> None:
     hint = "" if options.verbose else f"; `triplake stats {store.path}` lists them"
     say(options, f"{counted(total, 'axiom')} with no or partial effect under these rules{hint}")
     if options.verbose:
-        for line in outside_profile_lines([asdict(finding) for finding in found]):
+        for line in outside_profile_lines(found):
             say(options, line)
 
 
-def outside_profile_lines(found: Sequence[dict[str, Any]]) -> list[str]:
+def outside_profile_lines(found: Sequence[Finding]) -> list[str]:
     """Axioms that the rules do not use, one line a kind, with an example."""
-    return [f"  {f['count']:>8,}  {f['effect']:<7} effect  {f['what']}, as in {' '.join(f['example'])}" for f in found]
+    return [f"  {f.count:>8,}  {f.effect:<7} effect  {f.what}, as in {' '.join(f.example)}" for f in found]
 
 
 def warn(line: str) -> None:

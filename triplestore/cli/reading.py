@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -24,6 +24,10 @@ from triplestore.cli.options import (
     warn,
 )
 from triplestore.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from triplestore.read.equality import EqualityStats
+    from triplestore.read.stats import StoreStats
 
 
 @click.command()
@@ -203,48 +207,55 @@ def entails(
 def stats(options: Common, store: str, as_json: bool, same_as: bool, at: int | None) -> None:
     """Show counts of a store and the figures of its last operation; or what owl:sameAs does to it."""
     with opening(options, store, at) as opened:
-        found = opened.equality_stats() if same_as else opened.stats()
+        if same_as:
+            equality = opened.equality_stats()
+            found, lines = equality.as_dict(), _equality_lines(equality)
+        else:
+            counts = opened.stats()
+            found, lines = counts.as_dict(), _count_lines(counts)
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
-    if same_as:
-        for line in _equality_lines(found):
-            click.echo(line)
-        return
-    outside = found.pop("outside_profile")
-    found["outside_profile"] = sum(finding["count"] for finding in outside)
-    for key, value in found.items():
-        if isinstance(value, dict):
-            value = ", ".join(f"{k} {v:,}" if isinstance(v, int) else f"{k} {v}" for k, v in value.items() if v != "")
-        elif isinstance(value, list):
-            value = ", ".join(value)
-        elif isinstance(value, int) and not isinstance(value, bool):
-            value = f"{value:,}"
-        click.echo(f"{key.replace('_', ' '):<15} {value}")
-    for line in outside_profile_lines(outside):
+    for line in lines:
         click.echo(line)
-    if not found["materialised"]:
+    if not found.get("materialised", True):
         warn(
             "the closure is not up to date: all but asserted is of the closure before; "
             f"run `triplake materialise {store}`"
         )
 
 
-def _equality_lines(found: dict[str, Any]) -> Iterator[str]:
+def _count_lines(found: StoreStats) -> Iterator[str]:
+    """`stats` as text."""
+    shown = found.as_dict()
+    del shown["outside_profile"]  # a number here, and lines at the end
+    shown["outside_profile"] = sum(finding.count for finding in found.outside_profile)
+    for key, value in shown.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{k} {v:,}" if isinstance(v, int) else f"{k} {v}" for k, v in value.items() if v != "")
+        elif isinstance(value, list):
+            value = ", ".join(value)
+        elif isinstance(value, int) and not isinstance(value, bool):
+            value = f"{value:,}"
+        yield f"{key.replace('_', ' '):<15} {value}"
+    yield from outside_profile_lines(found.outside_profile)
+
+
+def _equality_lines(found: EqualityStats) -> Iterator[str]:
     """`stats --same-as` as text."""
-    classes = "1 class" if found["classes"] == 1 else f"{found['classes']:,} classes"
-    yield f"{found['members']:,} terms in {classes} of equal terms"
-    for bucket in found["sizes"]:
-        least, most = bucket["from"], bucket["to"]
-        yield f"  {bucket['classes']:>12,} of {least:,}" + (f" to {most:,}" if most > 3 else " or 3") + " terms"
-    if found["largest"]:
+    classes = "1 class" if found.classes == 1 else f"{found.classes:,} classes"
+    yield f"{found.members:,} terms in {classes} of equal terms"
+    for sizes in found.sizes:
+        many = f" to {sizes.most:,}" if sizes.most > 3 else " or 3"
+        yield f"  {sizes.classes:>12,} of {sizes.least:,}{many} terms"
+    if found.largest:
         yield "largest:"
-    for one in found["largest"]:
-        more = f" and {one['size'] - len(one['members']):,} more" if one["size"] > len(one["members"]) else ""
-        yield f"  {one['size']:>12,} {', '.join(one['members'])}{more}"
-    if found["causes"] or found["by_derived_facts"]:
+    for one in found.largest:
+        more = f" and {one.size - len(one.members):,} more" if one.size > len(one.members) else ""
+        yield f"  {one.size:>12,} {', '.join(one.members)}{more}"
+    if found.causes or found.by_derived_facts:
         yield "links, by what made them:"
-    for cause in found["causes"]:
-        yield f"  {cause['links']:>12,} {cause['rule']} {' '.join(cause['on'])}"
-    if found["by_derived_facts"]:
-        yield f"  {found['by_derived_facts']:>12,} merges more, by rules from derived facts"
+    for cause in found.causes:
+        yield f"  {cause.links:>12,} {cause.rule} {' '.join(cause.on)}"
+    if found.by_derived_facts:
+        yield f"  {found.by_derived_facts:>12,} merges more, by rules from derived facts"

@@ -46,7 +46,7 @@ async def health(request: Request) -> Response:
 async def stats(request: Request) -> Response:
     """Counts; keys as `triplake stats --json`."""
     service: Service = request.app.state.service
-    return JSONResponse(await service.kept(request, "stats", lambda store: store.stats()))
+    return JSONResponse(await service.kept(request, "stats", lambda store: store.stats().as_dict()))
 
 
 async def overview(request: Request) -> Response:
@@ -92,13 +92,13 @@ def term_object(term: Node) -> dict[str, str]:
 def _overview(store: Store) -> dict[str, Any]:
     violated = store.violated()
     return {
-        "stats": store.stats(),
+        "stats": store.stats().as_dict(),
         **_words(store, 20),
         "equality": [
             {"size": size, "members": [term_object(m) for m in members]}
             for size, members in store.equality_classes(10, 20)
         ],
-        "versions": [dict(entry) for entry in store.log()[-50:]][::-1],
+        "versions": [entry.as_dict() for entry in store.log()[-50:]][::-1],
         "violations": {
             "count": sum(violated.values()),
             "rules": violated,

@@ -1,31 +1,105 @@
-"""Small changes of a table, from Arrow to files: what they cost follows the change, not the table.
+"""How the files of a table follow a change: what it costs follows the change, not the table.
 
 The added rows become one more file, the removed rows one more tombstone file. When files get many, the small ones are
 merged, each file being kept that is larger than all smaller ones together: so a row is rewritten a logarithmic number
-of times. The invariant of `triplestore.storage.segments` holds: files are disjoint, tombstones a subset of their rows.
+of times. When tombstones get many, the table is written whole. The invariant of `triplestore.storage.segments` holds:
+files are disjoint, tombstones a subset of their rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from triplestore.engine import WrittenFile
+from triplestore.engine import Engine, WrittenFile
+from triplestore.engine.queries import count
+from triplestore.engine.scratch import unique
 from triplestore.engine.written import finished
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import TableFiles, Versions
-from triplestore.storage.verify import checked
+from triplestore.storage.verify import checked, sound
 
 MANY: Final = 16
 """Files (or tombstone files) beyond which the small ones are merged."""
 
+DEAD_SHARE: Final = 0.2
+"""Share of tombstones beyond which a change rewrites the table."""
 
 ROWS: Final = 122_880
 """Rows of a group, each with the least and greatest of its columns: what a scan can skip."""
+
+DEAD: Final = "dead"
+"""How the names of tombstone files start."""
+
+
+class Rows(Protocol):
+    """Rows that are to be written, in memory or in a working table."""
+
+    def __len__(self) -> int:
+        """How many."""
+
+    def write(
+        self, versions: Versions, table: Table, stem: str, merged: Sequence[WrittenFile] = ()
+    ) -> tuple[WrittenFile, ...]:
+        """Write them, and those of some files, as files whose names start with `stem`, durable on return; none for no
+        rows. Raises DamagedStoreError where one of the files is not what was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowRows:
+    """Rows in memory."""
+
+    rows: pa.Table
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    def write(
+        self, versions: Versions, table: Table, stem: str, merged: Sequence[WrittenFile] = ()
+    ) -> tuple[WrittenFile, ...]:
+        """See `Rows`."""
+        rows = self.rows
+        if merged:
+            # Writers differ in whether a column may hold nulls; none does.
+            read = [checked(versions, file).cast(rows.schema) for file in merged]
+            rows = pa.concat_tables([*read, rows]).sort_by([(column, "ascending") for column in table.order])
+        if not rows.num_rows:
+            return ()
+        path = Path(versions.data, f"{versions.new_stem(stem)}.parquet")
+        with open(path, "wb") as file:
+            pq.write_table(rows, file, compression="zstd", row_group_size=ROWS, write_page_checksum=True)
+        return (finished(path, rows.num_rows),)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """The rows of a working table. rows: how many there are, where that is known."""
+
+    engine: Engine
+    name: str
+    rows: int | None = None
+
+    def __len__(self) -> int:
+        return count(self.engine, self.name) if self.rows is None else self.rows
+
+    def write(
+        self, versions: Versions, table: Table, stem: str, merged: Sequence[WrittenFile] = ()
+    ) -> tuple[WrittenFile, ...]:
+        """See `Rows`."""
+        rows, merging = f"SELECT {table.select} FROM {self.name}", unique(f"merging_{stem}")
+        if merged:
+            sound(versions, merged)
+            self.engine.attach(merging, [str(versions.data / file.path) for file in merged], table.columns)
+            rows = f"SELECT {table.select} FROM {merging} UNION ALL {rows}"
+        written = self.engine.write(rows, str(versions.data), versions.new_stem(stem), table.order)
+        if merged:
+            self.engine.drop(merging)
+        return tuple(written)
 
 
 def small_files(files: Sequence[WrittenFile], rows: int) -> list[WrittenFile]:
@@ -42,37 +116,43 @@ def small_files(files: Sequence[WrittenFile], rows: int) -> list[WrittenFile]:
     return []
 
 
-def write_rows(versions: Versions, stem: str, rows: pa.Table) -> tuple[WrittenFile, ...]:
-    """Rows as one file whose name starts with `stem`, durable on return; none for no rows."""
-    if not rows.num_rows:
-        return ()
-    path = Path(versions.data, f"{versions.new_stem(stem)}.parquet")
-    with open(path, "wb") as file:
-        pq.write_table(rows, file, compression="zstd", row_group_size=ROWS, write_page_checksum=True)
-    return (finished(path, rows.num_rows),)
+def whole(versions: Versions, table: Table, rows: Rows) -> TableFiles:
+    """The files of a table that holds these rows and no others."""
+    return TableFiles(rows.write(versions, table, table.name))
+
+
+def extended(versions: Versions, table: Table, before: TableFiles, added: Rows) -> TableFiles:
+    """The files of a table without tombstones after rows have been added, none of which it held."""
+    return TableFiles(_with(versions, table, table.name, before.files, added), before.tombstones)
 
 
 def patched(
-    versions: Versions, table: Table, before: TableFiles, added: pa.Table, removed: pa.Table, dead: pa.Table | None
+    versions: Versions,
+    table: Table,
+    before: TableFiles,
+    added: Rows,
+    removed: Rows,
+    left: Rows | None,
+    after: Callable[[], Rows],
 ) -> TableFiles:
-    """The files of a table after a change. added, removed: rows that truly came and went, none in both; added rows that
-    are in a tombstone file are not among `added`, but missing in `dead`: the tombstones that are left then (None: those
-    that there are)."""
-    tombstones = before.tombstones if dead is None else write_rows(versions, "dead", dead)
+    """The files of a table after a change. removed: rows that it held. added: rows that none of its files holds; where
+    rows are added that a file holds and a tombstone had removed, `left` are the tombstones without them (None: there
+    are no such rows). after: the rows of the table after the change, asked for where it is written whole."""
+    dead = sum(f.rows for f in before.tombstones) if left is None else len(left)
+    if dead + len(removed) > DEAD_SHARE * (sum(f.rows for f in before.files) + len(added)):
+        return whole(versions, table, after())
+    tombstones = before.tombstones if left is None else left.write(versions, table, DEAD)
     return TableFiles(
-        _with(versions, table.name, table.order, before.files, added),
-        _with(versions, "dead", table.order, tombstones, removed),
+        _with(versions, table, table.name, before.files, added),
+        _with(versions, table, DEAD, tombstones, removed),
     )
 
 
 def _with(
-    versions: Versions, stem: str, order: Sequence[str], files: tuple[WrittenFile, ...], rows: pa.Table
+    versions: Versions, table: Table, stem: str, files: tuple[WrittenFile, ...], rows: Rows
 ) -> tuple[WrittenFile, ...]:
     """The files with one more for these rows, the small ones being merged into it where there are many."""
-    small = small_files(files, rows.num_rows)
-    if not small or not rows.num_rows:
-        return (*files, *write_rows(versions, stem, rows))
-    # Writers differ in whether a column may hold nulls; none does.
-    read = [checked(versions, f).cast(rows.schema) for f in small]
-    merged = pa.concat_tables([*read, rows]).sort_by([(column, "ascending") for column in order])
-    return (*(f for f in files if f not in small), *write_rows(versions, stem, merged))
+    if not len(rows):
+        return files
+    small = small_files(files, len(rows))
+    return (*(f for f in files if f not in small), *rows.write(versions, table, stem, small))

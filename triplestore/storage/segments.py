@@ -1,4 +1,4 @@
-"""A table of a version = the rows of its added Parquet files minus those of one small tombstone file.
+"""A table of a version = the rows of its added Parquet files minus those of its tombstone files, small ones.
 
 The invariant: the added files are disjoint, and the tombstones are a subset of their rows. So a deleted row that comes
 back is taken out of the tombstones again, never added twice. `compact` turns both into one sorted file.
@@ -7,21 +7,13 @@ back is taken out of the tombstones again, never added twice. `compact` turns bo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from triplestore.engine import Engine, WrittenFile
-from triplestore.engine.queries import count, minus
-from triplestore.engine.scratch import unique
+from triplestore.engine.queries import minus
+from triplestore.engine.scratch import Scratch
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
-from triplestore.storage.patches import small_files
-from triplestore.storage.verify import sound
-
-MANY_FILES: Final = 24
-"""Added files beyond which a change rewrites the table as one."""
-
-DEAD_SHARE: Final = 0.2
-"""Share of tombstones beyond which a change rewrites the table."""
+from triplestore.storage.patches import TableRows, patched
 
 
 def attach(engine: Engine, versions: Versions, manifest: Manifest, table: Table, name: str | None = None) -> None:
@@ -113,57 +105,26 @@ def difference(
         engine.view(view, f"{minus(rows, others, table.names)} UNION ALL {minus(turned, files_of, table.names)}")
 
 
-def write_whole(engine: Engine, versions: Versions, table: Table, source: str) -> TableFiles:
-    """Write working table `source` as the whole of `table`."""
-    stem = versions.new_stem(table.name)
-    files = engine.write(f"SELECT {table.select} FROM {source}", str(versions.data), stem, table.order)
-    return TableFiles(tuple(files))
-
-
-def write_more(engine: Engine, versions: Versions, table: Table, before: TableFiles, source: str) -> TableFiles:
-    """Write working table `source` as more rows of a table without tombstones: as one more file, into which the small
-    ones are merged where there are many."""
-    small = small_files(before.files, count(engine, source))
-    if not small:
-        return TableFiles((*before.files, *write_whole(engine, versions, table, source).files))
-    sound(versions, small)
-    merging = unique(f"merging_{table.name}")
-    engine.attach(merging, _paths(versions, small), table.columns)
-    rows = f"SELECT {table.select} FROM {merging} UNION ALL SELECT {table.select} FROM {source}"
-    written = engine.write(rows, str(versions.data), versions.new_stem(table.name), table.order)
-    engine.drop(merging)
-    return TableFiles((*(f for f in before.files if f not in small), *written))
-
-
-def write_change(
-    engine: Engine, versions: Versions, table: Table, before: TableFiles, added: str, removed: str, now: str
+def patched_by(
+    engine: Engine, versions: Versions, table: Table, before: TableFiles, added: TableRows, removed: TableRows, now: str
 ) -> TableFiles:
-    """Write the change of a table of plain BIGINT columns: `added` and `removed` (disjoint, true changes) are names
-    of working tables, `now` the name of the table after the change, read only if it is better rewritten whole."""
-    dead = f"{table.name}_tombstones"
+    """The files of a table of plain BIGINT columns after a change: `added` and `removed` (disjoint, true changes) are
+    in working tables, `now` is the name of the table after the change, read only if it is better written whole."""
+    if not before.tombstones or not len(added):
+        return patched(versions, table, before, added, removed, None, lambda: TableRows(engine, now))
+    scratch = Scratch(engine)
+    dead = scratch.name("dead")
     engine.attach(dead, _paths(versions, before.tombstones), table.columns)
-    tombstones, select, fresh = before.tombstones, table.select, count(engine, added)
-    dead_rows, patched = sum(f.rows for f in tombstones), False
-    if count(engine, removed) or (tombstones and fresh):
-        patched = True
-        revived = minus(dead, added, table.names)
-        dead_rows = engine.create(f"{dead}_now", f"{revived} UNION ALL SELECT {select} FROM {removed}")
-        fresh = engine.create(f"{dead}_fresh", minus(added, dead, table.names))
-        added = f"{dead}_fresh"
-    if len(before.files) >= MANY_FILES or dead_rows > DEAD_SHARE * (sum(f.rows for f in before.files) + fresh):
-        engine.drop(dead, f"{dead}_now", f"{dead}_fresh")
-        return write_whole(engine, versions, table, now)
-
-    def written(rows: str, stem: str) -> tuple[WrittenFile, ...]:
-        return tuple(
-            engine.write(f"SELECT {select} FROM {rows}", str(versions.data), versions.new_stem(stem), table.order)
-        )
-
-    if patched:
-        tombstones = written(f"{dead}_now", "dead")
-    files = (*before.files, *written(added, table.name))
-    engine.drop(dead, f"{dead}_now", f"{dead}_fresh")
-    return TableFiles(files, tombstones)
+    new, left = scratch.name("new_rows"), None
+    rows = engine.create(new, minus(added.name, dead, table.names))
+    if rows < len(added):
+        kept = scratch.name("dead_left")
+        left = TableRows(engine, kept, engine.create(kept, minus(dead, added.name, table.names)))
+    files = patched(
+        versions, table, before, TableRows(engine, new, rows), removed, left, lambda: TableRows(engine, now)
+    )
+    scratch.clear()
+    return files
 
 
 def _paths(versions: Versions, files: Sequence[WrittenFile]) -> list[str]:

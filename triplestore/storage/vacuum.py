@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from triplestore.model.errors import DamagedStoreError
 from triplestore.storage import leases
@@ -16,14 +16,22 @@ ORPHAN_AGE: Final = 3600.0
 """Seconds before a file that no version names is taken for a dead writer's, where no lease tells of a living one."""
 
 
-def vacuum(versions: Versions, keep: int | None, sums: bool = False) -> tuple[int, int, int]:
+class VacuumReport(NamedTuple):
+    """What a vacuum did: versions forgotten, files deleted, bytes freed."""
+
+    versions: int
+    files: int
+    bytes: int
+
+
+def vacuum(versions: Versions, keep: int | None, sums: bool = False) -> VacuumReport:
     """Forget all but the newest `keep` versions (None: none) and delete the files that only they, or dead writers,
     named.
 
-    Returns (versions forgotten, files deleted, bytes freed). While a writer holds a lease, what no version names stays,
-    and so do the version that it works on and those after it; where none does, what no version names goes when it is
-    `ORPHAN_AGE` old. Raises DamagedStoreError, and deletes nothing, where a version to keep is damaged (with `sums`: by
-    the checksums of its files): an older one may be all that can still be read.
+    While a writer holds a lease, what no version names stays, and so do the version that it works on and those after
+    it; where none does, what no version names is deleted when it is `ORPHAN_AGE` old. Raises DamagedStoreError, and
+    deletes nothing, where a version to keep is damaged (with `sums`: by the checksums of its files): an older one may
+    be all that can still be read.
     """
     newest = versions.read()
     # In this order: a file that is listed has a writer who has its lease still, or whose version is among those read.
@@ -47,7 +55,7 @@ def vacuum(versions: Versions, keep: int | None, sums: bool = False) -> tuple[in
         if file.name in dropped or (not writers and not held and _age(file, now) > ORPHAN_AGE):
             freed += _remove(file)
             deleted += 1
-    return len(gone), deleted, freed
+    return VacuumReport(len(gone), deleted, freed)
 
 
 def forgettable(versions: Versions) -> tuple[int, int]:

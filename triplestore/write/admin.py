@@ -11,17 +11,21 @@ from typing import Final
 
 from triplestore.engine.select import make_engine
 from triplestore.model.errors import UsageError
+from triplestore.model.report import UpdateReport
 from triplestore.model.tables import COUNT, STORED, Table
 from triplestore.read.reasoning import check_countable, mentions_same_as, rules_of, ruleset_text
 from triplestore.read.session import Session
 from triplestore.read.workspace import Workspace
-from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
+from triplestore.storage.patches import TableRows, whole
+from triplestore.storage.vacuum import VacuumReport
 from triplestore.storage.vacuum import vacuum as remove_unneeded
 from triplestore.storage.verify import examine
-from triplestore.write.begin import writing
-from triplestore.write.figures import figures_of
-from triplestore.write.transaction import Transaction
+from triplestore.write.change import Change, ChangeSet
+from triplestore.write.commit import commit
+from triplestore.write.in_tables import initial, rematerialised
+from triplestore.write.table_changes import Whole
+from triplestore.write.transaction import Transaction, writing
 
 EQUALITY_MODES: Final = ("rewrite", "axioms", "off")
 
@@ -41,7 +45,8 @@ def create(path: str | Path, rules: Sequence[str], equality: str | None, countin
         small = make_engine("duckdb")
         try:
             workspace = Workspace(small, versions, Manifest(0, texts, equality, small.name, counting=counting))
-            Transaction(workspace, lambda line: None).initialise()
+            tx = Transaction(workspace, "init", lambda line: None)
+            commit(tx, initial(tx))
         finally:
             small.close()
     return versions
@@ -66,21 +71,30 @@ def copy(session: Session, path: str | Path) -> None:
         copied = Workspace(session.engine, session.versions, session.manifest)
         tables = _tables(session.manifest)
         copied.views(*tables)
-        files = {t.name: segments.write_whole(session.engine, target, t, t.name) for t in tables}
+        files = {t.name: whole(target, t, TableRows(session.engine, t.name)) for t in tables}
         session.workspace.forget()
         target.publish(replace(session.manifest, version=1, tables=files, engine=session.engine.name))
 
 
+def materialise(session: Session, counting: bool | None) -> None:
+    """See `Store.materialise`."""
+    with writing(session, "materialise") as tx:
+        manifest = session.manifest
+        if counting:
+            check_countable(manifest.rulesets, manifest.equality)
+        commit(tx, rematerialised(tx, manifest.counting if counting is None else counting))
+
+
 def compact(session: Session) -> None:
     """See `Store.compact`."""
-    with writing(session) as transaction:
-        examine(session.versions, session.manifest, sums=True)  # else what is damaged would get a new checksum
-        changed = [t for t in _tables(session.manifest) if _fragmented(session.manifest.files_of(t.name))]
+    with writing(session, "compact") as tx:
+        manifest = session.manifest
+        examine(session.versions, manifest, sums=True)  # else what is damaged would get a new checksum
+        fragmented = [t for t in _tables(manifest) if _fragmented(manifest.files_of(t.name))]
         session.workspace.forget()
-        session.workspace.views(*changed)
-        files = {t.name: transaction.write_whole(t) for t in changed}
-        if files:
-            transaction.publish("compact", None, files, session.manifest.counters, ())
+        session.workspace.views(*fragmented)
+        tables = {t: Whole(TableRows(session.engine, t.name)) for t in fragmented}
+        commit(tx, ChangeSet(Change(0, 0, manifest.counters), manifest.counters, tables=tables))
 
 
 def restore(path: str | Path, version: int) -> int:
@@ -92,11 +106,11 @@ def restore(path: str | Path, version: int) -> int:
             raise UsageError(f"version {version} is the newest of {path}: there is nothing to go back from")
         manifest = versions.read(version)
         examine(versions, manifest, sums=True)
-        last = {**figures_of("restore", time.perf_counter() - started), "reason": f"version {version}"}
-        return versions.publish(replace(manifest, version=versions.version + 1, last=last)).version
+        report = UpdateReport("restore", seconds=round(time.perf_counter() - started, 4), reason=f"version {version}")
+        return versions.publish(replace(manifest, version=versions.version + 1, last=report.as_dict())).version
 
 
-def vacuum(session: Session, keep: int | None) -> tuple[int, int, int]:
+def vacuum(session: Session, keep: int | None) -> VacuumReport:
     """See `Store.vacuum`."""
     if keep is not None and keep < 1:
         raise UsageError("vacuum keeps at least one version; give --keep 1 or more")

@@ -1,164 +1,165 @@
-"""A SPARQL Update request as one transaction.
+"""A SPARQL Update request as one transaction: a chain of change sets.
 
 Operations are netted, triple by triple, for as long as none has to look at the graph. One that does sees the closure
-after all before it: what is pending then becomes a draft of the next version, closure maintained and files written.
-Publishing comes once, at the end; until then nothing of it can be seen.
+after all before it: what is pending then is maintained and staged, as a draft of the next version. Publishing comes
+once, at the end; until then nothing of it can be seen.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from triplake.loaders import sources, triples_of
-from triplake.sparql import Graph, changes
-from triplake.sparql.update import Clear, Data, Load, Modify
+from triplake.sparql import changes
+from triplake.sparql.update import Clear, Data, Load, Modify, Operation
+from triplestore.maintain.choose import check as check_algorithm
 from triplestore.model.errors import InputError, TriplakeError, UsageError
+from triplestore.model.report import UpdateReport
 from triplestore.model.stopping import check
-from triplestore.write.figures import class_diff, figures_of
-from triplestore.write.incremental import Incremental
-from triplestore.write.transaction import Transaction
+from triplestore.read.query import graph
+from triplestore.read.session import Session
+from triplestore.write.change import Change, ChangeSet, Reason, Refused, TokenTriple
+from triplestore.write.commit import dry_run, publish, stage
+from triplestore.write.transaction import Transaction, writing
+from triplestore.write.update import maintained
 from triplestore.write.update_files import Request
 
-Tokens = tuple[str, str, str]
+_SUMMED: Final = (
+    *("rounds", "statements", "derived", "added", "deleted", "merged", "split", "doubted", "checked", "proved"),
+    "not_asserted",
+)
 
-_ADDED_UP = ("rounds", "statements", "derived", "added", "deleted", "merged", "split", "doubted", "checked", "proved")
-_CLASSES = ("classes_merged", "merges", "classes_split", "splits")
+
+def carry_out(
+    session: Session, requests: Sequence[Request], algorithm: str, dry: bool, load_folder: Path | None
+) -> UpdateReport:
+    """Carry out all operations of requests, in order, as one transaction; without any change there is no new version.
+    load_folder: where documents may be loaded from; None: nowhere."""
+    with writing(session, "update") as tx:
+        check_algorithm(algorithm, session.manifest.counting)
+        chain = Chain(session, tx, algorithm, dry, max(request.last for request in requests), load_folder)
+        for request in requests:
+            loads = request.number
+            for operation in request.operations:
+                check()
+                loads += isinstance(operation, Load)
+                chain.add(operation, loads)
+        return chain.end()
 
 
 @dataclass(slots=True)
-class _Pending:
-    """The net effect of operations since the last draft: whether all that was there goes, then the last word on each
-    triple, true for one to add."""
+class Pending:
+    """The net effect of operations since the last draft: whether all that was there is removed, then the last word on
+    each triple, true for one to add."""
 
     clear: bool = False
-    triples: dict[Tokens, bool] = field(default_factory=dict)
+    triples: dict[TokenTriple, bool] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return self.clear or bool(self.triples)
 
     @property
-    def sides(self) -> tuple[list[Tokens], list[Tokens]]:
+    def sides(self) -> tuple[list[TokenTriple], list[TokenTriple]]:
         """The triples to add, and those to delete."""
         add = [triple for triple, insert in self.triples.items() if insert]
         return add, [triple for triple, insert in self.triples.items() if not insert]
 
-    def say(self, insert: bool, triples: Sequence[Tokens]) -> None:
+    def put(self, insert: bool, triples: Sequence[TokenTriple]) -> None:
+        """Add, or delete, triples."""
         for triple in triples:
             self.triples.pop(triple, None)
             self.triples[triple] = insert
 
-    def everything_goes(self) -> None:
+    def remove_all(self) -> None:
+        """Delete all that there is."""
         self.clear = True
         self.triples.clear()
 
 
 @dataclass(slots=True)
-class RequestRun:
-    """Carries out requests, as one transaction. graph: what patterns are matched with, at the state of the transaction.
-    load_folder: where documents may be loaded from; None: nowhere."""
+class Chain:
+    """The operations of a transaction, each on what those before it have made.
 
-    transaction: Transaction
-    graph: Callable[[], Graph]
-    load_folder: Path | None
+    number: of the last input file. reports: of the changes so far. drafted: whether the workspace holds a draft.
+    """
+
+    session: Session
+    tx: Transaction
     algorithm: str
-    dry_run: bool
-    pending: _Pending = field(default_factory=_Pending)
-    done: list[Mapping[str, Any]] = field(default_factory=list)  # figures of the drafts
-    left: Incremental | None = None  # the last change that was none for memory, with the reason
+    dry: bool
+    number: int
+    load_folder: Path | None
+    pending: Pending = field(default_factory=Pending)
+    reports: list[UpdateReport] = field(default_factory=list)
+    drafted: bool = False
 
-    def carry_out(self, *requests: Request) -> dict[str, Any]:
-        """Carry out all operations of requests, in order, and publish, unless nothing changes; the figures."""
-        workspace = self.transaction.workspace
-        before, number = workspace.manifest, max(request.last for request in requests)
-        for request in requests:
-            loads = request.number
-            for operation in request.operations:
-                check()
-                match operation:
-                    case Data(insert, triples):
-                        self.pending.say(insert, triples)
-                    case Clear():
-                        self.pending.everything_goes()
-                    case Load():
-                        loads += 1
-                        self.pending.say(True, self._document(operation, loads))
-                    case Modify():
-                        self._draft(number)
-                        deleted, inserted = changes(self.graph(), operation)
-                        self.pending.say(False, deleted)
-                        self.pending.say(True, inserted)
-        tried = not self.done and bool(self.pending)
-        if tried and (whole := self._in_memory(number, draft=False)) is not None:
-            return whole
-        self._draft(number, last=True, tried=tried)
-        drafted = workspace.manifest is not before
-        figures = self._figures()
-        if self.dry_run:
-            last = self.done[-1] if self.done else {}
-            if "merges" in last:
-                figures |= {name: last[name] for name in _CLASSES}
-            elif drafted:
-                figures |= class_diff(workspace.engine)
-            workspace.forget(before)
-        elif drafted:
-            counters = workspace.manifest.counters
-            self.transaction.finish(figures, replace(counters, files=max(counters.files, number)))
+    def add(self, operation: Operation, document: int) -> None:
+        """Carry out one more operation. document: the file number of the document, if it loads one."""
+        match operation:
+            case Data(insert, triples):
+                self.pending.put(insert, triples)
+            case Clear():
+                self.pending.remove_all()
+            case Load():
+                self.pending.put(True, self._document(operation, document))
+            case Modify():
+                if self.pending:
+                    self._stage(self._maintained(last=False))
+                deleted, inserted = changes(graph(self.session), operation)
+                self.pending.put(False, deleted)
+                self.pending.put(True, inserted)
+
+    def end(self) -> UpdateReport:
+        """Publish, or undo a dry run; the report of the whole."""
+        manifest = self.tx.workspace.manifest
+        last = ChangeSet(Change(0, 0, manifest.counters), manifest.counters)
+        if self.pending or not manifest.materialised:
+            last = self._maintained(last=True)
+        if self.dry:
+            self._reported(last, dry_run(self.tx, last, self.drafted))
+            return self._report()
+        self._stage(last)
+        report = self._report()
+        if self.drafted:
+            publish(self.tx, report)
         else:
-            self.transaction.verbose(f"nothing to change: the store stays at version {before.version}")
-        return {**figures, "not_asserted": sum(figures["not_asserted"] for figures in self.done)}
+            self.tx.verbose(f"nothing to change: the store stays at version {self.tx.before.version}")
+        return report
 
-    def _in_memory(self, number: int, draft: bool) -> dict[str, Any] | None:
-        """Maintain the closure in memory by what is pending, as a draft or as the whole transaction; the figures. None
-        where that cannot be, and nothing has been done."""
-        self.left = None
-        if self.pending.clear:
-            return None
-        small = Incremental(self.transaction)
-        figures = small.apply(*self.pending.sides, self.algorithm, self.dry_run, number, draft)
-        self.left = small if figures is None else None
-        return figures
+    def _maintained(self, last: bool) -> ChangeSet:
+        """What the pending operations make of the draft. A dry run makes drafts in tables, since the closure in memory
+        is that of the version before it, and stays."""
+        (add, delete), clear = self.pending.sides, self.pending.clear
+        self.pending = Pending()
+        refused = Refused(Reason.DRAFT) if self.dry and (self.drafted or not last) else None
+        return maintained(self.tx, add, delete, self.algorithm, self.number, clear, refused)
 
-    def _draft(self, number: int, last: bool = False, tried: bool = False) -> None:
-        """Make what is pending part of the draft. number: of the last file of the requests. tried: to do so in memory,
-        in vain."""
-        manifest = self.transaction.workspace.manifest
-        if not self.pending and (manifest.materialised or not last):
-            return
-        figures = None if self.dry_run or tried else self._in_memory(number, draft=True)
-        pending, self.pending = self.pending, _Pending()
-        if figures is None:
-            left, self.left = self.left, None
-            netted = left and left.handed_over()
-            new, gone, unasserted, counters = netted or self.transaction.net(
-                *pending.sides, manifest.counters, pending.clear
-            )
-            figures = {"not_asserted": unasserted}
-            if new or gone or not manifest.materialised:
-                draft = not (self.dry_run and last)
-                figures |= self.transaction.commit(
-                    "update", new, gone, counters, self.algorithm, self.dry_run, draft, left.reason if left else ""
-                )
-        self.done.append(figures)
+    def _stage(self, found: ChangeSet) -> None:
+        """Make a change set a draft."""
+        self.drafted = self.drafted or bool(found)
+        self._reported(found, stage(self.tx, found) if found else self.tx.report())
 
-    def _figures(self) -> dict[str, Any]:
-        """The figures of all drafts in one."""
-        seconds = time.perf_counter() - self.transaction.started
-        found = [figures for figures in self.done if figures.get("algorithm", "none") != "none"]
-        algorithms = dict.fromkeys(figures["algorithm"] for figures in found)
-        reasons = dict.fromkeys(figures["reason"] for figures in found)
-        return {
-            **figures_of("update", seconds),
-            **({"algorithm": ", ".join(algorithms), "reason": "; ".join(reasons)} if found else {}),
-            **{name: sum(figures.get(name, 0) for figures in self.done) for name in _ADDED_UP},
-            "phases": dict(found[-1]["phases"]) if found else {},  # of the whole transaction
-        }
+    def _reported(self, found: ChangeSet, report: UpdateReport) -> None:
+        self.reports.append(replace(report, not_asserted=found.change.not_asserted))
 
-    def _document(self, load: Load, number: int) -> list[Tokens]:
+    def _report(self) -> UpdateReport:
+        """The reports of all change sets in one."""
+        if len(self.reports) == 1:
+            return self.reports[0]
+        found = [report for report in self.reports if report.algorithm != "none"]
+        return replace(
+            self.tx.report(),
+            algorithm=", ".join(dict.fromkeys(report.algorithm for report in found)) or "none",
+            reason="; ".join(dict.fromkeys(report.reason for report in found)),
+            classes=self.reports[-1].classes,
+            **{name: sum(getattr(report, name) for report in self.reports) for name in _SUMMED},
+        )
+
+    def _document(self, load: Load, number: int) -> list[TokenTriple]:
         """The triples of a document. Raises UsageError where it may not be loaded, InputError for a faulty one."""
         try:
             found = (replace(source, name=load.iri) for source in sources([self._file(load)]))

@@ -1,9 +1,9 @@
-"""Reading update files: RDF Patch, SPARQL Update, and plain triples to add or delete."""
+"""Update files (RDF Patch, SPARQL Update, plain triples to add or delete), read and applied."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Final
 from triplake.loaders import Source, sources
 from triplake.loaders.compression import open_text
 from triplake.loaders.patch import Change, read_patch, triples_of
+from triplake.loaders.read import of_relative
 from triplake.loaders.tokens import Triple
 from triplestore.model.errors import UsageError
+from triplestore.model.report import UpdateReport
+from triplestore.read.session import Session
+from triplestore.write.update import apply
 
 if TYPE_CHECKING:
     from triplake.sparql.update import Operation
@@ -30,6 +34,79 @@ class Request:
     operations: tuple[Operation, ...]
     number: int
     last: int
+
+
+def read_updates(
+    session: Session,
+    files: Sequence[str | Path],
+    add: Sequence[str | Path],
+    delete: Sequence[str | Path],
+    base: str | None,
+) -> tuple[list[Change | Request], int]:
+    """The transactions of update files, with the one of plain triples, and the number of the last file; see
+    `Store.update_files`."""
+    session.newest()
+    number = session.manifest.counters.files + 1
+    changes: list[Change | Request] = []
+    for file in update_files([str(file) for file in files]):
+        found = read_changes(file, number, base)
+        number = max((change.last + 1 for change in found if isinstance(change, Request)), default=number)
+        changes += found
+    if add or delete:
+        change, relative = plain_change([str(f) for f in add], [str(f) for f in delete], number, base)
+        changes.append(change)
+        if relative:
+            session.notify(f"warning: {of_relative(relative)}")
+        number += len(add)
+    return changes, number - 1
+
+
+def apply_all(
+    session: Session,
+    changes: Sequence[Change | Request],
+    size: int,
+    number: int,
+    algorithm: str,
+    dry: bool,
+    load_folder: str | Path | None,
+    each: Callable[[UpdateReport], None],
+) -> list[UpdateReport]:
+    """Apply transactions in batches of a size, and give `each` the report of each batch. number: of the last file. dry:
+    a dry run."""
+    done, first, reports = 0, session.manifest.version, list[UpdateReport]()
+    for change, several in grouped(changes, size):
+        try:
+            if isinstance(change, Change):
+                report = apply(session, change.add, change.delete, algorithm, dry, number)
+            else:
+                report = carry_out(session, change, algorithm, dry, load_folder)
+        except BaseException as error:
+            if session.manifest.version > first:
+                committed = f"{done:,} of {len(changes):,} transactions were committed before this"
+                error.add_note(f"{committed}: the store is at version {session.manifest.version}")
+            raise
+        done += several
+        reports.append(replace(report, transactions=several))
+        each(reports[-1])
+    return reports
+
+
+def sparql_update(
+    session: Session, text: str, algorithm: str, dry: bool, load_folder: str | Path | None, base: str | None
+) -> UpdateReport:
+    """See `Store.sparql_update`."""
+    session.newest()
+    request = sparql_request(text, session.manifest.counters.files + 1, base=base)
+    return carry_out(session, (request,), algorithm, dry, load_folder)
+
+
+def carry_out(
+    session: Session, requests: Sequence[Request], algorithm: str, dry: bool, load_folder: str | Path | None
+) -> UpdateReport:
+    """Carry out requests as one transaction."""
+    from triplestore.write.request import carry_out  # when asked for: a store starts without the parser
+
+    return carry_out(session, requests, algorithm, dry, None if load_folder is None else Path(load_folder))
 
 
 def sparql_request(text: str, number: int, source: str | None = None, base: str | None = None) -> Request:

@@ -26,7 +26,7 @@ from tests.bench.maintain.data import DATA_SETS, DataSet
 from triplestore import Store
 from triplestore.maintain import rematerialise
 from triplestore.maintain.memory import COUNTING, DELETING
-from triplestore.write.incremental import SMALL as MAINTAINED
+from triplestore.write.in_memory import SMALL as MAINTAINED
 
 AUTO, REMATERIALISE = "auto", rematerialise.NAME
 PLAIN: Final = (REMATERIALISE, *(name for name in DELETING if name not in COUNTING), AUTO)

@@ -44,7 +44,7 @@ def test_an_endless_rule_is_stopped(make_store: MakeStore, tmp_path: Path, limit
 
 def test_rules_that_end_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many rounds as are allowed; progress tells of them."""
-    monkeypatch.setattr(transaction, "TOLD", 10)
+    monkeypatch.setattr(transaction, "REPORTED", 10)
     lines: list[str] = []
     with Store.create(tmp_path / "kg", ["none", rules(tmp_path, ", FILTER(?y < 20)")], "off", engine="duckdb") as store:
         store.notify = lines.append

@@ -26,7 +26,7 @@ from triplestore.materialise import rewriting
 from triplestore.materialise.violations import Violations
 from triplestore.model.rule import Rule
 from triplestore.model.terms import OWL, XSD, from_rdflib, to_rdflib
-from triplestore.write import transaction
+from triplestore.write import in_tables
 
 
 @pytest.mark.parametrize("equality", ["rewrite", "axioms", "off"])
@@ -300,11 +300,11 @@ def test_updates_make_and_unmake_equals_of_literals(tmp_path: Path, equality: st
 def test_a_closure_of_before_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Closures used to hold no equality with a literal, but a violation."""
     refused = "SELECT 'eq-literal' AS rule, [1::BIGINT, 0, 2] AS facts"
-    stats = transaction.stats_of
+    stats = in_tables.stats_of
     with monkeypatch.context() as patch:
         patch.setattr(rewriting, "mergeable", lambda source: f"SELECT s AS a, o AS b FROM {source} WHERE FALSE")
         patch.setattr(Violations, "_settle_clashes", lambda self, *_: self.engine.append("violation", [refused]))
-        patch.setattr(transaction, "stats_of", lambda w: {k: v for k, v in stats(w).items() if k != "literals"})
+        patch.setattr(in_tables, "stats_of", lambda w: {k: v for k, v in stats(w).items() if k != "literals"})
         with Store.create(tmp_path / "kg", engine="duckdb") as store:
             store.update(add=turtle(":v owl:sameAs 42 . :v :p :x"), maintain="rematerialise")
             assert set(store.violated()) == {"eq-literal"}

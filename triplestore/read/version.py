@@ -1,0 +1,278 @@
+"""A version of a store, open for reading: what a `Store` can do that changes nothing.
+
+What the methods do is in the modules beside this one, over a `Session`: `query`, `proofs`, `stats`, `equality`, `log`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from triplestore.model.errors import UsageError
+from triplestore.model.tables import FACT, STORED
+from triplestore.model.terms import from_rdflib
+from triplestore.ontology.profile import Finding
+from triplestore.read import equality, log, proofs, query, stats
+from triplestore.read.equality import EqualityStats
+from triplestore.read.log import LogEntry
+from triplestore.read.proofs import Violation
+from triplestore.read.session import Notify, Session, several
+from triplestore.read.stats import StoreStats
+from triplestore.read.turns import in_turn
+from triplestore.storage.manifest import RulesetText
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from rdflib.term import Node
+
+    from triplake.sparql import Result
+    from triplake.sparql.explain import QueryExplanation
+    from triplestore.proof.proof import Proof
+    from triplestore.proof.why_same import Chain, EqualityClass
+    from triplestore.read.differences import Difference
+
+TokenTriple = tuple[str, str, str]
+
+
+class StoreVersion:
+    """A store at one of its versions. Several threads may call it: they take turns (`triplestore.read.turns`)."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._turns = session.turns
+
+    def close(self) -> None:
+        """Free the engine, once the call of another thread has ended; any further one raises UsageError.
+        The store on disk needs no closing."""
+        self._turns.close(self._free)
+
+    def _free(self) -> None:
+        self._session.versions.withdraw()
+        self._session.engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path:
+        """The store's folder."""
+        return self._session.path
+
+    @property
+    def version(self) -> int:
+        """The version that this object reads."""
+        return self._session.manifest.version
+
+    @property
+    def equality(self) -> str:
+        """How owl:sameAs is handled: "rewrite", "axioms" or "off"."""
+        return self._session.manifest.equality
+
+    @property
+    def materialised(self) -> bool:
+        """Whether the closure is up to date."""
+        return self._session.manifest.materialised
+
+    @property
+    def engine_name(self) -> str:
+        """ "duckdb" or "spark"."""
+        return self._session.engine.name
+
+    @property
+    def notify(self) -> Notify:
+        """Where progress goes: one readable line at a time. Set it to see any."""
+        return self._session.notify
+
+    @notify.setter
+    def notify(self, notify: Notify) -> None:
+        self._session.notify = notify
+
+    @property
+    def verbose(self) -> Notify:
+        """Where details go: rounds, derivations, why an algorithm was chosen. Set it to see any."""
+        return self._session.verbose
+
+    @verbose.setter
+    def verbose(self, notify: Notify) -> None:
+        self._session.verbose = notify
+
+    @property
+    def rulesets(self) -> tuple[RulesetText, ...]:
+        """The store's rulesets: names, and texts of users' files."""
+        return self._session.manifest.rulesets
+
+    @in_turn
+    def query(
+        self,
+        text: str,
+        same_as: str = "expand",
+        stream: bool = False,
+        generalised: bool = False,
+        prefer: str | Sequence[str] = (),
+        base: str | None = None,
+    ) -> Result:
+        """Answer a SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) over the closure.
+
+        same_as: "expand" answers over every member of a class, "canonical" one row per class. stream: the rows come as
+        they are found, to be read once, before the store changes; memory does not grow with them.
+        generalised: match also the derived triples that RDF has no place for (a literal as subject, a blank node as
+        predicate). prefer: in canonical answers a class appears as its member that starts with the first of these, or
+        as the one that comes first anyhow: built-in vocabulary, IRIs, blank nodes, of these the shortest.
+        base: what relative IRIs are resolved against, unless the text has a BASE.
+        """
+        found = query.query(self._session, text, same_as, stream, generalised, several(prefer), base)
+        return found.through(self._turns.pieces) if stream else found
+
+    @in_turn
+    def explain_query(self, text: str, same_as: str = "expand", prefer: str | Sequence[str] = ()) -> QueryExplanation:
+        """Run a SPARQL query for how it is answered: algebra, SQL, and the engine's plan with the rows it counted."""
+        return query.explain_query(self._session, text, same_as, several(prefer))
+
+    def triples(
+        self, what: str = "all", same_as: str = "expand", virtual: bool = False
+    ) -> Iterator[tuple[Node, Node, Node]]:
+        """The store's triples as rdflib terms: "asserted", "inferred" or "all".
+
+        virtual: also what holds of every term and is not stored: that it equals itself (unless equality is off) and, by
+        the rules of RDFS, is an rdfs:Resource.
+        """
+        return chain.from_iterable(self._turns.pieces(query.triples(self._session, what, same_as, virtual)))
+
+    def match(
+        self,
+        subject: Node | None = None,
+        predicate: Node | None = None,
+        object: Node | None = None,
+        what: str = "all",
+    ) -> Iterator[tuple[Node, Node, Node]]:
+        """The triples of the closure (or of its asserted or inferred part) that have these terms; None is any."""
+        pattern = tuple(None if term is None else from_rdflib(term) for term in (subject, predicate, object))
+        return chain.from_iterable(self._turns.pieces(query.matching(self._session, pattern, what)))
+
+    def token_batches(
+        self, what: str = "all", same_as: str = "expand", virtual: bool = False
+    ) -> Iterator[list[TokenTriple]]:
+        """The store's triples as tokens, in batches; see `triples`."""
+        return self._turns.pieces(query.token_batches(self._session, what, same_as, virtual))
+
+    def lines(
+        self,
+        what: str = "all",
+        same_as: str = "expand",
+        ordered: bool = False,
+        virtual: bool = False,
+        prefer: str | Sequence[str] = (),
+    ) -> Iterator[list[str]]:
+        """The store's triples as N-Triples lines, in batches; `ordered` sorts them by their bytes. See `triples`, and
+        `query` for `prefer`."""
+        return self._turns.pieces(query.lines(self._session, what, same_as, ordered, virtual, several(prefer)))
+
+    @in_turn
+    def equality_classes(self, most: int = 10, members: int = 50) -> list[tuple[int, list[Node]]]:
+        """The largest classes of equal terms: the size of each, and its first members (the first represents)."""
+        return equality.equality_classes(self._session, most, members)
+
+    @in_turn
+    def check(self, limit: int | None = None, by: bool = False) -> list[Violation]:
+        """The inconsistencies: rule id and triples at fault, in a stable order; `limit` of each rule at most.
+
+        by: also look for the rules by which two values are one.
+        """
+        return proofs.check(self._session, limit, by)
+
+    @in_turn
+    def explain(self, triple: Any) -> Proof | None:
+        """Why a triple (rdflib terms) of the closure holds: a proof of smallest depth, down to asserted triples. None
+        if it does not hold."""
+        from triplestore.proof.explain import explain  # when asked for: a query starts without it
+
+        s, p, o = triple[:3]
+        return explain(proofs.source(self._session), (from_rdflib(s), from_rdflib(p), from_rdflib(o)))
+
+    @in_turn
+    def explain_violation(self, rule: str, number: int = 1) -> Proof:
+        """Why the closure is inconsistent: a proof of the violation of that number (from 1) of a rule in `check`."""
+        return proofs.explain_violation(self._session, rule, number)
+
+    @in_turn
+    def why_same(self, left: Node, right: Node) -> Chain | None:
+        """Why two terms (rdflib's) are one: the shortest chain of links between them, each with its rule and the
+        asserted triples behind it. None if they are not one. Raises UsageError with equality off."""
+        from triplestore.proof.why_same import why_same
+
+        return why_same(proofs.equality_source(self._session), from_rdflib(left), from_rdflib(right))
+
+    @in_turn
+    def equality_class(self, term: Node, most: int | None = 20) -> EqualityClass | None:
+        """The class of terms that are one with a term (rdflib's): members, links, and up to `most` bridges (None:
+        all), links without which it would fall apart. None if the term equals no other."""
+        from triplestore.proof.why_same import equality_class
+
+        return equality_class(proofs.equality_source(self._session), from_rdflib(term), most)
+
+    @in_turn
+    def equality_stats(self, most: int = 10) -> EqualityStats:
+        """What terms are one, and why, over the whole store; keys as `triplake stats --same-as --json` documents them.
+
+        most: the largest classes that are listed. Raises UsageError with equality off.
+        """
+        return equality.equality_stats(self._session, most)
+
+    @in_turn
+    def violated(self) -> dict[str, int]:
+        """How many inconsistencies there are of each rule, by the rule's id."""
+        return proofs.violated(self._session)
+
+    @in_turn
+    def outside_profile(self) -> list[Finding]:
+        """The asserted axioms that this store's rules do not use, or use in part: outside OWL 2 RL, or without rule."""
+        return stats.outside_profile(self._session)
+
+    @in_turn
+    def missing_imports(self) -> dict[str, list[str]]:
+        """What is imported by owl:imports and was not loaded: IRI -> the IRIs of the ontologies that import it."""
+        return stats.missing_imports(self._session)
+
+    @in_turn
+    def count(self, what: str = "all") -> int:
+        """How many triples `triples` gives of a part: "asserted", "inferred" or "all". Of a closure that is not up to
+        date those that it has."""
+        return stats.count(self._session, what)
+
+    @in_turn
+    def stats(self) -> StoreStats:
+        """Counts of this version; keys as `triplake stats --json` documents them."""
+        return stats.stats(self._session)
+
+    @in_turn
+    def log(self, version: int | None = None) -> list[LogEntry]:
+        """The versions that can be read (or one of them), oldest first: version, created, engine, and the operation's
+        figures. Raises UsageError for an unknown one."""
+        return log.log(self._session, version)
+
+    def log_facts(self, version: int | None = None) -> AbstractContextManager[Difference]:
+        """What a version (default: the newest) added and removed, to be read before anything else is asked of this
+        store. Raises UsageError where the version before it has been vacuumed."""
+        return log.log_facts(self._session, version)
+
+    def facts_df(self) -> DataFrame:
+        """The normalised closure (s, p, o: ids) as a Spark DataFrame; see also `table_df`."""
+        return self.table_df(FACT.name)
+
+    @in_turn
+    def table_df(self, name: str) -> DataFrame:
+        """A stored table ("term", "asserted", "fact", "same_as", "violation") as a Spark DataFrame."""
+        tables = {t.name: t for t in STORED}
+        if name not in tables:
+            raise UsageError(f"no table '{name}'; give one of {', '.join(tables)}")
+        if self._session.engine.name != "spark":
+            raise UsageError("DataFrames need the Spark engine: open the store with Store.open(path, spark=session)")
+        self._session.workspace.views(tables[name])
+        frame: DataFrame = self._session.engine.spark.table(name)  # type: ignore[attr-defined]
+        return frame

@@ -1,0 +1,106 @@
+"""The one commit: a change set becomes files, and the files the next version.
+
+Nothing is visible before `publish` creates the manifest, and that is the last thing done. A change set that is staged
+and not published is a draft: the workspace holds it, so that the next operation of a request works from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from triplestore.engine.scratch import Scratch
+from triplestore.model.report import UpdateReport
+from triplestore.model.stopping import finishing
+from triplestore.model.tables import FACT, SAME_AS, STATISTIC, TERM
+from triplestore.storage import segments, statistics
+from triplestore.storage.manifest import TableFiles
+from triplestore.storage.patches import TableRows, whole
+from triplestore.write.change import ChangeSet
+from triplestore.write.class_diff import class_diff
+from triplestore.write.transaction import Transaction
+
+
+def commit(tx: Transaction, found: ChangeSet) -> UpdateReport:
+    """Make a change set the next version; without any change there is none. Raises ConflictError where another writer
+    was first."""
+    if not found:
+        tx.verbose(f"nothing to change: the store stays at version {tx.before.version}")
+        return tx.report()
+    report = stage(tx, found)
+    publish(tx, report)
+    return report
+
+
+def dry_run(tx: Transaction, found: ChangeSet, drafted: bool = False) -> UpdateReport:
+    """What a commit would report, with the classes of equal terms that the transaction changes; all is undone then.
+    drafted: change sets have been staged before this one."""
+    report = tx.report(found.outcome)
+    if drafted and not found:
+        tx.workspace.views(SAME_AS, TERM)
+    if drafted or found:
+        scratch = Scratch(tx.engine)
+        before = scratch.name("classes_before")
+        segments.attach(tx.engine, tx.versions, tx.before, SAME_AS, before)
+        report = replace(report, classes=class_diff(tx.engine, before, found.same_as(scratch)))
+        scratch.clear()
+    found.undo()
+    if drafted:
+        tx.workspace.forget(tx.before)
+    return report
+
+
+def stage(tx: Transaction, found: ChangeSet) -> UpdateReport:
+    """Write the files of a change set, and let the workspace hold the draft of the next version."""
+    workspace, before = tx.workspace, tx.workspace.manifest
+    with tx.phase("write"):
+        files = {t.name: c.written(tx.versions, t, before.files_of(t.name)) for t, c in found.tables.items()}
+    stats, loaded = found.statistics(before), list(found.loaded)
+    if found.outcome is not None:
+        stats["uncounted"] = _counted(tx, found, files)
+    report = tx.report(found.outcome)
+    draft = replace(
+        before,
+        engine=tx.engine.name,
+        counters=found.counters,
+        tables={**before.tables, **files},
+        materialised=found.outcome is not None or (before.materialised and not found.change),
+        stats=stats,
+        last=report.as_dict(),
+    )
+    workspace.moved(draft, loaded)
+    found.keep(draft)
+    return report
+
+
+def publish(tx: Transaction, report: UpdateReport) -> None:
+    """Make what is staged the next version. Raises ConflictError where another writer was first."""
+    draft = tx.workspace.manifest
+    last = replace(report, not_asserted=None).as_dict()
+    with finishing():
+        published = tx.versions.publish(replace(draft, version=draft.version + 1, last=last))
+        tx.workspace.moved(published, ())
+
+
+def _counted(tx: Transaction, found: ChangeSet, files: dict[str, TableFiles]) -> int:
+    """Add the table `statistic` of the closure to the files, where it is out of date (none for few facts); how many
+    facts have been added or removed since it was made."""
+    outcome, before = found.outcome, tx.workspace.manifest
+    assert outcome is not None
+    since = before.stats.get("uncounted", 0) + outcome.added + outcome.deleted
+    stored = files.get(FACT.name, before.files_of(FACT.name))
+    if not outcome.whole and since <= statistics.STALE * stored.rows:
+        return since
+    if stored.rows <= statistics.FEW:
+        files[STATISTIC.name] = TableFiles()
+        return 0
+    facts = FACT.name
+    if FACT not in found.loaded:
+        facts = "counted_fact"
+        after = replace(before, tables={**before.tables, **files})
+        segments.attach(tx.engine, tx.versions, after, FACT, facts)
+    tx.engine.create(STATISTIC.name, statistics.counted_sql(facts))
+    files[STATISTIC.name] = whole(tx.versions, STATISTIC, TableRows(tx.engine, STATISTIC.name))
+    tx.workspace.unbind(STATISTIC)
+    if facts != FACT.name:
+        tx.engine.drop(facts, f"{facts}_added", f"{facts}_dead")
+    return 0

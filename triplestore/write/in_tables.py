@@ -1,0 +1,238 @@
+"""A change of any size, maintained in the engine's working tables; and closures computed from scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from triplestore.dictionary import encoding, literals
+from triplestore.maintain import Change as Sizes
+from triplestore.maintain import Outcome, Task, rematerialise
+from triplestore.maintain.choose import LEARNT, maintain
+from triplestore.materialise.figures import Figures
+from triplestore.materialise.mint import Mint
+from triplestore.materialise.statements import absent, triples_table
+from triplestore.model.tables import (
+    ASSERTED,
+    COUNT,
+    FACT,
+    SAME_AS,
+    STATED,
+    STATISTIC,
+    STORED,
+    TERM,
+    TWIN,
+    VIOLATION,
+    Table,
+)
+from triplestore.read.reasoning import by_value, head_constants, reasoning, twins
+from triplestore.storage.manifest import Counters, Manifest
+from triplestore.storage.patches import TableRows
+from triplestore.write.change import Change, ChangeSet, Facts, Refused, TableChange
+from triplestore.write.in_memory import ABORTED
+from triplestore.write.netting import extend_terms, no_facts, token_table
+from triplestore.write.statistics import stats_of
+from triplestore.write.table_changes import Extended, Recounted, Whole, WorkingPatch
+from triplestore.write.transaction import Transaction
+
+CLOSURE: Final = (FACT, SAME_AS, VIOLATION)
+"""The tables of a closure."""
+
+DEARER: Final = 1.25
+"""What computing the closure anew is taken to cost at most, as a multiple of what it cost before."""
+
+BESIDES: Final = ("read", "net", ABORTED)
+"""Phases that an update takes whatever maintains the closure, or for nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InTables(ChangeSet):
+    """A change set whose working tables hold the next version. dropped: working tables that are of no use after it."""
+
+    tx: Transaction
+    dropped: tuple[str, ...] = ()
+
+    def statistics(self, before: Manifest) -> dict[str, int]:
+        """See `ChangeSet`."""
+        stats = dict(before.stats)
+        if self.outcome is not None:
+            stats |= stats_of(self.tx.workspace) | _cost(self.tx, self.outcome)
+        return stats
+
+    def keep(self, now: Manifest) -> None:
+        """See `ChangeSet`."""
+        self.tx.engine.drop(*self.dropped)
+
+    def undo(self) -> None:
+        """See `ChangeSet`."""
+        self.tx.workspace.forget(self.tx.before)
+
+
+def maintained(tx: Transaction, change: Change, algorithm: str | None, refused: Refused | None = None) -> ChangeSet:
+    """The closure in tables after a change. algorithm: None leaves the closure as it is, out of date. refused: why the
+    change is not maintained in memory."""
+    before = tx.workspace.manifest
+    if change.facts is not None:
+        _load(tx, change.facts)
+    elif not change.removed:
+        tx.engine.load("minus", no_facts())
+    tx.workspace.tables(ASSERTED)
+    extend_terms(tx.workspace)
+    names, sizes = _assert(tx, change)
+    plus, minus = TableRows(tx.engine, names[0], change.added), TableRows(tx.engine, names[1], change.removed)
+    tables: dict[Table, TableChange] = {
+        TERM: Extended(TableRows(tx.engine, "new_term")),
+        ASSERTED: WorkingPatch(plus, minus, ASSERTED.name),
+    }
+    dropped = ("plus", "minus", "added", "removed", *names)
+    if algorithm is None:
+        return InTables(change, change.counters, None, tables, (ASSERTED,), tx=tx, dropped=dropped)
+    reason, outdated = "" if refused is None else str(refused), tx.workspace.outdated()
+    if outdated:
+        algorithm, reason = rematerialise.NAME, outdated
+    elif not before.materialised:
+        algorithm = rematerialise.NAME
+        tx.verbose("the closure was not up to date: it is computed from scratch with this change")
+    tx.workspace.tables(*CLOSURE)
+    mint = Mint(tx.engine, change.counters, by_value(before), tx.workspace.limits)
+    known = reasoning(tx.engine, replace(before, counters=change.counters))
+    outcome = maintain(Task(tx.engine, known, sizes, tx.round_done, mint), algorithm, reason)
+    tx.maintained(outcome)
+    counters = mint.counters or change.counters
+    tables |= _closure(tx, outcome, counters)
+    return InTables(change, counters, outcome, tables, (ASSERTED, *CLOSURE), tx=tx, dropped=dropped)
+
+
+def rematerialised(tx: Transaction, counting: bool) -> ChangeSet:
+    """The closure, computed from scratch; from now on derivations are counted, or not."""
+    known = tx.workspace.manifest
+    kept = {k: v for k, v in known.stats.items() if counting == known.counting or k not in LEARNT}
+    manifest = tx.workspace.manifest = replace(known, counting=counting, stats=kept)
+    tx.workspace.tables(ASSERTED, FACT, SAME_AS)
+    tx.workspace.views(TERM)
+    tx.workspace.stated(twins(manifest))
+    before = manifest.files_of(FACT.name).rows
+    tx.engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
+    extend_terms(tx.workspace)
+    figures, counters = _materialised(tx, manifest.counters)
+    now = tx.workspace.count("fact")
+    added, deleted = max(now - before, 0), max(before - now, 0)
+    outcome = Outcome(rematerialise.NAME, "asked for", figures, True, added, deleted, figures.merged, 0)
+    tx.maintained(outcome)
+    tables = {TERM: Extended(TableRows(tx.engine, "new_term")), **_closure(tx, outcome, counters)}
+    return InTables(Change(0, 0, counters), counters, outcome, tables, CLOSURE, tx=tx)
+
+
+def initial(tx: Transaction) -> ChangeSet:
+    """The built-in vocabulary, and the closure of nothing: version 1 of a store."""
+    engine = tx.engine
+    encoding.builtin_terms(engine, "term")
+    engine.load("raw", token_table([]))
+    _, counters = encoding.encode(engine, "raw", Counters(), head_constants(tx.workspace.manifest))
+    engine.append("term", [f"SELECT {TERM.select} FROM new_term"])
+    engine.create("stored_term", f"SELECT {TERM.select} FROM term")
+    engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
+    encoding.terms_view(engine)
+    engine.load("asserted", no_facts())
+    tx.workspace.stated(twins=False)
+    figures, counters = _materialised(tx, counters)
+    outcome = Outcome(rematerialise.NAME, "new store", figures, True, tx.workspace.count("fact"), 0, 0, 0)
+    tx.maintained(outcome)
+    tables = {t: Whole(TableRows(engine, t.name)) for t in STORED if t is not STATISTIC}
+    return InTables(Change(0, 0, counters), counters, outcome, tables, STORED, tx=tx)
+
+
+def _load(tx: Transaction, facts: Facts) -> None:
+    """Make the working tables `plus`, `minus` and `new_term` of a change that was netted in memory."""
+    tx.engine.load("plus", triples_table(facts.added))
+    tx.engine.load("minus", triples_table(facts.removed))
+    if not facts.terms.new:  # else `new_term` is there
+        tx.workspace.views(TERM)
+        tx.engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
+
+
+def _assert(tx: Transaction, change: Change) -> tuple[tuple[str, str], Sizes]:
+    """Bring `asserted` and `stated` up to date with `plus` and `minus`, which become the net change of `stated`. The
+    names of the tables of the net change of `asserted`, and the sizes for the algorithms."""
+    engine, before = tx.engine, tx.workspace.manifest
+    several, facts = twins(replace(before, counters=change.counters)), before.files_of(FACT.name).rows
+    if several:
+        tx.workspace.stated(several)
+    if change.added:
+        engine.append("asserted", ["SELECT s, p, o FROM plus"])
+    if change.removed:
+        engine.remove("asserted", "SELECT s, p, o FROM minus")
+    if not several:
+        tx.workspace.stated(several)
+        return ("plus", "minus"), Sizes(change.added, change.removed, facts)
+    names = ("asserted_plus", "asserted_minus")
+    return names, Sizes(*_state(tx, *names), facts)
+
+
+def _state(tx: Transaction, plus: str, minus: str) -> tuple[int, int]:
+    """Bring `stated` up to date with `asserted` after the change in `plus` and `minus`, which move to the names given;
+    `plus` and `minus` become the net change of `stated`. Their numbers of rows."""
+    engine = tx.engine
+    for name, kept in (("plus", plus), ("minus", minus)):
+        engine.create(kept, f"SELECT s, p, o FROM {name}")
+    added = engine.create("plus", f"SELECT s, p, o FROM ({literals.by_value(plus)}) n WHERE {absent('n', STATED)}")
+    left = (
+        f"SELECT 1 FROM asserted a LEFT JOIN {TWIN} v ON v.id = a.o "
+        "WHERE a.s = n.s AND a.p = n.p AND coalesce(v.value, a.o) = n.o"
+    )
+    removed = engine.create("minus", f"SELECT s, p, o FROM ({literals.by_value(minus)}) n WHERE NOT EXISTS ({left})")
+    if added:
+        engine.append(STATED, ["SELECT s, p, o FROM plus"])
+    if removed:
+        engine.remove(STATED, "SELECT s, p, o FROM minus")
+    return added, removed
+
+
+def _closure(tx: Transaction, outcome: Outcome, counters: Counters) -> Mapping[Table, TableChange]:
+    """How the tables of the closure change with their working tables."""
+    tables: dict[Table, TableChange] = {table: Whole(TableRows(tx.engine, table.name)) for table in CLOSURE}
+    if not outcome.whole:
+        added, removed = TableRows(tx.engine, "added", outcome.added), TableRows(tx.engine, "removed", outcome.deleted)
+        tables[FACT] = WorkingPatch(added, removed, FACT.name)
+    if tx.workspace.manifest.counting or tx.workspace.manifest.files_of(COUNT.name).files:
+        tables[COUNT] = Recounted(tx.workspace, counters, tx.verbose)
+    return tables
+
+
+def _materialised(tx: Transaction, counters: Counters) -> tuple[Figures, Counters]:
+    """Materialise; the figures, and the dictionary's counters after it."""
+    workspace, manifest = tx.workspace, tx.workspace.manifest
+    key = (manifest.rulesets, manifest.equality, manifest.files_of(TERM.name))
+    if workspace.reasoning is None or workspace.reasoning[0] != key:
+        workspace.reasoning = key, reasoning(tx.engine, manifest)
+    mint = Mint(tx.engine, counters, by_value(manifest), workspace.limits)
+    run = workspace.reasoning[1].evaluation(tx.engine, tx.round_done, mint)
+    return run.materialise(), mint.counters or counters
+
+
+def _cost(tx: Transaction, outcome: Outcome) -> dict[str, int]:
+    """What computing the closure from scratch took, for choosing what maintains it next: milliseconds of the reasoning
+    (`materialise_ms`), and with all that an update does besides (`anew_ms`, the mean of what was known and of the last
+    one; 0 where that is not known). Not much more than what was known, if the store has not grown: a machine that is
+    busy with something else tells little."""
+    if outcome.algorithm != rematerialise.NAME:
+        return {}
+    operation = tx.operation
+    before, rows = tx.workspace.manifest.stats, tx.workspace.manifest.files_of(FACT.name).rows
+    grown = max(1.0, (rows + outcome.added - outcome.deleted) / max(rows, 1))
+
+    def likely(name: str, now: float) -> int:
+        known = before.get(name, 0) if operation in ("update", "materialise") else 0
+        return int(min(1000 * now, DEARER * grown * known) if known else 1000 * now)
+
+    # A load reads files, too; materialising does not compare with what was there.
+    total = tx.seconds - sum(tx.phases.get(name, 0.0) for name in BESIDES)
+    if operation not in ("update", "rules"):
+        total = 0.0
+    anew, known = likely("anew_ms", total), before.get("anew_ms", 0) if operation == "update" else 0
+    return {
+        "materialise_ms": likely("materialise_ms", outcome.figures.seconds),
+        "materialise_derived": outcome.figures.derived,
+        "anew_ms": (anew + known) // 2 if known else anew,
+    }

@@ -1,0 +1,130 @@
+"""How stored tables change, by what there is of the change: keys in memory, Arrow rows, or working tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from triplestore.engine import queries
+from triplestore.engine.scratch import Scratch
+from triplestore.maintain.keys import Ids, LayoutFullError, member, merged, minus, union
+from triplestore.maintain.memory import Memory
+from triplestore.maintain.program import NotMaintainableError
+from triplestore.model.tables import COUNT, FACT, Table
+from triplestore.read.workspace import Workspace
+from triplestore.storage import segments
+from triplestore.storage.manifest import Counters, TableFiles, Versions
+from triplestore.storage.patches import ArrowRows, Rows, TableRows, extended, patched, whole
+from triplestore.write.rows import table_of
+from triplestore.write.statistics import memory_of
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The table is these rows."""
+
+    rows: Rows
+
+    def written(self, versions: Versions, table: Table, before: TableFiles) -> TableFiles:
+        """See `TableChange`."""
+        return whole(versions, table, self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """Rows are added to a table that loses none."""
+
+    rows: Rows
+
+    def written(self, versions: Versions, table: Table, before: TableFiles) -> TableFiles:
+        """See `TableChange`."""
+        return extended(versions, table, before, self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class KeysPatch:
+    """Triples are added and removed, as keys of the layout in memory (disjoint, true changes)."""
+
+    memory: Memory
+    added: Ids
+    removed: Ids
+
+    def written(self, versions: Versions, table: Table, before: TableFiles) -> TableFiles:
+        """See `TableChange`. The memory notes which keys the tombstones have then."""
+        memory, dead = self.memory, self.memory.dead[table.name]
+        back, left = member(self.added, dead), minus(dead, self.added)
+        memory.dead_now[table.name] = union(left, self.removed)
+
+        def after() -> Rows:
+            memory.dead_now[table.name] = union()
+            asserted = merged(minus(memory.said.keys, self.removed), self.added)
+            return self._rows(memory.working.facts.keys if table is FACT else asserted)
+
+        added, removed = self._rows(self.added[~back]), self._rows(self.removed)
+        return patched(versions, table, before, added, removed, self._rows(left) if back.any() else None, after)
+
+    def _rows(self, keys: Ids) -> Rows:
+        return ArrowRows(table_of(FACT, self.memory.working.ids_of(keys)))
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingPatch:
+    """Rows are added and removed, in working tables (disjoint, true changes). now: the table after the change."""
+
+    added: TableRows
+    removed: TableRows
+    now: str
+
+    def written(self, versions: Versions, table: Table, before: TableFiles) -> TableFiles:
+        """See `TableChange`."""
+        return segments.patched_by(self.added.engine, versions, table, before, self.added, self.removed, self.now)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedPatch:
+    """Rows are added and removed, in Arrow (disjoint, true changes)."""
+
+    workspace: Workspace
+    added: pa.Table
+    removed: pa.Table
+
+    def written(self, versions: Versions, table: Table, before: TableFiles) -> TableFiles:
+        """See `TableChange`."""
+        scratch = Scratch(self.workspace.engine)
+        now, added, removed = self.applied(table, scratch)
+        files = WorkingPatch(added, removed, now).written(versions, table, before)
+        scratch.clear()
+        return files
+
+    def applied(self, table: Table, scratch: Scratch) -> tuple[str, TableRows, TableRows]:
+        """A view of the table after the change, and working tables of what is added and removed."""
+        workspace, engine = self.workspace, self.workspace.engine
+        added, removed = scratch.load("added_rows", self.added), scratch.load("removed_rows", self.removed)
+        before, now = scratch.name("before_patch"), scratch.name("after_patch")
+        segments.attach(engine, workspace.versions, workspace.manifest, table, before)
+        kept = queries.minus(before, removed, table.names)
+        engine.view(now, f"{kept} UNION ALL SELECT {table.select} FROM {added}")
+        return now, TableRows(engine, added, self.added.num_rows), TableRows(engine, removed, self.removed.num_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Recounted:
+    """The derivations of the closure in the working tables, all counted from scratch; no rows where its program is none
+    that is counted. counters: the dictionary's."""
+
+    workspace: Workspace
+    counters: Counters
+    verbose: Callable[[str], None]
+
+    def written(self, versions: Versions, table: Table, before: TableFiles) -> TableFiles:
+        """See `TableChange`."""
+        if not self.workspace.manifest.counting:
+            return TableFiles()
+        try:
+            counts = memory_of(self.workspace, "counted", self.counters).count_rows()
+        except (NotMaintainableError, LayoutFullError) as error:
+            self.verbose(f"derivations are not counted: {str(error) or 'the store has too many terms'}")
+            return TableFiles()
+        return whole(versions, table, ArrowRows(table_of(COUNT, counts)))

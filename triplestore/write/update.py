@@ -1,0 +1,65 @@
+"""A change of asserted triples: netted and maintained in memory where that is possible, else in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from triplestore.maintain.choose import check as check_algorithm
+from triplestore.model.report import UpdateReport
+from triplestore.model.terms import from_rdflib_triples
+from triplestore.read.session import Session
+from triplestore.write import in_memory, in_tables
+from triplestore.write.change import ChangeSet, Reason, Refused, TokenTriple
+from triplestore.write.commit import commit, dry_run
+from triplestore.write.netting import net_in_memory, net_in_tables
+from triplestore.write.transaction import Transaction, writing
+
+
+def update(session: Session, add: Iterable[Any], delete: Iterable[Any], algorithm: str, dry: bool) -> UpdateReport:
+    """See `Store.update`. dry: a dry run."""
+    added = dict.fromkeys(from_rdflib_triples(add))
+    deleted = {triple: None for triple in from_rdflib_triples(delete) if triple not in added}
+    return apply(session, list(added), list(deleted), algorithm, dry)
+
+
+def apply(
+    session: Session,
+    add: Sequence[TokenTriple],
+    delete: Sequence[TokenTriple],
+    algorithm: str,
+    dry: bool,
+    file: int = 0,
+) -> UpdateReport:
+    """One transaction that adds and deletes triples (tokens; one in both is added). file: the number of the last input
+    file."""
+    with writing(session, "update") as tx:
+        check_algorithm(algorithm, session.manifest.counting)
+        found = maintained(tx, add, delete, algorithm, file)
+        report = dry_run(tx, found) if dry else commit(tx, found)
+        return replace(report, not_asserted=found.change.not_asserted)
+
+
+def maintained(
+    tx: Transaction,
+    add: Sequence[TokenTriple],
+    delete: Sequence[TokenTriple],
+    algorithm: str,
+    file: int = 0,
+    clear: bool = False,
+    tables_only: Refused | None = None,
+) -> ChangeSet:
+    """What a change of triples makes of the version at hand. clear: all that was asserted is removed first.
+    tables_only: why it is not to be maintained in memory, if so."""
+    refused = Refused(Reason.REPLACED) if clear else tables_only
+    memory = refused or in_memory.closure(tx, len(add) + len(delete), algorithm)
+    if isinstance(memory, Refused):
+        change = net_in_tables(tx, add, delete, file, clear)
+    else:
+        with tx.phase("net"):
+            change = net_in_memory(tx, memory, add, delete, file)
+    if not change and tx.workspace.manifest.materialised:
+        return ChangeSet(change, change.counters)
+    found = memory if isinstance(memory, Refused) else in_memory.maintained(tx, memory, change, algorithm)
+    return in_tables.maintained(tx, change, algorithm, found) if isinstance(found, Refused) else found
