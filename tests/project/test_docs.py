@@ -147,7 +147,7 @@ class TestPython:
 
     def test_public_methods_are_described(self) -> None:
         """But `lines` and `update_files`, which are for the command line."""
-        public = {n for n, v in vars(Store).items() if not n.startswith("_")} - {"lines", "update_files"}
+        public = {n for n in dir(Store) if not n.startswith("_")} - {"lines", "update_files"}
         public -= {"path"}
         assert [name for name in sorted(public) if not re.search(rf"\b{name}\b", self.PAGE)] == []
 
