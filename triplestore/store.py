@@ -158,10 +158,9 @@ class Store(StoreVersion):
         """Add and delete asserted triples (any iterables of rdflib triples, an rdflib Graph among them) as one
         transaction, and maintain the closure. A triple in both ends up added.
 
-        Returns the figures that `stats()["last"]` then shows. With `dry_run` nothing is committed, and the figures say
-        besides, with equality "rewrite", which classes of equal terms would change: `classes_merged` and `merges` (for
-        each class that would come of some, these), `classes_split` and `splits` (`class`, `into`): each class by the
-        `term` that represents it and its number of `members`, up to 50 of either, the largest first.
+        Returns the report that `stats().last` then is, with `not_asserted`. With `dry_run` nothing is committed, and
+        the report has `classes`: which classes of equal terms would merge (with equality "rewrite") and which would
+        split, up to 50 of either, the largest first.
         """
         return update.update(self._session, add, delete, maintain, dry_run)
 
@@ -179,11 +178,11 @@ class Store(StoreVersion):
         each: Callable[[UpdateReport], None] = lambda report: None,
     ) -> list[UpdateReport]:
         """Apply update files in order, each transaction in them one of ours, then the triples of the RDF files in
-        `add` and `delete` as one more; the figures of each, which `each` is called with as soon as it is committed.
+        `add` and `delete` as one more; the report of each, which `each` is called with as soon as it is committed.
 
         Files: RDF Patch (.rdfp, .patch) and SPARQL Update (.ru, see `sparql_update`), plain or compressed, and folders
         of them. All are read before the first is applied: InputError (file, line, column) leaves the store as it was.
-        batch: so many transactions become one of ours, in a dry run all of them; `transactions` of the figures says how
+        batch: so many transactions become one of ours, in a dry run all of them; `transactions` of the report says how
         many there were. base: what relative IRIs are resolved against (default: each RDF file's own `file:` IRI).
         """
         if batch < 1:
@@ -201,10 +200,10 @@ class Store(StoreVersion):
         load_folder: str | Path | None = None,
         base: str | None = None,
     ) -> UpdateReport:
-        """Carry out a SPARQL 1.1 Update request on the default graph, as one transaction; figures as `update` has.
+        """Carry out a SPARQL 1.1 Update request on the default graph, as one transaction; a report as of `update`.
 
         Patterns are matched with the closure, all equalities expanded; only asserted triples can be deleted, and
-        `not_asserted` of the figures says how many triples to delete were not. load_folder: LOAD may read the files in
+        `not_asserted` of the report says how many triples to delete were not. load_folder: LOAD may read the files in
         it. base: what other relative IRIs are resolved against. Raises InputError (line, column) for a syntax error,
         UnsupportedError for named graphs.
         """
@@ -215,7 +214,7 @@ class Store(StoreVersion):
         self, add: str | Sequence[str] = (), remove: str | Sequence[str] = (), maintain: str = "auto"
     ) -> UpdateReport:
         """Add rulesets (built-in names or files), remove some by the names that `rulesets` shows, and maintain the
-        closure; figures as `update` has. Raises UsageError for a name that is not there."""
+        closure; a report as of `update`. Raises UsageError for a name that is not there."""
         return rulesets.change_rules(self._session, several(add), several(remove), maintain)
 
     @in_turn

@@ -51,10 +51,10 @@ def stats_after(before: Mapping[str, int], rows: Rows, memory: Memory) -> dict[s
         classes = memory.working.classes
         stats["largest_class"], own = classes.largest(), len(classes.of(memory.working.same_as))
         stats["named"] = own if own > 1 else 0
-    stats["generalised"] = before.get("generalised", 0) + _odd(rows.added) - _odd(rows.removed)
+    stats["generalised"] = before.get("generalised", 0) + _generalised(rows.added) - _generalised(rows.removed)
     return stats
 
 
-def _odd(facts: tuple[Ids, Ids, Ids]) -> int:
+def _generalised(facts: tuple[Ids, Ids, Ids]) -> int:
     """Triples that RDF has no place for."""
     return int(((facts[0] >= FIRST_LITERAL) | (facts[1] >= FIRST_BLANK)).sum())
