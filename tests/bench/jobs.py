@@ -135,7 +135,7 @@ def pyoxigraph_query(job: Job) -> Job:
 def maintain(job: Job) -> Job:
     from tests.bench.maintain.measure import measure
 
-    return measure(job["name"], Path(job["folder"]), job["seconds"], job["fresh"])
+    return measure(job["name"], Path(job["folder"]), job["seconds"], job["seed"])
 
 
 def maintain_embedded(job: Job) -> Job:

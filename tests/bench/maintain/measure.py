@@ -1,10 +1,10 @@
 """One data set: every algorithm on deletions of every size, each from the same state of the same store.
 
-A cell of the table is one update of a copy of a store that has been in use: it has seen a small and a larger deletion
-by `auto`, and its closure computed anew, and knows what these took. This process has just made two small updates of the
-copy: the closure is in memory, as it is in a server. Seconds are those of the transaction, its commit included. The
-ways to maintain are measured in turn, on the same deletions; a way that cannot be the best is run once or twice. Every
-deletion is made twice, and the faster one counts: what else the machine does makes single ones slower by half.
+A cell of the table is one update of a copy of a store. This process has just made two small updates of the copy: the
+closure is in memory, as it is in a server. Seconds are those of the transaction, its commit included; `cpu` is the
+processor time of the process, all threads, by which ways are compared: other work on the machine hardly changes it.
+The ways to maintain are measured in turn, on the same deletions; a way that cannot be the best is run once or twice.
+Every deletion is made twice, and the faster one counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from datasets.university.dice import Dice
-from tests.bench.maintain.data import DATA_SETS, DataSet
+from tests.bench.maintain.data import DATA_SETS, FRESH, DataSet
 from triplestore import Store
 from triplestore.maintain import rematerialise
 from triplestore.maintain.memory import COUNTING, DELETING
@@ -46,10 +46,6 @@ MOST, BRIEF = 15, 10.0
 """Runs of a small size, while those before have taken less than so many seconds together."""
 WARM = 3
 """Facts of each of the two updates before a cell."""
-USED: Final = 0.03
-"""Share of the data that a store in use has seen deleted together."""
-OFTEN: Final = 3
-"""Times that it has, and that its closure has been computed anew for an update."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +56,7 @@ class Cell:
     size: int
     way: str
     seconds: float
+    cpu: float
     runs: int
     derived: int
     doubted: int
@@ -81,38 +78,29 @@ def _algorithm(way: str) -> str:
 
 
 class Subject:
-    """A data set in a store, and facts to delete from it. fresh: it has not been in use."""
+    """A data set in a store, and facts to delete from it."""
 
-    def __init__(self, data: DataSet, folder: Path, fresh: bool = False) -> None:
+    def __init__(self, data: DataSet, folder: Path, seed: int) -> None:
         self.folder, self.base, self._copies = folder, folder / "base", count()
         files = folder / "files"
         files.mkdir()
-        data.make(files)
+        data.make(files, seed)
         lines = list(dict.fromkeys(data.data(files).read_text(encoding="utf-8").splitlines()))
-        lines = [lines[i] for i in Dice(0, 20).sample(len(lines), len(lines)).tolist()]
-        middle = WARM + len(lines) // 2
-        self.change, self.lines = self._file("change", lines[:WARM]), lines[WARM:middle]
-        used = None if fresh else self._file("used", lines[middle : middle + round(USED * len(lines))])
+        lines = [lines[i] for i in Dice(seed, 20).sample(len(lines), len(lines)).tolist()]
+        self.change, self.lines = self._file("change", lines[:WARM]), lines[WARM : WARM + len(lines) // 2]
         with Store.create(self.base, data.rulesets(files), data.equality, engine="duckdb") as store:
             store.load(*data.files(files), materialise=False)
             store.materialise()
             store.materialise()
             self.stats = store.stats()
-            self._use(store, used)
+            self._warm(store)
         self.counting = folder / "counting" if data.counted else None
         if self.counting:
             shutil.copytree(self.base, self.counting, copy_function=os.link)
             with Store.open(self.counting, engine="duckdb") as store:
                 store.materialise(counting=True)
-                self._use(store, used)
+                self._warm(store)
         self.ways = (*PLAIN, *(COUNTED if self.counting else ()))
-
-    def _use(self, store: Store, used: Path | None) -> None:
-        """Let the store see what it is to know of itself: little, without facts that are to be used."""
-        self._warm(store)
-        for facts, algorithm in OFTEN * ((used, AUTO), (self.change, REMATERIALISE)) if used else ():
-            store.update_files(delete=[facts], maintain=algorithm)
-            store.update_files(add=[facts])
 
     def _warm(self, store: Store) -> None:
         """Change the store and change it back."""
@@ -166,9 +154,9 @@ class Subject:
 
     def _cell(self, size: int, way: str, found: Sequence[Mapping[str, Any]]) -> Cell:
         middle = {k: int(statistics.median(f[k] for f in found)) for k in ("derived", "doubted", "checked")}
-        seconds = statistics.median(f["seconds"] for f in found)
+        seconds, cpu = (statistics.median(f[k] for f in found) for k in ("seconds", "cpu"))
         last = {k: found[-1][k] for k in ("deleted", "added", "reason", "phases")}
-        return Cell(size, way, seconds, len(found), **middle, **last, ran=found[-1]["algorithm"])
+        return Cell(size, way, seconds, cpu, len(found), **middle, **last, ran=found[-1]["algorithm"])
 
 
 def _turn(
@@ -179,13 +167,15 @@ def _turn(
     taken: dict[str, list[Mapping[str, Any]]] = {}
     for way in (*ways, *reversed(ways)):
         family = next(family for family in (PLAIN, COUNTED) if way in family)
-        seconds = {name: figures[0]["seconds"] for name, figures in taken.items() if name in family}
-        again = way != family[-1] and way in seconds
-        if time.perf_counter() > end or (again and seconds[way] > HOPELESS[1] * min(seconds.values())):
+        cpu = {name: figures[0]["cpu"] for name, figures in taken.items() if name in family}
+        again = way != family[-1] and way in cpu
+        if time.perf_counter() > end or (again and cpu[way] > HOPELESS[1] * min(cpu.values())):
             continue
         with store_of(way) as store:
-            taken.setdefault(way, []).extend(store.update_files(delete=[draw], maintain=_algorithm(way)))
-    return {way: min(figures, key=lambda one: float(one["seconds"])) for way, figures in taken.items()}
+            before = time.process_time()
+            (figures,) = store.update_files(delete=[draw], maintain=_algorithm(way))
+            taken.setdefault(way, []).append({**figures, "cpu": time.process_time() - before})
+    return {way: min(several, key=lambda one: float(one["cpu"])) for way, several in taken.items()}
 
 
 def _and_back(stores: Mapping[str, Store], draw: Path) -> Callable[[str], AbstractContextManager[Store]]:
@@ -204,11 +194,11 @@ def _promising(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     measured next: each time another one first."""
     kept: list[str] = []
     for family in (PLAIN, COUNTED):
-        times = {way: [one["seconds"] for one in found[way]] for way in family if found.get(way)}
+        times = {way: [one["cpu"] for one in found[way]] for way in family if found.get(way)}
         turns = max(map(len, times.values()), default=0)
         best = [min(taken[turn] for taken in times.values() if len(taken) > turn) for turn in range(turns)]
         for way, taken in times.items():
-            worse = [seconds / least for seconds, least in zip(taken, best, strict=False)]
+            worse = [cpu / least for cpu, least in zip(taken, best, strict=False)]
             hopeless = worse[0] > HOPELESS[0] or (len(worse) > 1 and min(worse[:2]) > HOPELESS[1])
             if way == family[-1] or not hopeless:
                 kept.append(way)
@@ -216,11 +206,11 @@ def _promising(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     return kept[turn:] + kept[:turn]
 
 
-def measure(name: str, folder: Path, seconds: float, fresh: bool = False) -> dict[str, Any]:
-    """The cells of a data set, as many as fit into so many seconds. fresh: of a store that has not been in use."""
+def measure(name: str, folder: Path, seconds: float, seed: int) -> dict[str, Any]:
+    """The cells of a data set, as many as fit into so many seconds. seed: of the data and of the deletions."""
     end = time.perf_counter() + seconds
-    data = next(d for d in DATA_SETS if d.name == name)
-    subject = Subject(data, folder, fresh)
+    data = next(d for d in (*DATA_SETS, *FRESH) if d.name == name)
+    subject = Subject(data, folder, seed)
     cells: list[Cell] = []
     able: list[str] = list(subject.ways)
 
@@ -254,7 +244,7 @@ def break_even(subject: Subject, ways: Sequence[str], cells: Sequence[Cell]) -> 
     times: dict[int, tuple[float, float]] = {}
 
     def note(size: int, found: Sequence[Cell]) -> None:
-        row = {cell.way: cell.seconds for cell in found if cell.size == size}
+        row = {cell.way: cell.cpu for cell in found if cell.size == size}
         able = [row[way] for way in ways if way in row]
         if able and REMATERIALISE in row:
             times[size] = min(able), row[REMATERIALISE]

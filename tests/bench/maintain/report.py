@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests import ROOT
-from tests.bench.maintain.data import DATA_SETS
+from tests.bench.maintain.data import DATA_SETS, FRESH
 from tests.bench.maintain.measure import COUNTED, PLAIN
 
 PAGE, PLOT = ROOT / "docs/benchmarks.md", ROOT / "docs/maintenance.svg"
@@ -44,19 +44,19 @@ def rows_of(result: Result) -> dict[int, Row]:
 
 
 def regret(row: Row, family: Sequence[str]) -> tuple[float, float] | None:
-    """Seconds of what chooses as a multiple of those of the best choice, and how many more."""
+    """Processor seconds of what chooses as a multiple of those of the best choice, and how many more."""
     best = _best(row, family)
     if best is None or family[-1] not in row:
         return None
-    chosen = float(row[family[-1]]["seconds"])
+    chosen = float(row[family[-1]]["cpu"])
     return chosen / best, chosen - best
 
 
 def _best(row: Row, family: Sequence[str]) -> float | None:
-    """Seconds of the best choice: none that was left out because it took much longer on the same deletions."""
+    """Processor seconds of the best choice: none that was left out because it took much longer on the same facts."""
     runs = max((row[way]["runs"] for way in family if way in row), default=0)
     found = (row[way] for way in family[:-1] if way in row)
-    return min((float(cell["seconds"]) for cell in found if 2 * cell["runs"] >= runs), default=None)
+    return min((float(cell["cpu"]) for cell in found if 2 * cell["runs"] >= runs), default=None)
 
 
 def markdown(results: Mapping[str, Result], scaled: Mapping[str, Result], where: Mapping[str, Any]) -> str:
@@ -85,18 +85,36 @@ def markdown(results: Mapping[str, Result], scaled: Mapping[str, Result], where:
 def _summary(results: Mapping[str, Result]) -> list[str]:
     """How `auto` did over all rows."""
     rows = [row for result in results.values() if "cells" in result for row in rows_of(result).values()]
-    found = [pair for row in rows for family in FAMILIES.values() if (pair := regret(row, family)) is not None]
+    pairs = [(row, family) for row in rows for family in FAMILIES.values()]
+    found = sorted(pair for row, family in pairs if (pair := regret(row, family)) is not None)
     if not found:
         return []
     over = [pair for pair in found if pair[0] > BOUND]
     slow = [pair for pair in over if pair[1] > SLACK]
+    ratios = [ratio for ratio, _ in found]
+    work = sorted(ratio for row, family in pairs if (ratio := _derived_more(row, family)) is not None)
     return [
         "",
-        f"Of {len(found)} choices by `auto`, {len(found) - len(over)} took at most {BOUND} times what the best choice "
-        f"takes; of the others {len(over) - len(slow)} took no more than {1000 * SLACK:.0f} ms longer, and "
-        f"{len(slow)} did. The worst regret is {max(found)[0]:.2f}"
-        + (f", of the latter {max(slow)[0]:.2f}." if slow else "."),
+        f"Of {len(found)} choices by `auto`, {len(found) - len(over)} took at most {BOUND} times the processor time of "
+        f"the best choice; of the others {len(over) - len(slow)} took no more than {1000 * SLACK:.0f} ms longer, and "
+        f"{len(slow)} did. The 95th percentile of the regret is {_percentile(ratios):.2f}, its maximum {ratios[-1]:.2f}"
+        + (f", of the latter {max(slow)[0]:.2f}" if slow else "")
+        + f"; in derivations {_percentile(work):.2f} and {work[-1]:.2f}.",
     ]
+
+
+def _derived_more(row: Row, family: Sequence[str]) -> float | None:
+    """Derivations of what chooses as a multiple of those of the choice that took the least processor time."""
+    best = _best(row, family)
+    if best is None or family[-1] not in row:
+        return None
+    cell = next(row[way] for way in family[:-1] if way in row and row[way]["cpu"] == best)
+    return (1 + float(row[family[-1]]["derived"])) / (1 + float(cell["derived"]))
+
+
+def _percentile(found: Sequence[float], share: float = 0.95) -> float:
+    """The value of sorted ones below which that share of them is."""
+    return found[min(len(found) - 1, int(share * len(found)))]
 
 
 def _table(results: Mapping[str, Result], family: Sequence[str]) -> list[str]:
@@ -105,7 +123,7 @@ def _table(results: Mapping[str, Result], family: Sequence[str]) -> list[str]:
         _line(["data set", "equality", *sizes, *(HEAD[way] for way in family), "ran", "regret"]),
         _line(["---"] * (10 + len(family))),
     ]
-    for data in DATA_SETS:
+    for data in (*DATA_SETS, *FRESH):
         if not (result := results.get(data.name)) or (family is COUNTED and not data.counted):
             continue
         if "cells" not in result:
@@ -175,13 +193,13 @@ def _row(size: int, row: Row, family: Sequence[str]) -> list[str]:
         if cell is None:
             found.append("–")
             continue
-        text = f"{cell['seconds']:.3f}"
-        shown = f"**{text}**" if cell["seconds"] == best else text
+        text = f"{cell['cpu']:.3f}"
+        shown = f"**{text}**" if cell["cpu"] == best else text
         sets = "/".join(_short(cell[k]) for k in ("doubted", "checked") if cell[k])
         found.append(f"{shown} ({'; '.join(d for d in (_short(cell['derived']), sets) if d)})")
     worse = regret(row, family)
     ran = HEAD.get(chosen["ran"], chosen["ran"])
-    return [*found, f"{chosen['seconds']:.3f}", ran, "" if worse is None else f"{worse[0]:.2f}"]
+    return [*found, f"{chosen['cpu']:.3f}", ran, "" if worse is None else f"{worse[0]:.2f}"]
 
 
 def _short(number: int) -> str:
@@ -209,7 +227,7 @@ def plot(results: Mapping[str, Result], target: Path = PLOT) -> None:
     mpl.rcParams.update({"svg.hashsalt": "triplake", "svg.fonttype": "none", "font.size": 8})
     from matplotlib import pyplot
 
-    shown = [data for data in DATA_SETS if results.get(data.name, {}).get("cells")]
+    shown = [data for data in (*DATA_SETS, *FRESH) if results.get(data.name, {}).get("cells")]
     across = 3
     down = -(-len(shown) // across)
     figure, axes = pyplot.subplots(down, across, figsize=(10, 2.6 * down), squeeze=False, layout="constrained")

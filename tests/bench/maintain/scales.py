@@ -34,7 +34,7 @@ def prepared(count: int, folder: Path, memory: str | None = None) -> tuple[Path,
     """A store with so many universities, and 1,000 of its asserted facts at random, as N-Triples lines."""
     files, store = folder / "files", folder / "store"
     files.mkdir()
-    universities(count, ALIASES)(files)
+    universities(count, ALIASES)(files, 0)
     with Store.create(store, engine="duckdb", memory_limit=memory) as made:
         made.load(*sorted(files.iterdir()))
     data = files / "data.nt"
