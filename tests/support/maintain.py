@@ -11,10 +11,9 @@ from triplestore.compile.schema import Constants, Fact
 from triplestore.dictionary import encoding, literals
 from triplestore.engine import Engine
 from triplestore.maintain import Reasoning
+from triplestore.maintain.budget import Budget
 from triplestore.maintain.datatypes import judge_types_in
-from triplestore.maintain.foretell import Costs, Foretelling
 from triplestore.maintain.memory import Derivations, Memory, Rows, Watch
-from triplestore.maintain.run import Budget
 from triplestore.maintain.violations import Violation, judge_in
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.seminaive import SemiNaive
@@ -84,7 +83,7 @@ class Bench:
         minus: list[Fact],
         algorithm: str,
         watch: Watch | None = None,
-        costs: Costs | None = None,
+        budget: Budget | None = None,
     ) -> Rows:
         return memory.update(
             self.reasoning,
@@ -93,7 +92,7 @@ class Bench:
             algorithm,
             lambda pairs: judge_in(self.engine, pairs),
             lambda facts, names: judge_types_in(self.engine, facts, names),
-            Budget(None, costs and Foretelling(costs)),
+            budget,
             watch=watch,
         )
 

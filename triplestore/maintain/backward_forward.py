@@ -45,6 +45,7 @@ def backward_forward(run: Run) -> str:
         with run.phase("apply"):
             search.apply()
     with run.phase("insert"):
+        run.deletion_done()
         extend(run, working.plus)
     return NAME
 
@@ -104,7 +105,8 @@ class Search:
         """Lines 3-16: check the doubted facts, cast doubt on the consequences of those not proved, until none is
         new."""
         run = self.run
-        facts, classes = self._doubts(self.gone)
+        found, classes = self._doubts(self.gone)
+        facts, waiting = run.sampled(found, 0, unforeseen=True)
         while len(facts) or len(classes):
             self.doubted = union(self.doubted, facts)
             self.doubted_classes = union(self.doubted_classes, classes)
@@ -122,6 +124,9 @@ class Search:
                         mentioning = self.working.mentioning(broken)
                         figures.derivations += len(mentioning)
                         facts = union(facts, minus(mentioning, self.doubted))
+            if not len(facts) and not len(classes) and len(waiting):
+                run.budget.rest()
+                facts, waiting = minus(waiting, self.doubted), NONE
         self._note()
 
     def _note(self) -> None:
@@ -161,7 +166,7 @@ class Search:
         for most in FEW:
             seen, seen_classes = self.expanded, self.expanded_classes
             while True:
-                run.afford()
+                run.afford(len(self.checked) + len(self.checked_classes))
                 if self._wholly(facts).all() and self._intact(classes).all():
                     return
                 open_ = minus(self.checked, seen)

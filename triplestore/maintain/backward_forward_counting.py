@@ -36,6 +36,7 @@ def backward_forward_counting(run: Run) -> str:
         with run.phase("apply"):
             search.apply()
     with run.phase("insert"):
+        run.deletion_done()
         counts.add(working.plus, NONRECURSIVE, 1)
         extend(run, working.plus)
     return NAME

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from triplestore.maintain.extend import extend
-from triplestore.maintain.foretell import CLASS
 from triplestore.maintain.keys import NONE, Ids, member, minus, union
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.run import Run
@@ -19,10 +18,18 @@ from triplestore.maintain.run import Run
 NAME = "dred"
 
 
-def dred(run: Run) -> None:
-    """Bring the closure up to date with the asserted facts that went and came (`run.working.minus`, `plus`)."""
+def dred(run: Run) -> str:
+    """Bring the closure up to date with the asserted facts that went and came (`run.working.minus`, `plus`); the name
+    of the algorithm."""
     with run.phase("overdelete"):
         overdeleted, dissolved = overdelete(run)
+    restore(run, overdeleted, dissolved)
+    return NAME
+
+
+def restore(run: Run, overdeleted: Ids, dissolved: Ids) -> None:
+    """The steps after overdeletion: rederive, insert."""
+    run.deletion_done(len(overdeleted))
     with run.phase("rederive"):
         back = rederive(run, overdeleted, dissolved)
     with run.phase("insert"):
@@ -42,22 +49,27 @@ def overdelete(run: Run) -> tuple[Ids, Ids]:
         with run.round(0) as figures:
             run.program = run.grounded()
             gone = union(gone, *run.lost_with(run.program, figures))
-    for portion in run.portions(gone, ungrounded):
-        frontier, tokens = _lost(run, portion, deleted, dissolved)
-        while len(frontier) or len(tokens):
-            dissolved = union(dissolved, tokens)
-            frontier = union(frontier, minus(working.mentioning(tokens), deleted)) if len(tokens) else frontier
-            with run.round(len(frontier)) as figures:
-                run.afford(len(deleted) + CLASS * len(dissolved), len(frontier))
-                found = run.forward(run.before.rules, frontier, working.facts, deleted, figures)
-                deleted = union(deleted, frontier)
-                frontier, tokens = _lost(run, found, deleted, dissolved)
-                run.check_ties(working.schema_of(frontier))
-                if not ungrounded and len(working.schema_of(frontier)):
-                    ungrounded = True
-                    run.program = run.grounded()
-                    lost = _lost(run, union(*run.lost_with(run.program, figures)), deleted, dissolved)
-                    frontier, tokens = union(frontier, lost[0]), union(tokens, lost[1])
+    frontier, tokens = _lost(run, gone, deleted, dissolved)
+    waiting = NONE
+    while len(frontier) or len(tokens):
+        dissolved = union(dissolved, tokens)
+        frontier = union(frontier, minus(working.mentioning(tokens), deleted)) if len(tokens) else frontier
+        if not ungrounded and not len(waiting):
+            frontier, waiting = run.sampled(frontier, len(deleted) + len(dissolved))
+        with run.round(len(frontier)) as figures:
+            run.afford(len(deleted) + len(dissolved) + len(frontier))
+            found = run.forward(run.before.rules, frontier, working.facts, deleted, figures)
+            deleted = union(deleted, frontier)
+            frontier, tokens = _lost(run, found, deleted, dissolved)
+            run.check_ties(working.schema_of(frontier))
+            if not ungrounded and len(working.schema_of(frontier)):
+                ungrounded = True
+                run.program = run.grounded()
+                lost = _lost(run, union(*run.lost_with(run.program, figures)), deleted, dissolved)
+                frontier, tokens = union(frontier, lost[0]), union(tokens, lost[1])
+        if not len(frontier) and not len(tokens) and len(waiting):
+            run.budget.rest()
+            frontier, waiting = minus(waiting, deleted), NONE
     run.figures.doubted, run.figures.dissolved = len(deleted), len(dissolved)
     run.note("overdeleted", deleted)
     return deleted, dissolved

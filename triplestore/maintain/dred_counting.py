@@ -32,6 +32,7 @@ def dred_counting(run: Run) -> str:
         run.figures.proved = len(back)
         run.note("rederived", back)
     with run.phase("insert"):
+        run.deletion_done(len(overdeleted))
         counts.add(working.plus, NONRECURSIVE, 1)
         extend(run, union(back, working.plus))
     return NAME
@@ -54,25 +55,31 @@ def overdelete(run: Run, counts: Counts) -> Ids:
         ungrounded = True
         forced, found = _ground(run, NONE)
         gone = union(gone, found)
-    for portion in run.portions(gone, ungrounded):
-        frontier = portion
-        while True:
-            found = minus(_doubted(run, frontier), deleted)
+    found = _doubted(run, gone)
+    waiting = NONE
+    while True:
+        none = counts.of(found)[NONRECURSIVE] == 0
+        if not ungrounded and len(working.schema_of(found[none])):
+            ungrounded = True
+            forced, more = _ground(run, deleted)
+            found = union(found, minus(_doubted(run, more), deleted))
             none = counts.of(found)[NONRECURSIVE] == 0
-            if not ungrounded and len(working.schema_of(found[none])):
-                ungrounded = True
-                forced, more = _ground(run, deleted)
-                found = union(found, minus(_doubted(run, more), deleted))
-                none = counts.of(found)[NONRECURSIVE] == 0
-            lost = minus(forced[working.facts.contains(forced)], deleted)
-            delta = union(found[none & ~member(found, _held(run))], lost)
-            spared = union(spared, minus(found, delta))
-            if not len(delta):
-                break
-            with run.round(len(delta)) as figures:
-                run.afford(len(deleted), len(delta))
-                frontier = run.forward(run.program.rules, delta, working.facts, deleted, figures, times=-1)
-                deleted = union(deleted, delta)
+        lost = minus(forced[working.facts.contains(forced)], deleted)
+        delta = union(found[none & ~member(found, _held(run))], lost)
+        spared = union(spared, minus(found, delta))
+        if not len(delta) and not len(waiting):
+            break
+        if not len(delta):
+            run.budget.rest()
+            found, waiting = minus(waiting, deleted), NONE
+            continue
+        if not ungrounded and not len(waiting):
+            delta, waiting = run.sampled(delta, len(deleted))
+        with run.round(len(delta)) as figures:
+            run.afford(len(deleted) + len(delta))
+            heads = run.forward(run.program.rules, delta, working.facts, deleted, figures, times=-1)
+            deleted = union(deleted, delta)
+        found = minus(_doubted(run, heads), deleted)
     run.figures.doubted = len(deleted)
     run.note("overdeleted", deleted)
     run.note("spared", minus(spared, deleted))

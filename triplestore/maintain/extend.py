@@ -21,6 +21,7 @@ def extend(run: Run, new: Ids) -> None:
     derived, figures = working.normalised(new), RoundFigures(0)
     issued = run.program.unconditional
     before = shared(run.layout, run.before, run.program)  # what the facts are closed under
+    inserted = 0
     while True:
         delta = _absorbed(run, derived, figures)
         delta = delta[~working.facts.contains(delta)]
@@ -36,7 +37,8 @@ def extend(run: Run, new: Ids) -> None:
         with run.round(len(delta)) as figures:
             run.count_anew(before, run.program)
             working.add(delta)
-            run.afford()
+            inserted += len(delta)
+            run.afford(inserted)
             kept = shared(run.layout, before, run.program)
             found = [as_keys(run.layout, later), run.forward(kept.rules, delta, working.facts, NONE, figures, times=1)]
             found.append(run.heads_of(run.rules(fresh), working.facts, figures, times=1))

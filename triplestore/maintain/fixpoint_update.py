@@ -22,10 +22,18 @@ from triplestore.maintain.run import Run
 NAME = "fixpoint-update"
 
 
-def fixpoint_update(run: Run) -> None:
-    """Bring the closure up to date with the asserted facts that went and came (`run.working.minus`, `plus`)."""
+def fixpoint_update(run: Run) -> str:
+    """Bring the closure up to date with the asserted facts that went and came (`run.working.minus`, `plus`); the name
+    of the algorithm."""
     with run.phase("overdelete"):
         unsure, dissolved = overdelete(run)
+    restore(run, unsure, dissolved)
+    return NAME
+
+
+def restore(run: Run, unsure: Ids, dissolved: Ids) -> None:
+    """The steps after overdeletion: what the new program derives from the kept facts, and the fixpoint."""
+    run.deletion_done(len(unsure))
     with run.phase("rederive"):
         back = dissolve(run, unsure, dissolved)
         back = rederived(run, unsure, union(back, consequences(run, unsure)))

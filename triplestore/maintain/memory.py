@@ -21,8 +21,8 @@ from triplestore.maintain import backward_forward as bf
 from triplestore.maintain import backward_forward_counting as bfc
 from triplestore.maintain import dred as dr
 from triplestore.maintain import dred_counting as drc
-from triplestore.maintain import dred_or_fixpoint_update as either
 from triplestore.maintain import fixpoint_update as fp
+from triplestore.maintain.budget import Budget
 from triplestore.maintain.classes import Classes
 from triplestore.maintain.counts import NONRECURSIVE, Counts
 from triplestore.maintain.datatypes import TypeJudge
@@ -32,7 +32,7 @@ from triplestore.maintain.literals import Literals
 from triplestore.maintain.program import NotMaintainableError, Specialised, nothing
 from triplestore.maintain.recount import counted, recount
 from triplestore.maintain.relation import Relation
-from triplestore.maintain.run import EQUAL_LITERAL, Budget, Run
+from triplestore.maintain.run import EQUAL_LITERAL, Run
 from triplestore.maintain.violations import Judge, Violation, maintained
 from triplestore.maintain.working import Working
 from triplestore.materialise.datatypes import RULE as DATATYPE_RULE
@@ -40,20 +40,16 @@ from triplestore.materialise.figures import Figures, Report
 
 INSERTION: Final = "semi-naive"
 
+OVERDELETION: Final = f"{dr.NAME} or {fp.NAME}"
+"""What `auto` runs: the number of overdeleted facts decides between the two."""
+
+_SAMPLE: Final = 512
+"""Facts that `Memory.sampled_derivations` looks at."""
+
 Derivations = Literal["none", "read", "counted"]
 
 Watch = Callable[[str, list[Fact]], None]
 """Is shown an algorithm's own sets as they come to be: name (docs/maintenance.md tells them), facts."""
-
-
-def _dred(run: Run) -> str:
-    dr.dred(run)
-    return dr.NAME
-
-
-def _fixpoint_update(run: Run) -> str:
-    fp.fixpoint_update(run)
-    return fp.NAME
 
 
 def _insert(run: Run) -> str:
@@ -64,18 +60,30 @@ def _insert(run: Run) -> str:
     return INSERTION
 
 
+def _overdelete_and_restore(run: Run) -> str:
+    """DRed, or FP-update where running the rules over the kept facts is less work than checking the overdeleted ones;
+    both overdelete the same."""
+    with run.phase("overdelete"):
+        overdeleted, dissolved = dr.overdelete(run)
+    if run.budget.prefers_rules(len(overdeleted), len(run.working.facts) - len(overdeleted)):
+        fp.restore(run, overdeleted, dissolved)
+        return fp.NAME
+    dr.restore(run, overdeleted, dissolved)
+    return dr.NAME
+
+
 ALGORITHMS: Final[dict[str, Callable[[Run], str]]] = {
     INSERTION: _insert,
-    dr.NAME: _dred,
+    dr.NAME: dr.dred,
     bf.NAME: bf.backward_forward,
-    fp.NAME: _fixpoint_update,
+    fp.NAME: fp.fixpoint_update,
     drc.NAME: drc.dred_counting,
     bfc.NAME: bfc.backward_forward_counting,
-    either.NAME: either.dred_or_fixpoint_update,
+    OVERDELETION: _overdelete_and_restore,
 }
 """Algorithms over the closure in memory; each returns what to call what it did."""
 
-DELETING: Final = tuple(name for name in ALGORITHMS if name not in (INSERTION, either.NAME))
+DELETING: Final = tuple(name for name in ALGORITHMS if name not in (INSERTION, OVERDELETION))
 """Those that can delete, and be asked for."""
 
 COUNTING: Final = (drc.NAME, bfc.NAME)
@@ -126,6 +134,7 @@ class Memory:
         self.dead: dict[str, Ids] = {}  # table -> keys of its tombstones, for whoever writes the changes down
         self.dead_now: dict[str, Ids] = {}
         self._after: _After | None = None
+        self._sampled_derivations: int | None = None
 
     @classmethod
     def read(
@@ -192,7 +201,7 @@ class Memory:
         `reasoning`. values, ill_typed: of new literals, see `triplestore.dictionary.encoding.Numbered`. watch: is shown
         the algorithm's sets.
 
-        Raises NotMaintainableError, TooDearError (see `Run`), LayoutFullError; the closure is then as it was.
+        Raises NotMaintainableError, BudgetExceededError, LayoutFullError; the closure is then as it was.
         """
         working = self.working
         working.begin()
@@ -254,6 +263,17 @@ class Memory:
         self.working.begin()
         if self.counts is not None:
             self.counts.begin()
+
+    @property
+    def sampled_derivations(self) -> int:
+        """How many rule instances derive a thousand facts of the closure: the mean over some, spread over it evenly."""
+        if self._sampled_derivations is None:
+            working, keys = self.working, self.working.facts.keys
+            some = keys[:: max(1, len(keys) // _SAMPLE)]
+            run = Run(working, self.specialised, self._specialiser, self.reasoning.constants)
+            found = run.derivations_of(self.specialised.rules, some, working.facts)
+            self._sampled_derivations = 1000 * found // max(1, len(some))
+        return self._sampled_derivations
 
     def count_rows(self) -> Sequence[Ids]:
         """All derivation counts, where they are kept: s, p, o, nonrecursive, recursive."""

@@ -1,12 +1,11 @@
 """What the maintenance algorithms share: running rules forwards and backwards over the closure in memory, with figures,
-and a bound on what they may cost."""
+within a budget."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -14,9 +13,9 @@ import numpy as np
 from triplestore.compile.plan import Pattern, Row, Shape
 from triplestore.compile.schema import Constants, Fact
 from triplestore.compile.specialise import Specialiser
+from triplestore.maintain.budget import Budget, split
 from triplestore.maintain.classes import Map
 from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE, Counts
-from triplestore.maintain.foretell import Foretelling
 from triplestore.maintain.join import Instances, Rules, all_matches, encoded, matches
 from triplestore.maintain.keys import NONE, Ids, Mask, union
 from triplestore.maintain.program import NotMaintainableError, Specialised, as_keys, instances_lost, specialise
@@ -36,19 +35,6 @@ EQUAL_LITERAL: Final = "a literal equals an IRI or a blank node"
 
 Watch = Callable[[str, Ids], None]
 """Is shown an algorithm's own sets as they come to be: name, keys."""
-
-
-class TooDearError(Exception):
-    """An algorithm takes, or will take, longer than it may."""
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What a run may cost before `TooDearError` is raised: seconds of processor time (None: any number), and what
-    overdeletion foretells."""
-
-    seconds: float | None = None
-    foretelling: Foretelling | None = None
 
 
 class Run:
@@ -78,9 +64,9 @@ class Run:
         self.constants = Constants({**BUILTIN_IDS, **constants}, constants.equal)
         self.figures, self.report, self.budget = Figures(), report, budget or Budget()
         self.phase = self.figures.phases.timed
-        self._started = time.thread_time()  # what else the machine does is no matter
-        self._doubted = 0
-        self._foretelling: Foretelling | None = None  # while facts are overdeleted
+        self._derived = 0  # derivations so far, as `Figures.derived` adds them up
+        self._questioned = 0  # facts overdeleted, checked or inserted so far, with those of the round at hand
+        self._counted_before = 0  # of those to be inserted
         self.rules_changed = self.constants_changed = False  # since the program was made
         self.specialised_anew = False  # whether it has been made anew since, over all that holds
         self.dirty: set[int] = set()  # terms whose class changed, and representatives of such classes (codes)
@@ -105,37 +91,24 @@ class Run:
         if self._watch:
             self._watch(name, found.keys if isinstance(found, Relation) else found)
 
-    @property
-    def taken(self) -> float:
-        """Seconds of processor time so far."""
-        return time.thread_time() - self._started
-
-    def afford(self, deleted: int | None = None, frontier: int = 0) -> None:
-        """Raise TooDearError where the run has taken too long, or will; StoppedError where its time limit is over.
-        deleted: facts overdeleted by now; frontier: those that are next."""
+    def afford(self, facts: int | None = None) -> None:
+        """Raise BudgetExceededError where the work is over the budget, StoppedError where the time limit is over.
+        facts: those overdeleted, checked or inserted so far, and those that are next."""
         check()
-        if deleted is not None:
-            self._doubted = deleted + frontier
-        seconds, foretelling = self.budget.seconds, self._foretelling
-        if seconds is not None and self.taken > seconds:
-            raise TooDearError
-        if foretelling is not None and foretelling.dear(self._doubted, self.taken, frontier, self.figures.derived):
-            raise TooDearError
+        if facts is not None:
+            self._questioned = max(0, facts - self._counted_before)
+        self.budget.check(self._derived, self._questioned)
 
-    def portions(self, gone: Ids, together: bool = False) -> Iterator[Ids]:
-        """The facts to overdelete with what they support, all together unless the rest is to be foretold from some.
-        Raises TooDearError where that is too dear."""
-        foretelling = self._foretelling = self.budget.foretelling
-        if foretelling is None or together:
-            yield gone
-        else:
-            done = 0
-            for portion in foretelling.portions(gone):
-                yield portion
-                done += len(portion)
-                if done < len(gone) and foretelling.dear_rest(done, len(gone), self._doubted, self.taken):
-                    raise TooDearError
-        self._foretelling = None
+    def deletion_done(self, overdeleted: int = 0) -> None:
+        """What is left, to rederive and to insert, may cost as much again; that overdeleted facts are inserted again
+        has been counted."""
+        self._questioned, self._counted_before = 0, overdeleted
+        self.budget.begin(self._derived)
+
+    def sampled(self, frontier: Ids, questioned: int, unforeseen: bool = False) -> tuple[Ids, Ids]:
+        """A frontier as (what to delete first, the rest), see `Budget.first`. questioned: facts so far."""
+        columns = self.working.ids_of(frontier)
+        return split(frontier, self.budget.first(columns, self._derived, questioned, unforeseen))
 
     # -- rules -----------------------------------------------------------------------------------------------------
 
@@ -164,6 +137,7 @@ class Run:
                 _, output, _ = matches(instances, focus, delta, others, classes or self.working.classes)
                 if len(output):
                     check()
+                    self._derived += len(output)
                     figures.derivations += len(output)
                     found.append((heads(self.layout, output), instances.recursive))
         return self._counted(found, times)
@@ -184,7 +158,7 @@ class Run:
             if len(at):
                 derived.append(at)
                 found = body_facts(self.layout, output)
-                self.figures.looked_at += len(found) * len(at)
+                self._looked_at(len(found) * len(at))
                 bodies.extend(found)
         return union(*bodies), union(*derived), cut
 
@@ -202,12 +176,19 @@ class Run:
                 self.figures.joins += 1
                 others = [(relation, without)] * len(instances.shape.body)
                 at, output, some_cut = matches(instances, 0, facts[left], others, self.working.classes, most)
-                self.figures.looked_at += output.size // 3
+                self._looked_at(output.size // 3)
                 if some_cut:
                     cut[left[instances.having(self.layout, 0, facts[left])]] = True
                 found[left[at]] = True
             open_ = open_[cut[open_] & ~found[open_]]
         return found
+
+    def derivations_of(self, rules: Rules, facts: Ids, relation: Relation) -> int:
+        """The derivations of facts by bodies in `relation`; of those by one atom, up to `FEW[1]` matches of each."""
+        every = ((instances, [(relation, NONE)] * len(instances.shape.body)) for instances in rules.backward)
+        return sum(
+            len(matches(instances, 0, facts, others, self.working.classes, FEW[1])[0]) for instances, others in every
+        )
 
     def heads_of(
         self, rules: Rules, relation: Relation, figures: RoundFigures, without: Ids = NONE, times: int = 0
@@ -217,10 +198,15 @@ class Run:
         for instances in rules.forward:
             self.figures.joins += 1
             output = all_matches(instances, relation, self.working.classes, without)
+            self._derived += len(output)
             figures.derivations += len(output)
             if len(output):
                 found.append((heads(self.layout, output), instances.recursive))
         return self._counted(found, times)
+
+    def _looked_at(self, facts: int) -> None:
+        self._derived += facts
+        self.figures.looked_at += facts
 
     def rules(self, instances: Mapping[Shape, Iterable[Row]], program: Specialised | None = None) -> Rules:
         """Instances of a program (default: the present one) for `forward` and `heads_of`."""

@@ -11,19 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-
 from triplestore.engine import WrittenFile
 from triplestore.engine.arrow import as_numpy
 from triplestore.engine.scratch import Scratch
 from triplestore.maintain import Outcome, Reasoning, rematerialise
-from triplestore.maintain.choose import Plan, Probe, Tried, given_up, learnt, plan, plan_rules
+from triplestore.maintain.budget import BudgetExceededError
 from triplestore.maintain.datatypes import TypeJudge, judge_types_in
-from triplestore.maintain.foretell import CLASS, Foretelling
-from triplestore.maintain.keys import NONE, Ids, Layout, LayoutFullError, minus, union
+from triplestore.maintain.keys import NONE, Ids, Layout, LayoutFullError, union
 from triplestore.maintain.memory import Derivations, Memory, Rows
+from triplestore.maintain.policy import Plan, Sizes, plan, plan_rules
 from triplestore.maintain.program import NotMaintainableError
-from triplestore.maintain.run import EQUAL_LITERAL, Budget, TooDearError
+from triplestore.maintain.run import EQUAL_LITERAL
 from triplestore.maintain.violations import Judge, judge_in
 from triplestore.model.tables import ASSERTED, COUNT, FACT, SAME_AS, TERM, VIOLATION, Table
 from triplestore.read.reasoning import all_rules, equal_literals, reasoning, touched, twins
@@ -32,7 +30,7 @@ from triplestore.storage.patches import ArrowRows, TableRows
 from triplestore.write.change import Change, ChangeSet, Facts, Reason, Refused, TableChange
 from triplestore.write.netting import extend_terms
 from triplestore.write.rows import columns_of, same_as_rows, table_of, violation_rows
-from triplestore.write.statistics import memory_of, stats_after
+from triplestore.write.statistics import SAMPLED, memory_of, stats_after
 from triplestore.write.table_changes import Extended, KeysPatch, LoadedPatch, Whole
 from triplestore.write.transaction import Transaction
 
@@ -91,12 +89,8 @@ def _read(tx: Transaction) -> Memory | Refused:
 
 def maintained(tx: Transaction, memory: Memory, change: Change, algorithm: str) -> ChangeSet | Refused:
     """The closure in memory after a netted change."""
-    manifest = tx.workspace.manifest
-    sizes = {**manifest.stats, "asserted": len(memory.said), "facts": len(memory.working.facts)}
-    counting, rewriting = memory.counts is not None, manifest.equality == "rewrite"
     try:
-        probe = _probe(tx, memory)
-        chosen = plan(algorithm, change.added, change.removed, sizes, probe, counting, rewriting)
+        chosen = plan(algorithm, change.added, change.removed, _sizes(memory, tx.workspace.manifest))
     except NotMaintainableError as error:
         return Refused(Reason.NOT_MAINTAINABLE, str(error))
     return _carried_out(tx, memory, change, chosen, memory.reasoning)
@@ -107,10 +101,18 @@ def maintained_rules(
 ) -> ChangeSet | Refused:
     """The closure in memory, which is that of `before`, under the rules of the manifest at hand."""
     manifest = tx.workspace.manifest
-    sizes = {**manifest.stats, "asserted": len(memory.said), "facts": len(memory.working.facts)}
     fewer = {*all_rules(before)} - {*all_rules(manifest)}
-    chosen = plan_rules(algorithm, bool(fewer), sizes, memory.counts is not None)
+    chosen = plan_rules(algorithm, bool(fewer), _sizes(memory, manifest))
     return _carried_out(tx, memory, change, chosen, None)
+
+
+def _sizes(memory: Memory, manifest: Manifest) -> Sizes:
+    """What the choice of an algorithm depends on."""
+    stats, facts = manifest.stats, len(memory.working.facts)
+    sampled = stats.get(SAMPLED) or memory.sampled_derivations
+    derived = stats.get("materialise_derived", facts)
+    schema, axioms = len(memory.specialised.schema), memory.working.equality == "axioms"
+    return Sizes(len(memory.said), facts, schema, derived, sampled / 1000, axioms, memory.counts is not None)
 
 
 def _carried_out(
@@ -123,12 +125,11 @@ def _carried_out(
     started = time.perf_counter()
     try:
         rows = _updated(tx, memory, change, change.facts, chosen, known)
-    except TooDearError:
+    except BudgetExceededError:
         tx.phases.more({ABORTED: time.perf_counter() - started})
-        manifest = tx.workspace.manifest
-        told = given_up(chosen, change.removed)
-        tx.workspace.manifest = replace(manifest, stats={**manifest.stats, **told})
-        return Refused(Reason.OVER_BUDGET, f"{chosen.name} was dearer than computing the closure anew")
+        return Refused(
+            Reason.OVER_BUDGET, f"{chosen.name} would take more work than computing the closure from scratch"
+        )
     except (NotMaintainableError, LayoutFullError) as error:
         tx.workspace.memory = None
         full = isinstance(error, LayoutFullError)
@@ -142,7 +143,7 @@ def _carried_out(
     tx.maintained(outcome)
     tables = _tables(tx, memory, change.facts, rows)
     tx.workspace.memory = None
-    return InMemory(change, change.counters, outcome, tables, tx=tx, memory=memory, rows=rows, chosen=chosen)
+    return InMemory(change, change.counters, outcome, tables, tx=tx, memory=memory, rows=rows)
 
 
 def _updated(
@@ -160,7 +161,7 @@ def _updated(
         facts.removed,
         chosen.name or "",
         *_judges(tx),
-        Budget(chosen.seconds, None if chosen.costs is None else Foretelling(chosen.costs)),
+        chosen.budget,
         tx.round_done,
         terms.values if twins(manifest) else {},
         terms.ill_typed,
@@ -170,25 +171,6 @@ def _updated(
 def _judges(tx: Transaction) -> tuple[Judge, TypeJudge]:
     """What looks literals up in the engine."""
     return lambda pairs: judge_in(tx.engine, pairs), lambda facts, names: judge_types_in(tx.engine, facts, names)
-
-
-def _probe(tx: Transaction, memory: Memory) -> Probe:
-    """Deletes a few facts, spread over the asserted ones that are no axioms, and undoes it."""
-
-    def probe(name: str, size: int, seconds: float) -> Tried | None:
-        keys = memory.said.keys
-        spread = keys[np.arange(1, size + 1) * len(keys) // (size + 1)]
-        sample = memory.working.facts_of(minus(spread, memory.working.schema_of(spread)))
-        started = time.thread_time()  # what else the machine does is no matter
-        try:
-            rows = memory.update(memory.reasoning, (), sample, name, *_judges(tx), Budget(seconds))
-        except TooDearError:
-            return None
-        taken = time.thread_time() - started
-        memory.revert()
-        return Tried(taken, rows.figures.doubted + CLASS * rows.figures.dissolved)
-
-    return probe
 
 
 def _tables(tx: Transaction, memory: Memory, facts: Facts, rows: Rows) -> dict[Table, TableChange]:
@@ -229,12 +211,10 @@ class InMemory(ChangeSet):
     tx: Transaction
     memory: Memory
     rows: Rows
-    chosen: Plan
 
     def statistics(self, before: Manifest) -> dict[str, int]:
         """See `ChangeSet`."""
-        known = learnt(self.chosen, self.change.removed, self.rows.algorithm, self.rows.figures, before.stats)
-        return stats_after(before.stats, self.rows, self.memory) | known
+        return {SAMPLED: self.memory.sampled_derivations, **stats_after(before.stats, self.rows, self.memory)}
 
     def same_as(self, scratch: Scratch) -> str:
         """See `ChangeSet`."""

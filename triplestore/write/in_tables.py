@@ -9,7 +9,7 @@ from typing import Final
 from triplestore.dictionary import encoding, literals
 from triplestore.maintain import Change as Sizes
 from triplestore.maintain import Outcome, Task, rematerialise
-from triplestore.maintain.choose import LEARNT, maintain
+from triplestore.maintain.in_tables import maintain
 from triplestore.materialise.figures import Figures
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import absent, triples_table
@@ -30,20 +30,13 @@ from triplestore.read.reasoning import by_value, head_constants, reasoning, twin
 from triplestore.storage.manifest import Counters, Manifest
 from triplestore.storage.patches import TableRows
 from triplestore.write.change import Change, ChangeSet, Facts, Refused, TableChange
-from triplestore.write.in_memory import ABORTED
 from triplestore.write.netting import extend_terms, no_facts, token_table
-from triplestore.write.statistics import stats_of
+from triplestore.write.statistics import SAMPLED, stats_of
 from triplestore.write.table_changes import Extended, Recounted, Whole, WorkingPatch
 from triplestore.write.transaction import Transaction
 
 CLOSURE: Final = (FACT, SAME_AS, VIOLATION)
 """The tables of a closure."""
-
-DEARER: Final = 1.25
-"""What computing the closure anew is taken to cost at most, as a multiple of what it cost before."""
-
-BESIDES: Final = ("read", "net", ABORTED)
-"""Phases that an update takes whatever maintains the closure, or for nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +50,10 @@ class InTables(ChangeSet):
         """See `ChangeSet`."""
         stats = dict(before.stats)
         if self.outcome is not None:
-            stats |= stats_of(self.tx.workspace) | _cost(self.tx, self.outcome)
+            stats |= stats_of(self.tx.workspace)
+            if self.outcome.algorithm == rematerialise.NAME:
+                stats["materialise_derived"] = self.outcome.figures.derived
+                stats.pop(SAMPLED, None)
         return stats
 
     def keep(self, now: Manifest) -> None:
@@ -106,9 +102,7 @@ def maintained(tx: Transaction, change: Change, algorithm: str | None, refused: 
 
 def rematerialised(tx: Transaction, counting: bool) -> ChangeSet:
     """The closure, computed from scratch; from now on derivations are counted, or not."""
-    known = tx.workspace.manifest
-    kept = {k: v for k, v in known.stats.items() if counting == known.counting or k not in LEARNT}
-    manifest = tx.workspace.manifest = replace(known, counting=counting, stats=kept)
+    manifest = tx.workspace.manifest = replace(tx.workspace.manifest, counting=counting)
     tx.workspace.tables(ASSERTED, FACT, SAME_AS)
     tx.workspace.views(TERM)
     tx.workspace.stated(twins(manifest))
@@ -209,30 +203,3 @@ def _materialised(tx: Transaction, counters: Counters) -> tuple[Figures, Counter
     mint = Mint(tx.engine, counters, by_value(manifest), workspace.limits)
     run = workspace.reasoning[1].evaluation(tx.engine, tx.round_done, mint)
     return run.materialise(), mint.counters or counters
-
-
-def _cost(tx: Transaction, outcome: Outcome) -> dict[str, int]:
-    """What computing the closure from scratch took, for choosing what maintains it next: milliseconds of the reasoning
-    (`materialise_ms`), and with all that an update does besides (`anew_ms`, the mean of what was known and of the last
-    one; 0 where that is not known). Not much more than what was known, if the store has not grown: a machine that is
-    busy with something else tells little."""
-    if outcome.algorithm != rematerialise.NAME:
-        return {}
-    operation = tx.operation
-    before, rows = tx.workspace.manifest.stats, tx.workspace.manifest.files_of(FACT.name).rows
-    grown = max(1.0, (rows + outcome.added - outcome.deleted) / max(rows, 1))
-
-    def likely(name: str, now: float) -> int:
-        known = before.get(name, 0) if operation in ("update", "materialise") else 0
-        return int(min(1000 * now, DEARER * grown * known) if known else 1000 * now)
-
-    # A load reads files, too; materialising does not compare with what was there.
-    total = tx.seconds - sum(tx.phases.get(name, 0.0) for name in BESIDES)
-    if operation not in ("update", "rules"):
-        total = 0.0
-    anew, known = likely("anew_ms", total), before.get("anew_ms", 0) if operation == "update" else 0
-    return {
-        "materialise_ms": likely("materialise_ms", outcome.figures.seconds),
-        "materialise_derived": outcome.figures.derived,
-        "anew_ms": (anew + known) // 2 if known else anew,
-    }

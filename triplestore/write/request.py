@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from triplake.loaders import sources, triples_of
 from triplake.sparql import changes
 from triplake.sparql.update import Clear, Data, Load, Modify, Operation
-from triplestore.maintain.choose import check as check_algorithm
+from triplestore.maintain.policy import check as check_algorithm
 from triplestore.model.errors import InputError, TriplakeError, UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.model.stopping import check

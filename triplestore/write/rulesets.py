@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from triplestore.maintain import rematerialise
-from triplestore.maintain.choose import check as check_algorithm
+from triplestore.maintain.policy import check as check_algorithm
 from triplestore.model.errors import UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.model.tables import ASSERTED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from triplestore.maintain.keys import Ids
 from triplestore.maintain.memory import Derivations, Memory, Rows
@@ -11,6 +12,9 @@ from triplestore.model.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_LITERAL, SAM
 from triplestore.read.reasoning import reasoning, twins
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import Counters
+
+SAMPLED: Final = "derivations_per_1000_facts"
+"""The statistic of `Memory.sampled_derivations`, of the closure as it was when it was first maintained."""
 
 
 def memory_of(workspace: Workspace, derivations: Derivations = "none", counters: Counters | None = None) -> Memory:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from triplestore.maintain.choose import check as check_algorithm
+from triplestore.maintain.policy import check as check_algorithm
 from triplestore.model.report import UpdateReport
 from triplestore.model.terms import from_rdflib_triples
 from triplestore.read.session import Session

@@ -16,7 +16,6 @@ from rdflib.namespace import RDF, RDFS
 from tests.support.cli import contents, done, run
 from triplestore import Store
 from triplestore.maintain import counts as counts_kept
-from triplestore.maintain.choose import LEARNT
 from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE
 from triplestore.maintain.memory import COUNTING, DELETING
 from triplestore.model.errors import UsageError
@@ -138,23 +137,6 @@ def test_no_counting_and_counting_again(kg: Path) -> None:
     assert "needs derivation counts" in refused.err
     done("materialise", kg, "--counting")
     assert counts(kg) == before
-
-
-def test_what_was_learnt_of_other_algorithms_is_forgotten(kg: Path) -> None:
-    """Without counts others maintain the closure; but computing it anew as before forgets nothing."""
-
-    def known() -> set[str]:
-        return {*LEARNT} & {*Versions(kg).read().stats}
-
-    with Store.open(kg, engine="duckdb") as store:
-        store.update(delete=[(E.tom, RDF.type, E.Cat), (E.tom, RDF.type, E.Dog), (E.flat, E["in"], E.town)])
-        assert "checking_us" in known()
-        store.materialise()
-        assert "checking_us" in known()
-        store.materialise(counting=False)
-        assert not known()
-        store.update(delete=[(E.tom, E["in"], E.flat), (E.flat, E["in"], E.house), (E.house, E["in"], E.town)])
-        assert "checking_us" in known()
 
 
 def test_copies_and_compact_stores_have_them(kg: Path, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from rdflib import Namespace
 
 from tests.support.cli import done, run
 from triplestore import Store
-from triplestore.maintain.choose import NAMES
 from triplestore.maintain.memory import COUNTING, DELETING
+from triplestore.maintain.policy import NAMES
 
 E = Namespace("http://e/")
 BIJECTIVE = """PREFIX : <http://e/>

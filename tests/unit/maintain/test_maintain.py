@@ -3,8 +3,8 @@ algorithm and mode, compared table by table after each step."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
-from math import inf
 from typing import Any
 
 import pytest
@@ -16,10 +16,9 @@ from tests.support.random_programs import TYPE, Triple, ex, facts, programs, rul
 from tests.unit.materialise.test_closure import PHASES
 from triplake import rulesets
 from triplestore.engine import Engine
-from triplestore.maintain import dred_or_fixpoint_update as either
-from triplestore.maintain import foretell, join
-from triplestore.maintain.foretell import Costs
-from triplestore.maintain.memory import COUNTING, DELETING, Derivations
+from triplestore.maintain import join
+from triplestore.maintain.budget import Budget, BudgetExceededError
+from triplestore.maintain.memory import COUNTING, DELETING, OVERDELETION, Derivations
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.model.terms import OWL, RDFS
 
@@ -51,19 +50,15 @@ def follow(
     counting: bool = False,
     most: int = 1 << 30,
     many: int = join.MANY,
-    costs: Costs | None = None,
+    budget: Budget | None = None,
 ) -> int:
     """Apply a history; after each step compare the closure in memory with one made anew, and the reported change with
     the difference. counting: compare the derivation counts too. most: facts of a closure from which on the rest is
-    left out. many: see `join.MANY`; 0 joins atoms before instances wherever that can be. costs: what each deletion will
-    take is foretold by these, from one fact on. The number of steps that could be maintained."""
+    left out. many: see `join.MANY`; 0 joins atoms before instances wherever that can be. budget: of each step; one that
+    exceeds it must leave no trace, and is made again without. The number of steps that could be maintained."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(join, "MANY", many)
-        patch.setattr(foretell, "FIRST", 1)
-        patch.setattr(foretell, "GROWTH", (2, 2))
-        patch.setattr(either, "FEW", 1)
-        patch.setattr(either, "SAMPLE", 2)
-        return _follow(engine, history, program, equality, algorithm, counting, most, costs)
+        return _follow(engine, history, program, equality, algorithm, counting, most, budget or Budget())
 
 
 def _follow(
@@ -74,7 +69,7 @@ def _follow(
     algorithm: str,
     counting: bool,
     most: int,
-    costs: Costs | None,
+    budget: Budget,
 ) -> int:
     derivations: Derivations = "counted" if counting else "none"
     start, updates = history
@@ -90,12 +85,19 @@ def _follow(
     done = 0
     for add, delete in updates:
         plus, minus = bench.facts(add), bench.facts(delete)
+        counts_before = counts_of(memory) if counting else {}
         asserted = (asserted - set(minus)) | set(plus)
         after = bench.materialise(asserted)
         if len(after[0]) > most:
             return done
         try:
-            rows = bench.update(memory, plus, minus, algorithm, costs=costs)
+            try:
+                rows = bench.update(memory, plus, minus, algorithm, budget=replace(budget))
+            except BudgetExceededError:
+                assert state_of(memory) == before, "an aborted attempt leaves no trace"
+                if counting:
+                    assert counts_of(memory) == counts_before, "nor in the counts"
+                rows = bench.update(memory, plus, minus, algorithm)
         except NotMaintainableError:
             assert state_of(memory) == before, "a refused update leaves no trace"
             try:
@@ -123,19 +125,25 @@ def _follow(
 WAYS = [
     *(pytest.param("rewrite", name, False, id=f"rewrite-{name}") for name in DELETING if name not in COUNTING),
     *(pytest.param(mode, name, True, id=f"{mode}-{name}") for mode in ("axioms", "off") for name in DELETING),
-    *(pytest.param(mode, either.NAME, mode != "rewrite", id=f"{mode}-either") for mode in ("rewrite", "axioms", "off")),
+    *(pytest.param(mode, OVERDELETION, mode != "rewrite", id=f"{mode}-auto") for mode in ("rewrite", "axioms", "off")),
 ]
 """Each mode with the algorithms that it has; counts are kept where they can be."""
 
 MANY = st.sampled_from([0, join.MANY])
 
-COSTS = st.sampled_from([None, *(Costs(inf, 1, 0.0, naive) for naive in (None, 0.0))])
-"""Nothing is foretold; DRed will be cheaper than FP-update; FP-update will be; neither dearer than computing anew."""
+BUDGETS = st.builds(
+    Budget,
+    limit=st.sampled_from([None, 0, 3, 10, 30, 100, 1000]),
+    fact=st.sampled_from([0, 1, 5]),
+    sample=st.integers(2, 4),
+    rules=st.sampled_from([None, 0.0, 1.0, 1e9]),
+)
+"""What a step may take: nothing, some of it, or all; with samples from two facts on; finished by DRed or FP-update."""
 
 
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
-@given(history=histories(), program=programs, many=MANY, costs=COSTS)
+@given(history=histories(), program=programs, many=MANY, budget=BUDGETS)
 def test_maintenance_equals_materialisation(
     embedded: Engine,
     history: tuple[list[Triple], list[Update]],
@@ -144,15 +152,15 @@ def test_maintenance_equals_materialisation(
     algorithm: str,
     counting: bool,
     many: int,
-    costs: Costs | None,
+    budget: Budget,
 ) -> None:
-    follow(embedded, history, program, equality, algorithm, counting, 250, many, costs)
+    follow(embedded, history, program, equality, algorithm, counting, 250, many, budget)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
-@given(history=histories(odd=True), program=programs, many=MANY, costs=COSTS)
+@given(history=histories(odd=True), program=programs, many=MANY, budget=BUDGETS)
 def test_maintenance_equals_materialisation_often(
     embedded: Engine,
     history: tuple[list[Triple], list[Update]],
@@ -161,9 +169,9 @@ def test_maintenance_equals_materialisation_often(
     algorithm: str,
     counting: bool,
     many: int,
-    costs: Costs | None,
+    budget: Budget,
 ) -> None:
-    assume(follow(embedded, history, program, equality, algorithm, counting, many=many, costs=costs) > 0)
+    assume(follow(embedded, history, program, equality, algorithm, counting, many=many, budget=budget) > 0)
 
 
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)

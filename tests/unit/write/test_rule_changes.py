@@ -124,7 +124,8 @@ def test_only_what_the_rules_differ_in_is_touched(make_store: MakeStore, tmp_pat
     assert set(store.triples()) - before == {(E.a, E.aunt, E.c), (E.c, RDF.type, E.Person)}
     assert store.log()[-1]["operation"] == "rules"
     went = store.change_rules(remove=["aunt.dlog"])
-    assert (went["algorithm"], went["added"], went["deleted"]) == ("backward-forward", 0, 2)
+    assert went["algorithm"] in ("dred", "fixpoint-update")
+    assert (went["added"], went["deleted"]) == (0, 2)
     assert set(store.triples()) == before
     assert [r.name for r in store.rulesets] == ["owl2rl"]
 
@@ -145,7 +146,8 @@ def test_equalities_of_rules_that_go(make_store: MakeStore, tmp_path: Path) -> N
     store.update(add=[(E.c, E.code, E.fresh)])
     assert (E.c, RDF.type, E.Coded) in set(store.triples())
     went = store.change_rules(remove=["same.dlog"])
-    assert (went["algorithm"], went["split"]) == ("backward-forward", 1)
+    assert went["algorithm"] in ("dred", "fixpoint-update")
+    assert went["split"] == 1
     assert store.stats()["classes"] == 0
     assert (E.b, E.p, E.x) not in set(store.triples())
 

@@ -137,7 +137,8 @@ def test_additions_merge_and_deletions_split(make_store: MakeStore) -> None:
     assert {(E.b, E.name, E.n), (E.a, E.age, E.old), (E.a, OWL.sameAs, E.b)} <= set(store.triples())
     assert store.stats()["classes"] == 1
     deleted = store.update(delete=[(E.b, E.mail, E.m)])
-    assert (deleted["algorithm"], deleted["merged"], deleted["split"]) == ("backward-forward", 0, 1)
+    assert deleted["algorithm"] in ("dred", "fixpoint-update")
+    assert (deleted["merged"], deleted["split"]) == (0, 1)
     now = set(store.triples())
     assert (E.b, E.age, E.old) in now
     assert not {(E.b, E.name, E.n), (E.a, E.age, E.old), (E.a, OWL.sameAs, E.b)} & now

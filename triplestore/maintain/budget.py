@@ -1,0 +1,92 @@
+"""The work that a maintenance run may do before computing the closure from scratch is cheaper.
+
+Work is counted in derivations, not in seconds, so that a run stops at the same point on every machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isqrt
+from typing import Final
+
+import numpy as np
+
+from triplestore.maintain.keys import NONE, Ids
+
+_MIX: Final = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+"""Odd multipliers that spread ids over 64 bits."""
+
+
+class BudgetExceededError(Exception):
+    """A run has done, or will do, more work than its budget allows."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """limit: the work that deletion, and then what follows it, may each take (None: any). fact: the work that a fact in
+    question stands for. sample: one in so many facts is overdeleted first. rules: the work of running the rules over a
+    fact, in searches for another derivation of a fact; None: FP-update is not considered.
+
+    The invariant: work beyond `_allowed` raises; that is the limit except while the sample is overdeleted.
+    """
+
+    limit: int | None = None
+    fact: int = 40
+    sample: int = 16
+    rules: float | None = None
+    _begin: int = 0
+    _allowed: int = -1
+    _sampled: bool = False
+
+    def check(self, derived: int, facts: int) -> None:
+        """Raise BudgetExceededError if so many derivations, and facts in question, are over the budget."""
+        if self.limit is None:
+            return
+        allowed = self._begin + self.limit if self._allowed < 0 else self._allowed
+        if derived + self.fact * facts > allowed:
+            raise BudgetExceededError
+
+    def begin(self, derived: int) -> None:
+        """Begin another phase, which may cost the limit again."""
+        self._begin, self._allowed = derived, -1
+
+    def prefers_rules(self, overdeleted: int, kept: int) -> bool:
+        """Whether running the rules over the kept facts is less work than checking the overdeleted ones."""
+        return self.rules is not None and overdeleted > self.rules * kept
+
+    def first(self, frontier: tuple[Ids, Ids, Ids], derived: int, facts: int, unforeseen: bool = False) -> Ids | None:
+        """The positions in a frontier (s, p, o) of the sample that is to be deleted before the rest; None: all of it.
+        There is one sample, once the frontier would take the work past that part of the limit; at once where the work
+        of a fact is `unforeseen`.
+
+        Sets of facts share what they lead to, so the work of all is less than in proportion; but hardly less than by
+        the square root, and by half where it is searches (`unforeseen`). The run stops where the sample costs so much
+        that all would cost the limit.
+        """
+        size = len(frontier[0])
+        if self.limit is None or self._sampled or size < self.sample:
+            return None
+        if not unforeseen and derived + self.fact * (facts + size) <= self.limit // self.sample:
+            return None
+        self._sampled = True
+        work = derived + self.fact * facts
+        growth = self.sample // 2 if unforeseen else isqrt(self.sample)
+        self._allowed = min(self._begin + self.limit, work + self.limit // growth)
+        mixed = np.zeros(size, dtype=np.uint64)
+        for column, multiplier in zip(frontier, _MIX, strict=True):
+            mixed = (mixed ^ column.astype(np.uint64)) * np.uint64(multiplier)
+            mixed ^= mixed >> np.uint64(29)
+        return np.argsort(mixed, kind="stable")[: size // self.sample]
+
+    def rest(self) -> None:
+        """The sample is overdeleted: allow the limit for all."""
+        self._allowed = -1
+
+
+def split(frontier: Ids, chosen: Ids | None) -> tuple[Ids, Ids]:
+    """A sorted frontier as (what is chosen by position, the rest)."""
+    if chosen is None:
+        return frontier, NONE
+    mask = np.zeros(len(frontier), dtype=np.bool_)
+    mask[chosen] = True
+    return frontier[mask], frontier[~mask]

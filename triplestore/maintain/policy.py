@@ -1,0 +1,133 @@
+"""Which algorithm maintains the closure: by name, or `auto`.
+
+`auto` compares work, counted in derivations, with what computing the closure from scratch derived the last time; it
+measures no time. So the same change of the same store is maintained in the same way on every machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from triplestore.maintain import (
+    backward_forward,
+    backward_forward_counting,
+    dred_counting,
+    rematerialise,
+)
+from triplestore.maintain.budget import Budget
+from triplestore.maintain.memory import COUNTING, DELETING, INSERTION, OVERDELETION
+from triplestore.model.errors import UsageError
+
+NAMES: Final = ("auto", rematerialise.NAME, *DELETING)
+"""What `--maintain` takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The constants of the policy. Work is in derivations of the closure in memory."""
+
+    fact: int = 20
+    """The work that an overdeleted or checked fact stands for: it is removed, another derivation of it is searched for
+    (a quarter of the work), and most are inserted again. Each step searches for every shape of rule."""
+
+    scratch: int = 2_500_000
+    """The work of computing the closure from scratch however small it is: statements, comparison, files."""
+
+    schema: int = 350
+    """The work of closing one schema fact and specialising the rules by it."""
+
+    share: int = 4
+    """The engine makes so many derivations, by columns, for the work of one in memory."""
+
+    sample: int = 16
+    """One in so many facts is deleted first: the rest is then known well enough, and little is lost."""
+
+
+LIMITS: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What is known of a store: the numbers of asserted, stored and schema facts; the derivations of its last
+    materialisation; the mean number of derivations of a fact; whether equality is by axioms; whether derivation counts
+    are kept."""
+
+    asserted: int
+    facts: int
+    schema: int
+    materialise_derived: int
+    derivations_per_fact: float
+    axioms: bool = False
+    counting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do: an algorithm of `memory.ALGORITHMS` (None: rematerialise), why, and within which budget."""
+
+    name: str | None
+    reason: str
+    budget: Budget
+
+
+def plan(algorithm: str, plus: int, minus: int, sizes: Sizes) -> Plan:
+    """What maintains the closure when so many asserted facts are added and removed. Raises UsageError for an unknown
+    algorithm."""
+    if algorithm != "auto":
+        return _named(algorithm, minus > 0, "nothing is deleted")
+    scratch = _scratch(sizes)
+    inserted = plus * max(1.0, sizes.facts / max(1, sizes.asserted))  # as many as the other asserted facts lead to
+    if LIMITS.fact * max(minus, inserted) > scratch:
+        return Plan(None, f"{minus:,} of {sizes.asserted:,} asserted facts are deleted, {plus:,} added", Budget())
+    return _chosen(minus > 0, "nothing is deleted", sizes)
+
+
+def plan_rules(algorithm: str, fewer: bool, sizes: Sizes) -> Plan:
+    """What maintains the closure when rules are added, or also removed (`fewer`); see `plan`."""
+    if algorithm != "auto":
+        return _named(algorithm, fewer, "no rule is removed")
+    return _chosen(fewer, "no rule is removed", sizes)
+
+
+def _named(algorithm: str, deleting: bool, otherwise: str) -> Plan:
+    check(algorithm)
+    if algorithm == rematerialise.NAME:
+        return Plan(None, "asked for", Budget())
+    return Plan(algorithm, "asked for", Budget()) if deleting else Plan(INSERTION, otherwise, Budget())
+
+
+def _chosen(deleting: bool, otherwise: str, sizes: Sizes) -> Plan:
+    """B/F where making derivations is most of the work of DRed, which makes those that use an overdeleted fact; a fact
+    is used by about twice as many as derive it, most bodies having two atoms. B/F avoids them by searches. Not with
+    equality by axioms: there most derivations of a fact are by copies of it under equal names, which go with it."""
+    derivations, scratch = sizes.derivations_per_fact, _scratch(sizes)
+    budget = Budget(scratch, LIMITS.fact, LIMITS.sample, 4 * derivations / LIMITS.fact)
+    if not deleting:
+        return Plan(INSERTION, otherwise, budget)
+    many = 2 * derivations > LIMITS.fact and not sizes.axioms
+    if sizes.counting:
+        name = backward_forward_counting.NAME if many else dred_counting.NAME
+    else:
+        name = backward_forward.NAME if many else OVERDELETION
+    reason = (
+        f"a fact has {derivations:.1f} derivations; computing the closure from scratch is {scratch:,} units of work"
+    )
+    return Plan(name, reason, budget)
+
+
+def _scratch(sizes: Sizes) -> int:
+    """The work of computing the closure from scratch; counts are made in memory, derivation by derivation."""
+    counts = int(sizes.derivations_per_fact * sizes.facts) if sizes.counting else 0
+    return LIMITS.scratch + LIMITS.schema * sizes.schema + sizes.materialise_derived // LIMITS.share + counts
+
+
+def check(algorithm: str, counting: bool = True) -> None:
+    """Raise UsageError for an unknown algorithm, or one that needs derivation counts in a store without."""
+    if algorithm not in NAMES:
+        raise UsageError(f"no maintenance algorithm '{algorithm}'; give one of {', '.join(NAMES)}")
+    if algorithm in COUNTING and not counting:
+        raise UsageError(
+            f"{algorithm} needs derivation counts, which this store does not keep: "
+            "let it count with `triplake materialise STORE --counting`, or choose another algorithm"
+        )
