@@ -21,7 +21,7 @@ from triplake.rulesets import datalog
 from triplestore import Store
 from triplestore.compile.schema import Fact
 from triplestore.engine import Engine
-from triplestore.maintain.memory import COUNTING, DELETING, Rows
+from triplestore.maintain.cache import COUNTING, DELETING, Rows
 from triplestore.model.rule import Rule
 from triplestore.model.terms import OWL, RDFS
 

@@ -1,4 +1,4 @@
-"""Closures in memory for tests of maintenance: from triples to `Memory`, and back to what it holds."""
+"""Closures in memory for tests of maintenance: from triples to `ClosureCache`, and back to what it holds."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from triplestore.dictionary import encoding, literals
 from triplestore.engine import Engine
 from triplestore.maintain import Reasoning
 from triplestore.maintain.budget import Budget
-from triplestore.maintain.datatypes import judge_types_in
-from triplestore.maintain.memory import Derivations, Memory, Rows, Watch
-from triplestore.maintain.violations import Violation, judge_in
+from triplestore.maintain.cache import ClosureCache, Derivations, Rows, Watch
+from triplestore.maintain.datatypes import wrong_types_in
+from triplestore.maintain.violations import Violation, clashes_in
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table
@@ -71,14 +71,14 @@ class Bench:
             {(r, tuple(f)) for r, f in zip(found["rule"], found["facts"], strict=True)},
         )
 
-    def read(self, derivations: Derivations = "none") -> Memory:
+    def read(self, derivations: Derivations = "none") -> ClosureCache:
         counts = (len(BUILTIN_IDS), self.counters.iri, self.counters.blank, self.counters.literal)
         ill_typed = self.counters.ill_typed > 0
-        return Memory.read(self.engine, self.reasoning, counts, self.by_value, ill_typed, derivations)
+        return ClosureCache.read(self.engine, self.reasoning, counts, self.by_value, ill_typed, derivations)
 
     def update(
         self,
-        memory: Memory,
+        memory: ClosureCache,
         plus: list[Fact],
         minus: list[Fact],
         algorithm: str,
@@ -90,27 +90,27 @@ class Bench:
             plus,
             minus,
             algorithm,
-            lambda pairs: judge_in(self.engine, pairs),
-            lambda facts, names: judge_types_in(self.engine, facts, names),
+            lambda pairs: clashes_in(self.engine, pairs),
+            lambda facts, names: wrong_types_in(self.engine, facts, names),
             budget,
             watch=watch,
         )
 
 
-def state_of(memory: Memory) -> State:
+def state_of(memory: ClosureCache) -> State:
     """The closure that a memory holds."""
-    working = memory.working
-    over = working.classes
-    terms = working.layout.decode(over._terms).tolist() + [working.layout.id(t) for t in over.over.representative]
+    state = memory.state
+    over = state.classes
+    terms = state.layout.decode(over._terms).tolist() + [state.layout.id(t) for t in over.over.representative]
     pairs = set()
     for term in set(terms):
-        members = over.of(working.layout.code(term))
+        members = over.of(state.layout.code(term))
         if len(members) > 1:
-            pairs.add((term, working.layout.id(min(members))))
-    return set(working.facts_of(working.facts.keys)), pairs, memory.violations
+            pairs.add((term, state.layout.id(min(members))))
+    return set(state.facts_of(state.facts.keys)), pairs, memory.violations
 
 
-def counts_of(memory: Memory) -> dict[Fact, tuple[int, int]]:
+def counts_of(memory: ClosureCache) -> dict[Fact, tuple[int, int]]:
     """The derivation counts that a memory holds: fact -> (nonrecursive, recursive)."""
     s, p, o, nonrecursive, recursive = (column.tolist() for column in memory.count_rows())
     facts = zip(s, p, o, strict=True)

@@ -32,7 +32,7 @@ from triplake.rulesets.render import render
 from triplestore import Store
 from triplestore.compile.schema import Fact
 from triplestore.engine import Engine
-from triplestore.maintain.memory import ALGORITHMS, COUNTING, INSERTION, Memory
+from triplestore.maintain.cache import ALGORITHMS, COUNTING, INSERTION, ClosureCache
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table
@@ -303,14 +303,14 @@ class _Mode:
         self._same(what, got, self.tokens[number])
         self._same(f"{what}, violated", violated, self.violated[number])
 
-    def _read(self, number: int) -> Memory | None:
+    def _read(self, number: int) -> ClosureCache | None:
         self._put(number)
         try:
             return self.bench.read(self.derivations)
         except NotMaintainableError:
             return None
 
-    def _count(self, what: str, memory: Memory, number: int) -> None:
+    def _count(self, what: str, memory: ClosureCache, number: int) -> None:
         """Compare the derivation counts with those of the closure that was made anew."""
         if number not in self._counts:
             fresh = self._read(number)

@@ -19,21 +19,21 @@ from __future__ import annotations
 import numpy as np
 
 from triplestore.maintain.classes import Map, Partition
+from triplestore.maintain.context import FEW, MaintenanceContext
 from triplestore.maintain.dred import dred
 from triplestore.maintain.extend import extend
 from triplestore.maintain.keys import NONE, Ids, Mask, distinct, member, minus, union
 from triplestore.maintain.program import Node, as_keys, equality_reached, node_of
 from triplestore.maintain.relation import Relation
-from triplestore.maintain.run import FEW, Run
 from triplestore.materialise.figures import RoundFigures
 
 NAME = "backward-forward"
 
 
-def backward_forward(run: Run) -> str:
+def backward_forward(run: MaintenanceContext) -> str:
     """Bring the closure up to date with the asserted facts that went and came; the name of what did it."""
-    working = run.working
-    if len(working.minus) or run.rules_changed:
+    state = run.state
+    if len(state.minus) or run.rules_changed:
         with run.phase("doubt"):
             doubted = seeds(run)
         if doubted is None:
@@ -46,36 +46,36 @@ def backward_forward(run: Run) -> str:
             search.apply()
     with run.phase("insert"):
         run.deletion_done()
-        extend(run, working.plus)
+        extend(run, state.plus)
     return NAME
 
 
-def seeds(run: Run) -> tuple[Ids, set[Node] | None] | None:
+def seeds(run: MaintenanceContext) -> tuple[Ids, set[Node] | None] | None:
     """(heads that lost a derivation, nodes that the change can reach; None: any). None if proofs could rest on
     themselves; else `run.program` is the program without what went."""
-    working = run.working
-    gone = working.normalised(working.minus)
-    nodes = run.before.reach({node_of(p, o) for _, p, o in working.facts_of(gone)})
-    if len(working.schema_of(gone)) or run.rules_changed or _reaches_schema(run, nodes):
+    state = run.state
+    gone = state.normalised(state.minus)
+    nodes = run.before.reach({node_of(p, o) for _, p, o in state.facts_of(gone)})
+    if len(state.schema_of(gone)) or run.rules_changed or _reaches_schema(run, nodes):
         if run.before.tied:
             return None
         after = run.grounded()
         lost = as_keys(run.layout, run.before.schema - after.schema)
-        if run.derivable(run.before.rules, lost, working.facts).any():
+        if run.derivable(run.before.rules, lost, state.facts).any():
             return None
         if after is not run.before:
             with run.round(len(gone)) as figures:
                 gone = union(gone, *run.lost_with(after, figures))
             run.program = after
-            nodes = run.before.reach({node_of(p, o) for _, p, o in working.facts_of(gone)})
-    if not working.classes.none and equality_reached(nodes) and working.equality == "rewrite":
+            nodes = run.before.reach({node_of(p, o) for _, p, o in state.facts_of(gone)})
+    if not state.classes.none and equality_reached(nodes) and state.equality == "rewrite":
         terms = run.layout.encode(run.before.terms)
-        if working.classes.large(working.classes.normalise(terms)).any():
+        if state.classes.large(state.classes.normalise(terms)).any():
             return None
     return gone, nodes
 
 
-def _reaches_schema(run: Run, nodes: set[Node] | None) -> bool:
+def _reaches_schema(run: MaintenanceContext, nodes: set[Node] | None) -> bool:
     """Whether the change can reach a schema fact."""
     return nodes is None or not nodes.isdisjoint(run.before.nodes)
 
@@ -83,10 +83,10 @@ def _reaches_schema(run: Run, nodes: set[Node] | None) -> bool:
 class Search:
     """The sets of the paper: D, O, C, P, Y, S, and gamma. `rules` are those that proofs are searched for by."""
 
-    def __init__(self, run: Run, gone: Ids, nodes: set[Node] | None) -> None:
-        self.run, self.working, self.gone, self.nodes = run, run.working, gone, nodes
+    def __init__(self, run: MaintenanceContext, gone: Ids, nodes: set[Node] | None) -> None:
+        self.run, self.state, self.gone, self.nodes = run, run.state, gone, nodes
         self.rules = run.program.rules
-        self.intact = run.working.classes.none or not equality_reached(nodes) or run.working.equality != "rewrite"
+        self.intact = run.state.classes.none or not equality_reached(nodes) or run.state.equality != "rewrite"
         self.gamma = Partition()  # unless classes are intact: then pi
         self.doubted, self.processed, self.checked, self.disproved = NONE, NONE, NONE, NONE  # D, O, C, S
         self.doubted_classes, self.broken, self.checked_classes = NONE, NONE, NONE
@@ -97,7 +97,7 @@ class Search:
 
     @property
     def map(self) -> Map:
-        return self.working.classes if self.intact else self.gamma
+        return self.state.classes if self.intact else self.gamma
 
     # -- Algorithm 1 -------------------------------------------------------------------------------------------------
 
@@ -116,12 +116,12 @@ class Search:
                 bad = facts[~self._wholly(facts)]
                 broken = classes[~self._intact(classes)]
                 with run.phase("doubt"):
-                    heads = run.forward(run.program.rules, bad, self.working.facts, self.processed, figures)
+                    heads = run.forward(run.program.rules, bad, self.state.facts, self.processed, figures)
                     self.processed = union(self.processed, bad)
                     self.broken = union(self.broken, broken)
                     facts, classes = self._doubts(heads)
                     if len(broken):
-                        mentioning = self.working.mentioning(broken)
+                        mentioning = self.state.mentioning(broken)
                         figures.derivations += len(mentioning)
                         facts = union(facts, minus(mentioning, self.doubted))
             if not len(facts) and not len(classes) and len(waiting):
@@ -141,21 +141,21 @@ class Search:
         facts, _ = self.run.sorted_heads(heads)
         facts = minus(facts, self.doubted)
         tokens = NONE if self.intact else minus(self.run.tokens(heads), self.doubted_classes)
-        return facts[self.working.facts.contains(facts)], tokens
+        return facts[self.state.facts.contains(facts)], tokens
 
     def apply(self) -> None:
         """Algorithm 2: change I and pi as the proofs say."""
-        run, working = self.run, self.working
+        run, state = self.run, self.state
         proved = self.proved.keys
         images = self._normal(proved)
         back = proved[member(images, self.doubted)]
         for representative in self.broken.tolist():
-            members = np.array(working.classes.of(representative), dtype=np.int64)
+            members = np.array(state.classes.of(representative), dtype=np.int64)
             named = self.gamma.normalise(members)
-            working.classes.part(representative, [members[named == n].tolist() for n in np.unique(named)])
+            state.classes.part(representative, [members[named == n].tolist() for n in np.unique(named)])
             run.dirty.update(members.tolist())
-        working.remove(self.doubted)  # also the wholly proved: they read otherwise where a class came apart
-        working.add(working.normalised(back))
+        state.remove(self.doubted)  # also the wholly proved: they read otherwise where a class came apart
+        state.add(state.normalised(back))
 
     # -- Algorithm 4 -------------------------------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class Search:
                 seen, seen_classes = union(seen, open_), union(seen_classes, tokens)
                 self.expanded = union(self.expanded, open_[~cut])
                 self.expanded_classes = union(self.expanded_classes, tokens[~cut_tokens])
-                mentioned = NONE if self.intact else self.working.large_in(open_)
+                mentioned = NONE if self.intact else self.state.large_in(open_)
                 self._consider(minus(bodies, self.checked), minus(mentioned, self.checked_classes), figures)
         # All that could prove something has been looked at: what has no image now has none at all (line 7).
         rest = minus(self.checked, self.disproved)
@@ -187,10 +187,10 @@ class Search:
 
     def _expand(self, facts: Ids, classes: Ids, most: int) -> tuple[Ids, Mask, Mask]:
         """Lines 32-34: the facts that derive these, but for disproved ones."""
-        same = np.full(len(classes), self.working.same_as, dtype=np.int64)
+        same = np.full(len(classes), self.state.same_as, dtype=np.int64)
         asked = np.concatenate((facts, self.run.layout.keys(classes, same, classes)))
         order = np.argsort(asked)
-        bodies, _, cut = self.run.backward(self.rules, asked[order], self.working.facts, self._useless, most)
+        bodies, _, cut = self.run.backward(self.rules, asked[order], self.state.facts, self._useless, most)
         unsorted = np.empty_like(cut)
         unsorted[order] = cut
         return bodies, unsorted[: len(facts)], unsorted[len(facts) :]
@@ -213,8 +213,8 @@ class Search:
         seeds.append(self.delayed[waiting])
         self.delayed = self.delayed[~waiting]
         if len(classes):
-            s, o = self.working.asserted_equalities(classes)
-            same = np.full(len(s), self.working.same_as, dtype=np.int64)
+            s, o = self.state.asserted_equalities(classes)
+            same = np.full(len(s), self.state.same_as, dtype=np.int64)
             seeds.append(self.run.layout.keys(s, same, o))
         delta = self._prove(union(*seeds))
         while len(delta):
@@ -226,7 +226,7 @@ class Search:
 
     def _given(self, facts: Ids) -> Ids:
         """What is known to hold of facts without a search: triples, in their own terms."""
-        return self.working.asserted_in(facts)[1]
+        return self.state.asserted_in(facts)[1]
 
     def _prove(self, keys: Ids) -> Ids:
         """Add to P, merging what is equal (Algorithm 6); what was new or has changed."""
@@ -258,30 +258,30 @@ class Search:
         normal = self._normal(heads)
         accepted = member(normal, self.checked)
         s, p, o = self.run.layout.unpack(normal)
-        said: Mask = (p == self.working.same_as) & (s == o) & member(s, self.checked_classes)
+        said: Mask = (p == self.state.same_as) & (s == o) & member(s, self.checked_classes)
         return accepted | said
 
     def _unreachable(self, facts: Ids) -> Mask:
         nodes = self.nodes
         assert nodes is not None
-        return np.array([node_of(p, o) not in nodes for _, p, o in self.working.facts_of(facts)], dtype=np.bool_)
+        return np.array([node_of(p, o) not in nodes for _, p, o in self.state.facts_of(facts)], dtype=np.bool_)
 
     # -- what is proved ----------------------------------------------------------------------------------------------
 
     def _under_gamma(self, keys: Ids) -> Ids:
-        return self.working.normalised(keys, self.map)
+        return self.state.normalised(keys, self.map)
 
     def _normal(self, keys: Ids) -> Ids:
         """Keys under pi, one for one."""
         s, p, o = self.run.layout.unpack(keys)
-        classes = self.working.classes
+        classes = self.state.classes
         return self.run.layout.keys(classes.normalise(s), classes.normalise(p), classes.normalise(o))
 
     def _images(self, facts: Ids) -> tuple[Ids, Ids]:
         """(position, image) of the images under gamma of all triples that each fact stands for."""
         if self.intact:
             return np.arange(len(facts), dtype=np.int64), facts
-        classes, layout = self.working.classes, self.run.layout
+        classes, layout = self.state.classes, self.run.layout
         rows = np.arange(len(facts), dtype=np.int64)
         s, p, o = layout.unpack(facts)
         more, s = self._named(classes.expand(s))
@@ -314,6 +314,6 @@ class Search:
         """Which classes are proved: all their members are one under gamma."""
         if self.intact or not len(classes):
             return np.ones(len(classes), dtype=np.bool_)
-        rows, _ = self._named(self.working.classes.expand(classes))
+        rows, _ = self._named(self.state.classes.expand(classes))
         found: Mask = np.bincount(rows, minlength=len(classes)) == 1
         return found

@@ -8,44 +8,44 @@ left of the strata below is given. Departure: C, P and Y are kept from one strat
 from __future__ import annotations
 
 from triplestore.maintain.backward_forward import Search, seeds
+from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.counts import NONRECURSIVE
 from triplestore.maintain.dred_counting import counts_of, dred_counting
 from triplestore.maintain.extend import extend
 from triplestore.maintain.join import Rules
 from triplestore.maintain.keys import Ids, minus, union
 from triplestore.maintain.program import Node
-from triplestore.maintain.run import Run
 
 NAME = "backward-forward-counting"
 
 
-def backward_forward_counting(run: Run) -> str:
+def backward_forward_counting(run: MaintenanceContext) -> str:
     """Bring the closure and its counts up to date with the asserted facts that went and came; the name of what did
     it."""
-    working, counts = run.working, counts_of(run)
-    if len(working.minus) or run.rules_changed:
+    state, counts = run.state, counts_of(run)
+    if len(state.minus) or run.rules_changed:
         with run.phase("doubt"):
             doubted = seeds(run)
         if doubted is None:
             run.program = run.before
             dred_counting(run)
             return f"{NAME}, by DRed with counting since the rules may change with the data"
-        counts.add(working.minus, NONRECURSIVE, -1)
+        counts.add(state.minus, NONRECURSIVE, -1)
         search = _Search(run, *doubted)
         search.delete()
         with run.phase("apply"):
             search.apply()
     with run.phase("insert"):
         run.deletion_done()
-        counts.add(working.plus, NONRECURSIVE, 1)
-        extend(run, working.plus)
+        counts.add(state.plus, NONRECURSIVE, 1)
+        extend(run, state.plus)
     return NAME
 
 
 class _Search(Search):
     """`stratum`: the one that is looked into."""
 
-    def __init__(self, run: Run, gone: Ids, nodes: set[Node] | None) -> None:
+    def __init__(self, run: MaintenanceContext, gone: Ids, nodes: set[Node] | None) -> None:
         super().__init__(run, gone, nodes)
         assert run.program.recursion is not None
         self.counts, self.recursion, self.stratum = counts_of(run), run.program.recursion, 0
@@ -64,7 +64,7 @@ class _Search(Search):
                     self._check(facts, facts[:0], figures)
                 bad = facts[~self._wholly(facts)]
                 with run.phase("doubt"):
-                    heads = run.forward(run.program.rules, bad, self.working.facts, self.processed, figures, times=-1)
+                    heads = run.forward(run.program.rules, bad, self.state.facts, self.processed, figures, times=-1)
                     self.processed = union(self.processed, bad)
                     waiting = union(waiting, self._doubts(heads)[0])
         self._note()

@@ -29,7 +29,7 @@ class Counts:
     """
 
     def __init__(self, keys: Ids = NONE, counts: Ids | None = None) -> None:
-        self._base = _Table(keys, _noughts(len(keys)) if counts is None else counts)
+        self._base = _Table(keys, _zeros(len(keys)) if counts is None else counts)
         self._over = _Table()
         self.begin()
 
@@ -41,7 +41,7 @@ class Counts:
 
     def of(self, keys: Ids) -> Ids:
         """The counts of facts: two rows."""
-        return self._over.of(keys, self._base.of(keys, _noughts(len(keys))))
+        return self._over.of(keys, self._base.of(keys, _zeros(len(keys))))
 
     def add(self, found: Ids, kind: int, times: int) -> None:
         """Count derivations of facts (a fact occurs once for each), `times` being 1 or -1."""
@@ -81,7 +81,7 @@ class _Table:
 
     def __init__(self, keys: Ids = NONE, counts: Ids | None = None) -> None:
         self.keys = keys
-        self.counts = _noughts(len(keys)) if counts is None else counts
+        self.counts = _zeros(len(keys)) if counts is None else counts
 
     def of(self, keys: Ids, otherwise: Ids) -> Ids:
         """The counts of keys, those of unknown ones being `otherwise`, which is changed."""
@@ -99,5 +99,5 @@ class _Table:
         return found
 
 
-def _noughts(size: int) -> Ids:
+def _zeros(size: int) -> Ids:
     return np.zeros((2, size), dtype=np.int64)

@@ -13,74 +13,76 @@ import numpy as np
 from triplestore.compile.schema import Fact
 from triplestore.dictionary.datatypes import DATATYPES
 from triplestore.engine import Engine
+from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.keys import NONE, Ids, member, union
 from triplestore.maintain.program import NotMaintainableError
-from triplestore.maintain.run import Run
 from triplestore.materialise.datatypes import RULE, Datatypes, Names, asked, violations_sql
 from triplestore.materialise.statements import triples_table
 from triplestore.model.terms import FIRST_LITERAL, builtin
 
 Violation = tuple[str, tuple[int, ...]]
 
-TypeJudge = Callable[[Iterable[Fact], Names], Iterable[Violation]]
+LiteralTypeChecker = Callable[[Iterable[Fact], Names], Iterable[Violation]]
 """Which of some facts (literal, rdf:type, datatype) are wrong, as violations."""
 
 
-def representatives(run: Run) -> Names:
+def representatives(run: MaintenanceContext) -> Names:
     """The datatypes by the ids that I has for them."""
     ids = np.array([builtin(name) for name in DATATYPES], dtype=np.int64)
-    now = run.layout.decode(run.working.classes.normalise(run.layout.encode(ids))).tolist()
+    now = run.layout.decode(run.state.classes.normalise(run.layout.encode(ids))).tolist()
     found: dict[int, list[str]] = {}
     for number, name in zip(now, DATATYPES, strict=True):
         found.setdefault(number, []).append(name)
     return found
 
 
-def check(run: Run) -> None:
+def check(run: MaintenanceContext) -> None:
     """Raise NotMaintainableError if a rule asks for the instances of a datatype."""
     if asked(run.program.program, representatives(run)):
         raise NotMaintainableError("a rule asks for the literals of a datatype")
 
 
-def faults(run: Run, before: Iterable[Violation], ill_typed: Ids, judge: TypeJudge) -> set[Violation]:
+def faults(
+    run: MaintenanceContext, before: Iterable[Violation], ill_typed: Ids, judge: LiteralTypeChecker
+) -> set[Violation]:
     """The violations of dt-not-type after a run, from those before it. ill_typed: codes of literals, sorted."""
-    working, layout = run.working, run.layout
+    state, layout = run.state, run.layout
     names = representatives(run)
     kinds = np.array(sorted(names), dtype=np.int64)
     if run.dirty and member(kinds, np.array(sorted(run.dirty), dtype=np.int64)).any():
         raise NotMaintainableError("a datatype has come to equal, or no longer equals, something else")
     typed = {v for v in before if v[1][2] < FIRST_LITERAL}
     objects = {v for v in before if v not in typed}
-    there = working.keys_of(v[1][:3] for v in typed)  # type: ignore[misc]
-    kept: set[Violation] = {(RULE, fact) for fact in working.facts_of(there[working.facts.contains(there)])}
-    s, p, o = layout.unpack(working.came)
-    fresh = working.came[(p == working.type) & (s >= layout.first_literal) & member(o, kinds)]
+    there = state.keys_of(v[1][:3] for v in typed)  # type: ignore[misc]
+    kept: set[Violation] = {(RULE, fact) for fact in state.facts_of(there[state.facts.contains(there)])}
+    s, p, o = layout.unpack(state.added)
+    fresh = state.added[(p == state.type) & (s >= layout.first_literal) & member(o, kinds)]
     if len(fresh):
-        kept.update(judge(working.facts_of(fresh), names))
+        kept.update(judge(state.facts_of(fresh), names))
     return kept | (_objects(run, ill_typed) if _touched(run, ill_typed) else objects)
 
 
-def _touched(run: Run, ill_typed: Ids) -> bool:
+def _touched(run: MaintenanceContext, ill_typed: Ids) -> bool:
     """Whether the run may have changed what mentions an ill-typed literal."""
-    working = run.working
-    changed = (working.came, working.went, working.plus, working.minus)
+    state = run.state
+    changed = (state.added, state.removed, state.plus, state.minus)
     return bool(len(ill_typed)) and any(member(run.layout.unpack(keys)[2], ill_typed).any() for keys in changed)
 
 
-def _objects(run: Run, ill_typed: Ids) -> set[Violation]:
+def _objects(run: MaintenanceContext, ill_typed: Ids) -> set[Violation]:
     """The stated facts with an ill-typed literal, under pi; and the facts with one that no stated fact has."""
-    working = run.working
+    state = run.state
     numbers = np.tile(np.arange(len(run.layout.predicates), dtype=np.int64), len(ill_typed))
     literals = np.repeat(ill_typed, len(run.layout.predicates))
-    stated = working.asserted.match(numbers, None, literals)[1]
+    stated = state.asserted.match(numbers, None, literals)[1]
     spoken = union(run.layout.unpack(stated)[2])
-    facts = working.facts.match(numbers, None, literals)[1]
+    facts = state.facts.match(numbers, None, literals)[1]
     alone = facts[~member(run.layout.unpack(facts)[2], spoken)] if len(facts) else NONE
-    return {(RULE, fact) for fact in working.facts_of(union(working.normalised(stated), alone))}
+    return {(RULE, fact) for fact in state.facts_of(union(state.normalised(stated), alone))}
 
 
-def judge_types_in(engine: Engine, facts: Iterable[Fact], names: Names) -> list[Violation]:
-    """A `TypeJudge` that looks the literals up in the table `term`."""
+def wrong_types_in(engine: Engine, facts: Iterable[Fact], names: Names) -> list[Violation]:
+    """A `LiteralTypeChecker` that looks the literals up in the table `term`."""
     found: list[Violation] = []
     rows = list(facts)
     engine.load("typed_now", triples_table(rows))

@@ -11,47 +11,47 @@ overdelete more in higher ones than the paper's order does.
 
 from __future__ import annotations
 
+from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.counts import NONRECURSIVE, Counts
 from triplestore.maintain.extend import extend
 from triplestore.maintain.keys import NONE, Ids, member, minus, union
-from triplestore.maintain.run import Run
 
 NAME = "dred-counting"
 
 
-def dred_counting(run: Run) -> str:
+def dred_counting(run: MaintenanceContext) -> str:
     """Bring the closure and its counts up to date with the asserted facts that went and came; the name of what did
     it."""
-    working, counts = run.working, counts_of(run)
+    state, counts = run.state, counts_of(run)
     with run.phase("overdelete"):
         overdeleted = overdelete(run, counts)
     with run.phase("rederive"):
-        working.remove(overdeleted)
+        state.remove(overdeleted)
         left = counts.of(overdeleted).any(axis=0) | member(overdeleted, _held(run))
         back = overdeleted[left]
         run.figures.proved = len(back)
         run.note("rederived", back)
     with run.phase("insert"):
         run.deletion_done(len(overdeleted))
-        counts.add(working.plus, NONRECURSIVE, 1)
-        extend(run, union(back, working.plus))
+        counts.add(state.plus, NONRECURSIVE, 1)
+        extend(run, union(back, state.plus))
     return NAME
 
 
-def counts_of(run: Run) -> Counts:
+def counts_of(run: MaintenanceContext) -> Counts:
     """The counts that an algorithm keeps itself."""
     assert run.counts is not None
     return run.counts
 
 
-def overdelete(run: Run, counts: Counts) -> Ids:
+def overdelete(run: MaintenanceContext, counts: Counts) -> Ids:
     """The facts of I that have lost their nonrecursive derivations, and may have lost all. Each derivation that used
     one is counted off. `run.program` becomes what holds of the program without them."""
-    working, deleted, spared = run.working, NONE, NONE
-    counts.add(working.minus, NONRECURSIVE, -1)
-    gone, forced = working.minus, NONE
+    state, deleted, spared = run.state, NONE, NONE
+    counts.add(state.minus, NONRECURSIVE, -1)
+    gone, forced = state.minus, NONE
     ungrounded = False
-    if len(working.schema_of(gone)) or run.rules_changed:
+    if len(state.schema_of(gone)) or run.rules_changed:
         ungrounded = True
         forced, found = _ground(run, NONE)
         gone = union(gone, found)
@@ -59,12 +59,12 @@ def overdelete(run: Run, counts: Counts) -> Ids:
     waiting = NONE
     while True:
         none = counts.of(found)[NONRECURSIVE] == 0
-        if not ungrounded and len(working.schema_of(found[none])):
+        if not ungrounded and len(state.schema_of(found[none])):
             ungrounded = True
             forced, more = _ground(run, deleted)
             found = union(found, minus(_doubted(run, more), deleted))
             none = counts.of(found)[NONRECURSIVE] == 0
-        lost = minus(forced[working.facts.contains(forced)], deleted)
+        lost = minus(forced[state.facts.contains(forced)], deleted)
         delta = union(found[none & ~member(found, _held(run))], lost)
         spared = union(spared, minus(found, delta))
         if not len(delta) and not len(waiting):
@@ -77,7 +77,7 @@ def overdelete(run: Run, counts: Counts) -> Ids:
             delta, waiting = run.sampled(delta, len(deleted))
         with run.round(len(delta)) as figures:
             run.afford(len(deleted) + len(delta))
-            heads = run.forward(run.program.rules, delta, working.facts, deleted, figures, times=-1)
+            heads = run.forward(run.program.rules, delta, state.facts, deleted, figures, times=-1)
             deleted = union(deleted, delta)
         found = minus(_doubted(run, heads), deleted)
     run.figures.doubted = len(deleted)
@@ -86,21 +86,21 @@ def overdelete(run: Run, counts: Counts) -> Ids:
     return deleted
 
 
-def _ground(run: Run, deleted: Ids) -> tuple[Ids, Ids]:
+def _ground(run: MaintenanceContext, deleted: Ids) -> tuple[Ids, Ids]:
     """Make the program what is sure to hold of it; (the schema facts that are not, which must be derived again; the
-    heads of the instances that went)."""
+    heads of the instances that removed)."""
     with run.round(0) as figures:
         run.program = run.grounded()
         return run.lost_with(run.program, figures, deleted)
 
 
-def _doubted(run: Run, found: Ids) -> Ids:
+def _doubted(run: MaintenanceContext, found: Ids) -> Ids:
     """The facts of I among heads."""
     facts, _ = run.sorted_heads(found)
-    kept: Ids = facts[run.working.facts.contains(facts)]
+    kept: Ids = facts[run.state.facts.contains(facts)]
     return kept
 
 
-def _held(run: Run) -> Ids:
+def _held(run: MaintenanceContext) -> Ids:
     """What holds by the schema alone."""
     return run.program.held

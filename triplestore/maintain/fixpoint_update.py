@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.dred import dissolve, overdelete, rederived
 from triplestore.maintain.extend import extend
 from triplestore.maintain.keys import NONE, Ids, union
-from triplestore.maintain.run import Run
 
 NAME = "fixpoint-update"
 
 
-def fixpoint_update(run: Run) -> str:
-    """Bring the closure up to date with the asserted facts that went and came (`run.working.minus`, `plus`); the name
+def fixpoint_update(run: MaintenanceContext) -> str:
+    """Bring the closure up to date with the asserted facts that went and came (`run.state.minus`, `plus`); the name
     of the algorithm."""
     with run.phase("overdelete"):
         unsure, dissolved = overdelete(run)
@@ -31,21 +31,21 @@ def fixpoint_update(run: Run) -> str:
     return NAME
 
 
-def restore(run: Run, unsure: Ids, dissolved: Ids) -> None:
+def restore(run: MaintenanceContext, unsure: Ids, dissolved: Ids) -> None:
     """The steps after overdeletion: what the new program derives from the kept facts, and the fixpoint."""
     run.deletion_done(len(unsure))
     with run.phase("rederive"):
         back = dissolve(run, unsure, dissolved)
         back = rederived(run, unsure, union(back, consequences(run, unsure)))
     with run.phase("insert"):
-        extend(run, union(back, run.working.plus))
-    run.note("supported", unsure[run.working.facts.contains(unsure)])
+        extend(run, union(back, run.state.plus))
+    run.note("supported", unsure[run.state.facts.contains(unsure)])
 
 
-def consequences(run: Run, unsure: Ids) -> Ids:
+def consequences(run: MaintenanceContext, unsure: Ids) -> Ids:
     """The unsure facts that the new program derives from the kept ones: T(K), naively, once."""
-    run.note("kept", run.working.facts)
+    run.note("kept", run.state.facts)
     if not len(unsure):
         return NONE
-    with run.round(len(run.working.facts)) as figures:
-        return np.intersect1d(run.heads_of(run.program.rules, run.working.facts, figures), unsure)
+    with run.round(len(run.state.facts)) as figures:
+        return np.intersect1d(run.heads_of(run.program.rules, run.state.facts, figures), unsure)

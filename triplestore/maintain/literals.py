@@ -14,10 +14,10 @@ from triplestore.maintain.keys import NONE, Ids, Layout, member, union
 
 @dataclass(frozen=True, slots=True)
 class Literals:
-    """Codes. twins: sorted literals, `homes` the first met of the value of each; ill_typed: sorted."""
+    """Codes. equal_valued: sorted literals, `firsts` the first met of the value of each; ill_typed: sorted."""
 
-    twins: Ids
-    homes: Ids
+    equal_valued: Ids
+    firsts: Ids
     ill_typed: Ids
 
     @classmethod
@@ -25,27 +25,27 @@ class Literals:
         """Nothing special."""
         return cls(NONE, NONE, NONE)
 
-    def extended(self, twins: Ids, homes: Ids, ill_typed: Ids) -> Literals:
+    def extended(self, equal_valued: Ids, firsts: Ids, ill_typed: Ids) -> Literals:
         """The same with what is known of more literals (perhaps of some that it has)."""
-        fresh = ~member(twins, self.twins)
+        fresh = ~member(equal_valued, self.equal_valued)
         if not fresh.any() and not len(ill_typed):
             return self
-        every = np.concatenate((self.twins, twins[fresh]))
+        every = np.concatenate((self.equal_valued, equal_valued[fresh]))
         order = np.argsort(every)
         return Literals(
-            every[order], np.concatenate((self.homes, homes[fresh]))[order], union(self.ill_typed, ill_typed)
+            every[order], np.concatenate((self.firsts, firsts[fresh]))[order], union(self.ill_typed, ill_typed)
         )
 
-    def homes_of(self, codes: Ids) -> Ids:
+    def by_value(self, codes: Ids) -> Ids:
         """Terms, literals by value."""
-        if not len(self.twins) or not len(codes):
+        if not len(self.equal_valued) or not len(codes):
             return codes
-        at = np.minimum(np.searchsorted(self.twins, codes), len(self.twins) - 1)
-        return np.where(self.twins[at] == codes, self.homes[at], codes)
+        at = np.minimum(np.searchsorted(self.equal_valued, codes), len(self.equal_valued) - 1)
+        return np.where(self.equal_valued[at] == codes, self.firsts[at], codes)
 
     def stated(self, layout: Layout, keys: Ids) -> Ids:
         """Asserted facts as stated ones, sorted."""
-        if not len(self.twins):
+        if not len(self.equal_valued):
             return keys
         mask = (1 << layout.bits) - 1
-        return union((keys & ~mask) | self.homes_of(keys & mask))
+        return union((keys & ~mask) | self.by_value(keys & mask))

@@ -16,7 +16,7 @@ from triplestore.maintain import (
     rematerialise,
 )
 from triplestore.maintain.budget import Budget
-from triplestore.maintain.memory import COUNTING, DELETING, INSERTION, OVERDELETION
+from triplestore.maintain.cache import COUNTING, DELETING, INSERTION, OVERDELETION
 from triplestore.model.errors import UsageError
 
 NAMES: Final = ("auto", rematerialise.NAME, *DELETING)
@@ -64,7 +64,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do: an algorithm of `memory.ALGORITHMS` (None: rematerialise), why, and within which budget."""
+    """What to do: an algorithm of `cache.ALGORITHMS` (None: rematerialise), why, and within which budget."""
 
     name: str | None
     reason: str

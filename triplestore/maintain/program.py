@@ -164,7 +164,7 @@ def specialise(
 
 def without_occurring(program: Program) -> Program:
     """The program without `Occurs` that say nothing more: of a term that a triple of the body mentions, or of any term
-    at all (something occurs; see `Run.check_occurring`)."""
+    at all (something occurs; see `MaintenanceContext.check_occurring`)."""
     if not program.uses_occurs:
         return program
     instances: dict[Shape, dict[Row, str]] = {}

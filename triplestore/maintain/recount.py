@@ -6,36 +6,36 @@ was and is no more, or that is new, is found once by the same joins (Gupta, Mumi
 
 from __future__ import annotations
 
+from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.counts import NONRECURSIVE, Counts
 from triplestore.maintain.keys import NONE
 from triplestore.maintain.program import instances_lost, shared
-from triplestore.maintain.run import Run
 from triplestore.materialise.figures import RoundFigures
 
 
-def recount(run: Run, counts: Counts) -> None:
+def recount(run: MaintenanceContext, counts: Counts) -> None:
     """Bring the counts up to date after a run that did not keep them itself."""
-    working, before, after = run.working, run.before, run.program
-    facts, figures = working.facts, RoundFigures(0)
+    state, before, after = run.state, run.before, run.program
+    facts, figures = state.facts, RoundFigures(0)
     kept = shared(run.layout, before, after)
     run.counts = counts
-    counts.add(working.minus, NONRECURSIVE, -1)
-    counts.add(working.plus, NONRECURSIVE, 1)
-    facts.remove(working.came)
-    facts.add(working.went)  # as it was
+    counts.add(state.minus, NONRECURSIVE, -1)
+    counts.add(state.plus, NONRECURSIVE, 1)
+    facts.remove(state.added)
+    facts.add(state.removed)  # as it was
     run.heads_of(run.rules(instances_lost(before, after), before), facts, figures, times=-1)
-    run.count_anew(before, after)
-    run.forward(kept.rules, working.went, facts, NONE, figures, times=-1)
-    facts.remove(working.went)
-    facts.add(working.came)
-    run.forward(kept.rules, working.came, facts, NONE, figures, times=1)
+    run.recount_instances(before, after)
+    run.forward(kept.rules, state.removed, facts, NONE, figures, times=-1)
+    facts.remove(state.removed)
+    facts.add(state.added)
+    run.forward(kept.rules, state.added, facts, NONE, figures, times=1)
     run.heads_of(run.rules(instances_lost(after, before)), facts, figures, times=1)
 
 
-def counted(run: Run) -> Counts:
+def counted(run: MaintenanceContext) -> Counts:
     """The counts of the closure under `run.program`."""
     counts = Counts()
     run.counts = counts
-    counts.add(run.working.asserted.keys, NONRECURSIVE, 1)
-    run.heads_of(run.program.rules, run.working.facts, RoundFigures(0), times=1)
+    counts.add(run.state.asserted.keys, NONRECURSIVE, 1)
+    run.heads_of(run.program.rules, run.state.facts, RoundFigures(0), times=1)
     return Counts(*counts.rows())

@@ -20,33 +20,33 @@ _PATCH: Final = 20_000
 
 
 class Relation:
-    """A set of triples: large sorted arrays that never change, what came since, and what went.
+    """A set of triples: large sorted arrays that never change, triples added since, and triples removed.
 
-    The invariant: `_base` and `_come` are disjoint, `_gone` is part of `_base`; all are sorted keys. The second order,
-    by (p, o, s), is made when a lookup first needs it.
+    The invariant: `_base` and `_added` are disjoint, `_removed` is part of `_base`; all are sorted keys. The second
+    order, by (p, o, s), is made when a lookup first needs it.
     """
 
     def __init__(self, layout: Layout, keys: Ids = NONE) -> None:
         self.layout = layout
         self._base, self._turned_base = keys, NONE
-        self._come, self._turned_come = NONE, NONE
-        self._gone = NONE
+        self._added, self._turned_added = NONE, NONE
+        self._removed = NONE
 
     def __len__(self) -> int:
-        return len(self._base) + len(self._come) - len(self._gone)
+        return len(self._base) + len(self._added) - len(self._removed)
 
     @property
     def keys(self) -> Ids:
         """Every triple, sorted."""
-        return merged(minus(self._base, self._gone), self._come)
+        return merged(minus(self._base, self._removed), self._added)
 
     def contains(self, keys: Ids) -> Mask:
         """Which of the keys are in the set."""
-        found = member(keys, self._come)
+        found = member(keys, self._added)
         if len(self._base):
             base = member(keys, self._base)
-            if len(self._gone):
-                base &= ~member(keys, self._gone)
+            if len(self._removed):
+                base &= ~member(keys, self._removed)
             found |= base
         return found
 
@@ -56,11 +56,11 @@ class Relation:
         fresh = keys[~self.contains(keys)]
         if not len(fresh):
             return fresh
-        back = member(fresh, self._gone)
+        back = member(fresh, self._removed)
         if back.any():
-            self._gone = minus(self._gone, fresh[back])
-        self._come = merged(self._come, fresh[~back])
-        self._turned_come = NONE
+            self._removed = minus(self._removed, fresh[back])
+        self._added = merged(self._added, fresh[~back])
+        self._turned_added = NONE
         self._settle()
         return fresh
 
@@ -70,19 +70,19 @@ class Relation:
         there = keys[self.contains(keys)]
         if not len(there):
             return there
-        late = member(there, self._come)
+        late = member(there, self._added)
         if late.any():
-            self._come = minus(self._come, there[late])
-            self._turned_come = NONE
-        self._gone = merged(self._gone, there[~late])
+            self._added = minus(self._added, there[late])
+            self._turned_added = NONE
+        self._removed = merged(self._removed, there[~late])
         self._settle()
         return there
 
     def _settle(self) -> None:
         """Make the patch part of the large arrays, now and then."""
-        if len(self._base) and len(self._come) + len(self._gone) > max(_PATCH, len(self._base) // 8):
+        if len(self._base) and len(self._added) + len(self._removed) > max(_PATCH, len(self._base) // 8):
             self._base, self._turned_base = self.keys, NONE
-            self._come, self._turned_come, self._gone = NONE, NONE, NONE
+            self._added, self._turned_added, self._removed = NONE, NONE, NONE
 
     def match(self, p: Ids, s: Ids | None, o: Ids | None, most: int = ALL) -> tuple[Ids, Ids, bool]:
         """For each row of predicate numbers (-1: none), and of subject and object codes where given, the triples that
@@ -102,8 +102,8 @@ class Relation:
                 cut |= more_cut
         if turned:
             keys = layout.turned(keys)
-        if len(self._gone) and len(keys):
-            kept = ~member(keys, self._gone)
+        if len(self._removed) and len(keys):
+            kept = ~member(keys, self._removed)
             rows, keys = rows[kept], keys[kept]
         return rows, keys, cut
 
@@ -132,12 +132,12 @@ class Relation:
 
     def _parts(self, turned: bool) -> tuple[Ids, Ids]:
         if not turned:
-            return self._base, self._come
+            return self._base, self._added
         if len(self._turned_base) != len(self._base):
             self._turned_base = np.sort(self.layout.turned(self._base))
-        if len(self._turned_come) != len(self._come):
-            self._turned_come = np.sort(self.layout.turned(self._come))
-        return self._turned_base, self._turned_come
+        if len(self._turned_added) != len(self._added):
+            self._turned_added = np.sort(self.layout.turned(self._added))
+        return self._turned_base, self._turned_added
 
 
 def _ranges(values: Ids, low: Ids, high: Ids, most: int) -> tuple[Ids, Ids, bool]:

@@ -3,7 +3,7 @@
 A violation of a rule names all the triples that its body matched, so it holds as long as they do, unless it spoke of a
 class that has changed (two members of a class are different terms) or of a list (whose triples it does not name): those
 are looked for anew. Equalities of two literals, which make no class, are all looked for again where one has come or
-lost a derivation. No class has a literal here (`Run.sorted_heads`), so none has two values.
+lost a derivation. No class has a literal here (`MaintenanceContext.sorted_heads`), so none has two values.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from triplestore.compile.plan import K, Pattern, Shape, V
 from triplestore.compile.symmetry import half
 from triplestore.engine import Engine
+from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.join import Instances, all_matches, encoded, matches
 from triplestore.maintain.keys import NONE, Ids, union
 from triplestore.maintain.program import NotMaintainableError, as_keys
-from triplestore.maintain.run import Run
-from triplestore.maintain.working import heads
+from triplestore.maintain.state import heads
 from triplestore.materialise.same_as import clashes_between, is_clash, once
 from triplestore.materialise.stages import equalities
 from triplestore.materialise.statements import triples_table
@@ -32,18 +32,18 @@ Violation = tuple[str, tuple[int, ...]]
 MOST_OPEN: Final = 10_000_000
 """Most lookups by every predicate."""
 
-Judge = Callable[[Iterable[tuple[int, int]]], Iterable[Violation]]
+LiteralClashChecker = Callable[[Iterable[tuple[int, int]]], Iterable[Violation]]
 """Turns equalities of two literals (ids) into the violations that they are."""
 
 
-def maintained(run: Run, violations: set[Violation], judge: Judge) -> set[Violation]:
+def maintained(run: MaintenanceContext, violations: set[Violation], judge: LiteralClashChecker) -> set[Violation]:
     """The violations of the closure after a run, from those before it."""
-    working, layout = run.working, run.layout
+    state, layout = run.state, run.layout
     dirty = layout.decode(np.array(sorted(run.dirty), dtype=np.int64)).tolist()
     changed = set(dirty)
     renewed = _renewed(run)
-    gone = set(working.facts_of(working.went)) if violations else set()
-    if working.equality != "off":  # `x sameAs x` holds whether it is a fact or not
+    gone = set(state.facts_of(state.removed)) if violations else set()
+    if state.equality != "off":  # `x sameAs x` holds whether it is a fact or not
         gone = {(s, p, o) for s, p, o in gone if p != SAME_AS or s != o}
     kept: set[Violation] = set()
     clashes: set[Violation] = set()
@@ -58,13 +58,13 @@ def maintained(run: Run, violations: set[Violation], judge: Judge) -> set[Violat
     kept |= set(judge(_apart(run))) if run.apart else clashes
     kept -= run.before.program.violations - run.program.program.violations
     kept |= run.program.program.violations
-    mentioned = working.mentioning(np.array(sorted(run.dirty), dtype=np.int64)) if run.dirty else NONE
-    fresh = union(working.came, mentioned)
+    mentioned = state.mentioning(np.array(sorted(run.dirty), dtype=np.int64)) if run.dirty else NONE
+    fresh = union(state.added, mentioned)
     kept.update(_found(run, fresh, renewed))
     return set(once(kept))
 
 
-def _renewed(run: Run) -> set[str]:
+def _renewed(run: MaintenanceContext) -> set[str]:
     """The constraints that have lost instances, or read lists that have changed: what they found is looked for from
     scratch."""
     now = run.program.program.constraints
@@ -76,7 +76,7 @@ def _renewed(run: Run) -> set[str]:
     }
 
 
-def _found(run: Run, fresh: Ids, renewed: set[str]) -> set[Violation]:
+def _found(run: MaintenanceContext, fresh: Ids, renewed: set[str]) -> set[Violation]:
     """What the constraints find with a fresh fact, or with an instance that is new."""
     before = run.before.program.constraints
     found: set[Violation] = set()
@@ -86,31 +86,31 @@ def _found(run: Run, fresh: Ids, renewed: set[str]) -> set[Violation]:
         known = {} if rule in renewed else before.get((rule, shape), {})
         new, old = [r for r in rows if r not in known], [r for r in rows if r in known]
         listed = run.program.listed if shape.uses_lists else None
-        _check_open(run, shape, len(run.working.facts) if new else len(fresh))
+        _check_open(run, shape, len(run.state.facts) if new else len(fresh))
         if new:
             instances = Instances(shape, encoded(run.layout, new, shape))
-            output = all_matches(instances, run.working.facts, run.working.classes, listed=listed)
+            output = all_matches(instances, run.state.facts, run.state.classes, listed=listed)
             found |= _rows(run, rule, output)
         if old and len(fresh):
             instances = Instances(shape, encoded(run.layout, old, shape))
             others = [
-                (run.working.facts if listed is None or isinstance(element, Pattern) else listed, NONE)
+                (run.state.facts if listed is None or isinstance(element, Pattern) else listed, NONE)
                 for element in shape.body
             ]
             for focus in (i for i, element in enumerate(shape.body) if isinstance(element, Pattern)):
-                _, output, _ = matches(instances, focus, fresh, others, run.working.classes)
+                _, output, _ = matches(instances, focus, fresh, others, run.state.classes)
                 found |= _rows(run, rule, output)
     return found
 
 
-def _check_open(run: Run, shape: Shape, facts: int) -> None:
+def _check_open(run: MaintenanceContext, shape: Shape, facts: int) -> None:
     """Raise NotMaintainableError where facts would each be compared with too many predicates."""
     variable = any(isinstance(element, Pattern) and isinstance(element.p, V) for element in shape.body)
     if shape.uses_lists and variable and facts * len(run.layout.predicates) > MOST_OPEN:
         raise NotMaintainableError("a list of properties is compared with many facts")
 
 
-def _rows(run: Run, rule: str, output: Ids) -> set[Violation]:
+def _rows(run: MaintenanceContext, rule: str, output: Ids) -> set[Violation]:
     if not len(output):
         return set()
     width = output.shape[1]
@@ -118,28 +118,28 @@ def _rows(run: Run, rule: str, output: Ids) -> set[Violation]:
     return {(rule, tuple(ids[i : i + width])) for i in range(0, len(ids), width)}
 
 
-def _apart(run: Run) -> list[tuple[int, int]]:
+def _apart(run: MaintenanceContext) -> list[tuple[int, int]]:
     """All equalities of two literals; of a group those of its least member and each other one, as
     `compile.sql.select_links` has them."""
-    working, layout = run.working, run.layout
+    state, layout = run.state, run.layout
     found = [as_keys(layout, (f for f in run.program.unconditional if f[1] == SAME_AS))]
     for shape, rows in equalities(run.program.program.instances).items():
         if shape.uses_occurs:
             continue
         member_of = half(shape) if isinstance(shape.output[1], K) else None
         output = all_matches(
-            Instances(member_of or shape, encoded(layout, list(rows), shape)), working.facts, working.classes
+            Instances(member_of or shape, encoded(layout, list(rows), shape)), state.facts, state.classes
         )
         if len(output):
             found.append(_links(run, output) if member_of else heads(layout, output))
     every = union(*found)
-    s, _, o = layout.unpack(every[working.is_equality(every)])
+    s, _, o = layout.unpack(every[state.is_equality(every)])
     literals = (np.minimum(s, o) >= layout.first_literal) & (s != o)
     ends = (layout.decode(end[literals]).tolist() for end in (s, o))
     return list(zip(*ends, strict=True))
 
 
-def _links(run: Run, output: Ids) -> Ids:
+def _links(run: MaintenanceContext, output: Ids) -> Ids:
     """Groups (rows: member, then what makes the group) as equalities of the least member and each other one."""
     members = output[:, 0]
     if output.shape[1] > 1:
@@ -149,12 +149,12 @@ def _links(run: Run, output: Ids) -> Ids:
     least = np.full(int(group.max()) + 1, np.iinfo(np.int64).max, dtype=np.int64)
     np.minimum.at(least, group, members)
     other = members != least[group]
-    same = np.full(int(other.sum()), run.working.same_as, dtype=np.int64)
+    same = np.full(int(other.sum()), run.state.same_as, dtype=np.int64)
     return run.layout.keys(least[group][other], same, members[other])
 
 
-def judge_in(engine: Engine, pairs: Iterable[tuple[int, int]]) -> list[Violation]:
-    """A `Judge` that looks the literals' values up in the table `term`."""
+def clashes_in(engine: Engine, pairs: Iterable[tuple[int, int]]) -> list[Violation]:
+    """A `LiteralClashChecker` that looks the literals' values up in the table `term`."""
     engine.load("clashing", triples_table([(s, SAME_AS, o) for s, o in pairs]))
     rows = engine.query(clashes_between(engine, "clashing")).to_pydict()
     engine.drop("clashing", "apart", "valued", "hidden")

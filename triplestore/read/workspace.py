@@ -13,7 +13,7 @@ from triplestore.dictionary.literals import by_value
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
 from triplestore.maintain import Reasoning
-from triplestore.maintain.memory import Memory
+from triplestore.maintain.cache import ClosureCache
 from triplestore.materialise.limits import Limits
 from triplestore.model.tables import ASSERTED, COUNT, FACT, LOOKED_UP, STATED, STORED, VIOLATION, Table
 from triplestore.storage import segments
@@ -32,7 +32,7 @@ class Workspace:
         self._bound: dict[str, str] = {}  # table -> "view" or "table"
         self.proofs: tuple[Manifest, object] | None = None  # what proofs made of the tables, for which version
         self.reasoning: tuple[object, Reasoning] | None = None  # the last rules resolved, and what they depend on
-        self.memory: tuple[object, Memory] | None = None  # the closure in memory, and what it was read from
+        self.memory: tuple[object, ClosureCache] | None = None  # the closure in memory, and what it was read from
         self.limits = Limits()  # of rules that make terms
         self.fingerprints: tuple[TableFiles, Fingerprints | None] | None = None  # of the terms in the files, if read
 

@@ -1,6 +1,6 @@
 """A small change, maintained in memory: what it costs follows the change.
 
-The closure of the version at hand is kept in memory from one change to the next (`triplestore.maintain.memory`) and
+The closure of the version at hand is kept in memory from one change to the next (`triplestore.maintain.cache`) and
 read once. A change that is not maintained here is `Refused`, with the reason.
 """
 
@@ -16,13 +16,13 @@ from triplestore.engine.arrow import as_numpy
 from triplestore.engine.scratch import Scratch
 from triplestore.maintain import Outcome, Reasoning, rematerialise
 from triplestore.maintain.budget import BudgetExceededError
-from triplestore.maintain.datatypes import TypeJudge, judge_types_in
+from triplestore.maintain.cache import ClosureCache, Derivations, Rows
+from triplestore.maintain.context import EQUAL_LITERAL
+from triplestore.maintain.datatypes import LiteralTypeChecker, wrong_types_in
 from triplestore.maintain.keys import NONE, Ids, Layout, LayoutFullError, union
-from triplestore.maintain.memory import Derivations, Memory, Rows
 from triplestore.maintain.policy import Plan, Sizes, plan, plan_rules
 from triplestore.maintain.program import NotMaintainableError
-from triplestore.maintain.run import EQUAL_LITERAL
-from triplestore.maintain.violations import Judge, judge_in
+from triplestore.maintain.violations import LiteralClashChecker, clashes_in
 from triplestore.model.tables import ASSERTED, COUNT, FACT, SAME_AS, TERM, VIOLATION, Table
 from triplestore.read.reasoning import all_rules, equal_literals, reasoning, touched, twins
 from triplestore.storage.manifest import Manifest
@@ -44,7 +44,7 @@ ABORTED: Final = "tried"
 """The phase of maintaining the closure in memory that was aborted."""
 
 
-def closure(tx: Transaction, size: int, algorithm: str) -> Memory | Refused:
+def closure(tx: Transaction, size: int, algorithm: str) -> ClosureCache | Refused:
     """The closure of the version at hand, read if need be, for a change of so many triples."""
     workspace, manifest = tx.workspace, tx.workspace.manifest
     if size > SMALL:
@@ -59,7 +59,7 @@ def closure(tx: Transaction, size: int, algorithm: str) -> Memory | Refused:
         return known[1] if known is not None else _read(tx)
 
 
-def _read(tx: Transaction) -> Memory | Refused:
+def _read(tx: Transaction) -> ClosureCache | Refused:
     """The closure of the version at hand, read; the workspace keeps it."""
     workspace, manifest = tx.workspace, tx.workspace.manifest
     workspace.memory = None
@@ -82,12 +82,12 @@ def _read(tx: Transaction) -> Memory | Refused:
     except LayoutFullError:
         return Refused(Reason.LAYOUT_FULL)
     for table in (ASSERTED, FACT):
-        memory.dead[table.name] = _keys(tx, memory.working.layout, manifest.files_of(table.name).tombstones)
+        memory.dead[table.name] = _keys(tx, memory.state.layout, manifest.files_of(table.name).tombstones)
     workspace.memory = _content(manifest), memory
     return memory
 
 
-def maintained(tx: Transaction, memory: Memory, change: Change, algorithm: str) -> ChangeSet | Refused:
+def maintained(tx: Transaction, memory: ClosureCache, change: Change, algorithm: str) -> ChangeSet | Refused:
     """The closure in memory after a netted change."""
     try:
         chosen = plan(algorithm, change.added, change.removed, _sizes(memory, tx.workspace.manifest))
@@ -97,7 +97,7 @@ def maintained(tx: Transaction, memory: Memory, change: Change, algorithm: str) 
 
 
 def maintained_rules(
-    tx: Transaction, memory: Memory, change: Change, before: Manifest, algorithm: str
+    tx: Transaction, memory: ClosureCache, change: Change, before: Manifest, algorithm: str
 ) -> ChangeSet | Refused:
     """The closure in memory, which is that of `before`, under the rules of the manifest at hand."""
     manifest = tx.workspace.manifest
@@ -106,17 +106,17 @@ def maintained_rules(
     return _carried_out(tx, memory, change, chosen, None)
 
 
-def _sizes(memory: Memory, manifest: Manifest) -> Sizes:
+def _sizes(memory: ClosureCache, manifest: Manifest) -> Sizes:
     """What the choice of an algorithm depends on."""
-    stats, facts = manifest.stats, len(memory.working.facts)
+    stats, facts = manifest.stats, len(memory.state.facts)
     sampled = stats.get(SAMPLED) or memory.sampled_derivations
     derived = stats.get("materialise_derived", facts)
-    schema, axioms = len(memory.specialised.schema), memory.working.equality == "axioms"
-    return Sizes(len(memory.said), facts, schema, derived, sampled / 1000, axioms, memory.counts is not None)
+    schema, axioms = len(memory.specialised.schema), memory.state.equality == "axioms"
+    return Sizes(len(memory.asserted_forms), facts, schema, derived, sampled / 1000, axioms, memory.counts is not None)
 
 
 def _carried_out(
-    tx: Transaction, memory: Memory, change: Change, chosen: Plan, known: Reasoning | None
+    tx: Transaction, memory: ClosureCache, change: Change, chosen: Plan, known: Reasoning | None
 ) -> ChangeSet | Refused:
     """Maintain the closure as was chosen, under the rules `known` (None: those of the manifest at hand)."""
     assert change.facts is not None
@@ -147,7 +147,7 @@ def _carried_out(
 
 
 def _updated(
-    tx: Transaction, memory: Memory, change: Change, facts: Facts, chosen: Plan, known: Reasoning | None
+    tx: Transaction, memory: ClosureCache, change: Change, facts: Facts, chosen: Plan, known: Reasoning | None
 ) -> Rows:
     """Run the algorithm; the dictionary has the new terms then."""
     manifest, terms = replace(tx.workspace.manifest, counters=change.counters), facts.terms
@@ -168,14 +168,14 @@ def _updated(
     )
 
 
-def _judges(tx: Transaction) -> tuple[Judge, TypeJudge]:
+def _judges(tx: Transaction) -> tuple[LiteralClashChecker, LiteralTypeChecker]:
     """What looks literals up in the engine."""
-    return lambda pairs: judge_in(tx.engine, pairs), lambda facts, names: judge_types_in(tx.engine, facts, names)
+    return lambda pairs: clashes_in(tx.engine, pairs), lambda facts, names: wrong_types_in(tx.engine, facts, names)
 
 
-def _tables(tx: Transaction, memory: Memory, facts: Facts, rows: Rows) -> dict[Table, TableChange]:
+def _tables(tx: Transaction, memory: ClosureCache, facts: Facts, rows: Rows) -> dict[Table, TableChange]:
     """How the stored tables change with the closure in memory."""
-    layout, manifest = memory.working.layout, tx.workspace.manifest
+    layout, manifest = memory.state.layout, tx.workspace.manifest
 
     def patch(added: Sequence[Ids], removed: Sequence[Ids]) -> KeysPatch:
         plus, minus_ = (union(layout.keys(*(layout.encode(c) for c in columns))) for columns in (added, removed))
@@ -209,7 +209,7 @@ class InMemory(ChangeSet):
     not have it meanwhile, so that whatever goes wrong leaves none that is half changed."""
 
     tx: Transaction
-    memory: Memory
+    memory: ClosureCache
     rows: Rows
 
     def statistics(self, before: Manifest) -> dict[str, int]:

@@ -12,7 +12,7 @@ from triplestore.dictionary.encoding import Numbered
 from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import common, minus
-from triplestore.maintain.memory import Memory
+from triplestore.maintain.cache import ClosureCache
 from triplestore.materialise.statements import triples_table
 from triplestore.model.tables import ASSERTED, TERM, token_sql
 from triplestore.read.reasoning import head_constants
@@ -24,7 +24,7 @@ from triplestore.write.transaction import Transaction
 
 
 def net_in_memory(
-    tx: Transaction, memory: Memory, add: Sequence[TokenTriple], delete: Sequence[TokenTriple], file: int
+    tx: Transaction, memory: ClosureCache, add: Sequence[TokenTriple], delete: Sequence[TokenTriple], file: int
 ) -> Change:
     """Net a small change (a triple in both is added) against the asserted facts in memory. file: the number of the last
     input file."""

@@ -6,24 +6,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from triplestore.maintain.cache import ClosureCache, Derivations, Rows
 from triplestore.maintain.keys import Ids
-from triplestore.maintain.memory import Derivations, Memory, Rows
 from triplestore.model.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_LITERAL, SAME_AS
 from triplestore.read.reasoning import reasoning, twins
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import Counters
 
 SAMPLED: Final = "derivations_per_1000_facts"
-"""The statistic of `Memory.sampled_derivations`, of the closure as it was when it was first maintained."""
+"""The statistic of `ClosureCache.sampled_derivations`, of the closure as it was when it was first maintained."""
 
 
-def memory_of(workspace: Workspace, derivations: Derivations = "none", counters: Counters | None = None) -> Memory:
-    """The closure in the tables at hand, read into memory; see `Memory.read`. counters: the dictionary's, if it has
-    grown."""
+def memory_of(
+    workspace: Workspace, derivations: Derivations = "none", counters: Counters | None = None
+) -> ClosureCache:
+    """The closure in the tables at hand, read into memory; see `ClosureCache.read`. counters: the dictionary's, if it
+    has grown."""
     manifest = replace(workspace.manifest, counters=counters or workspace.manifest.counters)
     known, now = reasoning(workspace.engine, manifest), manifest.counters
     counts = (len(BUILTIN_IDS), now.iri, now.blank, now.literal)
-    return Memory.read(workspace.engine, known, counts, twins(manifest), now.ill_typed > 0, derivations)
+    return ClosureCache.read(workspace.engine, known, counts, twins(manifest), now.ill_typed > 0, derivations)
 
 
 def stats_of(workspace: Workspace) -> dict[str, int]:
@@ -46,14 +48,14 @@ def stats_of(workspace: Workspace) -> dict[str, int]:
     }
 
 
-def stats_after(before: Mapping[str, int], rows: Rows, memory: Memory) -> dict[str, int]:
+def stats_after(before: Mapping[str, int], rows: Rows, memory: ClosureCache) -> dict[str, int]:
     """A version's statistics, from those before it and what an update in memory changed."""
     stats = dict(before)
     more = sum(t == r for t, r in rows.equal_added) - sum(t == r for t, r in rows.equal_removed)
     stats["classes"] = before.get("classes", 0) + more
     if rows.equal_added or rows.equal_removed:
-        classes = memory.working.classes
-        stats["largest_class"], own = classes.largest(), len(classes.of(memory.working.same_as))
+        classes = memory.state.classes
+        stats["largest_class"], own = classes.largest(), len(classes.of(memory.state.same_as))
         stats["named"] = own if own > 1 else 0
     stats["generalised"] = before.get("generalised", 0) + _generalised(rows.added) - _generalised(rows.removed)
     return stats

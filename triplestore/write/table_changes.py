@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from triplestore.engine import queries
 from triplestore.engine.scratch import Scratch
+from triplestore.maintain.cache import ClosureCache
 from triplestore.maintain.keys import Ids, LayoutFullError, member, merged, minus, union
-from triplestore.maintain.memory import Memory
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.model.tables import COUNT, FACT, Table
 from triplestore.read.workspace import Workspace
@@ -47,7 +47,7 @@ class Extended:
 class KeysPatch:
     """Triples are added and removed, as keys of the layout in memory (disjoint, true changes)."""
 
-    memory: Memory
+    memory: ClosureCache
     added: Ids
     removed: Ids
 
@@ -59,14 +59,14 @@ class KeysPatch:
 
         def after() -> Rows:
             memory.dead_now[table.name] = union()
-            asserted = merged(minus(memory.said.keys, self.removed), self.added)
-            return self._rows(memory.working.facts.keys if table is FACT else asserted)
+            asserted = merged(minus(memory.asserted_forms.keys, self.removed), self.added)
+            return self._rows(memory.state.facts.keys if table is FACT else asserted)
 
         added, removed = self._rows(self.added[~back]), self._rows(self.removed)
         return patched(versions, table, before, added, removed, self._rows(left) if back.any() else None, after)
 
     def _rows(self, keys: Ids) -> Rows:
-        return ArrowRows(table_of(FACT, self.memory.working.ids_of(keys)))
+        return ArrowRows(table_of(FACT, self.memory.state.ids_of(keys)))
 
 
 @dataclass(frozen=True, slots=True)

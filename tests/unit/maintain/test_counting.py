@@ -16,8 +16,8 @@ from rdflib.namespace import RDF, RDFS
 from tests.support.cli import contents, done, run
 from triplestore import Store
 from triplestore.maintain import counts as counts_kept
+from triplestore.maintain.cache import COUNTING, DELETING
 from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE
-from triplestore.maintain.memory import COUNTING, DELETING
 from triplestore.model.errors import UsageError
 from triplestore.storage.manifest import Versions
 

@@ -18,7 +18,7 @@ from triplake import rulesets
 from triplestore.engine import Engine
 from triplestore.maintain import join
 from triplestore.maintain.budget import Budget, BudgetExceededError
-from triplestore.maintain.memory import COUNTING, DELETING, OVERDELETION, Derivations
+from triplestore.maintain.cache import COUNTING, DELETING, OVERDELETION, Derivations
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.model.terms import OWL, RDFS
 

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from triplestore.maintain.memory import COUNTING, DELETING, INSERTION, OVERDELETION
+from triplestore.maintain.cache import COUNTING, DELETING, INSERTION, OVERDELETION
 from triplestore.maintain.policy import LIMITS, NAMES, Limits, Sizes, plan, plan_rules
 from triplestore.model.errors import UsageError
 

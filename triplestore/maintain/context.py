@@ -20,7 +20,7 @@ from triplestore.maintain.join import Instances, Rules, all_matches, encoded, ma
 from triplestore.maintain.keys import NONE, Ids, Mask, union
 from triplestore.maintain.program import NotMaintainableError, Specialised, as_keys, instances_lost, specialise
 from triplestore.maintain.relation import ALL, Relation
-from triplestore.maintain.working import Working, body_facts, heads
+from triplestore.maintain.state import ClosureState, body_facts, heads
 from triplestore.materialise.figures import Figures, Report, RoundFigures
 from triplestore.model.stopping import check
 from triplestore.model.terms import BUILTIN_IDS
@@ -37,8 +37,8 @@ Watch = Callable[[str, Ids], None]
 """Is shown an algorithm's own sets as they come to be: name, keys."""
 
 
-class Run:
-    """One run of an algorithm over `working`, whose program was `before` and is `program` once deletions are done.
+class MaintenanceContext:
+    """One run of an algorithm over `state`, whose program was `before` and is `program` once deletions are done.
 
     watch: is shown the sets of the
     algorithm. counting: derivations are counted; counts: the algorithm counts them itself.
@@ -46,7 +46,7 @@ class Run:
 
     def __init__(
         self,
-        working: Working,
+        state: ClosureState,
         before: Specialised,
         specialiser: Specialiser,
         constants: Constants,
@@ -58,8 +58,8 @@ class Run:
     ) -> None:
         self.counting, self.counts = counting, counts
         self._watch = watch
-        self.working, self.before, self.program = working, before, before
-        self.layout = working.layout
+        self.state, self.before, self.program = state, before, before
+        self.layout = state.layout
         self.specialiser = specialiser
         self.constants = Constants({**BUILTIN_IDS, **constants}, constants.equal)
         self.figures, self.report, self.budget = Figures(), report, budget or Budget()
@@ -68,7 +68,7 @@ class Run:
         self._questioned = 0  # facts overdeleted, checked or inserted so far, with those of the round at hand
         self._counted_before = 0  # of those to be inserted
         self.rules_changed = self.constants_changed = False  # since the program was made
-        self.specialised_anew = False  # whether it has been made anew since, over all that holds
+        self.specialised_again = False  # whether it has been made anew since, over all that holds
         self.dirty: set[int] = set()  # terms whose class changed, and representatives of such classes (codes)
         self.apart = False  # whether an equality of two literals has come, or lost a derivation
 
@@ -107,7 +107,7 @@ class Run:
 
     def sampled(self, frontier: Ids, questioned: int, unforeseen: bool = False) -> tuple[Ids, Ids]:
         """A frontier as (what to delete first, the rest), see `Budget.first`. questioned: facts so far."""
-        columns = self.working.ids_of(frontier)
+        columns = self.state.ids_of(frontier)
         return split(frontier, self.budget.first(columns, self._derived, questioned, unforeseen))
 
     # -- rules -----------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class Run:
                 self.afford()
                 others = [(relation, older if i < focus else done) for i in range(len(instances.shape.body))]
                 self.figures.joins += 1
-                _, output, _ = matches(instances, focus, delta, others, classes or self.working.classes)
+                _, output, _ = matches(instances, focus, delta, others, classes or self.state.classes)
                 if len(output):
                     check()
                     self._derived += len(output)
@@ -152,7 +152,7 @@ class Run:
             others = [(relation, without)] * len(instances.shape.body)
             self.afford()
             self.figures.joins += 1
-            at, output, some_cut = matches(instances, 0, facts, others, self.working.classes, most)
+            at, output, some_cut = matches(instances, 0, facts, others, self.state.classes, most)
             if some_cut:
                 cut |= instances.having(self.layout, 0, facts)
             if len(at):
@@ -175,7 +175,7 @@ class Run:
                 self.afford()
                 self.figures.joins += 1
                 others = [(relation, without)] * len(instances.shape.body)
-                at, output, some_cut = matches(instances, 0, facts[left], others, self.working.classes, most)
+                at, output, some_cut = matches(instances, 0, facts[left], others, self.state.classes, most)
                 self._looked_at(output.size // 3)
                 if some_cut:
                     cut[left[instances.having(self.layout, 0, facts[left])]] = True
@@ -187,7 +187,7 @@ class Run:
         """The derivations of facts by bodies in `relation`; of those by one atom, up to `FEW[1]` matches of each."""
         every = ((instances, [(relation, NONE)] * len(instances.shape.body)) for instances in rules.backward)
         return sum(
-            len(matches(instances, 0, facts, others, self.working.classes, FEW[1])[0]) for instances, others in every
+            len(matches(instances, 0, facts, others, self.state.classes, FEW[1])[0]) for instances, others in every
         )
 
     def heads_of(
@@ -197,7 +197,7 @@ class Run:
         found: list[tuple[Ids, bool]] = []
         for instances in rules.forward:
             self.figures.joins += 1
-            output = all_matches(instances, relation, self.working.classes, without)
+            output = all_matches(instances, relation, self.state.classes, without)
             self._derived += len(output)
             figures.derivations += len(output)
             if len(output):
@@ -222,7 +222,7 @@ class Run:
                 self.counts.add(np.concatenate(some) if some else NONE, kind, times)
         return np.concatenate([keys for keys, _ in found]) if found else NONE
 
-    def count_anew(self, before: Specialised, after: Specialised, without: Ids = NONE) -> None:
+    def recount_instances(self, before: Specialised, after: Specialised, without: Ids = NONE) -> None:
         """Where derivations are counted: count those by instances of both programs as the second has them, over the
         facts but for some keys. One that is recursive in one of them only changes its kind."""
         if self.counts is None or before.recursion is after.recursion:
@@ -236,16 +236,16 @@ class Run:
                 if row in known and before.recursion.recursive(shape, row) != after.recursion.recursive(shape, row):
                     changed.setdefault(shape, []).append(row)
         for program, times in ((before, -1), (after, 1)):
-            self.heads_of(self.rules(changed, program), self.working.facts, RoundFigures(0), without, times)
+            self.heads_of(self.rules(changed, program), self.state.facts, RoundFigures(0), without, times)
 
     def sorted_heads(self, found: Ids) -> tuple[Ids, Ids]:
         """Heads as facts, and equalities (in mode `axioms` they are among the facts); `x sameAs x` is left out unless
         the mode is `off`, and so are those of two literals. Distinct. Raises NotMaintainableError for an equality of a
         literal and another term."""
         found = union(found)
-        if self.working.equality == "off" or not len(found):
+        if self.state.equality == "off" or not len(found):
             return found, NONE
-        equal = self.working.is_equality(found)
+        equal = self.state.is_equality(found)
         if not equal.any():
             return found, NONE
         facts, equalities = found[~equal], found[equal]
@@ -255,26 +255,26 @@ class Run:
         different = (s != o) & ~apart
         if (np.maximum(s, o)[different] >= self.layout.first_literal).any():
             raise NotMaintainableError(EQUAL_LITERAL)
-        if self.working.equality == "axioms":
+        if self.state.equality == "axioms":
             return union(facts, equalities[different]), NONE
         return facts, equalities[different]
 
     def tokens(self, found: Ids) -> Ids:
         """The classes (representatives) that heads over normal facts say anything of: those of `c sameAs c`."""
-        if self.working.equality != "rewrite" or not len(found):
+        if self.state.equality != "rewrite" or not len(found):
             return NONE
-        s, _, o = self.layout.unpack(found[self.working.is_equality(found)])
+        s, _, o = self.layout.unpack(found[self.state.is_equality(found)])
         same = np.unique(s[s == o])
-        return same[self.working.classes.large(same)]
+        return same[self.state.classes.large(same)]
 
     # -- the program -----------------------------------------------------------------------------------------------
 
     def normal_constants(self) -> Constants:
         """The rules' constants under pi."""
-        if self.working.classes.none:
+        if self.state.classes.none:
             return self.constants
         tokens, ids = list(self.constants), np.array(list(self.constants.values()), dtype=np.int64)
-        now = self.layout.decode(self.working.classes.normalise(self.layout.encode(ids)))
+        now = self.layout.decode(self.state.classes.normalise(self.layout.encode(ids)))
         return Constants(dict(zip(tokens, now.tolist(), strict=True)), self.constants.equal)
 
     def specialised(self, schema: Iterable[Fact]) -> Specialised:
@@ -287,7 +287,7 @@ class Run:
     def check_occurring(self) -> None:
         """Raise NotMaintainableError if a rule that asks for the terms that occur finds all else that it asks for."""
         program = self.program.program
-        if not len(self.working.asserted):
+        if not len(self.state.asserted):
             raise NotMaintainableError("nothing is asserted")
         for shape, rows in (*program.instances.items(), *((s, r) for (_, s), r in program.constraints.items())):
             if not shape.uses_occurs:
@@ -295,7 +295,7 @@ class Run:
             patterns = tuple(element for element in shape.body if isinstance(element, Pattern))
             asked = Shape(patterns, (), tuple(slot for element in patterns for slot in element.slots))
             instances = Instances(asked, encoded(self.layout, list(rows), asked))
-            if not patterns or len(all_matches(instances, self.working.facts, self.working.classes)):
+            if not patterns or len(all_matches(instances, self.state.facts, self.state.classes)):
                 raise NotMaintainableError("a rule asks for every term that occurs")
 
     def check_ties(self, schema: Ids) -> None:
@@ -312,15 +312,15 @@ class Run:
     def grounded(self) -> Specialised:
         """The program over the schema facts that hold whatever happens to derived data: those closed from asserted
         ones, and from those that asserted data derives at once."""
-        working = self.working
+        state = self.state
         schema = as_keys(self.layout, self.before.schema)
-        asserted = schema[union(working.asserted_in(schema)[0])]
-        closed = self.specialised(working.facts_of(asserted))
+        asserted = schema[union(state.asserted_in(schema)[0])]
+        closed = self.specialised(state.facts_of(asserted))
         rest = as_keys(self.layout, self.before.schema - closed.schema)
         if len(rest):
-            derived = rest[self.derivable(closed.rules, rest, working.asserted)]
+            derived = rest[self.derivable(closed.rules, rest, state.asserted)]
             if len(derived):
-                return self.specialised(working.facts_of(union(asserted, derived)))
+                return self.specialised(state.facts_of(union(asserted, derived)))
         return closed
 
     def lost_with(self, after: Specialised, figures: RoundFigures, without: Ids = NONE) -> tuple[Ids, Ids]:
@@ -329,6 +329,6 @@ class Run:
         counted off already."""
         gone = (self.before.schema - after.schema) | (self.before.unconditional - after.unconditional)
         lost = self.rules(instances_lost(self.before, after), self.before)
-        found = self.heads_of(lost, self.working.facts, figures, without, times=-1)
-        self.count_anew(self.before, after, without)
+        found = self.heads_of(lost, self.state.facts, figures, without, times=-1)
+        self.recount_instances(self.before, after, without)
         return as_keys(self.layout, gone), found

@@ -21,10 +21,10 @@ _FEW: Final = 64
 """Members of a class up to which the triples of a fact with it are looked up one by one."""
 
 
-class Working:
+class ClosureState:
     """E (`asserted`), I (`facts`) and pi (`classes`) of one version; `equality` as in `Reasoning`.
 
-    `came` and `went` are the net change of `facts` since `begin`, sorted keys.
+    `added` and `removed` are the net change of `facts` since `begin`, sorted keys.
     """
 
     def __init__(self, layout: Layout, asserted: Relation, facts: Relation, classes: Classes, equality: str) -> None:
@@ -36,7 +36,7 @@ class Working:
 
     def begin(self) -> None:
         """Begin an update."""
-        self.came, self.went = NONE, NONE
+        self.added, self.removed = NONE, NONE
         self.plus, self.minus = NONE, NONE
         self.classes.mark()
 
@@ -50,29 +50,29 @@ class Working:
     def add(self, keys: Ids) -> Ids:
         """Add facts to I; those that were new."""
         fresh = self.facts.add(keys)
-        back = member(fresh, self.went)
+        back = member(fresh, self.removed)
         if back.any():
-            self.went = minus(self.went, fresh[back])
-            self.came = union(self.came, fresh[~back])
+            self.removed = minus(self.removed, fresh[back])
+            self.added = union(self.added, fresh[~back])
         elif len(fresh):
-            self.came = union(self.came, fresh)
+            self.added = union(self.added, fresh)
         return fresh
 
     def remove(self, keys: Ids) -> Ids:
         """Take facts out of I; those that were there."""
         gone = self.facts.remove(keys)
-        late = member(gone, self.came)
+        late = member(gone, self.added)
         if late.any():
-            self.came = minus(self.came, gone[late])
-            self.went = union(self.went, gone[~late])
+            self.added = minus(self.added, gone[late])
+            self.removed = union(self.removed, gone[~late])
         elif len(gone):
-            self.went = union(self.went, gone)
+            self.removed = union(self.removed, gone)
         return gone
 
     def revert(self) -> None:
         """Undo the update: all is as it was at `begin`."""
-        self.facts.remove(self.came)
-        self.facts.add(self.went)
+        self.facts.remove(self.added)
+        self.facts.add(self.removed)
         self.asserted.remove(self.plus)
         self.asserted.add(self.minus)
         self.classes.revert()

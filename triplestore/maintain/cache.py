@@ -24,17 +24,17 @@ from triplestore.maintain import dred_counting as drc
 from triplestore.maintain import fixpoint_update as fp
 from triplestore.maintain.budget import Budget
 from triplestore.maintain.classes import Classes
+from triplestore.maintain.context import EQUAL_LITERAL, MaintenanceContext
 from triplestore.maintain.counts import NONRECURSIVE, Counts
-from triplestore.maintain.datatypes import TypeJudge
+from triplestore.maintain.datatypes import LiteralTypeChecker
 from triplestore.maintain.extend import extend
 from triplestore.maintain.keys import NONE, Ids, Layout, distinct, member, minus, union
 from triplestore.maintain.literals import Literals
 from triplestore.maintain.program import NotMaintainableError, Specialised, nothing
 from triplestore.maintain.recount import counted, recount
 from triplestore.maintain.relation import Relation
-from triplestore.maintain.run import EQUAL_LITERAL, Run
-from triplestore.maintain.violations import Judge, Violation, maintained
-from triplestore.maintain.working import Working
+from triplestore.maintain.state import ClosureState
+from triplestore.maintain.violations import LiteralClashChecker, Violation, maintained
 from triplestore.materialise.datatypes import RULE as DATATYPE_RULE
 from triplestore.materialise.figures import Figures, Report
 
@@ -44,7 +44,7 @@ OVERDELETION: Final = f"{dr.NAME} or {fp.NAME}"
 """What `auto` runs: the number of overdeleted facts decides between the two."""
 
 _SAMPLE: Final = 512
-"""Facts that `Memory.sampled_derivations` looks at."""
+"""Facts that `ClosureCache.sampled_derivations` looks at."""
 
 Derivations = Literal["none", "read", "counted"]
 
@@ -52,27 +52,27 @@ Watch = Callable[[str, list[Fact]], None]
 """Is shown an algorithm's own sets as they come to be: name (docs/maintenance.md tells them), facts."""
 
 
-def _insert(run: Run) -> str:
+def _insert(run: MaintenanceContext) -> str:
     with run.phase("insert"):
         if run.counts is not None:
-            run.counts.add(run.working.plus, NONRECURSIVE, 1)
-        extend(run, run.working.plus)
+            run.counts.add(run.state.plus, NONRECURSIVE, 1)
+        extend(run, run.state.plus)
     return INSERTION
 
 
-def _overdelete_and_restore(run: Run) -> str:
+def _overdelete_and_restore(run: MaintenanceContext) -> str:
     """DRed, or FP-update where running the rules over the kept facts is less work than checking the overdeleted ones;
     both overdelete the same."""
     with run.phase("overdelete"):
         overdeleted, dissolved = dr.overdelete(run)
-    if run.budget.prefers_rules(len(overdeleted), len(run.working.facts) - len(overdeleted)):
+    if run.budget.prefers_rules(len(overdeleted), len(run.state.facts) - len(overdeleted)):
         fp.restore(run, overdeleted, dissolved)
         return fp.NAME
     dr.restore(run, overdeleted, dissolved)
     return dr.NAME
 
 
-ALGORITHMS: Final[dict[str, Callable[[Run], str]]] = {
+ALGORITHMS: Final[dict[str, Callable[[MaintenanceContext], str]]] = {
     INSERTION: _insert,
     dr.NAME: dr.dred,
     bf.NAME: bf.backward_forward,
@@ -122,13 +122,13 @@ class Rows:
         return len({t for t, r in self.equal_added if t != r} & {t for t, r in self.equal_removed if t != r})
 
 
-class Memory:
+class ClosureCache:
     """The closure of one version: `read` it, then `update` it; `commit` or `revert` each update."""
 
-    def __init__(self, working: Working, specialised: Specialised, reasoning: Reasoning, violations: set[Violation]):
-        self.working, self.specialised, self.reasoning, self.violations = working, specialised, reasoning, violations
+    def __init__(self, state: ClosureState, specialised: Specialised, reasoning: Reasoning, violations: set[Violation]):
+        self.state, self.specialised, self.reasoning, self.violations = state, specialised, reasoning, violations
         self.counts: Counts | None = None  # of derivations, in stores that keep them
-        self.said = Relation(working.layout)  # the asserted facts in the forms of their literals that were met
+        self.asserted_forms = Relation(state.layout)  # the asserted facts in the forms of their literals that were met
         self.literals = Literals.none()
         self._specialiser = Specialiser(reasoning.rules, reasoning.equality)
         self.dead: dict[str, Ids] = {}  # table -> keys of its tombstones, for whoever writes the changes down
@@ -142,21 +142,21 @@ class Memory:
         engine: Engine,
         reasoning: Reasoning,
         counts: Sequence[int],
-        twins: bool = False,
+        equal_valued: bool = False,
         ill_typed: bool = False,
         derivations: Derivations = "none",
-    ) -> Memory:
+    ) -> ClosureCache:
         """The closure in `asserted`, `fact`, `same_as` and `violation`; counts: terms of each kind, built-in first.
-        twins: literals stand for others (see `triplestore.model.tables.STATED`). ill_typed: there are ill-typed ones.
-        derivations: are not counted, or their counts are "read" from `count`, or "counted" now.
+        equal_valued: some literals have equal values (see `triplestore.model.tables.STATED`). ill_typed: some are
+        ill-typed. derivations: are not counted, or their counts are "read" from `count`, or "counted" now.
 
         Raises NotMaintainableError for rules that cannot be run here, LayoutFullError for more terms than keys have
         room for.
         """
         layout = Layout(counts)
-        said, facts = (_keys(engine, layout, table) for table in ("asserted", "fact"))
+        asserted_forms, facts = (_keys(engine, layout, table) for table in ("asserted", "fact"))
         literals = Literals.none()
-        if twins:
+        if equal_valued:
             rows = engine.query("SELECT id, value FROM term WHERE value IS NOT NULL")
             literals = literals.extended(
                 layout.encode(as_numpy(rows.column(0))), layout.encode(as_numpy(rows.column(1))), NONE
@@ -164,24 +164,26 @@ class Memory:
         if ill_typed and reasoning.datatypes:
             ids = as_numpy(engine.query("SELECT id FROM term WHERE ill_typed").column(0))
             literals = literals.extended(NONE, NONE, layout.encode(ids))
-        stated = literals.stated(layout, said)
+        stated = literals.stated(layout, asserted_forms)
         equal = engine.query("SELECT term, representative FROM same_as")
         classes = Classes(*(layout.encode(as_numpy(equal.column(i))) for i in range(2)))
-        working = Working(layout, Relation(layout, stated), Relation(layout, facts), classes, reasoning.equality)
+        state = ClosureState(layout, Relation(layout, stated), Relation(layout, facts), classes, reasoning.equality)
         wrong = engine.query("SELECT rule, facts FROM violation").to_pydict()
         violations = {(r, tuple(f)) for r, f in zip(wrong["rule"], wrong["facts"], strict=True)}
         specialiser = Specialiser(reasoning.rules, reasoning.equality)
-        run = Run(working, nothing(layout), specialiser, reasoning.constants, counting=derivations != "none")
-        run.program = specialised = run.specialised(working.facts_of(working.schema_facts()))
+        run = MaintenanceContext(
+            state, nothing(layout), specialiser, reasoning.constants, counting=derivations != "none"
+        )
+        run.program = specialised = run.specialised(state.facts_of(state.schema_facts()))
         _check(run, reasoning)
-        _check_literals(working)
-        memory = cls(working, specialised, reasoning, violations)
-        memory.said, memory.literals = Relation(layout, said), literals
+        _check_literals(state)
+        cache = cls(state, specialised, reasoning, violations)
+        cache.asserted_forms, cache.literals = Relation(layout, asserted_forms), literals
         if derivations == "counted":
-            memory.counts = counted(run)
+            cache.counts = counted(run)
         elif derivations == "read":
-            memory.counts = _counts(engine, layout)
-        return memory
+            cache.counts = _counts(engine, layout)
+        return cache
 
     def update(
         self,
@@ -189,8 +191,8 @@ class Memory:
         plus: Iterable[Fact],
         minus: Iterable[Fact],
         algorithm: str,
-        judge: Judge,
-        type_judge: TypeJudge,
+        judge: LiteralClashChecker,
+        type_judge: LiteralTypeChecker,
         budget: Budget | None = None,
         report: Report | None = None,
         values: Mapping[int, int] | None = None,
@@ -203,25 +205,27 @@ class Memory:
 
         Raises NotMaintainableError, BudgetExceededError, LayoutFullError; the closure is then as it was.
         """
-        working = self.working
-        working.begin()
+        state = self.state
+        state.begin()
         specialiser = self._specialiser
         changed = reasoning.rules != self.reasoning.rules
         if changed:
             specialiser = Specialiser(reasoning.rules, reasoning.equality)
-        seen = None if watch is None else lambda name, keys: watch(name, working.facts_of(keys))
+        seen = None if watch is None else lambda name, keys: watch(name, state.facts_of(keys))
         counts = self.counts
         if counts is None and algorithm in COUNTING:
             raise NotMaintainableError("derivations are not counted")
         own = counts if algorithm in (INSERTION, *COUNTING) else None
         specialised, constants = self.specialised, reasoning.constants
-        run = Run(working, specialised, specialiser, constants, budget, report, seen, counts is not None, own)
+        run = MaintenanceContext(
+            state, specialised, specialiser, constants, budget, report, seen, counts is not None, own
+        )
         run.rules_changed = changed
         run.constants_changed = not _same(reasoning.constants, self.reasoning.constants)
         try:
-            came, went = working.keys_of(plus), working.keys_of(minus)
-            literals = self.literals.extended(*_codes(working.layout, values or {}, ill_typed))
-            working.change_asserted(*self._stated(literals, came, went))
+            added, removed = state.keys_of(plus), state.keys_of(minus)
+            literals = self.literals.extended(*_codes(state.layout, values or {}, ill_typed))
+            state.change_asserted(*self._stated(literals, added, removed))
             name = ALGORITHMS[algorithm](run)
             _check(run, reasoning)
             if counts is not None and own is None:
@@ -235,14 +239,14 @@ class Memory:
         except BaseException:
             self._revert()
             raise
-        self._after = _After(run.program, reasoning, specialiser, violations, literals, came, went)
+        self._after = _After(run.program, reasoning, specialiser, violations, literals, added, removed)
         run.figures.seconds = sum(run.figures.phases.values())
-        merged, parted = working.classes.change()
+        merged, parted = state.classes.change()
         return Rows(
             name,
             run.figures,
-            working.ids_of(working.came),
-            working.ids_of(working.went),
+            state.ids_of(state.added),
+            state.ids_of(state.removed),
             self._ids(merged),
             self._ids(parted),
             frozenset(violations - self.violations),
@@ -256,11 +260,11 @@ class Memory:
         after = self._after
         self.specialised, self.reasoning, self._specialiser = after.program, after.reasoning, after.specialiser
         self.violations, self.literals = after.violations, after.literals
-        self.said.remove(after.went)
-        self.said.add(after.came)
+        self.asserted_forms.remove(after.removed)
+        self.asserted_forms.add(after.added)
         self.dead, self.dead_now = {**self.dead, **self.dead_now}, {}
         self._after = None
-        self.working.begin()
+        self.state.begin()
         if self.counts is not None:
             self.counts.begin()
 
@@ -268,10 +272,10 @@ class Memory:
     def sampled_derivations(self) -> int:
         """How many rule instances derive a thousand facts of the closure: the mean over some, spread over it evenly."""
         if self._sampled_derivations is None:
-            working, keys = self.working, self.working.facts.keys
+            state, keys = self.state, self.state.facts.keys
             some = keys[:: max(1, len(keys) // _SAMPLE)]
-            run = Run(working, self.specialised, self._specialiser, self.reasoning.constants)
-            found = run.derivations_of(self.specialised.rules, some, working.facts)
+            run = MaintenanceContext(state, self.specialised, self._specialiser, self.reasoning.constants)
+            found = run.derivations_of(self.specialised.rules, some, state.facts)
             self._sampled_derivations = 1000 * found // max(1, len(some))
         return self._sampled_derivations
 
@@ -279,14 +283,14 @@ class Memory:
         """All derivation counts, where they are kept: s, p, o, nonrecursive, recursive."""
         assert self.counts is not None
         keys, counts = self.counts.rows()
-        return *self.working.ids_of(keys), *counts
+        return *self.state.ids_of(keys), *counts
 
     def _counts_changed(self) -> tuple[Sequence[Ids], Sequence[Ids]]:
-        """Rows of counts that came, and that went."""
+        """Rows of counts that were added, and that were removed."""
         if self.counts is None:
             return (), ()
         gone, before, come, now = self.counts.change()
-        return (*self.working.ids_of(come), *now), (*self.working.ids_of(gone), *before)
+        return (*self.state.ids_of(come), *now), (*self.state.ids_of(gone), *before)
 
     @property
     def violations_now(self) -> set[Violation]:
@@ -296,20 +300,20 @@ class Memory:
 
     def asserted_among(self, facts: Sequence[Fact]) -> set[Fact]:
         """Which of the triples (ids) are asserted."""
-        keys = self.working.keys_of(facts)
-        return set(self.working.facts_of(keys[self.said.contains(keys)]))
+        keys = self.state.keys_of(facts)
+        return set(self.state.facts_of(keys[self.asserted_forms.contains(keys)]))
 
-    def _stated(self, literals: Literals, came: Ids, went: Ids) -> tuple[Ids, Ids]:
+    def _stated(self, literals: Literals, added: Ids, removed: Ids) -> tuple[Ids, Ids]:
         """The stated facts that come and go when these asserted ones do."""
-        if not len(literals.twins):
-            return came, went
-        layout, stated = self.working.layout, self.working.asserted
-        plus, gone = literals.stated(layout, came), literals.stated(layout, went)
+        if not len(literals.equal_valued):
+            return added, removed
+        layout, stated = self.state.layout, self.state.asserted
+        plus, gone = literals.stated(layout, added), literals.stated(layout, removed)
         s, p, o = layout.unpack(gone)
-        rows, keys, _ = self.said.match(layout.numbers(p), s, None)
-        same = literals.homes_of(layout.unpack(keys)[2]) == o[rows]
+        rows, keys, _ = self.asserted_forms.match(layout.numbers(p), s, None)
+        same = literals.by_value(layout.unpack(keys)[2]) == o[rows]
         rows, keys = rows[same], keys[same]
-        left = np.bincount(rows[~member(keys, union(went))], minlength=len(gone)) > 0
+        left = np.bincount(rows[~member(keys, union(removed))], minlength=len(gone)) > 0
         return plus[~stated.contains(plus)], minus(gone[~left], plus)
 
     def revert(self) -> None:
@@ -319,46 +323,48 @@ class Memory:
         self._revert()
 
     def _revert(self) -> None:
-        self.working.revert()
+        self.state.revert()
         if self.counts is not None:
             self.counts.revert()
 
     def _ids(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         codes = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        return list(zip(*(self.working.layout.decode(column).tolist() for column in codes.T), strict=True))
+        return list(zip(*(self.state.layout.decode(column).tolist() for column in codes.T), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class _After:
-    """The state after an update that is neither committed nor reverted; came, went: asserted facts."""
+    """The state after an update that is neither committed nor reverted; added, removed: asserted facts."""
 
     program: Specialised
     reasoning: Reasoning
     specialiser: Specialiser
     violations: set[Violation]
     literals: Literals
-    came: Ids
-    went: Ids
+    added: Ids
+    removed: Ids
 
 
 def _codes(layout: Layout, values: Mapping[int, int], ill_typed: Iterable[int]) -> tuple[Ids, Ids, Ids]:
     """What is known of literals, as codes for `Literals.extended`."""
-    twins, homes, ill = (np.array([*ids], dtype=np.int64) for ids in (values.keys(), values.values(), ill_typed))
-    return layout.encode(twins), layout.encode(homes), layout.encode(ill)
+    equal_valued, firsts, ill = (
+        np.array([*ids], dtype=np.int64) for ids in (values.keys(), values.values(), ill_typed)
+    )
+    return layout.encode(equal_valued), layout.encode(firsts), layout.encode(ill)
 
 
-def _check_literals(working: Working) -> None:
+def _check_literals(state: ClosureState) -> None:
     """Raise NotMaintainableError if a literal equals an IRI or a blank node."""
-    first, equal = working.layout.first_literal, working.classes.terms
-    if working.equality == "axioms":
-        same = working.layout.numbers(np.array([working.same_as], dtype=np.int64))
-        s, _, o = working.layout.unpack(working.facts.match(same, None, None)[1])
+    first, equal = state.layout.first_literal, state.classes.terms
+    if state.equality == "axioms":
+        same = state.layout.numbers(np.array([state.same_as], dtype=np.int64))
+        s, _, o = state.layout.unpack(state.facts.match(same, None, None)[1])
         equal = np.maximum(s, o)[s != o]
     if len(equal) and int(equal.max()) >= first:
         raise NotMaintainableError(EQUAL_LITERAL)
 
 
-def _check(run: Run, reasoning: Reasoning) -> None:
+def _check(run: MaintenanceContext, reasoning: Reasoning) -> None:
     run.check_occurring()
     if reasoning.datatypes:
         datatypes.check(run)
