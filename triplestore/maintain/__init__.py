@@ -1,9 +1,9 @@
 """Maintaining the closure when asserted facts change: one file per algorithm, one interface for all.
 
 An algorithm finds these working tables: `stated` (E', after the change: the asserted facts, with one literal for each
-value where the rules ask for it), `plus` and `minus` (stated facts that came and went; disjoint, true changes), and the
-closure of E as it was: `fact`, `same_as`, `violation`. It leaves the
-closure of E' in the latter three, and the net change of `fact` in `added` and `removed`.
+value where the rules ask for it), `plus` and `minus` (stated facts that were added and removed; disjoint, net changes),
+and the closure of E as it was: `fact`, `same_as`, `violation`. It leaves the closure of E' in the latter three, and the
+net change of `fact` in `added` and `removed`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Sizes of an update: stated facts that come (`plus`) and go (`minus`), and facts in the closure before."""
+    """Sizes of an update: stated facts to add (`plus`) and to remove (`minus`), and facts in the closure before."""
 
     plus: int
     minus: int
@@ -56,11 +56,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an algorithm did: its name, why it was chosen, its figures, and the net effect on the closure.
+    """The result of a run: the algorithm, why it was chosen, its figures, and the net effect on the closure.
 
-    whole: `fact` is to be written whole; the tables `added` and `removed` were not made.
-    added, deleted: stored facts. merged: terms that lost their place as a representative (of themselves at least);
-    split: terms that became one.
+    whole: `fact` is to be written whole; the tables `added` and `removed` were not made. added, deleted: stored facts.
+    merged: terms that are no longer representatives; split: terms that became representatives.
     """
 
     algorithm: str

@@ -1,9 +1,9 @@
 """B/F with rewriting, set at a time (Motik, Nenov, Piro and Horrocks 2015, "Combining Rewriting and Incremental
 Materialisation Maintenance for Datalog Programs with Equality"), for facts and axioms.
 
-Facts that may be lost are *doubted* (D). Before a doubted fact casts doubt on its consequences it is *checked* (C):
-what could derive it is found backwards in I, and what of that can still be proved, forwards from the asserted facts, is
-*proved* (P). Names and letters are the paper's. Departures:
+Facts that may be lost are *doubted* (D). Before a doubted fact casts doubt on its consequences it is *checked* (C): the
+facts that could derive it are found backwards in I, and those of them that still follow from the asserted facts are
+*proved* (P), forwards. The names and letters are the paper's. Departures:
 
 * Sets, not facts: a round checks all of D's frontier at once. A backward search looks at a few derivations of each fact
   first, at all of them only where those proved nothing (the paper stops at the first proof, depth first).
@@ -31,7 +31,8 @@ NAME = "backward-forward"
 
 
 def backward_forward(run: MaintenanceContext) -> str:
-    """Bring the closure up to date with the asserted facts that went and came; the name of what did it."""
+    """Bring the closure up to date with the asserted facts that were removed and added; returns the algorithm's
+    name."""
     state = run.state
     if len(state.minus) or run.rules_changed:
         with run.phase("doubt"):
@@ -52,7 +53,7 @@ def backward_forward(run: MaintenanceContext) -> str:
 
 def seeds(run: MaintenanceContext) -> tuple[Ids, set[Node] | None] | None:
     """(heads that lost a derivation, nodes that the change can reach; None: any). None if proofs could rest on
-    themselves; else `run.program` is the program without what went."""
+    themselves; else `run.program` is the program without the removed facts."""
     state = run.state
     gone = state.normalised(state.minus)
     nodes = run.before.reach({node_of(p, o) for _, p, o in state.facts_of(gone)})
@@ -144,7 +145,7 @@ class Search:
         return facts[self.state.facts.contains(facts)], tokens
 
     def apply(self) -> None:
-        """Algorithm 2: change I and pi as the proofs say."""
+        """Algorithm 2: change I and pi by the proofs."""
         run, state = self.run, self.state
         proved = self.proved.keys
         images = self._normal(proved)
@@ -154,13 +155,13 @@ class Search:
             named = self.gamma.normalise(members)
             state.classes.part(representative, [members[named == n].tolist() for n in np.unique(named)])
             run.dirty.update(members.tolist())
-        state.remove(self.doubted)  # also the wholly proved: they read otherwise where a class came apart
+        state.remove(self.doubted)  # also the wholly proved: their terms change where a class splits
         state.add(state.normalised(back))
 
     # -- Algorithm 4 -------------------------------------------------------------------------------------------------
 
     def _check(self, facts: Ids, classes: Ids, figures: RoundFigures) -> None:
-        """Find out what of these facts and classes can be proved."""
+        """Prove these facts and classes as far as possible."""
         run = self.run
         self._consider(facts, classes, figures)
         for most in FEW:
@@ -225,11 +226,11 @@ class Search:
             delta = self._prove(heads[accepted])
 
     def _given(self, facts: Ids) -> Ids:
-        """What is known to hold of facts without a search: triples, in their own terms."""
+        """The triples, in their own terms, that hold without a search."""
         return self.state.asserted_in(facts)[1]
 
     def _prove(self, keys: Ids) -> Ids:
-        """Add to P, merging what is equal (Algorithm 6); what was new or has changed."""
+        """Add to P, merging equal terms (Algorithm 6); returns new and changed facts."""
         keys = self._under_gamma(keys)
         _, equalities = self.run.sorted_heads(keys)
         changed = NONE
@@ -250,7 +251,7 @@ class Search:
         return keys[member(s, terms) | member(p, terms) | member(o, terms)]
 
     def _accepted(self, heads: Ids) -> Mask:
-        """Algorithm 7: which heads stand for checked facts, or say something of checked classes."""
+        """Algorithm 7: which heads stand for checked facts, or are equalities of checked classes."""
         if not len(heads):
             return np.zeros(0, dtype=np.bool_)
         if self.intact:
@@ -258,15 +259,15 @@ class Search:
         normal = self._normal(heads)
         accepted = member(normal, self.checked)
         s, p, o = self.run.layout.unpack(normal)
-        said: Mask = (p == self.state.same_as) & (s == o) & member(s, self.checked_classes)
-        return accepted | said
+        equal: Mask = (p == self.state.same_as) & (s == o) & member(s, self.checked_classes)
+        return accepted | equal
 
     def _unreachable(self, facts: Ids) -> Mask:
         nodes = self.nodes
         assert nodes is not None
         return np.array([node_of(p, o) not in nodes for _, p, o in self.state.facts_of(facts)], dtype=np.bool_)
 
-    # -- what is proved ----------------------------------------------------------------------------------------------
+    # -- proved facts ------------------------------------------------------------------------------------------------
 
     def _under_gamma(self, keys: Ids) -> Ids:
         return self.state.normalised(keys, self.map)

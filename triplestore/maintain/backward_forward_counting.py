@@ -1,8 +1,8 @@
 """B/F^c: B/F with derivation counts (Hu, Motik and Horrocks 2018, algorithm 3), for facts and axioms.
 
 A fact with a nonrecursive derivation left is proved without a search, and others are searched for recursive derivations
-only. So that the nonrecursive counts are final when they are asked, doubts are looked into stratum by stratum; what is
-left of the strata below is given. Departure: C, P and Y are kept from one stratum to the next.
+only. Doubtful facts are checked stratum by stratum, so that nonrecursive counts are final when they are read; kept
+facts of lower strata are given. Departure: C, P and Y are kept from one stratum to the next.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ NAME = "backward-forward-counting"
 
 
 def backward_forward_counting(run: MaintenanceContext) -> str:
-    """Bring the closure and its counts up to date with the asserted facts that went and came; the name of what did
-    it."""
+    """Bring the closure and its counts up to date with the asserted facts that were removed and added; returns the name
+    of the algorithm."""
     state, counts = run.state, counts_of(run)
     if len(state.minus) or run.rules_changed:
         with run.phase("doubt"):
@@ -43,7 +43,7 @@ def backward_forward_counting(run: MaintenanceContext) -> str:
 
 
 class _Search(Search):
-    """`stratum`: the one that is looked into."""
+    """`stratum`: the one that is checked."""
 
     def __init__(self, run: MaintenanceContext, gone: Ids, nodes: set[Node] | None) -> None:
         super().__init__(run, gone, nodes)
@@ -74,7 +74,7 @@ class _Search(Search):
         return union(self.disproved, self.processed)
 
     def _given(self, facts: Ids) -> Ids:
-        """Lines 79-80: facts with a nonrecursive derivation; and those of lower strata that are left."""
+        """Lines 79-80: facts with a nonrecursive derivation, and kept facts of lower strata."""
         if not len(facts):
             return facts
         left = minus(facts, self.processed)

@@ -1,7 +1,7 @@
 """A version's closure in memory from one update to the next, and an update of it by a named algorithm.
 
-Reading it costs what the store holds, once; after that an update costs what it touches. A failure, or a dry run, leaves
-it as it was.
+The store is read once; after that the cost of an update follows the facts that it changes. A failure, or a dry run,
+leaves the closure unchanged.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SAMPLE: Final = 512
 Derivations = Literal["none", "read", "counted"]
 
 Watch = Callable[[str, list[Fact]], None]
-"""Is shown an algorithm's own sets as they come to be: name (docs/maintenance.md tells them), facts."""
+"""Receives the sets of an algorithm as they are made: name (see docs/maintenance.md), facts."""
 
 
 def _insert(run: MaintenanceContext) -> str:
@@ -81,10 +81,10 @@ ALGORITHMS: Final[dict[str, Callable[[MaintenanceContext], str]]] = {
     bfc.NAME: bfc.backward_forward_counting,
     OVERDELETION: _overdelete_and_restore,
 }
-"""Algorithms over the closure in memory; each returns what to call what it did."""
+"""Algorithms over the closure in memory; each returns the name of the one that finished."""
 
 DELETING: Final = tuple(name for name in ALGORITHMS if name not in (INSERTION, OVERDELETION))
-"""Those that can delete, and be asked for."""
+"""Those that can delete, and can be chosen by name."""
 
 COUNTING: Final = (drc.NAME, bfc.NAME)
 """Those that need derivation counts."""
@@ -92,7 +92,7 @@ COUNTING: Final = (drc.NAME, bfc.NAME)
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What an update changed, as ids: facts (s, p, o), rows of `same_as`, violations; and the run's figures."""
+    """The changes of an update, as ids: facts (s, p, o), rows of `same_as`, violations; and the run's figures."""
 
     algorithm: str
     figures: Figures
@@ -108,7 +108,7 @@ class Rows:
 
     @property
     def merged(self) -> int:
-        """Terms that lost their place as a representative."""
+        """Terms that are no longer representatives."""
         return sum(t != r for t, r in self.equal_added) - self._moved
 
     @property
@@ -200,10 +200,10 @@ class ClosureCache:
         watch: Watch | None = None,
     ) -> Rows:
         """Change the closure to that of the asserted facts without `minus` and with `plus` (true changes), under
-        `reasoning`. values, ill_typed: of new literals, see `triplestore.dictionary.encoding.Numbered`. watch: is shown
+        `reasoning`. values, ill_typed: of new literals, see `triplestore.dictionary.encoding.Numbered`. watch: receives
         the algorithm's sets.
 
-        Raises NotMaintainableError, BudgetExceededError, LayoutFullError; the closure is then as it was.
+        Raises NotMaintainableError, BudgetExceededError, LayoutFullError; the closure is then unchanged.
         """
         state = self.state
         state.begin()
@@ -304,7 +304,7 @@ class ClosureCache:
         return set(self.state.facts_of(keys[self.asserted_forms.contains(keys)]))
 
     def _stated(self, literals: Literals, added: Ids, removed: Ids) -> tuple[Ids, Ids]:
-        """The stated facts that come and go when these asserted ones do."""
+        """The stated facts that are added and removed with these asserted ones."""
         if not len(literals.equal_valued):
             return added, removed
         layout, stated = self.state.layout, self.state.asserted
@@ -346,7 +346,7 @@ class _After:
 
 
 def _codes(layout: Layout, values: Mapping[int, int], ill_typed: Iterable[int]) -> tuple[Ids, Ids, Ids]:
-    """What is known of literals, as codes for `Literals.extended`."""
+    """The properties of literals, as codes for `Literals.extended`."""
     equal_valued, firsts, ill = (
         np.array([*ids], dtype=np.int64) for ids in (values.keys(), values.values(), ill_typed)
     )

@@ -1,7 +1,7 @@
-"""The representative map pi in memory: classes of equal terms that merge and come apart.
+"""The representative map pi in memory: classes of equal terms that merge and split.
 
 Terms are codes (`triplestore.maintain.keys`). A `Partition` is small and all in dictionaries; `Classes` lays one over
-the sorted arrays of a store's `same_as`, so that a change costs what it touches.
+the sorted arrays of a store's `same_as`, so that the cost of a change follows the terms that it changes.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Partition:
         return set(above)
 
     def forget(self, terms: Iterable[int]) -> None:
-        """Say nothing of these terms any more."""
+        """Forget these terms."""
         for term in terms:
             self.representative.pop(term, None)
             self.members.pop(term, None)
@@ -111,7 +111,7 @@ class Partition:
         return self._arrays
 
     def known(self, codes: Ids) -> Mask:
-        """Which terms the partition says anything of."""
+        """The terms that the partition knows."""
         return member(codes, self._sorted()[0])
 
     def normalise(self, codes: Ids) -> Ids:
@@ -195,7 +195,7 @@ class Classes:
 
     def of(self, term: int) -> tuple[int, ...]:
         """The members of a term's class."""
-        if term in self.over.representative:  # one by one: the arrays of `over` are made anew after every change
+        if term in self.over.representative:  # one by one: the arrays of `over` are made again after every change
             named = self.over.representative[term]
             return self.over.members.get(named, (named,))
         at = int(np.searchsorted(self._terms, term))
@@ -210,13 +210,13 @@ class Classes:
         return self.over.merge(pairs)
 
     def part(self, representative: int, into: Iterable[Iterable[int]]) -> None:
-        """Take a class apart into these (together all its members)."""
+        """Split a class into these (together all its members)."""
         self._open([representative])
         for members in into:
             self.over.put(members)
 
     def dissolve(self, representatives: Sequence[int]) -> list[int]:
-        """Take classes apart into their members, each alone; those."""
+        """Split classes into single members; returns them."""
         self._open(representatives)
         alone = [member for named in representatives for member in self.of(named)]
         for term in alone:
@@ -224,7 +224,7 @@ class Classes:
         return alone
 
     def _open(self, terms: Iterable[int]) -> None:
-        """Have the classes of terms in `over`, and their state noted."""
+        """Copy the classes of terms to `over`, and note their state."""
         new: list[int] = []
         for term in terms:
             named = self.over.representative.get(term)
@@ -247,7 +247,7 @@ class Classes:
             start = end
 
     def change(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Rows (term, representative) of `same_as` that came and went since `mark`."""
+        """Rows (term, representative) of `same_as` that were added and removed since `mark`."""
         shared = _counted(self.before)
         now = {term: self.over.representative[term] for term in self.before}
         sizes = {named: len(self.over.members.get(named, ())) for named in now.values()}

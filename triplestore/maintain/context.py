@@ -31,17 +31,18 @@ all."""
 
 
 EQUAL_LITERAL: Final = "a literal equals an IRI or a blank node"
-"""What is wrong with such equalities: the literal has types then that no rule derives, and perhaps two values."""
+"""The reason why such equalities are not maintained: the literal would have types that no rule derives, and perhaps two
+values."""
 
 Watch = Callable[[str, Ids], None]
-"""Is shown an algorithm's own sets as they come to be: name, keys."""
+"""Receives the sets of an algorithm as they are made: name, keys."""
 
 
 class MaintenanceContext:
     """One run of an algorithm over `state`, whose program was `before` and is `program` once deletions are done.
 
-    watch: is shown the sets of the
-    algorithm. counting: derivations are counted; counts: the algorithm counts them itself.
+    watch: receives the sets of the algorithm. counting: derivations are counted; counts: the algorithm counts them
+    itself.
     """
 
     def __init__(
@@ -68,9 +69,9 @@ class MaintenanceContext:
         self._questioned = 0  # facts overdeleted, checked or inserted so far, with those of the round at hand
         self._counted_before = 0  # of those to be inserted
         self.rules_changed = self.constants_changed = False  # since the program was made
-        self.specialised_again = False  # whether it has been made anew since, over all that holds
+        self.specialised_again = False  # whether it has been made again since, over all facts
         self.dirty: set[int] = set()  # terms whose class changed, and representatives of such classes (codes)
-        self.apart = False  # whether an equality of two literals has come, or lost a derivation
+        self.apart = False  # whether an equality of two literals is new, or has lost a derivation
 
     # -- figures ---------------------------------------------------------------------------------------------------
 
@@ -86,7 +87,7 @@ class MaintenanceContext:
             self.report(figures)
 
     def note(self, name: str, found: Ids | Relation) -> None:
-        """Put a set of the algorithm's into the figures, and show it to who watches."""
+        """Put a set of the algorithm into the figures, and pass it to `watch`."""
         self.figures.sets[name] = self.figures.sets.get(name, 0) + len(found)
         if self._watch:
             self._watch(name, found.keys if isinstance(found, Relation) else found)
@@ -100,8 +101,8 @@ class MaintenanceContext:
         self.budget.check(self._derived, self._questioned)
 
     def deletion_done(self, overdeleted: int = 0) -> None:
-        """What is left, to rederive and to insert, may cost as much again; that overdeleted facts are inserted again
-        has been counted."""
+        """Deletion is done: to rederive and to insert may cost as much again. The insertion of facts that were
+        overdeleted is counted already."""
         self._questioned, self._counted_before = 0, overdeleted
         self.budget.begin(self._derived)
 
@@ -260,7 +261,7 @@ class MaintenanceContext:
         return facts, equalities[different]
 
     def tokens(self, found: Ids) -> Ids:
-        """The classes (representatives) that heads over normal facts say anything of: those of `c sameAs c`."""
+        """The classes (representatives) c of heads `c sameAs c` over normal facts."""
         if self.state.equality != "rewrite" or not len(found):
             return NONE
         s, _, o = self.layout.unpack(found[self.state.is_equality(found)])
@@ -285,7 +286,7 @@ class MaintenanceContext:
         return found
 
     def check_occurring(self) -> None:
-        """Raise NotMaintainableError if a rule that asks for the terms that occur finds all else that it asks for."""
+        """Raise NotMaintainableError if a rule that reads the terms that occur has matches of its other atoms."""
         program = self.program.program
         if not len(self.state.asserted):
             raise NotMaintainableError("nothing is asserted")
@@ -299,19 +300,19 @@ class MaintenanceContext:
                 raise NotMaintainableError("a rule asks for every term that occurs")
 
     def check_ties(self, schema: Ids) -> None:
-        """Raise NotMaintainableError if an equality may have lost its support unseen, as rules or schema facts (keys)
-        go: see `Specialised.tied`."""
+        """Raise NotMaintainableError if an equality may have lost its support unseen with removed rules or schema facts
+        (keys): see `Specialised.tied`."""
         if self.before.tied and (self.rules_changed or len(schema)):
-            raise NotMaintainableError("a class of equals that the rules mention may come apart")
+            raise NotMaintainableError("a class of equals that the rules mention may be split")
 
     @property
     def renewed(self) -> bool:
-        """Whether the program must be made anew whatever happens to the schema."""
+        """Whether the program must be made again even if the schema stays."""
         return self.rules_changed or self.constants_changed
 
     def grounded(self) -> Specialised:
-        """The program over the schema facts that hold whatever happens to derived data: those closed from asserted
-        ones, and from those that asserted data derives at once."""
+        """The program over the schema facts that do not depend on derived data: those closed from asserted ones, and
+        from those that asserted data derives in one step."""
         state = self.state
         schema = as_keys(self.layout, self.before.schema)
         asserted = schema[union(state.asserted_in(schema)[0])]
@@ -325,8 +326,8 @@ class MaintenanceContext:
 
     def lost_with(self, after: Specialised, figures: RoundFigures, without: Ids = NONE) -> tuple[Ids, Ids]:
         """The facts that lose support as the program becomes `after`: (schema facts and unconditional ones, the heads
-        over I of the instances that went (Kotowski et al. 2011)). Derivations that used a fact of `without` have been
-        counted off already."""
+        over I of the removed instances (Kotowski et al. 2011)). Derivations that used a fact of `without` have been
+        subtracted already."""
         gone = (self.before.schema - after.schema) | (self.before.unconditional - after.unconditional)
         lost = self.rules(instances_lost(self.before, after), self.before)
         found = self.heads_of(lost, self.state.facts, figures, without, times=-1)

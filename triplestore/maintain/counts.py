@@ -24,8 +24,8 @@ class Counts:
     """Keys of facts, and an array of two rows: nonrecursive and recursive counts.
 
     The invariant: the counts of a fact are in `_over` if they have changed since the large arrays were made, else in
-    those, and nought if they are in neither; all keys are sorted. `_before` has what those that
-    changed were at `begin`, `_over_before` what `_over` was then.
+    those, and 0 if they are in neither; all keys are sorted. `_before` has the counts that have changed, as they were
+    at `begin`; `_over_before` is `_over` as it was then.
     """
 
     def __init__(self, keys: Ids = NONE, counts: Ids | None = None) -> None:
@@ -56,8 +56,8 @@ class Counts:
         self._over = self._over.put(keys, now)
 
     def change(self) -> tuple[Ids, Ids, Ids, Ids]:
-        """What has changed since `begin`: keys and counts that were, keys and counts that are. Facts without
-        derivations are in neither."""
+        """The changes since `begin`: keys and counts before, keys and counts now. Facts without derivations are in
+        neither."""
         keys, before = self._before.keys, self._before.counts
         now = self.of(keys)
         other = (before != now).any(axis=0)
@@ -65,7 +65,7 @@ class Counts:
         return keys[was], before[:, was], keys[is_], now[:, is_]
 
     def revert(self) -> None:
-        """Undo what happened since `begin`."""
+        """Undo the changes since `begin`."""
         self._before, self._over = _Table(), self._over_before
 
     def rows(self) -> tuple[Ids, Ids]:

@@ -1,7 +1,7 @@
-"""The datatype rules under maintenance: what dt-not-type finds follows the closure.
+"""The datatype rules under maintenance: the violations of dt-not-type follow the closure.
 
-Equal literals are one term already (`stated`). The types of literals (dt-type2), which rules that ask for a datatype by
-name need, are not maintained here: such programs are refused.
+Equal literals are one term already (`stated`). The types of literals (dt-type2), which rules need that name a datatype,
+are not maintained here: such programs are refused.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def representatives(run: MaintenanceContext) -> Names:
 
 
 def check(run: MaintenanceContext) -> None:
-    """Raise NotMaintainableError if a rule asks for the instances of a datatype."""
+    """Raise NotMaintainableError if a rule reads the instances of a datatype."""
     if asked(run.program.program, representatives(run)):
         raise NotMaintainableError("a rule asks for the literals of a datatype")
 
@@ -50,7 +50,7 @@ def faults(
     names = representatives(run)
     kinds = np.array(sorted(names), dtype=np.int64)
     if run.dirty and member(kinds, np.array(sorted(run.dirty), dtype=np.int64)).any():
-        raise NotMaintainableError("a datatype has come to equal, or no longer equals, something else")
+        raise NotMaintainableError("a class of equal terms with a datatype has changed")
     typed = {v for v in before if v[1][2] < FIRST_LITERAL}
     objects = {v for v in before if v not in typed}
     there = state.keys_of(v[1][:3] for v in typed)  # type: ignore[misc]

@@ -1,9 +1,9 @@
 """DRed: overdelete, rederive, insert (Gupta, Mumick and Subrahmanian 1993), with rewriting, for facts and axioms.
 
-Overdeletion runs over the old fixpoint, which is all there, so it takes fewer rounds than the first derivation did
+Overdeletion runs over the old fixpoint, which is complete, so it takes fewer rounds than the first derivation did
 (Kotowski, Bry and Brodt 2011). With rewriting, a class of equals is overdeleted when a derivation of one of its
-equalities is: it is dissolved, every fact that mentions it is overdeleted, its members represent themselves, and what
-still holds comes back from the asserted facts in their own ids.
+equalities is: it is dissolved, every fact that mentions it is overdeleted, its members represent themselves, and facts
+that still hold are derived again from the asserted facts in their own ids.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ NAME = "dred"
 
 
 def dred(run: MaintenanceContext) -> str:
-    """Bring the closure up to date with the asserted facts that went and came (`run.state.minus`, `plus`); the name
-    of the algorithm."""
+    """Bring the closure up to date with the asserted facts that were removed and added (`run.state.minus`, `plus`);
+    returns the algorithm's name."""
     with run.phase("overdelete"):
         overdeleted, dissolved = overdelete(run)
     restore(run, overdeleted, dissolved)
@@ -37,8 +37,8 @@ def restore(run: MaintenanceContext, overdeleted: Ids, dissolved: Ids) -> None:
 
 
 def overdelete(run: MaintenanceContext) -> tuple[Ids, Ids]:
-    """(facts of I with a derivation that used what went; representatives of the classes that have lost an equality).
-    `run.program` becomes what holds of the program without them."""
+    """(facts of I with a derivation that used a removed fact; representatives of the classes that have lost an
+    equality). `run.program` becomes the program that holds without them."""
     state = run.state
     gone = state.normalised(state.minus)
     deleted, dissolved = NONE, NONE
@@ -76,21 +76,21 @@ def overdelete(run: MaintenanceContext) -> tuple[Ids, Ids]:
 
 
 def _lost(run: MaintenanceContext, found: Ids, deleted: Ids, dissolved: Ids) -> tuple[Ids, Ids]:
-    """What heads that lost a derivation mean: facts of I to overdelete, classes to dissolve."""
+    """The effect of heads that lost a derivation: facts of I to overdelete, classes to dissolve."""
     state = run.state
     tokens = minus(run.tokens(found), dissolved)
     if len(tokens):
         pinned = member(state.layout.decode(tokens), run.before.terms)
         if pinned.any():
-            raise NotMaintainableError("a class of equals that the rules mention may come apart")
+            raise NotMaintainableError("a class of equals that the rules mention may be split")
     facts, _ = run.sorted_heads(found)
     facts = minus(facts, deleted)
     return facts[state.facts.contains(facts)], tokens
 
 
 def rederive(run: MaintenanceContext, overdeleted: Ids, dissolved: Ids) -> Ids:
-    """Take the overdeleted facts out, and say what of them still holds: what `dissolve` says, and what has a derivation
-    from what is left."""
+    """Remove the overdeleted facts; returns those that still hold: by `dissolve`, or by a derivation from the kept
+    facts."""
     held = dissolve(run, overdeleted, dissolved)
     rest = minus(overdeleted, held)
     back = union(held, rest[run.derivable(run.program.rules, rest, run.state.facts)])
@@ -98,7 +98,7 @@ def rederive(run: MaintenanceContext, overdeleted: Ids, dissolved: Ids) -> Ids:
 
 
 def rederived(run: MaintenanceContext, checked: Ids, held: Ids) -> Ids:
-    """What holds of facts that were overdeleted (`held`, perhaps with others); the figures have what is not there."""
+    """The facts that hold (`held`) of those that were overdeleted; the figures count the ones that are not in I."""
     back = run.state.normalised(held)
     back = back[~run.state.facts.contains(back)]
     run.figures.checked, run.figures.proved = len(checked), len(back)
@@ -107,8 +107,8 @@ def rederived(run: MaintenanceContext, checked: Ids, held: Ids) -> Ids:
 
 
 def dissolve(run: MaintenanceContext, overdeleted: Ids, dissolved: Ids) -> Ids:
-    """Take the overdeleted facts out and part the dissolved classes; of those facts the ones that are asserted (in
-    their own ids) or hold by the schema alone."""
+    """Remove the overdeleted facts and split the dissolved classes; returns those facts that are asserted (in their own
+    ids) or hold by the schema alone."""
     state = run.state
     _, asserted = state.asserted_in(overdeleted)
     equal_s, equal_o = state.asserted_equalities(dissolved) if len(dissolved) else (NONE, NONE)

@@ -1,11 +1,11 @@
 """DRed^c: DRed with derivation counts (Hu, Motik and Horrocks 2018, algorithm 2), for facts and axioms.
 
-A fact is overdeleted only if its nonrecursive count is nought, and rederived if it has a count left: no rule is read
+A fact is overdeleted only if its nonrecursive count is 0, and rederived if it has a count left: no rule is read
 backwards. Without recursive rules it is the Counting algorithm of Gupta, Mumick and Subrahmanian (1993).
 
 Departures: all strata are overdeleted together, then all of them are rederived. A nonrecursive derivation that is lost
-with a lower stratum is counted off when it is lost, and its fact looked at again, so that what is left has at the end a
-derivation by facts of lower strata that are left. Facts that are overdeleted in a lower stratum, and rederived, may
+with a lower stratum is subtracted when it is lost, and its fact is looked at again, so that each kept fact has at the
+end a derivation by kept facts of lower strata. Facts that are overdeleted in a lower stratum, and rederived, may
 overdelete more in higher ones than the paper's order does.
 """
 
@@ -20,8 +20,8 @@ NAME = "dred-counting"
 
 
 def dred_counting(run: MaintenanceContext) -> str:
-    """Bring the closure and its counts up to date with the asserted facts that went and came; the name of what did
-    it."""
+    """Bring the closure and its counts up to date with the asserted facts that were removed and added; returns the name
+    of the algorithm."""
     state, counts = run.state, counts_of(run)
     with run.phase("overdelete"):
         overdeleted = overdelete(run, counts)
@@ -46,7 +46,7 @@ def counts_of(run: MaintenanceContext) -> Counts:
 
 def overdelete(run: MaintenanceContext, counts: Counts) -> Ids:
     """The facts of I that have lost their nonrecursive derivations, and may have lost all. Each derivation that used
-    one is counted off. `run.program` becomes what holds of the program without them."""
+    one is subtracted. `run.program` becomes the program that holds without them."""
     state, deleted, spared = run.state, NONE, NONE
     counts.add(state.minus, NONRECURSIVE, -1)
     gone, forced = state.minus, NONE
@@ -87,8 +87,8 @@ def overdelete(run: MaintenanceContext, counts: Counts) -> Ids:
 
 
 def _ground(run: MaintenanceContext, deleted: Ids) -> tuple[Ids, Ids]:
-    """Make the program what is sure to hold of it; (the schema facts that are not, which must be derived again; the
-    heads of the instances that removed)."""
+    """Restrict the program to instances that certainly hold; (the other schema facts, which must be derived again; the
+    heads of the removed instances)."""
     with run.round(0) as figures:
         run.program = run.grounded()
         return run.lost_with(run.program, figures, deleted)

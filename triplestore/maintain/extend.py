@@ -1,8 +1,8 @@
 """Insertion: semi-naive from the new facts, with rewriting (Motik et al. 2015), over the closure in memory.
 
-Per round: equalities merge classes, and facts that mention a lost representative are taken out and rewritten; what is
-new is the delta; if it touches the schema, the rules are specialised anew, and the instances that are new fire over all
-facts; every rule instance with a fact of the delta fires once. The fixpoint is an empty delta.
+Per round: equalities merge classes, and facts that mention a lost representative are removed and rewritten; new facts
+are the delta; if it has schema facts, the rules are specialised again, and new instances fire over all facts; every
+rule instance with a fact of the delta fires once. The fixpoint is an empty delta.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def extend(run: MaintenanceContext, new: Ids) -> None:
     state = run.state
     derived, figures = state.normalised(new), RoundFigures(0)
     issued = run.program.unconditional
-    before = shared(run.layout, run.before, run.program)  # what the facts are closed under
+    before = shared(run.layout, run.before, run.program)  # the program under which the facts are closed
     inserted = 0
     while True:
         delta = _absorbed(run, derived, figures)
@@ -47,7 +47,7 @@ def extend(run: MaintenanceContext, new: Ids) -> None:
 
 
 def _absorbed(run: MaintenanceContext, derived: Ids, figures: RoundFigures) -> Ids:
-    """The derived facts, distinct and normalised, once what they say is equal has been merged."""
+    """The derived facts, distinct and normalised, after the equalities among them have merged classes."""
     state = run.state
     while True:
         facts, equalities = run.sorted_heads(derived)
@@ -77,7 +77,7 @@ def _asserted_reflexive(run: MaintenanceContext, derived: Ids) -> Ids:
 
 
 def _stale(run: MaintenanceContext) -> bool:
-    """Whether a term of the schema or a constant of the rules has lost its place."""
+    """Whether a term of the schema or a constant of the rules is no longer a representative."""
     if run.renewed and not run.specialised_again:
         run.specialised_again = True
         return True

@@ -1,12 +1,12 @@
-"""FP-update: facts and axioms go alike (Kotowski, Bry and Brodt 2011, "Reasoning as Axioms Change").
+"""FP-update: facts and axioms are deleted alike (Kotowski, Bry and Brodt 2011, "Reasoning as Axioms Change").
 
-A program is its rules and its base facts. What goes from it, rule instances or facts, makes their consequences unsure
-(the paper's U, `overdeleted` in the figures): the heads over the old fixpoint, which is all there, then whatever used
-one of those. What is left is `kept` (K); from the kept facts the semi-naive fixpoint of the new program brings back
-what is otherwise `supported` (O).
+A program is its rules and its base facts. Removed rule instances and facts make their consequences unsure (the paper's
+U, `overdeleted` in the figures): the heads over the old fixpoint, which is complete, then all facts derived by one of
+those. The others are `kept` (K); the semi-naive fixpoint of the new program over the kept facts restores the facts that
+are otherwise `supported` (O).
 
-Overdeletion is that of `triplestore.maintain.dred`, which is this one: over the old fixpoint, seeded by the instances
-that went. What differs is the step to O: the paper's is naive, all that the new program derives from K at once; here
+Overdeletion is that of `triplestore.maintain.dred`, which is this one: over the old fixpoint, seeded by the removed
+instances. What differs is the step to O: the paper's is naive, all that the new program derives from K at once; here
 its part that lies in U.
 """
 
@@ -23,8 +23,8 @@ NAME = "fixpoint-update"
 
 
 def fixpoint_update(run: MaintenanceContext) -> str:
-    """Bring the closure up to date with the asserted facts that went and came (`run.state.minus`, `plus`); the name
-    of the algorithm."""
+    """Bring the closure up to date with the asserted facts that were removed and added (`run.state.minus`, `plus`);
+    returns the algorithm's name."""
     with run.phase("overdelete"):
         unsure, dissolved = overdelete(run)
     restore(run, unsure, dissolved)

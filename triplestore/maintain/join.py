@@ -33,7 +33,7 @@ _Known = tuple[Ids, Ids | None, Ids | None]
 @dataclass(slots=True)
 class Instances:
     """The instances of a shape: one row of codes each. `shape` may be a rule's, or a rule's read backwards. recursive:
-    whether all or none of them are, where that is told."""
+    whether all or none of them are, if known."""
 
     shape: Shape
     rows: Ids  # (instances, parameters)
@@ -55,7 +55,7 @@ class Instances:
         return lookup.ranges([self._wanted(layout, *pair) for pair in zip(atoms, keys, strict=True)])
 
     def matching(self, atoms: Sequence[int], start: Ids, end: Ids) -> tuple[Ids, Ids]:
-        """(position, instance) for each instance that `ranges` of these atoms tells of."""
+        """(position, instance) for each instance in the `ranges` of these atoms."""
         counts = end - start
         total = int(counts.sum())
         if not total:

@@ -3,7 +3,7 @@
 A term's *code* is its id without the gaps between the kinds of term (order is kept, so the smallest code of a class is
 its representative too). A triple's *key* is predicate number, subject code and object code in one int64: sorted keys
 are sorted by (p, s, o), a prefix is a range, and set operations are merges. A layout has room for a store to grow to
-twice its terms; beyond that it is made anew.
+twice its terms; beyond that it is made again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ROOM: Final = 4096
 
 
 class LayoutFullError(Exception):
-    """A term or predicate has no place in the layout: it must be made anew, or the keys do not fit 63 bits."""
+    """A term or predicate has no place in the layout: it must be made again, or the keys do not fit 63 bits."""
 
 
 class Layout:

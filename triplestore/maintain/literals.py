@@ -1,4 +1,4 @@
-"""What is special about some literals of a closure in memory: others stand for them, or they are ill-typed.
+"""The literals of a closure in memory that have equal values, or are ill-typed.
 
 The reasoner reads the asserted facts as *stated* ones, each literal as the first met of equal value (`tables.STATED`).
 """
@@ -14,7 +14,7 @@ from triplestore.maintain.keys import NONE, Ids, Layout, member, union
 
 @dataclass(frozen=True, slots=True)
 class Literals:
-    """Codes. equal_valued: sorted literals, `firsts` the first met of the value of each; ill_typed: sorted."""
+    """Codes. equal_valued: literals, sorted; firsts: for each, the first literal of its value; ill_typed: sorted."""
 
     equal_valued: Ids
     firsts: Ids
@@ -22,11 +22,11 @@ class Literals:
 
     @classmethod
     def none(cls) -> Literals:
-        """Nothing special."""
+        """No such literals."""
         return cls(NONE, NONE, NONE)
 
     def extended(self, equal_valued: Ids, firsts: Ids, ill_typed: Ids) -> Literals:
-        """The same with what is known of more literals (perhaps of some that it has)."""
+        """These and more literals; some may be among these already."""
         fresh = ~member(equal_valued, self.equal_valued)
         if not fresh.any() and not len(ill_typed):
             return self
@@ -37,14 +37,14 @@ class Literals:
         )
 
     def by_value(self, codes: Ids) -> Ids:
-        """Terms, literals by value."""
+        """Terms, with each literal replaced by the first one of its value."""
         if not len(self.equal_valued) or not len(codes):
             return codes
         at = np.minimum(np.searchsorted(self.equal_valued, codes), len(self.equal_valued) - 1)
         return np.where(self.equal_valued[at] == codes, self.firsts[at], codes)
 
     def stated(self, layout: Layout, keys: Ids) -> Ids:
-        """Asserted facts as stated ones, sorted."""
+        """Asserted facts, normalised by value, sorted."""
         if not len(self.equal_valued):
             return keys
         mask = (1 << layout.bits) - 1

@@ -1,4 +1,4 @@
-"""The program of a closure: its schema, closed, and the rules specialised by it; and what could depend on what."""
+"""The program of a closure: its schema, closed, the rules specialised by it, and the dependencies of facts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from triplestore.model.errors import TriplakeError
 from triplestore.model.terms import SAME_AS, TYPE
 
 Node = tuple[int, int | None]
-"""What a rule's atom asks for: a predicate, and with rdf:type a class. Ids."""
+"""What a rule's atom reads: a predicate, and with rdf:type a class. Ids."""
 
 _ANY: Node = (-1, None)
 
 
 class NotMaintainableError(TriplakeError):
-    """The change is none that an algorithm can maintain the closure under; says why."""
+    """No algorithm can maintain the closure under this change; the message is the reason."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class Specialised:
 
     _listed: Relation | None = field(default=None)
 
-    # What follows costs what the schema holds, so it is worked out once for all updates under the program.
+    # The cost of these follows the schema, so each is computed once for all updates under the program.
 
     @property
     def terms(self) -> Ids:
@@ -65,7 +65,7 @@ class Specialised:
 
     @property
     def held(self) -> Ids:
-        """The keys of what holds whatever the data: schema facts and unconditional ones."""
+        """The keys of facts that hold for any data: schema facts and unconditional ones."""
         if self._held is None:
             self._held = as_keys(self.rules.layout, self.schema | self.unconditional)
         return self._held
@@ -84,8 +84,8 @@ class Specialised:
 
     @property
     def tied(self) -> bool:
-        """Whether rules or schema say of terms that are one by now that they are equal. Then one instance, or one
-        schema fact, may stand for several, and one of these can go without a trace."""
+        """Whether rules or schema make terms equal that are one class already. Then one instance, or one schema fact,
+        may stand for several, and the removal of one of them has no effect."""
         if self._tied is None:
             facts = any(p == SAME_AS and s == o for s, p, o in self.unconditional)
             self._tied = facts or any(
@@ -122,7 +122,7 @@ def node_of(p: int, o: int) -> Node:
 
 
 def _dependents(instances: Mapping[Shape, Mapping[Row, str]]) -> dict[Node, set[Node]]:
-    """Node asked for by a body atom -> nodes of the heads."""
+    """Node read by a body atom -> nodes of the heads."""
     found: dict[Node, set[Node]] = {}
     for shape, rows in instances.items():
         s, p, o = (slot for slot in shape.output if not isinstance(slot, Made))
@@ -147,8 +147,8 @@ def _node(pattern: Pattern, row: Row) -> Node:
 def specialise(
     layout: Layout, specialiser: Specialiser, constants: Constants, schema: Iterable[Fact], counting: bool = False
 ) -> Specialised:
-    """Close schema facts and specialise the rules by them. `constants`: ids are normalised. counting: tell recursive
-    instances from others.
+    """Close schema facts and specialise the rules by them. `constants`: ids are normalised. counting: separate
+    recursive instances from others.
 
     Raises NotMaintainableError for rules that are no plain joins."""
     closed = SchemaFacts()
@@ -163,8 +163,8 @@ def specialise(
 
 
 def without_occurring(program: Program) -> Program:
-    """The program without `Occurs` that say nothing more: of a term that a triple of the body mentions, or of any term
-    at all (something occurs; see `MaintenanceContext.check_occurring`)."""
+    """The program without redundant `Occurs`: of a term that a triple of the body mentions, or of any term at all (some
+    term occurs; see `MaintenanceContext.check_occurring`)."""
     if not program.uses_occurs:
         return program
     instances: dict[Shape, dict[Row, str]] = {}

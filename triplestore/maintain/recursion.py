@@ -2,7 +2,7 @@
 
 Nodes are properties, and classes under rdf:type, as in `triplestore.compile.strata`; the strata are the strongly
 connected components of the graph that leads from what bodies read to what heads derive, each above all that lead to it.
-An instance is recursive if something that it reads is in the stratum of what it derives.
+An instance is recursive if one of its body atoms is in the stratum of its head.
 """
 
 from __future__ import annotations

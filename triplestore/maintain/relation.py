@@ -1,7 +1,7 @@
 """Sets of triples that are searched by prefix: (p, s, ?), (p, ?, o), (p, ?, ?) and whole triples.
 
-A join that scans a table makes every update cost what the store costs; here a lookup costs the logarithm of the set and
-the matches that it finds.
+A join that scans a table makes the cost of every update follow the store; here the cost of a lookup is the logarithm of
+the set and the matches.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Relation:
         return found
 
     def add(self, keys: Ids) -> Ids:
-        """Add triples; those that were new, sorted."""
+        """Add triples; returns those that were new, sorted."""
         keys = union(keys)
         fresh = keys[~self.contains(keys)]
         if not len(fresh):
@@ -65,7 +65,7 @@ class Relation:
         return fresh
 
     def remove(self, keys: Ids) -> Ids:
-        """Take triples out; those that were there, sorted."""
+        """Remove triples; returns those that were in the set, sorted."""
         keys = union(keys)
         there = keys[self.contains(keys)]
         if not len(there):
@@ -79,7 +79,7 @@ class Relation:
         return there
 
     def _settle(self) -> None:
-        """Make the patch part of the large arrays, now and then."""
+        """Merge the patch into the large arrays once it is large."""
         if len(self._base) and len(self._added) + len(self._removed) > max(_PATCH, len(self._base) // 8):
             self._base, self._turned_base = self.keys, NONE
             self._added, self._turned_added, self._removed = NONE, NONE, NONE
@@ -108,7 +108,7 @@ class Relation:
         return rows, keys, cut
 
     def count(self, p: Ids, s: Ids | None, o: Ids | None) -> int:
-        """How many triples `match` would find for all rows, those that went included."""
+        """How many triples `match` would find for all rows, removed ones included."""
         if s is not None and o is not None:
             return len(p)
         low, high, turned = self._bounds(p, s, o)

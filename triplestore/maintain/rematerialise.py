@@ -1,4 +1,4 @@
-"""Rematerialisation: compute the closure anew, then compare. Right for any change; the measure of all others."""
+"""Rematerialisation: compute the closure from scratch, then compare. It is right for any change."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The closure in memory, as the maintenance algorithms see it: E, (pi, I), the program, and what an update changed.
 
-Made once from a version's tables, kept between updates, and changed by each: a lookup costs what it finds, a change
-what it touches. All triples are keys, all terms codes (`triplestore.maintain.keys`).
+Made once from a version's tables, kept between updates, and changed by each: the cost of a lookup follows its matches,
+that of a change the facts that it changes. All triples are keys, all terms codes (`triplestore.maintain.keys`).
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class ClosureState:
     # -- changing --------------------------------------------------------------------------------------------------
 
     def change_asserted(self, plus: Ids, minus: Ids) -> None:
-        """Make E what it is after the update (keys; disjoint, true changes)."""
+        """Change E to its state after the update (keys; disjoint, net changes)."""
         self.minus = self.asserted.remove(minus)
         self.plus = self.asserted.add(plus)
 
     def add(self, keys: Ids) -> Ids:
-        """Add facts to I; those that were new."""
+        """Add facts to I; returns those that were new."""
         fresh = self.facts.add(keys)
         back = member(fresh, self.removed)
         if back.any():
@@ -59,7 +59,7 @@ class ClosureState:
         return fresh
 
     def remove(self, keys: Ids) -> Ids:
-        """Take facts out of I; those that were there."""
+        """Remove facts from I; returns those that were in it."""
         gone = self.facts.remove(keys)
         late = member(gone, self.added)
         if late.any():
@@ -70,7 +70,7 @@ class ClosureState:
         return gone
 
     def revert(self) -> None:
-        """Undo the update: all is as it was at `begin`."""
+        """Undo the update: restore the state at `begin`."""
         self.facts.remove(self.added)
         self.facts.add(self.removed)
         self.asserted.remove(self.plus)
@@ -78,7 +78,7 @@ class ClosureState:
         self.classes.revert()
         self.begin()
 
-    # -- asking ----------------------------------------------------------------------------------------------------
+    # -- lookups ---------------------------------------------------------------------------------------------------
 
     def normalised(self, keys: Ids, classes: Map | None = None) -> Ids:
         """Keys under pi (or another map), sorted and distinct."""

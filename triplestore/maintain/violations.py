@@ -1,9 +1,9 @@
-"""Violations follow the closure: those go that a lost premise held up, those come that a new fact completes.
+"""Violations follow the closure: one is removed with a premise, and added with the fact that completes it.
 
-A violation of a rule names all the triples that its body matched, so it holds as long as they do, unless it spoke of a
-class that has changed (two members of a class are different terms) or of a list (whose triples it does not name): those
-are looked for anew. Equalities of two literals, which make no class, are all looked for again where one has come or
-lost a derivation. No class has a literal here (`MaintenanceContext.sorted_heads`), so none has two values.
+A violation of a rule names all the triples that its body matched, so it holds as long as they do, unless it mentions a
+class that has changed (two members of a class are different terms) or a list (whose triples it does not name): those
+are searched from scratch. Equalities of two literals, which make no class, are all searched again where one is new or
+has lost a derivation. No class has a literal here (`MaintenanceContext.sorted_heads`), so none has two values.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_OPEN: Final = 10_000_000
 """Most lookups by every predicate."""
 
 LiteralClashChecker = Callable[[Iterable[tuple[int, int]]], Iterable[Violation]]
-"""Turns equalities of two literals (ids) into the violations that they are."""
+"""Returns the violations among equalities of two literals (ids)."""
 
 
 def maintained(run: MaintenanceContext, violations: set[Violation], judge: LiteralClashChecker) -> set[Violation]:
@@ -65,7 +65,7 @@ def maintained(run: MaintenanceContext, violations: set[Violation], judge: Liter
 
 
 def _renewed(run: MaintenanceContext) -> set[str]:
-    """The constraints that have lost instances, or read lists that have changed: what they found is looked for from
+    """The constraints that have lost instances, or read lists that have changed: their violations are searched from
     scratch."""
     now = run.program.program.constraints
     relisted = run.before.program.listed != run.program.program.listed
@@ -77,7 +77,7 @@ def _renewed(run: MaintenanceContext) -> set[str]:
 
 
 def _found(run: MaintenanceContext, fresh: Ids, renewed: set[str]) -> set[Violation]:
-    """What the constraints find with a fresh fact, or with an instance that is new."""
+    """The violations with a new fact, or by a new instance."""
     before = run.before.program.constraints
     found: set[Violation] = set()
     for (rule, shape), rows in run.program.program.constraints.items():
