@@ -32,6 +32,7 @@ from triplake.rulesets.render import render
 from triplestore import Store
 from triplestore.compile.schema import Fact
 from triplestore.engine import Engine
+from triplestore.maintain.budget import Budget, BudgetExceededError
 from triplestore.maintain.cache import ALGORITHMS, COUNTING, INSERTION, ClosureCache
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.materialise.seminaive import SemiNaive
@@ -268,6 +269,7 @@ class _Mode:
                 if kept:
                     memory.revert()
                 try:
+                    self._aborted(memory, plus, minus, algorithm, number)
                     self.bench.update(memory, plus, minus, algorithm)
                 except NotMaintainableError:
                     kept = False
@@ -282,6 +284,17 @@ class _Mode:
             else:
                 memory = None
         return maintained
+
+    def _aborted(self, cache: ClosureCache, plus: list[Fact], minus: list[Fact], algorithm: str, number: int) -> None:
+        """An attempt with a budget for a part of the work: it leaves no trace, whether it exceeds that or not."""
+        budget = Budget(limit=number * len(self.asserted[number]) // 4, fact=1, sample=2, rules=number % 2 / 2)
+        try:
+            self.bench.update(cache, plus, minus, algorithm, budget=budget)
+        except BudgetExceededError:
+            pass
+        else:
+            cache.revert()
+        self._compare(f"{algorithm} within a budget, update {number}", state_of(cache), number - 1)
 
     def _materialised(self, number: int) -> None:
         """By the engine's tables, from nothing."""
