@@ -55,9 +55,9 @@ def seeds(run: MaintenanceContext) -> tuple[Ids, set[Node] | None] | None:
     """(heads that lost a derivation, nodes that the change can reach; None: any). None if proofs could rest on
     themselves; else `run.program` is the program without the removed facts."""
     state = run.state
-    gone = state.normalised(state.minus)
-    nodes = run.before.reach({node_of(p, o) for _, p, o in state.facts_of(gone)})
-    if len(state.schema_of(gone)) or run.rules_changed or _reaches_schema(run, nodes):
+    removed = state.normalised(state.minus)
+    nodes = run.before.reach({node_of(p, o) for _, p, o in state.facts_of(removed)})
+    if len(state.schema_of(removed)) or run.rules_changed or _reaches_schema(run, nodes):
         if run.before.tied:
             return None
         after = run.grounded()
@@ -65,15 +65,15 @@ def seeds(run: MaintenanceContext) -> tuple[Ids, set[Node] | None] | None:
         if run.derivable(run.before.rules, lost, state.facts).any():
             return None
         if after is not run.before:
-            with run.round(len(gone)) as figures:
-                gone = union(gone, *run.lost_with(after, figures))
+            with run.round(len(removed)) as figures:
+                removed = union(removed, *run.lost_with(after, figures))
             run.program = after
-            nodes = run.before.reach({node_of(p, o) for _, p, o in state.facts_of(gone)})
+            nodes = run.before.reach({node_of(p, o) for _, p, o in state.facts_of(removed)})
     if not state.classes.none and equality_reached(nodes) and state.equality == "rewrite":
         terms = run.layout.encode(run.before.terms)
         if state.classes.large(state.classes.normalise(terms)).any():
             return None
-    return gone, nodes
+    return removed, nodes
 
 
 def _reaches_schema(run: MaintenanceContext, nodes: set[Node] | None) -> bool:
@@ -84,8 +84,8 @@ def _reaches_schema(run: MaintenanceContext, nodes: set[Node] | None) -> bool:
 class Search:
     """The sets of the paper: D, O, C, P, Y, S, and gamma. `rules` are those that proofs are searched for by."""
 
-    def __init__(self, run: MaintenanceContext, gone: Ids, nodes: set[Node] | None) -> None:
-        self.run, self.state, self.gone, self.nodes = run, run.state, gone, nodes
+    def __init__(self, run: MaintenanceContext, removed: Ids, nodes: set[Node] | None) -> None:
+        self.run, self.state, self.removed, self.nodes = run, run.state, removed, nodes
         self.rules = run.program.rules
         self.intact = run.state.classes.none or not equality_reached(nodes) or run.state.equality != "rewrite"
         self.gamma = Partition()  # unless classes are intact: then pi
@@ -106,7 +106,7 @@ class Search:
         """Lines 3-16: check the doubted facts, cast doubt on the consequences of those not proved, until none is
         new."""
         run = self.run
-        found, classes = self._doubts(self.gone)
+        found, classes = self._doubts(self.removed)
         facts, waiting = run.sampled(found, 0, unforeseen=True)
         while len(facts) or len(classes):
             self.doubted = union(self.doubted, facts)

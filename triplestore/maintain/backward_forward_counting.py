@@ -45,15 +45,15 @@ def backward_forward_counting(run: MaintenanceContext) -> str:
 class _Search(Search):
     """`stratum`: the one that is checked."""
 
-    def __init__(self, run: MaintenanceContext, gone: Ids, nodes: set[Node] | None) -> None:
-        super().__init__(run, gone, nodes)
+    def __init__(self, run: MaintenanceContext, removed: Ids, nodes: set[Node] | None) -> None:
+        super().__init__(run, removed, nodes)
         assert run.program.recursion is not None
         self.counts, self.recursion, self.stratum = counts_of(run), run.program.recursion, 0
         self.rules = Rules.recursive(run.program.rules)
 
     def delete(self) -> None:
         """Lines 57-69, all strata."""
-        run, waiting = self.run, self._doubts(self.gone)[0]
+        run, waiting = self.run, self._doubts(self.removed)[0]
         while len(waiting):
             strata = self.recursion.of(run.layout, waiting)
             self.stratum = int(strata.min())

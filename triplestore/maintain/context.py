@@ -328,8 +328,8 @@ class MaintenanceContext:
         """The facts that lose support as the program becomes `after`: (schema facts and unconditional ones, the heads
         over I of the removed instances (Kotowski et al. 2011)). Derivations that used a fact of `without` have been
         subtracted already."""
-        gone = (self.before.schema - after.schema) | (self.before.unconditional - after.unconditional)
+        removed = (self.before.schema - after.schema) | (self.before.unconditional - after.unconditional)
         lost = self.rules(instances_lost(self.before, after), self.before)
         found = self.heads_of(lost, self.state.facts, figures, without, times=-1)
         self.recount_instances(self.before, after, without)
-        return as_keys(self.layout, gone), found
+        return as_keys(self.layout, removed), found

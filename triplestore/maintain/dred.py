@@ -40,16 +40,16 @@ def overdelete(run: MaintenanceContext) -> tuple[Ids, Ids]:
     """(facts of I with a derivation that used a removed fact; representatives of the classes that have lost an
     equality). `run.program` becomes the program that holds without them."""
     state = run.state
-    gone = state.normalised(state.minus)
+    removed = state.normalised(state.minus)
     deleted, dissolved = NONE, NONE
     ungrounded = False
-    run.check_ties(state.schema_of(gone))
-    if len(state.schema_of(gone)) or run.rules_changed:
+    run.check_ties(state.schema_of(removed))
+    if len(state.schema_of(removed)) or run.rules_changed:
         ungrounded = True
         with run.round(0) as figures:
             run.program = run.grounded()
-            gone = union(gone, *run.lost_with(run.program, figures))
-    frontier, tokens = _lost(run, gone, deleted, dissolved)
+            removed = union(removed, *run.lost_with(run.program, figures))
+    frontier, tokens = _lost(run, removed, deleted, dissolved)
     waiting = NONE
     while len(frontier) or len(tokens):
         dissolved = union(dissolved, tokens)

@@ -49,13 +49,13 @@ def overdelete(run: MaintenanceContext, counts: Counts) -> Ids:
     one is subtracted. `run.program` becomes the program that holds without them."""
     state, deleted, spared = run.state, NONE, NONE
     counts.add(state.minus, NONRECURSIVE, -1)
-    gone, forced = state.minus, NONE
+    removed, forced = state.minus, NONE
     ungrounded = False
-    if len(state.schema_of(gone)) or run.rules_changed:
+    if len(state.schema_of(removed)) or run.rules_changed:
         ungrounded = True
         forced, found = _ground(run, NONE)
-        gone = union(gone, found)
-    found = _doubted(run, gone)
+        removed = union(removed, found)
+    found = _doubted(run, removed)
     waiting = NONE
     while True:
         none = counts.of(found)[NONRECURSIVE] == 0

@@ -110,9 +110,9 @@ def complete_reflexive(run: MaintenanceContext) -> None:
     equal[rows[run.layout.unpack(keys)[2] != terms[rows]]] = True
     wanted = equal | state.asserted.contains(reflexive)
     fresh = state.add(reflexive[wanted])
-    gone = reflexive[~wanted]
-    gone = gone[state.facts.contains(gone)]
-    for changed, times in ((fresh, 1), (gone, -1)):
+    removed = reflexive[~wanted]
+    removed = removed[state.facts.contains(removed)]
+    for changed, times in ((fresh, 1), (removed, -1)):
         if run.counts is not None and len(changed):
             run.forward(run.program.rules, changed, state.facts, NONE, RoundFigures(len(changed)), times=times)
-    state.remove(gone)
+    state.remove(removed)

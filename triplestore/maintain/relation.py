@@ -53,16 +53,16 @@ class Relation:
     def add(self, keys: Ids) -> Ids:
         """Add triples; returns those that were new, sorted."""
         keys = union(keys)
-        fresh = keys[~self.contains(keys)]
-        if not len(fresh):
-            return fresh
-        back = member(fresh, self._removed)
+        new = keys[~self.contains(keys)]
+        if not len(new):
+            return new
+        back = member(new, self._removed)
         if back.any():
-            self._removed = minus(self._removed, fresh[back])
-        self._added = merged(self._added, fresh[~back])
+            self._removed = minus(self._removed, new[back])
+        self._added = merged(self._added, new[~back])
         self._turned_added = NONE
         self._settle()
-        return fresh
+        return new
 
     def remove(self, keys: Ids) -> Ids:
         """Remove triples; returns those that were in the set, sorted."""

@@ -49,25 +49,25 @@ class ClosureState:
 
     def add(self, keys: Ids) -> Ids:
         """Add facts to I; returns those that were new."""
-        fresh = self.facts.add(keys)
-        back = member(fresh, self.removed)
+        new = self.facts.add(keys)
+        back = member(new, self.removed)
         if back.any():
-            self.removed = minus(self.removed, fresh[back])
-            self.added = union(self.added, fresh[~back])
-        elif len(fresh):
-            self.added = union(self.added, fresh)
-        return fresh
+            self.removed = minus(self.removed, new[back])
+            self.added = union(self.added, new[~back])
+        elif len(new):
+            self.added = union(self.added, new)
+        return new
 
     def remove(self, keys: Ids) -> Ids:
         """Remove facts from I; returns those that were in it."""
-        gone = self.facts.remove(keys)
-        late = member(gone, self.added)
+        removed = self.facts.remove(keys)
+        late = member(removed, self.added)
         if late.any():
-            self.added = minus(self.added, gone[late])
-            self.removed = union(self.removed, gone[~late])
-        elif len(gone):
-            self.removed = union(self.removed, gone)
-        return gone
+            self.added = minus(self.added, removed[late])
+            self.removed = union(self.removed, removed[~late])
+        elif len(removed):
+            self.removed = union(self.removed, removed)
+        return removed
 
     def revert(self) -> None:
         """Undo the update: restore the state at `begin`."""

@@ -42,9 +42,9 @@ def maintained(run: MaintenanceContext, violations: set[Violation], judge: Liter
     dirty = layout.decode(np.array(sorted(run.dirty), dtype=np.int64)).tolist()
     changed = set(dirty)
     renewed = _renewed(run)
-    gone = set(state.facts_of(state.removed)) if violations else set()
+    removed = set(state.facts_of(state.removed)) if violations else set()
     if state.equality != "off":  # `x sameAs x` holds whether it is a fact or not
-        gone = {(s, p, o) for s, p, o in gone if p != SAME_AS or s != o}
+        removed = {(s, p, o) for s, p, o in removed if p != SAME_AS or s != o}
     kept: set[Violation] = set()
     clashes: set[Violation] = set()
     for violation in violations:
@@ -53,7 +53,7 @@ def maintained(run: MaintenanceContext, violations: set[Violation], judge: Liter
             clashes.add(violation)
             continue
         triples = {facts[i : i + 3] for i in range(0, len(facts), 3)}
-        if rule not in renewed and triples.isdisjoint(gone) and changed.isdisjoint(facts):
+        if rule not in renewed and triples.isdisjoint(removed) and changed.isdisjoint(facts):
             kept.add(violation)
     kept |= set(judge(_apart(run))) if run.apart else clashes
     kept -= run.before.program.violations - run.program.program.violations
