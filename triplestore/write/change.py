@@ -67,7 +67,7 @@ class Reason(Enum):
     NOT_MAINTAINABLE = "the rules, or the facts, are not maintained in memory"
     LAYOUT_FULL = "the store has too many terms to be maintained in memory"
     FROM_SCRATCH = "computing the closure from scratch is asked for, or cheaper"
-    OVER_BUDGET = "maintaining the closure took longer than computing it from scratch"
+    OVER_BUDGET = "maintaining the closure is more work than computing it from scratch"
 
 
 @dataclass(frozen=True, slots=True)
