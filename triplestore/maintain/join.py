@@ -194,7 +194,8 @@ def matches(
     left = [i for i in range(len(shape.body)) if i != focus]
     first, cut = None, False
     if pairs > MANY * len(delta):
-        first = _fewer(layout, instances, focus, delta, {i: others[i][0] for i in left}, pairs)
+        patterns = {i: others[i][0] for i in left if isinstance(shape.body[i], Pattern)}
+        first = _fewer(layout, instances, focus, delta, patterns, pairs)
     if first is None:
         at, chosen = instances.matching((focus,), start, end)
         bindings = _Bindings(layout, shape, at, instances.rows[chosen])
