@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session of a test run, on two cores."""
-    from triplestore.engine.spark_session import start_session
+    from triplestore.engine.spark.session import start_session
 
     session = start_session("local[2]", "3GB")
     yield session

@@ -21,7 +21,7 @@ from typing import Any
 
 from datasets.clique.generate import clique
 from triplestore import Store
-from triplestore.engine.spark_session import start_session
+from triplestore.engine.spark.session import start_session
 from triplestore.model.terms import OWL, RDF
 
 EX = "http://example.org/shared/"

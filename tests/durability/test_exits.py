@@ -18,9 +18,10 @@ from tests.conftest import MakeStore
 from tests.support.cli import command, done, run
 from triplestore import Store
 from triplestore.engine.disk import disk_failure
-from triplestore.engine.duckdb import DuckDBEngine, removed
-from triplestore.engine.duckdb_errors import failure
-from triplestore.engine.duckdb_reader import DuckDBReader
+from triplestore.engine.duckdb import DuckDBEngine
+from triplestore.engine.duckdb.errors import failure
+from triplestore.engine.duckdb.reader import DuckDBReader
+from triplestore.engine.duckdb.spill import removed
 from triplestore.model.errors import StoppedError, StorageError
 from triplestore.storage.manifest import Versions
 

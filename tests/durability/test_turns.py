@@ -36,8 +36,7 @@ def store(make_store: MakeStore) -> Store:
 @pytest.fixture
 def long(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store whose answers come in several pieces."""
-    monkeypatch.setattr("triplestore.engine.duckdb.BATCH", 2048)
-    monkeypatch.setattr("triplestore.engine.spark.BATCH", 2048)
+    monkeypatch.setattr("triplestore.engine.written.BATCH", 2048)
     monkeypatch.setattr(import_module("triplake.sparql.query"), "AT_ONCE", 10)
     made = make_store(["rdfs"])
     made.update(

@@ -126,7 +126,7 @@ def test_a_reader_goes_on_with_its_version(readers: Readers) -> None:
     for _ in range(3):
         with readers.reading() as (store, engine):
             assert engine.rows("SELECT 1 AS n, 'a' AS t") == [(1, "a")]
-            if engine.shares:
+            if engine.resident:
                 with pytest.raises(EngineError):
                     engine.query("SELECT n FROM mine")
             assert persons(store) == ["a"]
@@ -292,5 +292,5 @@ def test_a_store_that_is_gone(store: Store, readers: Readers) -> None:
     with readers.reading() as (opened, engine):
         assert persons(opened) == ["a"]
         shutil.rmtree(store.path)
-        if engine.shares:
+        if engine.resident:
             assert persons(opened) == ["a"]

@@ -414,7 +414,7 @@ def main() -> int:
 def _engine(spark: bool) -> Engine:
     if spark:
         from triplestore.engine.spark import SparkEngine
-        from triplestore.engine.spark_session import start_session
+        from triplestore.engine.spark.session import start_session
 
         return SparkEngine(start_session("local[2]", "3GB"))
     from triplestore.engine.duckdb import DuckDBEngine

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triplestore.engine import Engine
+from triplestore.engine.protocol import Queries
 
 
-def count(engine: Engine, source: str) -> int:
+def count(engine: Queries, source: str) -> int:
     """Rows of a table, or of anything else that can stand after FROM."""
     return int(engine.query(f"SELECT count(*) AS n FROM {source}").column(0)[0].as_py())
 

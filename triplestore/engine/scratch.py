@@ -1,15 +1,14 @@
-"""Working tables for a while, with names that nothing else has.
+"""Working tables of one computation, with names that nothing else has.
 
-Statements are made before they run, several at a time, so a table that one of them reads must not be made anew for
-another. Names come from a counter of the process: no two statements can come to the same one, whatever they read.
+A statement owns its inputs: it is made with the names of the very tables that it reads, and no other computation,
+before it or beside it, can make a table of such a name again. Names come from a counter of the process.
 """
 
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Final
-
-from triplestore.engine import Engine
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,31 +16,55 @@ if TYPE_CHECKING:
 _NUMBERS: Final = count(1)
 
 
-def unique(stem: str) -> str:
+def unique(label: str) -> str:
     """A name for a working table, unlike any other that was or will be given in this process."""
-    return f"{stem}_{next(_NUMBERS)}"
+    return f"{label}_{next(_NUMBERS)}"
+
+
+class _Tables(Protocol):
+    """What a scratch needs of a `Workbench`."""
+
+    def load(self, name: str, table: pa.Table) -> int: ...
+
+    def create(self, name: str, sql: str) -> int: ...
+
+    def drop(self, *names: str) -> None: ...
 
 
 class Scratch:
-    """The working tables of some statements, until `clear`."""
+    """The working tables of one computation, until the context ends or `clear` is called."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, tables: _Tables) -> None:
+        self._tables = tables
         self._names: list[str] = []
 
-    def name(self, stem: str) -> str:
-        """A name for a working table that the caller makes; `clear` drops it."""
-        self._names.append(unique(stem))
+    def table(self, label: str) -> str:
+        """A name for a table (or view) that the caller makes; it is dropped with the others."""
+        self._names.append(unique(label))
         return self._names[-1]
 
-    def load(self, stem: str, table: pa.Table) -> str:
-        """Make a working table from Arrow; its name."""
-        name = self.name(stem)
-        self.engine.load(name, table)
+    def load(self, label: str, table: pa.Table) -> str:
+        """Make a table from Arrow; its name."""
+        name = self.table(label)
+        self._tables.load(name, table)
+        return name
+
+    def create(self, label: str, sql: str) -> str:
+        """Make a table from a SELECT, evaluated now; its name."""
+        name = self.table(label)
+        self._tables.create(name, sql)
         return name
 
     def clear(self) -> None:
         """Drop the tables: the statements that read them have run."""
         names, self._names = self._names, []
         if names:
-            self.engine.drop(*names)
+            self._tables.drop(*names)
+
+    def __enter__(self) -> Scratch:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from triplestore.engine import Engine
+from triplestore.engine.protocol import Engine
 from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def make_engine(
 def check_engine(name: str = "auto", master: str | None = None) -> None:
     """Raise UsageError where the engine that `make_engine` would make is not installed, or its name is unknown."""
     if _chosen(name, None, master) == "spark":
-        from triplestore.engine.spark_session import check_installed
+        from triplestore.engine.spark.session import check_installed
 
         check_installed()
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from typing import Final
 
-from triplestore.engine import WrittenFile
+from triplestore.engine.protocol import WrittenFile
+
+ROW_GROUP: Final = 122_880
+"""Rows per Parquet row group: small enough for zone maps to skip, large enough to compress."""
+
+BATCH: Final = 100_000
+"""Rows of a batch of an answer that is streamed, at most."""
 
 
 def finished(path: Path, rows: int, name: str = "") -> WrittenFile:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from triplestore.engine import Engine
+from triplestore.engine import Queries
 from triplestore.expressions import calendar, exact
 from triplestore.expressions.casts import cast
 from triplestore.expressions.decoding import rest
@@ -142,13 +142,13 @@ VECTORISED: Final[dict[str, tuple[int, Columns]]] = {
 """Name in SQL -> number of arguments (texts), and the function of Arrow columns that gives texts."""
 
 
-def register(engine: Engine, sql: str) -> None:
+def register(engine: Queries, sql: str) -> None:
     """Make the functions that a statement calls known to an engine."""
     for name in sorted(set(re.findall(r"\btl_\w+", sql)) & VECTORISED.keys()):
-        engine.function(name, *VECTORISED[name])
+        engine.functions.add(name, *VECTORISED[name])
 
 
-def register_all(engine: Engine) -> None:
+def register_all(engine: Queries) -> None:
     """Make all of them known to an engine."""
     for name, (arity, columns) in VECTORISED.items():
-        engine.function(name, arity, columns)
+        engine.functions.add(name, arity, columns)

@@ -66,10 +66,11 @@ class Workspace:
     def indexed(self) -> None:
         """Make terms, and the facts of single resources, quick to find in the working tables. The indexes take some 30
         bytes a fact, and a second for two million: very many go without."""
-        if self.manifest.files_of(FACT.name).rows <= MOST_INDEXED:
+        shared = self.engine.shared
+        if shared is not None and self.manifest.files_of(FACT.name).rows <= MOST_INDEXED:
             for table, column in LOOKED_UP:
                 if self._bound.get(table.name) == "table":
-                    self.engine.index(table.name, column)
+                    shared.index(table.name, column)
 
     def stated(self, twins: bool) -> None:
         """Make sure that `stated` can be read: what the reasoner takes for asserted. twins: there are equal literals,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from triplake.sparql.constants import Known
-from triplestore.engine import Engine, Reader
+from triplestore.engine import Engine, Reader, Shared
 from triplestore.engine.arrow import int64s
 from triplestore.engine.select import make_engine
 from triplestore.expressions.vectorised import register_all
@@ -95,11 +95,10 @@ class Readers:
         self._remembered = {manifest.version: self._newest}
         self._moving = threading.Lock()
         register_all(self._engine)  # a reader cannot
-        first = self._engine.reader()
-        self._shares = first.shares
-        if self._shares:
-            self._fill(manifest)
-        self._all = [self._slot(first), *(self._slot(self._engine.reader()) for _ in range(size - 1))]
+        self._shared = self._engine.shared
+        if self._shared is not None:
+            self._fill(self._shared, manifest)
+        self._all = [self._slot(self._engine.reader()) for _ in range(size)]
         self._free: queue.LifoQueue[_Slot] = queue.LifoQueue()  # the last used is the warmest
         for slot in self._all:
             self._free.put(slot)
@@ -123,8 +122,8 @@ class Readers:
             manifest, before = self._versions.read(), self._newest
             newest = _Version(manifest, known_of(manifest, (before.manifest, before.known)))
             self._remembered[manifest.version] = newest
-            if self._shares:
-                self._advance(before.manifest, manifest)
+            if self._shared is not None:
+                self._advance(self._shared, before.manifest, manifest)
             self._newest = newest
             for old in sorted(self._remembered)[:-_REMEMBERED]:
                 del self._remembered[old]
@@ -160,13 +159,15 @@ class Readers:
     def _slot(self, engine: Reader) -> _Slot:
         manifest = self._newest.manifest
         workspace = Workspace(engine, self._versions, manifest)
-        session = Session(self._versions, engine, manifest, pinned=True, workspace=workspace, in_memory=self._shares)
+        session = Session(
+            self._versions, engine, manifest, pinned=True, workspace=workspace, in_memory=self._shared is not None
+        )
         return _Slot(engine, session, Store(session))
 
     def _move(self, slot: _Slot) -> None:
         """Bring the store of a reader that has begun to the version that it sees."""
         before, workspace = slot.at, slot.session.workspace
-        if self._shares:
+        if self._shared is not None:
             ((seen,),) = slot.engine.rows(f"SELECT number FROM {_VERSION}")
             slot.at = self._remembered[seen]
             workspace.adopt(slot.at.manifest, STORED)
@@ -185,20 +186,20 @@ class Readers:
                 finally:
                     slot.used.release()
 
-    def _fill(self, manifest: Manifest) -> None:
-        with self._engine.transaction():
+    def _fill(self, shared: Shared, manifest: Manifest) -> None:
+        with shared.transaction():
             Workspace(self._engine, self._versions, manifest).tables(*STORED)
             self._engine.load(_VERSION, pa.table({"number": int64s([manifest.version])}))
         self._index(manifest)
 
-    def _advance(self, before: Manifest, after: Manifest) -> None:
+    def _advance(self, shared: Shared, before: Manifest, after: Manifest) -> None:
         try:
-            with self._engine.transaction():
+            with shared.transaction():
                 for table in STORED:
                     segments.advance(self._engine, self._versions, before, after, table)
                 self._engine.load(_VERSION, pa.table({"number": int64s([after.version])}))
         except EngineError:  # files of the version before may be gone since
-            self._fill(after)
+            self._fill(shared, after)
             return
         self._index(after)
 

@@ -139,26 +139,6 @@ class TestWorkingTables:
         assert engine.remove("t", "SELECT a, b FROM t") == 1
         assert rows(engine, "SELECT a, b FROM t") == []
 
-    def test_index(self, engine: Engine) -> None:
-        """It changes no answer, whatever becomes of the table."""
-        engine.load("t", pairs(*((n, n % 100) for n in range(5_000))))
-        for _ in range(2):
-            engine.index("t", "b")
-            assert [a for a, _ in rows(engine, "SELECT a, b FROM t WHERE b = 7")] == list(range(7, 5_000, 100))
-        engine.remove("t", "SELECT a, b FROM t WHERE a < 4900")
-        engine.append("t", ["SELECT CAST(1 AS BIGINT) AS a, CAST(7 AS BIGINT) AS b"])
-        with engine.transaction():
-            engine.append("t", ["SELECT CAST(2 AS BIGINT) AS a, CAST(7 AS BIGINT) AS b"])
-        assert rows(engine, "SELECT a, b FROM t WHERE b = 7") == [(1, 7), (2, 7), (4_907, 7)]
-        engine.create("t", "SELECT a, b FROM t WHERE a < 5")
-        assert rows(engine, "SELECT a, b FROM t WHERE b = 7") == [(1, 7), (2, 7)]
-        engine.index("t", "b")
-        engine.view("t", "SELECT CAST(3 AS BIGINT) AS a, CAST(7 AS BIGINT) AS b")
-        assert rows(engine, "SELECT a, b FROM t WHERE b = 7") == [(3, 7)]
-        engine.load("t", pairs((4, 7)))
-        engine.index("t", "b")
-        engine.drop("t")
-
     def test_a_copy_stays_as_it_was(self, engine: Engine) -> None:
         engine.load("t", pairs((1, 2), (3, 4)))
         assert engine.create("before", "SELECT a, b FROM t") == 2
@@ -515,6 +495,30 @@ def test_rows_are_numbered_in_order(engine: Engine, tokens: set[str]) -> None:
     check_numbered(engine, tokens)
 
 
+def test_index() -> None:
+    """It changes no answer, whatever becomes of the table."""
+    engine = DuckDBEngine()
+    shared = engine.shared
+    engine.load("t", pairs(*((n, n % 100) for n in range(5_000))))
+    for _ in range(2):
+        shared.index("t", "b")
+        assert [a for a, _ in rows(engine, "SELECT a, b FROM t WHERE b = 7")] == list(range(7, 5_000, 100))
+    engine.remove("t", "SELECT a, b FROM t WHERE a < 4900")
+    engine.append("t", ["SELECT CAST(1 AS BIGINT) AS a, CAST(7 AS BIGINT) AS b"])
+    with shared.transaction():
+        engine.append("t", ["SELECT CAST(2 AS BIGINT) AS a, CAST(7 AS BIGINT) AS b"])
+    assert rows(engine, "SELECT a, b FROM t WHERE b = 7") == [(1, 7), (2, 7), (4_907, 7)]
+    engine.create("t", "SELECT a, b FROM t WHERE a < 5")
+    assert rows(engine, "SELECT a, b FROM t WHERE b = 7") == [(1, 7), (2, 7)]
+    shared.index("t", "b")
+    engine.view("t", "SELECT CAST(3 AS BIGINT) AS a, CAST(7 AS BIGINT) AS b")
+    assert rows(engine, "SELECT a, b FROM t WHERE b = 7") == [(3, 7)]
+    engine.load("t", pairs((4, 7)))
+    shared.index("t", "b")
+    engine.drop("t")
+    engine.close()
+
+
 @pytest.mark.spark
 class TestSparkOnly:
     @pytest.mark.parametrize("tokens", [set(), {"<a>"}, TOKENS], ids=["none", "one", "many"])
@@ -537,12 +541,12 @@ class TestSparkOnly:
     @pytest.mark.parametrize("graph", ["a loop", "chain", "sparse"])
     def test_components_by_graphframes(self, spark: Any, graph: str) -> None:
         from triplestore.engine.spark import SparkEngine
-        from triplestore.engine.spark_components import GraphFramesMissing, by_graphframes
+        from triplestore.engine.spark.components import GraphFramesMissing
 
         engine = SparkEngine(spark)
         engine.load("given", pairs(*GRAPHS[graph]))
         try:
-            table = by_graphframes(engine, "given")
+            table = engine.components.by_graphframes("given")
         except GraphFramesMissing as missing:
             pytest.skip(f"GraphFrames: {missing}")  # its jars come from Maven, which not every machine reaches
         finally:
@@ -570,7 +574,7 @@ engine.close()
 
     def test_wrong_components_are_refused(self, spark: Any) -> None:
         from triplestore.engine.spark import SparkEngine
-        from triplestore.engine.spark_components import _verified
+        from triplestore.engine.spark.components import verified
 
         engine = SparkEngine(spark)
         engine.load("edges", pairs((1, 2), (2, 3)))
@@ -581,9 +585,9 @@ engine.close()
             [(1, 1), (2, 1), (3, 1)] * 2,
         ):
             nodes, components = zip(*wrong, strict=True)
-            engine.load("_label", pa.table({"node": nodes, "component": components}))
+            engine.load("label", pa.table({"node": nodes, "component": components}))
             with pytest.raises(EngineError, match="connected components are wrong"):
-                _verified(engine, "edges")
+                verified(engine, "edges", "label")
         engine.close()
 
     def test_each_engine_reads_what_the_other_wrote(self, spark: Any, tmp_path: Path) -> None:
@@ -605,8 +609,8 @@ engine.close()
     def test_large_writes_are_sorted_across_files(
         self, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from triplestore.engine import spark_output
         from triplestore.engine.spark import SparkEngine
+        from triplestore.engine.spark import output as spark_output
 
         monkeypatch.setattr(spark_output, "SMALL_WRITE", 1000)
         monkeypatch.setattr(spark_output, "ROWS_PER_FILE", 2000)

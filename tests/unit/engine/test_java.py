@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from triplestore.engine.java import java_home
+from triplestore.engine.spark.java import java_home
 from triplestore.model.errors import UsageError
 
 VECTOR = "--add-modules=jdk.incubator.vector"

@@ -63,7 +63,7 @@ def test_no_two_names_are_alike(embedded: Engine) -> None:
 
     a, b = Scratch(embedded), Scratch(embedded)
     table = pa.table({"n": int64s([1])})
-    names = [scratch.load("some", table) for scratch in (a, b, a)] + [unique("some"), a.name("some")]
+    names = [scratch.load("some", table) for scratch in (a, b, a)] + [unique("some"), a.table("some")]
     assert len(set(names)) == len(names)
     a.clear()
     assert embedded.rows(f"SELECT n FROM {names[1]}") == [(1,)]

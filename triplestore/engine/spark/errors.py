@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 
 from triplestore.engine.dialect import beyond
 from triplestore.engine.disk import disk_failure
-from triplestore.engine.spark_session import java_has_ended
+from triplestore.engine.spark.session import java_has_ended
 from triplestore.model.errors import EngineError, LimitError
 
 

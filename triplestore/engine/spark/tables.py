@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.parquet as pq
 
-from triplestore.engine.spark_files import FileSystem
+from triplestore.engine.spark.filesystem import FileSystem
 from triplestore.model.errors import EngineError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
-from triplestore.engine import WrittenFile
+from triplestore.engine.protocol import WrittenFile
 from triplestore.engine.written import finished
 
 if TYPE_CHECKING:

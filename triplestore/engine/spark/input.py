@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplestore.engine.spark_files import FileSystem
+from triplestore.engine.spark.filesystem import FileSystem
 from triplestore.model.errors import UnsupportedError
 
 if TYPE_CHECKING:

@@ -10,11 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from triplestore.engine import WrittenFile
-from triplestore.engine.duckdb import ROW_GROUP
-from triplestore.engine.spark_files import FileSystem
-from triplestore.engine.spark_tables import Table, Tables
-from triplestore.engine.written import finished
+from triplestore.engine.protocol import WrittenFile
+from triplestore.engine.spark.filesystem import FileSystem
+from triplestore.engine.spark.tables import Table, Tables
+from triplestore.engine.written import ROW_GROUP, finished
 
 SMALL_WRITE: Final = 1_000_000
 """Up to so many rows are sorted in the driver (local files only): a second Spark job would cost more."""

@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from triplestore.engine.java import java_home
+from triplestore.engine.spark.java import java_home
 from triplestore.model.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
@@ -67,6 +67,14 @@ def start_session(master: str | None = None, memory_limit: str | None = None) ->
     session.sparkContext.setLogLevel("ERROR")
     logging.getLogger().addFilter(_raised_as_well)
     return _with_this_python(session)
+
+
+def sibling(session: SparkSession) -> SparkSession:
+    """A session with views and settings of its own, on the executors of another."""
+    made: SparkSession = session.newSession()
+    for key, value in SESSION_SETTINGS.items():
+        made.conf.set(key, value)
+    return made
 
 
 def check_installed() -> None:

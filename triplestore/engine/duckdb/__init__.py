@@ -1,0 +1,5 @@
+"""DuckDB in this process."""
+
+from triplestore.engine.duckdb.engine import DuckDBEngine
+
+__all__ = ["DuckDBEngine"]

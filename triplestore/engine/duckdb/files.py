@@ -1,0 +1,60 @@
+"""Reading and writing files by DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from triplestore.engine.dialect import string
+from triplestore.engine.duckdb.workbench import DuckDBWorkbench
+from triplestore.engine.protocol import Columns, WrittenFile
+from triplestore.engine.written import ROW_GROUP, finished
+
+MAX_LINE: Final = 16 << 20
+"""Bytes of the longest line of text that `lines` reads."""
+
+
+class DuckDBFiles(DuckDBWorkbench):
+    """`Workbench` and `Files` over one connection."""
+
+    def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
+        if files:
+            listed = ", ".join(string(file) for file in files)
+            names = ", ".join(column for column, _ in columns)
+            self.view(name, f"SELECT {names} FROM read_parquet([{listed}])")
+        else:
+            nulls = ", ".join(f"CAST(NULL AS {self.dialect.type(kind)}) AS {column}" for column, kind in columns)
+            self.view(name, f"SELECT {nulls} WHERE FALSE")
+
+    def lines(self, name: str, files: Sequence[str]) -> None:
+        # One column, no quoting, no delimiter (DuckDB takes none for NUL): each line is one value, read in parallel.
+        # Strict: a NUL, a stray CR, bytes that are not UTF-8 or a line over the limit are errors, never altered text.
+        if not files:
+            self.view(name, "SELECT CAST(NULL AS INTEGER) AS file, '' AS line WHERE FALSE")
+            return
+        listed = ", ".join(string(_literal_glob(file)) for file in files)
+        self.view(
+            name,
+            f"SELECT CAST(file_index AS INTEGER) AS file, coalesce(line, '') AS line FROM read_csv([{listed}], "
+            "columns = {'line': 'VARCHAR'}, delim = '', quote = '', escape = '', header = false, auto_detect = false, "
+            "null_padding = false, hive_partitioning = false, "
+            f"max_line_size = {MAX_LINE}, buffer_size = {2 * MAX_LINE})",
+        )
+
+    def write(self, sql: str, folder: str, stem: str, order: Sequence[str]) -> list[WrittenFile]:
+        path = Path(folder, f"{stem}.parquet")
+        sorting = f" ORDER BY {', '.join(order)}" if order else ""
+        rows = self._connection.changed(
+            f"COPY (SELECT * FROM ({sql}) t{sorting}) TO {string(str(path))} "
+            f"(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {ROW_GROUP})"
+        )
+        if rows == 0:
+            path.unlink()
+            return []
+        return [finished(path, rows)]
+
+
+def _literal_glob(path: str) -> str:
+    """A path as a pattern that matches only itself."""
+    return "".join(f"[{character}]" if character in "*?[" else character for character in path)

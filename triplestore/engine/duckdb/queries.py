@@ -1,0 +1,63 @@
+"""Reading tables of a DuckDB database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+
+from triplestore.engine.dialect import Dialect
+from triplestore.engine.duckdb.connection import Connection
+from triplestore.engine.plan import PlanStep
+
+_UNITS: Final = ("bytes", "kib", "mib", "gib", "tib")
+
+
+class DuckDBQueries:
+    """`Queries` over one connection, all but the functions."""
+
+    name: Final = "duckdb"
+    resident: Final = True
+    dialect: Final = Dialect()
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def query(self, sql: str) -> pa.Table:
+        return self._connection.arrow(sql)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return self._connection.rows(sql)
+
+    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
+        return self._connection.stream(sql)
+
+    def plan(self, sql: str) -> PlanStep:
+        found = json.loads(self.rows(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")[0][1])["operator"][0]
+        while found["type"] in ("RESULT_COLLECTOR", "EXPLAIN_ANALYZE"):
+            found = found["children"][0]
+        return _step(found)
+
+    def interrupt(self) -> None:
+        self._connection.interrupt()
+
+    def memory(self) -> int:
+        ((text,),) = self.rows("SELECT current_setting('memory_limit')")  # as in 3.7 GiB
+        number, unit = text.split()
+        return int(float(number) * 1024 ** _UNITS.index(unit.lower()))
+
+
+def _step(found: dict[str, Any]) -> PlanStep:
+    """An operator of DuckDB's profile in JSON."""
+    details = dict(found["extra_info"])
+    estimated = details.pop("Estimated Cardinality", None)
+    listed = (f"{name}: {', '.join(value) if isinstance(value, list) else value}" for name, value in details.items())
+    return PlanStep(
+        found["type"].replace("_", " ").strip().title(),
+        "; ".join(" ".join(text.split()) for text in listed)[:200],
+        int(found["intermediate_rows"]),
+        None if estimated is None else int(estimated),
+        tuple(map(_step, found.get("children", ()))),
+    )

@@ -1,0 +1,189 @@
+"""What an engine can do, as three protocols: `Queries` reads tables, `Workbench` makes them, `Files` is files.
+
+An engine knows nothing of RDF. One text of SQL serves every engine: bigint ids, ANSI joins, NOT EXISTS for anti-joins,
+UNION ALL, DISTINCT, VALUES, window functions; loops are in Python. Where strings, arrays or types differ, the statement
+asks the engine's `dialect`. Every method raises `EngineError`, with the SQL, where a statement fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from triplestore.engine.dialect import Dialect
+from triplestore.engine.plan import PlanStep
+from triplestore.engine.scratch import Scratch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Columns = Sequence[tuple[str, str]]
+"""(name, SQL type) pairs, types as in `triplestore.model.tables`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A Parquet file that an engine wrote: path relative to the folder that was given, rows, bytes, and the SHA-256 of
+    its bytes ("": it was written without). Two are the same file whether or not the sum is known."""
+
+    path: str
+    rows: int
+    bytes: int
+    sha256: str = field(default="", compare=False)
+
+
+class Functions(Protocol):
+    """The functions of SQL that are written in Python."""
+
+    def add(self, name: str, arity: int, columns: Callable[..., pa.Array]) -> None:
+        """Make `columns`, which takes that many Arrow columns of text and returns one, a scalar function of SQL. A name
+        that is known already stays as it is."""
+
+
+class Components(Protocol):
+    """Connected components."""
+
+    def __call__(self, sql: str) -> pa.Table:
+        """Connected components of the edges (a, b) that the SELECT yields: (node, component), component the smallest
+        node of each; every node of an edge occurs once. Verified before it is returned."""
+
+
+class Shared(Protocol):
+    """Tables in memory that an engine and its readers share. A reader reads them as they were at its `begin`."""
+
+    def index(self, name: str, column: str) -> None:
+        """Make rows of a working table quick to find by single values of a column, until the table is made again. An
+        index that exists already stays as it is."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Changes to working tables inside become visible to the readers of this engine all at once, at its end; after
+        an exception, not at all."""
+
+
+class Queries(Protocol):
+    """Reads tables."""
+
+    @property
+    def name(self) -> str:
+        """ "duckdb" or "spark"."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """How this engine writes the SQL that differs."""
+
+    @property
+    def resident(self) -> bool:
+        """Whether working tables are in memory, and so faster to read than files."""
+
+    @property
+    def functions(self) -> Functions:
+        """The functions that statements may call."""
+
+    def query(self, sql: str) -> pa.Table:
+        """The rows of a SELECT, as Arrow."""
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a SELECT that has few, as Python values: sooner than as Arrow."""
+
+    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a SELECT as a stream of Arrow batches, in its order; memory does not grow with the rows. The
+        caller reads the stream to its end, or closes it, before the next call."""
+
+    def plan(self, sql: str) -> PlanStep:
+        """Run a SELECT and return the plan by which it ran, with the rows that its operators counted."""
+
+    def interrupt(self) -> None:
+        """From another thread: stop the statement that runs, if the engine can; it raises `EngineError`."""
+
+
+class Workbench(Queries, Protocol):
+    """Makes working tables. A working table lives until it is dropped or the engine is closed."""
+
+    @property
+    def joint(self) -> bool:
+        """Whether the SELECTs of one `append` run as one job, so that it pays to give them together."""
+
+    @property
+    def components(self) -> Components:
+        """The connected components of graphs."""
+
+    def scratch(self) -> Scratch:
+        """Working tables with names of their own, dropped where the context ends."""
+
+    def load(self, name: str, table: pa.Table) -> int:
+        """Make (or replace) working table `name` from Arrow; rows."""
+
+    def create(self, name: str, sql: str) -> int:
+        """Make (or replace) working table `name` from a SELECT, evaluated now; rows. It may read `name` itself."""
+
+    def number(self, name: str, sql: str, by: str, most: int) -> int:
+        """Make (or replace) working table `name` of the rows of a SELECT, at most so many, and a column `n`: their
+        places from 1, in the order of column `by` (text by its bytes, every row another); rows."""
+
+    def append(self, name: str, selects: Sequence[str]) -> list[int]:
+        """Add the rows of each SELECT to working table `name`; rows added by each, in order."""
+
+    def remove(self, name: str, sql: str) -> int:
+        """Remove the rows that the SELECT yields (all columns, none NULL) from working table `name`; rows removed."""
+
+    def view(self, name: str, sql: str) -> None:
+        """Make (or replace) a view."""
+
+    def drop(self, *names: str) -> None:
+        """Drop working tables or views; unknown names are fine."""
+
+
+class Files(Protocol):
+    """Reads and writes files: Parquet, and lines of text."""
+
+    def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
+        """Make view `name` over Parquet files (an empty one where there are none); they are read in place."""
+
+    def lines(self, name: str, files: Sequence[str]) -> None:
+        """Make view `name(file INT, line STRING)` over text files (plain, gzip or bzip2 or zstd where the engine can;
+        `file` is the index in `files`); one row per line, without its newline, in no order, NULL never."""
+
+    def write(self, sql: str, folder: str, stem: str, order: Sequence[str]) -> list[WrittenFile]:
+        """Write the rows of a SELECT, sorted by `order`, as Parquet files whose names start with `stem`. Durable on
+        return (fsync)."""
+
+
+class Engine(Workbench, Files, Protocol):
+    """One thread's engine: it reads, makes tables, reads and writes files."""
+
+    @property
+    def shared(self) -> Shared | None:
+        """The tables that this engine shares with its readers; None where each reader attaches files for itself."""
+
+    def memory(self) -> int:
+        """Bytes of memory that this process may take for the engine, and for what is kept beside it."""
+
+    def reader(self) -> Reader:
+        """An engine for one more thread, beside this one; see `Reader`."""
+
+    def close(self) -> None:
+        """Free what the engine holds (working tables, files of its scratch folder)."""
+
+
+class Reader(Engine, Protocol):
+    """An engine that works for one thread at a time while others work, between `begin` and `end`.
+
+    Where the engine that it comes from has `shared` tables, it reads them as they were at `begin`; else it attaches
+    files for itself. What it makes (tables, views) is its own and is dropped at `end`, or at `close`.
+    """
+
+    def begin(self) -> None:
+        """Start reading: forget an earlier `interrupt`, and hold on to the tables as they are."""
+
+    def again(self) -> bool:
+        """Start reading once more what `begin` held on to, where that is possible: there was no `end`, nothing has been
+        made, stopped or failed since. Whether it is."""
+
+    def end(self) -> None:
+        """Stop reading."""
+
+    def interrupt(self) -> None:
+        """From another thread: stop the statement that runs, and refuse any further one until the next `begin`. They
+        raise `StoppedError`."""

@@ -1,0 +1,133 @@
+"""Reading tables by Spark."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from triplestore.engine import written
+from triplestore.engine.dialect import Dialect, SparkDialect
+from triplestore.engine.plan import PlanStep
+from triplestore.engine.spark.filesystem import FileSystem
+from triplestore.engine.spark.functions import SparkFunctions
+from triplestore.engine.spark.jobs import Jobs
+from triplestore.engine.spark.plan import plan_of
+from triplestore.engine.spark.session import is_local
+from triplestore.engine.spark.tables import Part, Tables
+from triplestore.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DRIVER: Final = 1 << 31
+"""Bytes of memory for what is kept in this process, beside Java."""
+
+_COUNT: Final = re.compile(r"\s*SELECT\s+COUNT\(\*\)\s+AS\s+(\w+)\s+FROM\s+(\w+)\s*", re.IGNORECASE)
+"""A statement that needs no job: rows are known."""
+
+
+class SparkQueries:
+    """`Queries` in a Spark session.
+
+    spark: a session of this engine's own. jobs: which run its statements. scratch: folder for working tables; on a
+    cluster one that driver and executors share (a URL is fine). Without one, TRIPLAKE_SCRATCH, else a temporary folder,
+    or /tmp of a cluster's own file system.
+    """
+
+    name: Final = "spark"
+    resident: Final = False
+    dialect: Final[Dialect] = SparkDialect()
+
+    def __init__(self, spark: SparkSession, jobs: Jobs, scratch: str | None) -> None:
+        self.spark, self._jobs = spark, jobs
+        self.functions = SparkFunctions(spark)
+        self._files = FileSystem(spark)
+        self.folder = self._made_folder(scratch)
+        if self._files.local(self.folder):  # also where nobody closes the engine
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self._tables = Tables(spark, self._files, self.folder)
+
+    def query(self, sql: str) -> pa.Table:
+        counted = _COUNT.fullmatch(sql)
+        named = self._tables.find(counted.group(2)) if counted else None
+        if counted and named:
+            return pa.table({counted.group(1): pa.array([self._tables.rows(named)], pa.int64())})
+        with self._jobs.running(sql):
+            table = self.spark.sql(sql).toArrow()
+        return table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return list(zip(*(column.to_pylist() for column in self.query(sql).columns), strict=True))
+
+    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
+        with self._jobs.running(sql):
+            frame = self.spark.sql(sql)
+            if not self._files.local(self.folder):
+                schema = self.query(f"SELECT * FROM ({sql}) _rows LIMIT 0").schema
+                rows = frame.toLocalIterator(prefetchPartitions=True)
+                while chunk := [row.asDict() for row in itertools.islice(rows, written.BATCH)]:
+                    yield pa.RecordBatch.from_pylist(chunk, schema)
+                return
+            parts = self._evaluated(frame, sql)
+        for part in parts:
+            try:
+                for file in self._files.parquet(part.path):
+                    yield from pq.ParquetFile(file).iter_batches(written.BATCH)
+            finally:
+                self._files.delete(part.path)
+
+    def plan(self, sql: str) -> PlanStep:
+        conf, partitions = self.spark.conf, "spark.sql.shuffle.partitions"
+        usual = conf.get(partitions)
+        conf.set(partitions, "1")  # sorting into more looks for bounds first: what is below runs, and counts, twice
+        try:
+            with self._jobs.running(sql):
+                frame = self.spark.sql(sql)
+                frame.toArrow()
+                return plan_of(frame._jdf.queryExecution().executedPlan())
+        finally:
+            conf.set(partitions, usual)
+
+    def interrupt(self) -> None:
+        self._jobs.cancel()
+
+    def memory(self) -> int:
+        return DRIVER
+
+    def _evaluated(self, frame: DataFrame, sql: str) -> tuple[Part, ...]:
+        """The rows of a statement as parts: none or one."""
+        if self._is_empty(frame, sql):
+            return ()
+        part = self._tables.evaluated(frame)
+        return (part,) if part.rows else ()
+
+    def _is_empty(self, frame: DataFrame, sql: str) -> bool:
+        """Whether Spark's optimiser sees that there are no rows; asked only where an empty table is named."""
+        names = {name.lower() for name in re.findall(r"\w+", sql)}
+        if not any(table is not None and not table.parts for table in map(self._tables.find, names)):
+            return False
+        most = frame._jdf.queryExecution().optimizedPlan().maxRows()
+        return bool(most.isDefined() and most.get() == 0)
+
+    def _made_folder(self, scratch: str | None) -> str:
+        master = self.spark.sparkContext.master
+        scratch = scratch or os.environ.get("TRIPLAKE_SCRATCH")
+        if scratch is None and not is_local(master):
+            shared = self._files.default
+            if self._files.local(shared):
+                raise UsageError(
+                    f"Spark on {master} needs a scratch folder that all its machines share: set TRIPLAKE_SCRATCH"
+                )
+            scratch = f"{shared}/tmp"
+        if scratch is None or self._files.local(scratch):
+            return tempfile.mkdtemp(prefix="triplake-", dir=self._files.local(scratch) if scratch else None)
+        return f"{scratch.rstrip('/')}/triplake-{os.urandom(8).hex()}"

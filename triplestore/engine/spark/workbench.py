@@ -1,0 +1,186 @@
+"""Making tables and views by Spark.
+
+Every working table is a list of folders of Parquet files in the scratch folder, written when the statement is given
+and read back with a known schema. That cuts the lineage (planning time grows exponentially with it), survives the loss
+of an executor, and needs no job to learn a schema or a number of rows: rows are counted from the files' footers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from triplestore.engine import queries
+from triplestore.engine.scratch import Scratch
+from triplestore.engine.spark.components import SparkComponents
+from triplestore.engine.spark.jobs import Jobs
+from triplestore.engine.spark.number import number_by_ranges
+from triplestore.engine.spark.queries import SparkQueries
+from triplestore.engine.spark.tables import Part, Table, nullable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_SELECT: Final = "_select"
+"""The column that says which SELECT of an `append` a row came from."""
+
+_PLAIN: Final = re.compile(r"\s*SELECT\s+([\w\s,]+|\*)\s+FROM\s+(\w+)\s*", re.IGNORECASE)
+"""A statement that needs no job: parts are shared."""
+
+GRAPHFRAMES_FROM: Final = 1_000_000
+"""Edges from which `components` uses GraphFrames, where it is installed."""
+
+COLLECT_UP_TO: Final = 20_000_000
+"""Edges up to which `components` otherwise works in the driver's memory; above, by joins."""
+
+ONE_TASK_UP_TO: Final = 20_000_000
+"""Rows up to which `number` sorts them in one task; above, by ranges, which needs more jobs."""
+
+
+class SparkWorkbench(SparkQueries):
+    """`Workbench` in a Spark session."""
+
+    joint: Final = True
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        jobs: Jobs,
+        scratch: str | None,
+        graphframes_from: int = GRAPHFRAMES_FROM,
+        collect_up_to: int = COLLECT_UP_TO,
+        one_task_up_to: int = ONE_TASK_UP_TO,
+    ) -> None:
+        super().__init__(spark, jobs, scratch)
+        self.components = SparkComponents(self, spark, jobs, self.folder, graphframes_from, collect_up_to)
+        self._one_task_up_to = one_task_up_to
+        self._views: set[str] = set()
+
+    def scratch(self) -> Scratch:
+        return Scratch(self)
+
+    def load(self, name: str, table: pa.Table) -> int:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        with self._jobs.running(f"(load of {name})"):
+            schema = nullable(from_arrow_schema(table.schema))
+            folder = self._tables.folder()
+            if table.num_rows == 0:
+                self._put(name, Table(schema, ()))
+                return 0
+            if self._files.local(folder):
+                Path(folder).mkdir()  # not LZ4: Parquet for Java fails on pages that PyArrow 26 writes
+                pq.write_table(table, f"{folder}/part-0.parquet", compression="snappy")
+            else:
+                self.spark.createDataFrame(table).write.parquet(folder)
+            self._put(name, Table(schema, (Part(folder, table.num_rows),)))
+        return int(table.num_rows)
+
+    def create(self, name: str, sql: str) -> int:
+        with self._jobs.running(sql):
+            table = self._shared(sql)
+            if table is None:
+                frame = self.spark.sql(sql)
+                table = Table(nullable(frame.schema), self._evaluated(frame, sql))
+            self._put(name, table)
+            return self._tables.rows(table)
+
+    def number(self, name: str, sql: str, by: str, most: int) -> int:
+        if most <= self._one_task_up_to:
+            return self.create(name, queries.places(sql, by))
+        with self._jobs.running(sql):
+            return number_by_ranges(self, self.spark, name, sql, by)
+
+    def append(self, name: str, selects: Sequence[str]) -> list[int]:
+        table = self._tables.get(name)
+        counts: list[int] = [0] * len(selects)
+        parts: tuple[Part, ...] = ()
+        jobs = {}
+        with self._jobs.running("; ".join(selects)):
+            for number, select in enumerate(selects):
+                shared = self._shared(select)
+                if shared is not None and shared.schema == table.schema:
+                    counts[number], parts = self._tables.rows(shared), parts + shared.parts
+                else:
+                    jobs[number] = select
+        sql = _marked(table, jobs)
+        with self._jobs.running(sql):
+            if jobs:
+                most_files = 2 * int(self.spark.sparkContext.defaultParallelism)
+                made = self._evaluated(self.spark.sql(sql).coalesce(most_files), sql)
+                parts += made
+                for part in made:
+                    for number, rows in self._counts(part.path).items():
+                        counts[number] = rows
+            if parts:
+                self._put(name, Table(table.schema, table.parts + parts))
+        return counts
+
+    def remove(self, name: str, sql: str) -> int:
+        table = self._tables.get(name)
+        same = " AND ".join(f"_kept.`{field}` = _gone.`{field}`" for field in table.names)
+        kept = f"SELECT _kept.* FROM {name} _kept LEFT ANTI JOIN ({sql}) _gone ON {same}"
+        return self._tables.rows(table) - self.create(name, kept)
+
+    def view(self, name: str, sql: str) -> None:
+        with self._jobs.running(sql):
+            if self._tables.find(name):
+                self.drop(name)
+            self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {sql}")
+            self._views.add(name.lower())
+
+    def drop(self, *names: str) -> None:
+        for name in names:
+            self._tables.forget(name)
+            self._views.discard(name.lower())
+
+    def close(self) -> None:
+        """Drop all that was made, and delete the scratch folder."""
+        self.drop(*self._views, *self._tables)
+        self._files.delete(self.folder)
+
+    def _put(self, name: str, table: Table) -> None:
+        self._tables.put(name, table)
+        self._views.discard(name.lower())
+
+    def _show(self, name: str, frame: DataFrame) -> None:
+        """Make `name` a view of a data frame."""
+        self.drop(name)
+        frame.createOrReplaceTempView(name)
+        self._views.add(name.lower())
+
+    def _shared(self, sql: str) -> Table | None:
+        """The table that a statement yields, where it is no more than columns of a table that exists."""
+        plain = _PLAIN.fullmatch(sql)
+        table = self._tables.find(plain.group(2)) if plain else None
+        if plain is None or table is None:
+            return None
+        fields = {field.name.lower(): field for field in table.schema}
+        names = table.names if plain.group(1) == "*" else [name.strip() for name in plain.group(1).split(",")]
+        if len(set(names)) < len(names) or not all(name.lower() in fields for name in names):
+            return None
+        chosen = nullable([fields[name.lower()] for name in names])
+        return Table(chosen, tuple(Part(p.path, self._tables.rows(Table(chosen, (p,)))) for p in table.parts))
+
+    def _counts(self, folder: str) -> dict[int, int]:
+        """Rows of a folder by the SELECT they came from."""
+        if self._files.local(folder):
+            files = self._files.parquet(folder)
+            column = pa.concat_tables(pq.read_table(file, columns=[_SELECT]) for file in files)[_SELECT]
+            return {int(tally["values"]): int(tally["counts"]) for tally in pc.value_counts(column).to_pylist()}
+        return dict(self.spark.read.parquet(folder).groupBy(_SELECT).count().collect())
+
+
+def _marked(table: Table, selects: dict[int, str]) -> str:
+    """The rows of several SELECTs in the columns of a table, each with the number of its SELECT."""
+    names = ", ".join(f"`{field.name}`" for field in table.schema)
+    casts = ", ".join(f"CAST(`{f.name}` AS {f.dataType.simpleString()}) AS `{f.name}`" for f in table.schema)
+    return " UNION ALL ".join(
+        f"SELECT {casts}, {number} AS {_SELECT} FROM ({select}) AS _rows({names})" for number, select in selects.items()
+    )
