@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from triplestore.compile.join import Instances, Join, StagedJoin, Terms, is_expressive
@@ -92,38 +93,47 @@ def select_star(members: str, scan: str, delta: str | None) -> str:
     )
 
 
-def select_closure(relations: Sequence[int], fresh: bool) -> str:
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Tables of transitive relations by their components: component (relation, node, component), reached (relation,
+    low, high, fresh: whether it was not reached before). See `triplestore.materialise.transitive`."""
+
+    component: str
+    reached: str
+
+
+def select_closure(relations: Sequence[int], tables: Reached, fresh: bool) -> str:
     """The closure of transitive relations that are known by their components, as (s, p, o), distinct. fresh: only what
-    was not reached before. Tables: see `select_reached`."""
+    was not reached before."""
     return (
-        "SELECT a.node AS s, r.relation AS p, b.node AS o FROM reached r "
-        "JOIN component a ON a.relation = r.relation AND a.component = r.low "
-        "JOIN component b ON b.relation = r.relation AND b.component = r.high "
+        f"SELECT a.node AS s, r.relation AS p, b.node AS o FROM {tables.reached} r "
+        f"JOIN {tables.component} a ON a.relation = r.relation AND a.component = r.low "
+        f"JOIN {tables.component} b ON b.relation = r.relation AND b.component = r.high "
         f"WHERE r.relation IN ({', '.join(map(str, relations))}){_FRESH if fresh else ''}"
     )
 
 
-def select_reached(scan: str, instances: Instances, fresh: bool) -> str:
+def select_reached(scan: str, instances: Instances, tables: Reached, fresh: bool) -> str:
     """The facts T(x, z) of T(x, y), S(y, z), S being transitive and known by its components, as (s, p, o), distinct for
     each S. fresh: only what was not reached before.
 
-    scan: the facts T, among others. instances: T and S as parameters 0 and 1. Tables: component (relation, node,
-    component), reached (relation, low, high, fresh), see `triplestore.materialise.transitive`.
+    scan: the facts T, among others. instances: T and S as parameters 0 and 1.
     """
     source = f"{instances.source} i, " if instances.source else ""
     t, s = ("i.k0", "i.k1") if instances.source else map(str, instances.constants[:2])
-    leading = " AND c.component IN (SELECT r.low FROM reached r WHERE r.fresh = 1)" if fresh else ""
+    reached, component = tables.reached, tables.component
+    leading = f" AND c.component IN (SELECT r.low FROM {reached} r WHERE r.fresh = 1)" if fresh else ""
     has = (
-        f"SELECT DISTINCT f.s, {t} AS p, {s} AS relation, c.component FROM {source}{scan} f, component c "
+        f"SELECT DISTINCT f.s, {t} AS p, {s} AS relation, c.component FROM {source}{scan} f, {component} c "
         f"WHERE f.p = {t} AND c.relation = {s} AND c.node = f.o{leading}"
     )
     comes = (
         f"SELECT DISTINCT h.s, h.p, h.relation, r.high FROM ({has}) h "
-        f"JOIN reached r ON r.relation = h.relation AND r.low = h.component{_FRESH if fresh else ''}"
+        f"JOIN {reached} r ON r.relation = h.relation AND r.low = h.component{_FRESH if fresh else ''}"
     )
     return (
         f"SELECT n.s, CAST(n.p AS BIGINT) AS p, c.node AS o FROM ({comes}) n "
-        "JOIN component c ON c.relation = n.relation AND c.component = n.high"
+        f"JOIN {component} c ON c.relation = n.relation AND c.component = n.high"
     )
 
 

@@ -18,10 +18,11 @@ import pyarrow as pa
 from triplestore.dictionary.datatypes import BOUNDS
 from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.dictionary.literals import candidates, equals, settle
-from triplestore.engine import Engine
+from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
+from triplestore.engine.scratch import Scratch
 from triplestore.model.tables import TERM, token_sql
 from triplestore.model.terms import (
     BUILTIN_IDS,
@@ -125,40 +126,35 @@ def term_sql(dialect: Dialect, source: str) -> str:
     )
 
 
-def builtin_terms(engine: Engine, name: str) -> int:
+def builtin_terms(engine: Workbench, name: str) -> int:
     """Make working table `name` of the built-in vocabulary, as rows of the TERM table; rows."""
-    engine.load("builtin_token", pa.table({"id": int64s(BUILTIN_IDS.values()), "token": strings(BUILTIN_IDS)}))
-    rows = engine.create(name, term_sql(engine.dialect, "builtin_token"))
-    settle(engine, name, name, few=True)
-    engine.drop("builtin_token")
+    with engine.scratch() as scratch:
+        tokens = pa.table({"id": int64s(BUILTIN_IDS.values()), "token": strings(BUILTIN_IDS)})
+        rows = engine.create(name, term_sql(engine.dialect, scratch.load("builtin_token", tokens)))
+        settle(engine, name, name, few=True)
     return rows
 
 
-def encode(engine: Engine, raw: str, counters: Counters, extra: Iterable[str] = ()) -> tuple[int, Counters]:
+def encode(engine: Workbench, raw: str, counters: Counters, extra: Iterable[str] = ()) -> tuple[int, Counters]:
     """Turn working table `raw` (s, p, o: tokens) into ids, numbering the terms that `term` lacks.
 
     extra: tokens that get an id too, whether or not a triple mentions them. Makes the working tables `encoded`
     (s, p, o: ids, distinct) and `new_term` (rows of TERM). Returns (number of new terms, counters after it).
     """
-    engine.create(
-        "occurring",
-        f"SELECT DISTINCT token FROM (SELECT s AS token FROM {raw} UNION ALL "
-        f"SELECT token FROM (SELECT DISTINCT p AS token FROM {raw}) p UNION ALL SELECT o FROM {raw}) t",
-    )
-    tokens = sorted(set(extra))
-    if tokens:
-        engine.load("extra_token", pa.table({"token": strings(tokens)}))
-        engine.create("occurring", "SELECT token FROM occurring UNION SELECT token FROM extra_token")
-    before = counters
-    counters, existing = _number(engine, counters)
-    engine.create(
-        "encoded",
-        f"SELECT DISTINCT ds.id AS s, dp.id AS p, do_.id AS o FROM {raw} r JOIN dictionary ds ON ds.token = r.s "
-        "JOIN dictionary dp ON dp.token = r.p JOIN dictionary do_ ON do_.token = r.o",
-    )
-    new, counters = _settled(engine, "new_term", existing, before, counters)
-    engine.drop("occurring", "numbered", "dictionary", "known_term")
-    return new, counters
+    with engine.scratch() as scratch:
+        occurring = scratch.create(
+            "occurring",
+            f"SELECT DISTINCT token FROM (SELECT s AS token FROM {raw} UNION ALL "
+            f"SELECT token FROM (SELECT DISTINCT p AS token FROM {raw}) p UNION ALL SELECT o FROM {raw}) t",
+        )
+        tokens = sorted(set(extra))
+        if tokens:
+            more = scratch.load("extra_token", pa.table({"token": strings(tokens)}))
+            engine.create(occurring, f"SELECT token FROM {occurring} UNION SELECT token FROM {more}")
+        ids = _number(engine, scratch, occurring, counters)
+        joins = " ".join(f"JOIN {ids.dictionary} d_{c} ON d_{c}.token = r.{c}" for c in "spo")
+        engine.create("encoded", f"SELECT DISTINCT d_s.id AS s, d_p.id AS p, d_o.id AS o FROM {raw} r {joins}")
+        return _settled(engine, "new_term", ids.numbered, ids.existing, counters, ids.counters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +170,7 @@ class Numbered:
 
 
 def numbered(
-    engine: Engine,
+    engine: Workbench,
     asked: Collection[str],
     wanted: Collection[str],
     counters: Counters,
@@ -183,10 +179,22 @@ def numbered(
     """The ids of tokens as `encode` gives them, without running over every term: of those in `asked` that `term` has,
     and of all in `wanted`. Makes working table `new_term` where some are new. known: of the terms in `term`, so that no
     file is looked at for others than new literals that may have equals."""
-    tokens = {*asked, *wanted}
+    with engine.scratch() as scratch:
+        return _numbered(engine, scratch, {*asked, *wanted}, wanted, counters, known)
+
+
+def _numbered(
+    engine: Workbench,
+    scratch: Scratch,
+    tokens: Collection[str],
+    wanted: Collection[str],
+    counters: Counters,
+    known: Fingerprints | None,
+) -> Numbered:
+    few = scratch.table("known_term")
     if known is None:
-        engine.create("known_term", f"SELECT {TERM.select} FROM term WHERE {candidates(engine.dialect, tokens)}")
-        found = engine.query(f"SELECT {token_sql('t')} AS token, t.id FROM known_term t").to_pydict()
+        engine.create(few, f"SELECT {TERM.select} FROM term WHERE {candidates(engine.dialect, tokens)}")
+        found = engine.query(f"SELECT {token_sql('t')} AS token, t.id FROM {few} t").to_pydict()
         ids = {token: number for token, number in zip(found["token"], found["id"], strict=True) if token in tokens}
     else:
         ids = known.ids(tokens)
@@ -199,12 +207,12 @@ def numbered(
         else:
             new[token], counters = FIRST_BLANK + counters.blank, replace(counters, blank=counters.blank + 1)
     if new:
-        engine.load("numbered", pa.table({"id": int64s(new.values()), "token": strings(new)}))
+        named = scratch.load("numbered", pa.table({"id": int64s(new.values()), "token": strings(new)}))
         if known is not None:
             condition = f"id >= {FIRST_LITERAL} AND ({equals(engine.dialect, new)})"
-            engine.create("known_term", f"SELECT {TERM.select} FROM term WHERE {condition}")
-        few = "known_term" if len(tokens) <= SMALL else "term"
-        _, counters = _settled(engine, "new_term", few, before, counters)
+            engine.create(few, f"SELECT {TERM.select} FROM term WHERE {condition}")
+        existing = few if len(tokens) <= SMALL else "term"
+        _, counters = _settled(engine, "new_term", named, existing, before, counters)
         if (counters.twins, counters.ill_typed) != (before.twins, before.ill_typed):
             special = engine.query("SELECT id, value, ill_typed FROM new_term").to_pydict()
             for number, home, is_ill in zip(special["id"], special["value"], special["ill_typed"], strict=True):
@@ -212,36 +220,36 @@ def numbered(
                     values[number] = home
                 if is_ill:
                     ill.append(number)
-        engine.drop("numbered")
-    engine.drop("known_term")
     return Numbered({**ids, **new}, new, values, ill, counters)
 
 
-def terms_view(engine: Engine) -> None:
+def terms_view(engine: Workbench) -> None:
     """Make the view `term` of working tables `stored_term` and `new_term`."""
     columns = TERM.select
     engine.view("term", f"SELECT {columns} FROM stored_term UNION ALL SELECT {columns} FROM new_term")
 
 
-def extend(engine: Engine, tokens: str, counters: Counters) -> Counters:
+def extend(engine: Workbench, scratch: Scratch, tokens: str, counters: Counters) -> tuple[str, Counters]:
     """Number the tokens of a one-column SELECT (token) that `term` lacks; `term` is the view of `terms_view`.
 
-    Appends to `new_term`, and makes working table `dictionary` (token, id) of them all. Returns the counters after it.
+    Appends to `new_term`. Returns the name of a table (token, id) of all the tokens, made in `scratch`, and the
+    counters after it.
     """
-    engine.create("occurring", f"SELECT DISTINCT token FROM ({tokens}) t")
-    before = counters
-    counters, existing = _number(engine, counters)
-    new, counters = _settled(engine, "made_term", existing, before, counters)
+    ids = _number(engine, scratch, scratch.create("occurring", f"SELECT DISTINCT token FROM ({tokens}) t"), counters)
+    made = scratch.table("made_term")
+    new, counters = _settled(engine, made, ids.numbered, ids.existing, counters, ids.counters)
     if new:
-        engine.append("new_term", [f"SELECT {TERM.select} FROM made_term"])
+        engine.append("new_term", [f"SELECT {TERM.select} FROM {made}"])
         terms_view(engine)
-    engine.drop("occurring", "numbered", "known_term", "made_term")
-    return counters
+    return ids.dictionary, counters
 
 
-def _settled(engine: Engine, name: str, existing: str, before: Counters, counters: Counters) -> tuple[int, Counters]:
-    """Make working table `name`, rows of TERM, of `numbered`: (rows, the counters with what is special about them)."""
-    new = engine.create(name, term_sql(engine.dialect, "numbered"))
+def _settled(
+    engine: Workbench, name: str, numbered: str, existing: str, before: Counters, counters: Counters
+) -> tuple[int, Counters]:
+    """Make working table `name`, rows of TERM, of `numbered` (token, id): (rows, the counters with what is special
+    about them). existing: the table of the known terms, or of those that matter."""
+    new = engine.create(name, term_sql(engine.dialect, numbered))
     settle(engine, name, existing, few=existing != "term")
     if counters.literal > before.literal:
         found = engine.query(f"SELECT count(value) AS twins, count(CASE WHEN ill_typed THEN 1 END) AS ill FROM {name}")
@@ -250,42 +258,54 @@ def _settled(engine: Engine, name: str, existing: str, before: Counters, counter
     return new, counters
 
 
-def _number(engine: Engine, counters: Counters) -> tuple[Counters, str]:
-    """From `occurring` (token) make `dictionary` (token, id), and `numbered`, the part of it that is new. Returns the
-    counters after it, and the table of the known terms that matter: `term`, or a few of them in `known_term`."""
-    existing, occurring = "term", count(engine, "occurring")
-    if occurring <= SMALL:
-        existing = "known_term"
-        tokens = engine.query("SELECT token FROM occurring").column(0).to_pylist()
+@dataclass(frozen=True, slots=True)
+class _Ids:
+    """Tables: `dictionary` (token, id), `numbered`, the part of it that is new, and `existing`, the known terms that
+    matter (`term`, or a few of them). counters: after it."""
+
+    dictionary: str
+    numbered: str
+    existing: str
+    counters: Counters
+
+
+def _number(engine: Workbench, scratch: Scratch, occurring: str, counters: Counters) -> _Ids:
+    """The ids of the tokens in table `occurring` (token)."""
+    existing, rows = "term", count(engine, occurring)
+    if rows <= SMALL:
+        tokens = engine.query(f"SELECT token FROM {occurring}").column(0).to_pylist()
         asked = candidates(engine.dialect, tokens)
-        engine.create(existing, f"SELECT {TERM.select} FROM term WHERE {asked}")
+        existing = scratch.create("known_term", f"SELECT {TERM.select} FROM term WHERE {asked}")
     known = f"SELECT {token_sql()} AS token, t.id FROM {existing} t"
-    engine.create("dictionary", f"SELECT k.token, k.id FROM ({known}) k JOIN occurring n ON n.token = k.token")
-    new = "SELECT token FROM occurring a WHERE NOT EXISTS (SELECT 1 FROM dictionary d WHERE d.token = a.token)"
-    engine.number("numbered", new, "token", occurring)
+    dictionary = scratch.create(
+        "dictionary", f"SELECT k.token, k.id FROM ({known}) k JOIN {occurring} n ON n.token = k.token"
+    )
+    new = f"SELECT token FROM {occurring} a WHERE NOT EXISTS (SELECT 1 FROM {dictionary} d WHERE d.token = a.token)"
+    numbered = scratch.table("numbered")
+    engine.number(numbered, new, "token", rows)
     sizes = dict.fromkeys('"<_', 0)
-    for mark, n in _pairs(engine, "SELECT substr(token, 1, 1) AS mark, count(*) AS n FROM numbered GROUP BY 1"):
+    for mark, n in _pairs(engine, f"SELECT substr(token, 1, 1) AS mark, count(*) AS n FROM {numbered} GROUP BY 1"):
         sizes[mark] = n
     # Byte order puts literals first, then IRIs, then blank nodes, so one running number serves all three.
     literal, iri, blank = sizes['"'], sizes["<"], sizes["_"]
     engine.create(
-        "numbered",
+        numbered,
         "SELECT token, CASE substr(token, 1, 1) "
         f"WHEN '\"' THEN n + {FIRST_LITERAL + counters.literal - 1} "
         f"WHEN '<' THEN n + {FIRST_IRI + counters.iri - literal - 1} "
-        f"ELSE n + {FIRST_BLANK + counters.blank - literal - iri - 1} END AS id FROM numbered",
+        f"ELSE n + {FIRST_BLANK + counters.blank - literal - iri - 1} END AS id FROM {numbered}",
     )
-    engine.append("dictionary", ["SELECT token, id FROM numbered"])
+    engine.append(dictionary, [f"SELECT token, id FROM {numbered}"])
     counters = replace(
         counters,
         iri=counters.iri + iri,
         blank=counters.blank + blank,
         literal=counters.literal + literal,
     )
-    return counters, existing
+    return _Ids(dictionary, numbered, existing, counters)
 
 
-def lookup(engine: Engine, tokens: Iterable[str]) -> dict[str, int]:
+def lookup(engine: Queries, tokens: Iterable[str]) -> dict[str, int]:
     """The ids of those tokens that are in the dictionary."""
     wanted = set(tokens)
     found: dict[str, int] = {}
@@ -301,7 +321,7 @@ def lookup(engine: Engine, tokens: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def decode(engine: Engine, ids: Iterable[int]) -> dict[int, str]:
+def decode(engine: Queries, ids: Iterable[int]) -> dict[int, str]:
     """The tokens of ids, for the few that are printed. Ids that the dictionary lacks are left out."""
     ordered = sorted(set(ids))
     found: dict[int, str] = {}
@@ -314,7 +334,7 @@ def decode(engine: Engine, ids: Iterable[int]) -> dict[int, str]:
     return found
 
 
-def numbers_equal_to(engine: Engine, tokens: Iterable[str]) -> dict[str, list[int]]:
+def numbers_equal_to(engine: Queries, tokens: Iterable[str]) -> dict[str, list[int]]:
     """For each token of an exact number, the ids of the literals in the dictionary that have its value."""
     values: dict[Decimal, list[str]] = {}
     for token in tokens:
@@ -355,7 +375,7 @@ def _list(dialect: Dialect, texts: Sequence[str]) -> str:
     return f"({', '.join(dialect.string(text) for text in texts)})"
 
 
-def _terms(engine: Engine, source: str) -> Iterator[tuple[int, str]]:
+def _terms(engine: Queries, source: str) -> Iterator[tuple[int, str]]:
     """The ids and tokens of a few terms `t`. The tokens are put together here: an engine takes longer to plan that than
     to find the terms."""
     for number, lexical, datatype, language in engine.rows(f"SELECT t.id, t.lexical, t.datatype, t.lang FROM {source}"):
@@ -368,6 +388,6 @@ def _terms(engine: Engine, source: str) -> Iterator[tuple[int, str]]:
                 yield number, iri_token(lexical)
 
 
-def _pairs(engine: Engine, sql: str) -> Iterable[tuple[Any, Any]]:
+def _pairs(engine: Queries, sql: str) -> Iterable[tuple[Any, Any]]:
     table = engine.query(sql)
     return zip(table.column(0).to_pylist(), table.column(1).to_pylist(), strict=True)

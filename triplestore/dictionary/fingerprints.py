@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from triplestore.engine import Engine
+from triplestore.engine import Queries
 from triplestore.engine.arrow import as_numpy, binary_words
 from triplestore.model.tables import token_sql
 
@@ -39,7 +39,7 @@ class Fingerprints:
         self._first, self._second, self._ids = prints[order, 0], prints[order, 1], ids[order]
 
     @classmethod
-    def read(cls, engine: Engine) -> Fingerprints:
+    def read(cls, engine: Queries) -> Fingerprints:
         """Those of every term of `term`: one scan, some 0.5 s for a million."""
         print_ = engine.dialect.binary(f"substr({engine.dialect.sha256(token_sql('t'))}, 1, {16 * WORDS})")
         rows = engine.query(f"SELECT t.id, {print_} AS print FROM term t")

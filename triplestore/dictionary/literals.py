@@ -14,7 +14,7 @@ from typing import Final
 import pyarrow as pa
 
 from triplestore.dictionary.datatypes import KNOWN, NO_CHARACTERS, Space, Value, value_of
-from triplestore.engine import Engine
+from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
@@ -60,7 +60,7 @@ _FAMILIES: Final = (
 """Columns of numbers that tell a value, and the rows that they tell it of (if they are not ill-typed)."""
 
 
-def settle(engine: Engine, new: str, existing: str, few: bool) -> None:
+def settle(engine: Workbench, new: str, existing: str, few: bool) -> None:
     """Fill in `ill_typed`, `canonical` and `value` of the rows of working table `new`, which has the columns of TERM up
     to `micros`.
 
@@ -81,7 +81,7 @@ def settle(engine: Engine, new: str, existing: str, few: bool) -> None:
         _settle_values(engine, new, existing)
 
 
-def _settle_few(engine: Engine, new: str, existing: str) -> None:
+def _settle_few(engine: Workbench, new: str, existing: str) -> None:
     """One by one, by `triplestore.dictionary.datatypes` alone."""
     fresh = _literals(engine, new)
     if not fresh:
@@ -101,7 +101,7 @@ def _settle_few(engine: Engine, new: str, existing: str) -> None:
     _join(engine, new, [(n, v is None, _stored(v, token), home if home != n else None) for n, token, v, home in rows])
 
 
-def _settle_unclear(engine: Engine, new: str) -> None:
+def _settle_unclear(engine: Workbench, new: str) -> None:
     """Validity and canonical tokens of the literals on which SQL had no verdict."""
     ids: list[int] = []
     ill: list[bool] = []
@@ -116,28 +116,30 @@ def _settle_unclear(engine: Engine, new: str) -> None:
         _join(engine, new, list(zip(ids, ill, canonical, [None] * len(ids), strict=True)))
 
 
-def _settle_values(engine: Engine, new: str, existing: str) -> None:
+def _settle_values(engine: Workbench, new: str, existing: str) -> None:
     """The column `value`: literals of one family with one key are equal; the smallest id was met first."""
-    selects = []
-    for key, condition in _FAMILIES:
-        rows = f"SELECT id, {key} AS k FROM {{}} WHERE {condition} AND NOT ill_typed"
-        fresh, old = rows.format(new), rows.format(existing)
-        selects.append(_homes(fresh, f"SELECT id, k FROM ({old}) o WHERE k IN (SELECT k FROM ({fresh}) f)"))
-    # Literals that are not in canonical form, and those that are the canonical form of one.
-    odd = "SELECT id, canonical AS k FROM {} WHERE canonical IS NOT NULL"
-    if engine.create("odd", f"{odd.format(new)} UNION ALL {odd.format(existing)}"):
-        own = (
-            f"SELECT id, k FROM (SELECT id, {token_sql('t')} AS k FROM {{}} t WHERE id >= {FIRST_LITERAL} "
-            "AND canonical IS NULL AND NOT ill_typed) w WHERE k IN (SELECT k FROM odd)"
-        )
-        engine.append("odd", [own.format(new), own.format(existing)])
-        selects.append(_homes(f"SELECT o.id, o.k FROM odd o JOIN {new} n ON n.id = o.id", "SELECT id, k FROM odd"))
-    engine.create("home", selects[0])
-    engine.append("home", selects[1:])
-    if count(engine, "home"):
-        kept = ", ".join(f"n.{name}" for name in TERM.names if name != "value")
-        engine.create(new, f"SELECT {kept}, h.home AS value FROM {new} n LEFT JOIN home h ON h.id = n.id")
-    engine.drop("odd", "home")
+    with engine.scratch() as scratch:
+        selects = []
+        for key, condition in _FAMILIES:
+            rows = f"SELECT id, {key} AS k FROM {{}} WHERE {condition} AND NOT ill_typed"
+            fresh, old = rows.format(new), rows.format(existing)
+            selects.append(_homes(fresh, f"SELECT id, k FROM ({old}) o WHERE k IN (SELECT k FROM ({fresh}) f)"))
+        # Literals that are not in canonical form, and those that are the canonical form of one.
+        odd = "SELECT id, canonical AS k FROM {} WHERE canonical IS NOT NULL"
+        spelled = scratch.table("odd")
+        if engine.create(spelled, f"{odd.format(new)} UNION ALL {odd.format(existing)}"):
+            own = (
+                f"SELECT id, k FROM (SELECT id, {token_sql('t')} AS k FROM {{}} t WHERE id >= {FIRST_LITERAL} "
+                f"AND canonical IS NULL AND NOT ill_typed) w WHERE k IN (SELECT k FROM {spelled})"
+            )
+            engine.append(spelled, [own.format(new), own.format(existing)])
+            fresh = f"SELECT o.id, o.k FROM {spelled} o JOIN {new} n ON n.id = o.id"
+            selects.append(_homes(fresh, f"SELECT id, k FROM {spelled}"))
+        home = scratch.create("home", selects[0])
+        engine.append(home, selects[1:])
+        if count(engine, home):
+            kept = ", ".join(f"n.{name}" for name in TERM.names if name != "value")
+            engine.create(new, f"SELECT {kept}, h.home AS value FROM {new} n LEFT JOIN {home} h ON h.id = n.id")
 
 
 def _homes(fresh: str, old: str) -> str:
@@ -187,7 +189,7 @@ def _near(value: Value) -> str:
     return f"double BETWEEN CAST('{number - slack!r}' AS DOUBLE) AND CAST('{number + slack!r}' AS DOUBLE)"
 
 
-def equal_to(engine: Engine, tokens: Iterable[str]) -> dict[str, int]:
+def equal_to(engine: Queries, tokens: Iterable[str]) -> dict[str, int]:
     """For each literal's token, the id that stands for its value: that of the first met literal which equals it.
     Tokens whose value no literal of `term` has are left out. One statement."""
     canonicals: dict[str, list[str]] = {}
@@ -205,7 +207,7 @@ def equal_to(engine: Engine, tokens: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def _literals(engine: Engine, source: str, condition: str = "TRUE") -> list[tuple[int, str, int | None]]:
+def _literals(engine: Queries, source: str, condition: str = "TRUE") -> list[tuple[int, str, int | None]]:
     """(id, token, value) of the literals of a table like TERM."""
     return engine.rows(
         f"SELECT t.id, {token_sql('t')} AS token, t.value FROM {source} t "
@@ -220,7 +222,7 @@ def _stored(value: Value | None, token: str) -> str | None:
     return value.canonical
 
 
-def _join(engine: Engine, new: str, rows: Sequence[tuple[int, bool, str | None, int | None]]) -> None:
+def _join(engine: Workbench, new: str, rows: Sequence[tuple[int, bool, str | None, int | None]]) -> None:
     """Put (id, ill_typed, canonical, value) into the rows of `new`."""
     ids, ill, canonical, value = zip(*rows, strict=True)
     none = -1
@@ -230,14 +232,14 @@ def _join(engine: Engine, new: str, rows: Sequence[tuple[int, bool, str | None, 
         "c": strings(text or "" for text in canonical),
         "v": int64s(none if home is None else home for home in value),
     }
-    engine.load("settled", pa.table(columns))
     kept = ", ".join(f"n.{name}" for name in TERM.names[: TERM.names.index("ill_typed")])
-    engine.create(
-        new,
-        f"SELECT {kept}, coalesce(z.ill = 1, n.ill_typed) AS ill_typed, nullif(z.c, '') AS canonical, "
-        f"nullif(z.v, {none}) AS value FROM {new} n LEFT JOIN settled z ON z.id = n.id",
-    )
-    engine.drop("settled")
+    with engine.scratch() as scratch:
+        settled = scratch.load("settled", pa.table(columns))
+        engine.create(
+            new,
+            f"SELECT {kept}, coalesce(z.ill = 1, n.ill_typed) AS ill_typed, nullif(z.c, '') AS canonical, "
+            f"nullif(z.v, {none}) AS value FROM {new} n LEFT JOIN {settled} z ON z.id = n.id",
+        )
 
 
 def by_value(source: str) -> str:

@@ -6,6 +6,7 @@ before it or beside it, can make a table of such a name again. Names come from a
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol
@@ -67,4 +68,10 @@ class Scratch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.clear()
+        """After an error, dropping is only tried; after Ctrl-C, when the statement may still run, left out:
+        the tables are dropped with the engine."""
+        if error is None:
+            self.clear()
+        elif isinstance(error, Exception):
+            with suppress(Exception):
+                self.clear()

@@ -155,7 +155,7 @@ def _links(run: MaintenanceContext, output: Ids) -> Ids:
 
 def clashes_in(engine: Engine, pairs: Iterable[tuple[int, int]]) -> list[Violation]:
     """A `LiteralClashChecker` that looks the literals' values up in the table `term`."""
-    engine.load("clashing", triples_table([(s, SAME_AS, o) for s, o in pairs]))
-    rows = engine.query(clashes_between(engine, "clashing")).to_pydict()
-    engine.drop("clashing", "apart", "valued", "hidden")
+    with engine.scratch() as scratch:
+        clashing = scratch.load("clashing", triples_table([(s, SAME_AS, o) for s, o in pairs]))
+        rows = engine.query(clashes_between(engine, scratch, clashing)).to_pydict()
     return [(rule, tuple(facts)) for rule, facts in zip(rows["rule"], rows["facts"], strict=True)]

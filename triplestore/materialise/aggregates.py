@@ -13,8 +13,8 @@ from typing import Final
 
 from triplestore.compile.plan import Group, Grouped, K, Row, Shape
 from triplestore.compile.sql import Instances, Terms, select
-from triplestore.engine import Engine
-from triplestore.engine.scratch import unique
+from triplestore.engine import Workbench
+from triplestore.engine.scratch import Scratch
 from triplestore.expressions import Expressions, Value, parts, result, stored, token
 from triplestore.expressions.decoding import derived, mentioned
 from triplestore.expressions.staging import Staging
@@ -28,9 +28,10 @@ CLASSES: Final = (
 
 
 class Aggregates:
-    """The tables of one run, made when they are first asked for."""
+    """The tables of one run, made in its `scratch` when they are first asked for."""
 
-    def __init__(self, engine: Engine, equality: str, terms: Terms, mint: Mint) -> None:
+    def __init__(self, engine: Workbench, scratch: Scratch, equality: str, terms: Terms, mint: Mint) -> None:
+        self._scratch = scratch
         self.engine, self.equality, self.terms, self.mint = engine, equality, terms, mint
         self._tables: dict[tuple[Group, Row], str] = {}
 
@@ -54,17 +55,18 @@ class Aggregates:
         """The table of an instance: columns c0, c1 ... hold the keys, then the results, as ids."""
         key = element.group, parameters(element, row)
         if key not in self._tables:
-            self._tables[key] = unique("aggregate")
-            self._tabulate(*key, self._tables[key])
+            self._tables[key] = self._scratch.table("aggregate")
+            with self.engine.scratch() as scratch:
+                self._tabulate(*key, self._tables[key], scratch)
         return self._tables[key]
 
-    def _tabulate(self, group: Group, constants: Row, name: str) -> None:
+    def _tabulate(self, group: Group, constants: Row, name: str, scratch: Scratch) -> None:
         shape = group.matches
         columns = [f"c{i}" for i in range(len(shape.output))]
         keys = columns[: group.keys]
         matches = select(shape, ["fact"] * len(shape.body), Instances(None, constants), columns, self.terms)
         represented = self._mapped(matches, columns, "term", "representative")
-        self.engine.create("matched", f"SELECT DISTINCT {', '.join(columns)} FROM ({represented}) m")
+        matched = scratch.create("matched", f"SELECT DISTINCT {', '.join(columns)} FROM ({represented}) m")
 
         def column(variable: str) -> Value:
             return stored(lambda part: f"v{variable}_{part}", token=False)
@@ -85,14 +87,14 @@ class Aggregates:
         ]
         read = " ".join([*marks, *raw])
         staging.prune(read)
-        source = staging.source(self.terms.dialect, self._decoded(columns, f"{read} {staging.sql}"))
+        source = staging.source(self.terms.dialect, self._decoded(matched, columns, f"{read} {staging.sql}"))
         if marks:
             source = f"(SELECT x.*, {', '.join(marks)} FROM {source} x)"
         grouped = f"SELECT {', '.join([*keys, *raw])} FROM {source} y"
         if keys:
             grouped += f" GROUP BY {', '.join(keys)}"
         else:
-            grouped = f"SELECT * FROM ({grouped}) z WHERE EXISTS (SELECT 1 FROM matched)"
+            grouped = f"SELECT * FROM ({grouped}) z WHERE EXISTS (SELECT 1 FROM {matched})"
         results = [f"c{group.keys + place}" for place in range(len(group.results))]
         tokens = [
             f"{result(self.terms.dialect, place, r.function)} AS {column}"
@@ -100,12 +102,11 @@ class Aggregates:
         ]
         bound = " AND ".join(f"{c} IS NOT NULL" for c in results)
         table = f"SELECT * FROM (SELECT {', '.join([*keys, *tokens])} FROM ({grouped}) g) r WHERE {bound}"
-        _, rows = self.mint.rows(table, [*keys, *results], results)
+        _, rows = self.mint.rows(scratch, table, [*keys, *results], results)
         self.engine.create(name, self._mapped(rows, [*keys, *results], "representative", "term"))
-        self.engine.drop("matched", "made")
 
-    def _decoded(self, columns: list[str], text: str) -> str:
-        """The matches with the term columns that the SQL `text` reads: v0_id, v0_lexical ... for c0."""
+    def _decoded(self, matched: str, columns: list[str], text: str) -> str:
+        """The rows of `matched` with the term columns that the SQL `text` reads: v0_id, v0_lexical ... for c0."""
         read = [place for place in range(len(columns)) if f"v{place}_" in text]
         selected, joins = [f"m.{column}" for column in columns], ""
         for place in read:
@@ -113,7 +114,7 @@ class Aggregates:
             parts_ = ("id", "lexical", "datatype", "lang", "double", "decimal", "micros", *more)
             selected += [f"t{place}.{part} AS v{place}_{part}" for part in parts_]
             joins += f" JOIN {derived(self.engine.dialect, 'term', more)} t{place} ON t{place}.id = m.c{place}"
-        return f"(SELECT {', '.join(selected)} FROM matched m{joins})"
+        return f"(SELECT {', '.join(selected)} FROM {matched} m{joins})"
 
     def _mapped(self, sql: str, columns: list[str], old: str, new: str) -> str:
         """The rows with their terms, which are `old` of a class, exchanged for `new`: "term" or "representative"."""

@@ -21,7 +21,7 @@ from typing import Final
 from triplestore.compile.plan import Absent, Grouped, K, Pattern, Row, Shape, V
 from triplestore.compile.program import Program
 from triplestore.dictionary.datatypes import BOUNDS, DATATYPES, KNOWN, TEXTS
-from triplestore.engine import Engine
+from triplestore.engine import Queries
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
 from triplestore.materialise.aggregates import parameters
@@ -42,7 +42,7 @@ class Datatypes:
     ill_typed: bool
 
 
-def representatives(engine: Engine, equality: str) -> Names:
+def representatives(engine: Queries, equality: str) -> Names:
     """The datatypes by the ids that `fact` has for them."""
     ids = {builtin(name): name for name in DATATYPES}
     pi: dict[int, int] = {}
@@ -114,7 +114,7 @@ def every_type_sql(dialect: Dialect, source: str) -> str:
 
 
 def violations_sql(
-    engine: Engine, has: Datatypes, stated: str, facts: str, datatypes: Collection[int], names: Names
+    engine: Queries, has: Datatypes, stated: str, facts: str, datatypes: Collection[int], names: Names
 ) -> list[str]:
     """SELECTs of VIOLATION rows for dt-not-type: an ill-typed literal in the stated facts `stated`, or in `facts` if it
     is in no stated fact at all (rules put it there); an instance, in `facts`, of one of the datatypes (representatives)

@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from triplestore.compile.plan import Element, K, Pattern, Read, Row, V
 from triplestore.compile.schema import Fact
-from triplestore.engine import Engine
+from triplestore.engine import Workbench
 from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import count
+from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import absent, triples_table
 from triplestore.model.terms import SAME_AS, TYPE
 
@@ -28,9 +29,12 @@ class Facts:
     of `delta` by predicate and class (-1 where the predicate is not rdf:type). classes: those that had instances in a
     delta so far. held: facts by predicate, of a run from scratch (not `resumed`). rewrites: how often facts were taken
     out to be rewritten. late: tables of what came into the delta after `triplestore.materialise.transitive` read it.
+    scratch: the run's other working tables; `fact` and those named here have fixed names, since a run changes them in
+    place.
     """
 
-    def __init__(self, engine: Engine, equality: str, track: bool) -> None:
+    def __init__(self, engine: Workbench, scratch: Scratch, equality: str, track: bool) -> None:
+        self.scratch = scratch
         self.engine, self.equality, self.track = engine, equality, track
         self.old = self.new = self.new_terms = 0
         self.predicates: set[int] = set()
@@ -83,12 +87,12 @@ class Facts:
 
     def extend(self, facts: list[Fact]) -> None:
         """Add facts that are new to the delta."""
-        self.engine.load("closed", triples_table(facts))
-        self.new += self.engine.append("delta", ["SELECT s, p, o FROM closed"])[0]
-        self.late.append("closed")
+        closed = self.scratch.load("closed", triples_table(facts))
+        self.new += self.engine.append("delta", [f"SELECT s, p, o FROM {closed}"])[0]
+        self.late.append(closed)
 
     def extend_by(self, sql: str, name: str) -> int:
-        """Add to the delta what is new of a SELECT, by way of a table `name`; how much that was."""
+        """Add to the delta what is new of a SELECT, by way of a new table `name`; how much that was."""
         new = f"SELECT s, p, o FROM ({sql}) t WHERE {absent('t', 'fact')} AND {absent('t', 'delta')}"
         added = self.engine.create(name, new)
         if added:
@@ -150,14 +154,14 @@ class Facts:
     def take_out(self, sql: str) -> int:
         """Move the facts of a SELECT from `fact` to `derived`; how many they are."""
         self.rewrites += 1
-        rows = self.engine.create("outdated", sql) if self.old else 0
-        if rows:
-            self.engine.remove("fact", "SELECT s, p, o FROM outdated")
-            self.old -= rows
-            self.engine.append("derived", ["SELECT s, p, o FROM outdated"])
-            if self.track:
-                self.engine.append("removed", [f"SELECT s, p, o FROM outdated t WHERE {absent('t', 'added')}"])
-                self.engine.remove("added", "SELECT s, p, o FROM outdated")
+        if not self.old:
+            return 0
+        with self.engine.scratch() as scratch:
+            outdated = scratch.table("outdated")
+            rows = self.engine.create(outdated, sql)
+            if rows:
+                self.leave_out(outdated)
+                self.engine.append("derived", [f"SELECT s, p, o FROM {outdated}"])
         return rows
 
     def leave_out(self, table: str) -> None:
@@ -172,10 +176,10 @@ class Facts:
         """Take out of `added` and `removed` what is in both (a fact rewritten to itself)."""
         if count(self.engine, "removed"):
             both = f"SELECT s, p, o FROM added a WHERE NOT {absent('a', 'removed')}"
-            if self.engine.create("unchanged", both):
-                self.engine.remove("added", "SELECT s, p, o FROM unchanged")
-                self.engine.remove("removed", "SELECT s, p, o FROM unchanged")
-            self.engine.drop("unchanged")
+            with self.engine.scratch() as scratch:
+                unchanged = scratch.create("unchanged", both)
+                self.engine.remove("added", f"SELECT s, p, o FROM {unchanged}")
+                self.engine.remove("removed", f"SELECT s, p, o FROM {unchanged}")
 
     # -- terms that occur ------------------------------------------------------------------------------------------
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from triplestore.compile.plan import Made, Shape
 from triplestore.dictionary import encoding
-from triplestore.engine import Engine
+from triplestore.engine import Workbench
+from triplestore.engine.scratch import Scratch
 from triplestore.materialise.limits import Limits
 from triplestore.model.tables import TWIN
 from triplestore.storage.manifest import Counters
@@ -22,7 +23,7 @@ class Mint:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: Workbench,
         counters: Counters | None = None,
         by_value: bool = False,
         limits: Limits | None = None,
@@ -45,27 +46,30 @@ class Mint:
         """How many literals the dictionary has."""
         return self.counters.literal if self.counters else 0
 
-    def encode(self, tokens: str) -> None:
-        """Make working table `dictionary` (token, id) of the one-column SELECT `tokens` (token)."""
+    def encode(self, scratch: Scratch, tokens: str) -> str:
+        """Make a table (token, id) of the one-column SELECT `tokens` (token); its name."""
         assert self.counters is not None, "rules that make terms need the dictionary's counters"
-        self.counters = encoding.extend(self.engine, tokens, self.counters)
+        dictionary, self.counters = encoding.extend(self.engine, scratch, tokens, self.counters)
+        return dictionary
 
-    def facts(self, shape: Shape, sql: str) -> tuple[int, str]:
-        """Run a statement whose output has tokens: (matches, SELECT of the facts as normalised ids)."""
+    def facts(self, scratch: Scratch, shape: Shape, sql: str) -> tuple[int, str]:
+        """Run a statement whose output has tokens: (matches, SELECT of the facts as normalised ids). The SELECT reads
+        tables of `scratch`."""
         made = [name for name, column in zip("spo", shape.output, strict=True) if isinstance(column, Made)]
-        return self.rows(sql, ("s", "p", "o"), made)
+        return self.rows(scratch, sql, ("s", "p", "o"), made)
 
-    def rows(self, sql: str, columns: Sequence[str], made: Sequence[str]) -> tuple[int, str]:
+    def rows(self, scratch: Scratch, sql: str, columns: Sequence[str], made: Sequence[str]) -> tuple[int, str]:
         """The same for any columns; `made` are those that hold tokens."""
-        count = self.engine.create("made", sql)
-        self.encode(" UNION ".join(f"SELECT {column} AS token FROM made" for column in made))
+        rows = scratch.table("made")
+        count = self.engine.create(rows, sql)
+        dictionary = self.encode(scratch, " UNION ".join(f"SELECT {column} AS token FROM {rows}" for column in made))
         joins, stored = "", {c: f"m.{c}" for c in columns}
         for c in made:
-            joins += f" JOIN dictionary d_{c} ON d_{c}.token = m.{c} LEFT JOIN same_as e_{c} ON e_{c}.term = d_{c}.id"
+            joins += f" JOIN {dictionary} d_{c} ON d_{c}.token = m.{c} LEFT JOIN same_as e_{c} ON e_{c}.term = d_{c}.id"
             value = ""
             if self.by_value and self.counters and self.counters.twins:
                 joins += f" LEFT JOIN {TWIN} t_{c} ON t_{c}.id = d_{c}.id"
                 value = f"t_{c}.value, "
             stored[c] = f"coalesce({value}e_{c}.representative, d_{c}.id)"
         listed = ", ".join(f"{sql} AS {c}" for c, sql in stored.items())
-        return count, f"SELECT {listed} FROM made m{joins}"
+        return count, f"SELECT {listed} FROM {rows} m{joins}"

@@ -9,6 +9,7 @@ equality of two literals is nothing by itself: in neither mode it is a fact unle
 
 from __future__ import annotations
 
+from triplestore.engine.queries import count
 from triplestore.materialise.datatypes import every_type_sql
 from triplestore.materialise.facts import Facts
 from triplestore.materialise.figures import RoundFigures
@@ -25,7 +26,10 @@ class Rewriting:
         self.engine, self.facts, self.specialisation = facts.engine, facts, specialisation
         self.apart = False
         """Whether two literals have been said to be equal that may be in no class."""
-        self._kept_apart = False  # whether `apart_fact` has any
+        self.merged, self._pair, self._kept, self._ends = (
+            facts.scratch.table(label) for label in ("merged", "apart_pair", "apart_fact", "united")
+        )
+        self._kept_apart = False  # whether `_kept` has any
 
     def absorb(self, figures: RoundFigures) -> None:
         """From `derived` make the next `delta`, merging what it says is equal."""
@@ -56,30 +60,31 @@ class Rewriting:
         x, and no such triple of x is asserted: by every name it is then virtual. names: a SELECT of column o."""
         alike = f"s = o AND p IN ({names})"
         others = " UNION ".join(f"SELECT {c} AS term FROM fact WHERE NOT ({alike})" for c in "spo")
-        if self.engine.create(
-            "lonely",
-            f"SELECT s, p, o FROM fact t WHERE {alike} "
-            f"AND NOT EXISTS (SELECT 1 FROM (SELECT s AS term FROM stated WHERE {alike}) k WHERE k.term = t.s) "
-            f"AND NOT EXISTS (SELECT 1 FROM ({others}) k WHERE k.term = t.s)",
-        ):
-            self.facts.leave_out("lonely")
-        self.engine.drop("lonely")
+        with self.engine.scratch() as scratch:
+            lonely = scratch.create(
+                "lonely",
+                f"SELECT s, p, o FROM fact t WHERE {alike} "
+                f"AND NOT EXISTS (SELECT 1 FROM (SELECT s AS term FROM stated WHERE {alike}) k WHERE k.term = t.s) "
+                f"AND NOT EXISTS (SELECT 1 FROM ({others}) k WHERE k.term = t.s)",
+            )
+            if count(self.engine, lonely):
+                self.facts.leave_out(lonely)
 
     def _merge(self, figures: RoundFigures) -> None:
         while (found := self._equalities())[0]:
             if found[3]:
                 self.facts.note_identities()
-            lost = merge(self.engine, mergeable("derived"))
+            lost = merge(self.engine, mergeable("derived"), self.merged)
             if not lost:
                 self.engine.create("derived", f"SELECT s, p, o FROM derived WHERE p <> {SAME_AS}")
                 return
             figures.merged += lost
-            self.specialisation.merged()
+            self.specialisation.merged(self.merged)
             figures.rewritten += self._take_outdated()
             others = f"(SELECT s, p, o FROM derived WHERE p <> {SAME_AS})"  # its equalities are merged, or none
-            self.engine.create("derived", normalised(others, "merged"))
+            self.engine.create("derived", normalised(others, self.merged))
             if found[1]:
-                grown = "SELECT representative FROM merged"
+                grown = f"SELECT representative FROM {self.merged}"
                 literals = f"term >= {FIRST_LITERAL} AND representative IN ({grown})"
                 self._add_types(f"SELECT term FROM same_as WHERE {literals}")
 
@@ -100,20 +105,19 @@ class Rewriting:
         if self.specialisation.datatypes is None:
             return
         equal = f"SELECT t.* FROM term t JOIN ({literals}) l ON l.term = t.id"
-        if self.engine.create("equal_literal", equal):
-            types = every_type_sql(self.engine.dialect, "equal_literal")
+        with self.engine.scratch() as scratch:
+            types = every_type_sql(self.engine.dialect, scratch.create("equal_literal", equal))
             if self.facts.equality == "rewrite":
                 types = normalised(f"({types})", "same_as")
             self.engine.append("derived", [types])
-        self.engine.drop("equal_literal")
 
     def _take_outdated(self) -> int:
         """Move the facts that mention a lost representative from `fact` to `derived`."""
-        terms = "SELECT term FROM merged"
+        terms = f"SELECT term FROM {self.merged}"
         if self.specialisation.program.uses_inequality:  # `?x != ?y` may begin to hold for the class that grew
-            terms += " UNION SELECT representative FROM merged"
+            terms += f" UNION SELECT representative FROM {self.merged}"
         rows = self.facts.take_out(mentions("fact", terms))
-        self.facts.forget_terms("SELECT term FROM merged")
+        self.facts.forget_terms(f"SELECT term FROM {self.merged}")
         return rows
 
     def _part_reflexive(self) -> None:
@@ -142,16 +146,17 @@ class Rewriting:
 
     def _united(self, pairs: str) -> str:
         """Equality `axioms`: of the equalities of two literals, those of a SELECT and those kept apart before, the ones
-        with a literal that equals an IRI or blank node by now, as SQL. The others are kept in `apart_fact`."""
+        with a literal that equals an IRI or blank node by now, as SQL. The others are kept."""
         if self._kept_apart:
-            pairs += " UNION SELECT s, p, o FROM apart_fact"
-        self.engine.create("apart_pair", pairs)
+            pairs += f" UNION SELECT s, p, o FROM {self._kept}"
+        self.engine.create(self._pair, pairs)
         known = "(SELECT s, p, o FROM fact UNION ALL SELECT s, p, o FROM derived)"
         ways = (
             f"SELECT {a} FROM {known} k WHERE p = {SAME_AS} AND {a} >= {FIRST_LITERAL} AND {b} < {FIRST_LITERAL}"
             for a, b in ("so", "os")
         )
-        self.engine.create("united", f"SELECT s AS term FROM ({' UNION '.join(ways)}) t")
-        united = "s IN (SELECT term FROM united) OR o IN (SELECT term FROM united)"
-        self._kept_apart = self.engine.create("apart_fact", f"SELECT s, p, o FROM apart_pair WHERE NOT ({united})") > 0
-        return f"SELECT s, p, o FROM apart_pair WHERE {united}"
+        self.engine.create(self._ends, f"SELECT s AS term FROM ({' UNION '.join(ways)}) t")
+        united = f"s IN (SELECT term FROM {self._ends}) OR o IN (SELECT term FROM {self._ends})"
+        kept = f"SELECT s, p, o FROM {self._pair} WHERE NOT ({united})"
+        self._kept_apart = self.engine.create(self._kept, kept) > 0
+        return f"SELECT s, p, o FROM {self._pair} WHERE {united}"

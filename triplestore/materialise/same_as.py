@@ -12,9 +12,10 @@ from typing import Final
 import pyarrow as pa
 
 from triplestore.dictionary.datatypes import KNOWN
-from triplestore.engine import Engine
+from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import id_lists, strings
 from triplestore.engine.queries import count
+from triplestore.engine.scratch import Scratch
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 
 FEW_SHARE: Final = 0.1
@@ -41,40 +42,39 @@ def normalised(source: str, pi: str, representative: str = "representative") -> 
     return f"SELECT {columns} FROM {source} t {joins}"
 
 
-def merge(engine: Engine, pairs: str) -> int:
+def merge(engine: Workbench, pairs: str, merged: str) -> int:
     """Merge the classes of the pairs (a, b: different representatives) that the SELECT yields.
 
     Makes working table `merged` (term, representative): every representative that lost its place, and the new one.
     Updates `same_as`. Returns the number of terms that lost their place.
     """
-    components = engine.components(pairs)
+    components = engine.components(pairs).rename_columns(["term", "representative"])
     if components.num_rows == 0:
-        engine.load("merged", components.rename_columns(["term", "representative"]))
+        engine.load(merged, components)
         return 0
-    engine.load("joined", components.rename_columns(["term", "representative"]))
-    if components.num_rows > FEW_SHARE * count(engine, "same_as"):
-        engine.create("same_as", f"SELECT term, representative FROM ({_joined('same_as')}) m")
-    else:  # only the rows of classes that grow
-        engine.create(
-            "growing",
-            "SELECT s.term, s.representative FROM same_as s JOIN joined j ON j.term = s.representative "
-            "WHERE j.representative <> s.representative",
-        )
-        engine.create("grown", f"{_joined('growing')} AND NOT EXISTS (SELECT 1 FROM same_as k WHERE k.term = j.term)")
-        engine.remove("same_as", "SELECT term, representative FROM growing")
-        engine.append("same_as", ["SELECT term, representative FROM grown"])
-        engine.drop("growing", "grown")
-    lost = engine.create("merged", "SELECT term, representative FROM joined WHERE term <> representative")
-    engine.drop("joined")
-    return lost
+    with engine.scratch() as scratch:
+        joined = scratch.load("joined", components)
+        if components.num_rows > FEW_SHARE * count(engine, "same_as"):
+            engine.create("same_as", f"SELECT term, representative FROM ({_joined('same_as', joined)}) m")
+        else:  # only the rows of classes that grow
+            growing = scratch.create(
+                "growing",
+                f"SELECT s.term, s.representative FROM same_as s JOIN {joined} j ON j.term = s.representative "
+                "WHERE j.representative <> s.representative",
+            )
+            absent = "NOT EXISTS (SELECT 1 FROM same_as k WHERE k.term = j.term)"
+            grown = scratch.create("grown", f"{_joined(growing, joined)} AND {absent}")
+            engine.remove("same_as", f"SELECT term, representative FROM {growing}")
+            engine.append("same_as", [f"SELECT term, representative FROM {grown}"])
+        return engine.create(merged, f"SELECT term, representative FROM {joined} WHERE term <> representative")
 
 
-def _joined(pi: str) -> str:
+def _joined(pi: str, joined: str) -> str:
     """The rows of `pi` under the classes of `joined`, and the members of these that have no row yet."""
     return (
         f"SELECT s.term, coalesce(j.representative, s.representative) AS representative FROM {pi} s "
-        "LEFT JOIN joined j ON j.term = s.representative "
-        "UNION ALL SELECT j.term, j.representative FROM joined j "
+        f"LEFT JOIN {joined} j ON j.term = s.representative "
+        f"UNION ALL SELECT j.term, j.representative FROM {joined} j "
         f"WHERE NOT EXISTS (SELECT 1 FROM {pi} s WHERE s.term = j.term)"
     )
 
@@ -92,7 +92,7 @@ def mergeable(source: str) -> str:
     return f"SELECT DISTINCT s AS a, o AS b FROM {source} WHERE p = {SAME_AS} AND s <> o AND NOT {APART}"
 
 
-def clashes_in_classes(engine: Engine, equality: str) -> str:
+def clashes_in_classes(engine: Queries, equality: str) -> str:
     """The SELECT of VIOLATION rows for classes with literals of different values (dt-diff, eq-diff1): of each class the
     first of these literals and one of each further value. Values that are not known differ from none."""
     if equality == "rewrite":
@@ -105,25 +105,27 @@ def clashes_in_classes(engine: Engine, equality: str) -> str:
     return _clashing(engine, members)
 
 
-def clashes_between(engine: Engine, source: str) -> str:
-    """The SELECT of VIOLATION rows for the equalities of `source` between literals that stay apart: of those that equal
-    a literal the first with one of each further value. Literals whose values are not known are one for this, so that
-    whatever equals them is compared."""
+def clashes_between(engine: Workbench, scratch: Scratch, source: str) -> str:
+    """The SELECT, over tables of `scratch`, of VIOLATION rows for the equalities of `source` between literals that stay
+    apart: of those that equal a literal the first with one of each further value. Literals whose values are not known
+    are one for this, so that whatever equals them is compared."""
     equal = f"p = {SAME_AS} AND s <> o AND {APART}"
-    engine.create("apart", f"SELECT DISTINCT least(s, o) AS a, greatest(s, o) AS b FROM {source} WHERE {equal}")
-    ends = "SELECT a FROM apart UNION SELECT b FROM apart"
-    engine.create("valued", f"SELECT id FROM term WHERE {known_value(engine, 'term')} AND id IN ({ends})")
-    hidden = "SELECT a, b FROM apart WHERE a NOT IN (SELECT id FROM valued) AND b NOT IN (SELECT id FROM valued)"
-    engine.load("hidden", engine.components(hidden).rename_columns(["term", "representative"]))
-    linked = "SELECT a AS hub, a AS literal FROM apart UNION ALL SELECT a, b FROM apart"
+    ordered = f"SELECT DISTINCT least(s, o) AS a, greatest(s, o) AS b FROM {source} WHERE {equal}"
+    apart = scratch.create("apart", ordered)
+    ends = f"SELECT a FROM {apart} UNION SELECT b FROM {apart}"
+    known = f"SELECT id FROM term WHERE {known_value(engine, 'term')} AND id IN ({ends})"
+    valued = f"(SELECT id FROM {scratch.create('valued', known)})"
+    unknown = f"SELECT a, b FROM {apart} WHERE a NOT IN {valued} AND b NOT IN {valued}"
+    hidden = scratch.load("hidden", engine.components(unknown).rename_columns(["term", "representative"]))
+    linked = f"SELECT a AS hub, a AS literal FROM {apart} UNION ALL SELECT a, b FROM {apart}"
     through = (
-        "SELECT coalesce(h.representative, l.hub), l.literal FROM (SELECT a AS hub, b AS literal FROM apart UNION ALL "
-        "SELECT b, a FROM apart) l LEFT JOIN hidden h ON h.term = l.hub WHERE l.hub NOT IN (SELECT id FROM valued)"
+        f"SELECT coalesce(h.representative, l.hub), l.literal FROM (SELECT a AS hub, b AS literal FROM {apart} UNION "
+        f"ALL SELECT b, a FROM {apart}) l LEFT JOIN {hidden} h ON h.term = l.hub WHERE l.hub NOT IN {valued}"
     )
     return _clashing(engine, f"SELECT hub AS class, literal FROM ({linked}) e UNION ALL {through}")
 
 
-def _clashing(engine: Engine, members: str) -> str:
+def _clashing(engine: Queries, members: str) -> str:
     """VIOLATION rows for the groups (class, literal) of a SELECT: the first known value of each with each other one."""
     values = (
         f"SELECT c.class, coalesce(t.value, t.id) AS value, min(c.literal) AS literal FROM ({members}) c "
@@ -137,7 +139,7 @@ def _clashing(engine: Engine, members: str) -> str:
     )
 
 
-def known_value(engine: Engine, term: str) -> str:
+def known_value(engine: Queries, term: str) -> str:
     """Whether the value of a literal (a row of TERM) is known, as SQL."""
     datatypes = ", ".join(engine.dialect.string(name) for name in KNOWN)
     return f"(NOT {term}.ill_typed AND ({term}.lang IS NOT NULL OR {term}.datatype IN ({datatypes})))"
@@ -148,7 +150,7 @@ def is_clash(rule: str, facts: Sequence[int]) -> bool:
     return rule == CLASH and len(facts) == 3
 
 
-def normalise_violations(engine: Engine, equality: str) -> None:
+def normalise_violations(engine: Workbench, equality: str) -> None:
     """Put the rows of `violation` under pi, and have each inconsistency once. What speaks of literals as such (clashes
     of values, dt-not-type) goes on to name them, not what equals them."""
     if equality == "rewrite":

@@ -89,14 +89,15 @@ class SemiNaive:
         self._terms = Terms(engine.dialect, {**BUILTIN_IDS, **constants})
         self._constants, self._datatypes, self._many = constants, datatypes, many
         self._making = 0  # rounds in which rules have made terms
+        self._scratch = engine.scratch()
         self._begin()
 
     def _begin(self) -> None:
         """Forget whatever a run has found."""
         self.stages.restart()
-        self._facts = Facts(self.engine, self.equality, self.track)
-        self._aggregates = Aggregates(self.engine, self.equality, self._terms, self.mint)
-        self._stability = Stability(self.engine, self.rules, self.equality, self._terms)
+        self._facts = Facts(self.engine, self._scratch, self.equality, self.track)
+        self._aggregates = Aggregates(self.engine, self._scratch, self.equality, self._terms, self.mint)
+        self._stability = Stability(self.engine, self._scratch, self.rules, self.equality, self._terms)
         self._specialisation = Specialisation(
             *(self.rules, self._constants, self._facts, self.stages, self._aggregates),
             *(self._datatypes, self._many),
@@ -117,6 +118,10 @@ class SemiNaive:
 
     def materialise(self, stated: str = "stated") -> Figures:
         """Compute `fact`, `same_as` and `violation` from working table (or view) `stated`."""
+        with self._scratch:
+            return self._materialise(stated)
+
+    def _materialise(self, stated: str) -> Figures:
         started = time.perf_counter()
         while True:
             self._facts.empty("fact", "delta", "derived")
@@ -139,6 +144,10 @@ class SemiNaive:
     def insert(self, new: str) -> Figures:
         """Add the stated facts of working table `new` (ids not under pi) to the closure in `fact`, `same_as`,
         `violation`: semi-naive from the new facts only."""
+        with self._scratch:
+            return self._insert(new)
+
+    def _insert(self, new: str) -> Figures:
         started = time.perf_counter()
         self._facts.resume()
         self._restore()
@@ -200,8 +209,9 @@ class SemiNaive:
             statements = self._firing.statements(self.program.instances, fresh)
             facts.empty("derived")
             if specialisation.later:
-                self.engine.load("later", triples_table(specialisation.later))
-                self.engine.append("derived", ["SELECT s, p, o FROM later"])
+                with self.engine.scratch() as scratch:
+                    later = scratch.load("later", triples_table(specialisation.later))
+                    self.engine.append("derived", [f"SELECT s, p, o FROM {later}"])
             made, literals = self.mint.made, self.mint.literals
             self._execute(statements, figures)
             figures.made = self.mint.made - made
@@ -221,8 +231,9 @@ class SemiNaive:
         for shape, focus, sql in making:
             started = time.perf_counter()
             made = self.mint.made
-            rows, facts = self.mint.facts(shape, sql)
-            self.engine.append("derived", [facts])
+            with self.engine.scratch() as scratch:
+                rows, facts = self.mint.facts(scratch, shape, sql)
+                self.engine.append("derived", [facts])
             if self.mint.made > made:
                 self._check_limits(shape)
             figures.shapes.append(ShapeFigures(str(shape), focus, rows, time.perf_counter() - started))

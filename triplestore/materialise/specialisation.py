@@ -128,10 +128,10 @@ class Specialisation:
             self.program, self.stale = rest, True
             self._issued = set(rest.facts)
 
-    def merged(self) -> None:
-        """Take note of the terms in working table `merged`, which others represent from now on."""
+    def merged(self, table: str) -> None:
+        """Take note of the terms in a working table (see `same_as.merge`), which others represent from now on."""
         self._grown = True
-        self.stale = self.stale or self._touches_rules()
+        self.stale = self.stale or self._touches_rules(table)
 
     def types_of(self, literals: str) -> str:
         """The types asked for of literals in `literals` (like TERM), as SQL."""
@@ -141,11 +141,11 @@ class Specialisation:
         """The same of the literals that rules made: those after the first `before` of all."""
         return self.types_of(f"(SELECT * FROM new_term WHERE id >= {FIRST_LITERAL + before}) n")
 
-    def _touches_rules(self) -> bool:
+    def _touches_rules(self, merged: str) -> bool:
         """Whether a lost representative is one of the schema's terms or the rules' constants."""
-        if count(self.engine, "merged") > FEW_MERGES:
+        if count(self.engine, merged) > FEW_MERGES:
             return True
-        lost = set(self.facts.column("SELECT term FROM merged"))
+        lost = set(self.facts.column(f"SELECT term FROM {merged}"))
         equal = (i for ids in self.constants.equal.values() for i in ids)
         used = {*self.constants.values(), *equal, *(x for fact in self.ontology.facts.facts for x in fact)}
         return not lost.isdisjoint(used)
@@ -160,9 +160,10 @@ class Specialisation:
         types = types_sql(self.engine.dialect, fresh, self._datatypes)
         if fresh and self.equality == "rewrite" and count(self.engine, f"same_as WHERE term >= {FIRST_LITERAL}"):
             types = normalised(f"({types})", "same_as")
-        added = self.facts.extend_by(types, "typed") if fresh else 0
+        typed = self.facts.scratch.table("typed")
+        added = self.facts.extend_by(types, typed) if fresh else 0
         if added:
-            self.facts.late.append("typed")
+            self.facts.late.append(typed)
         return added
 
     def _asked(self, tables: Sequence[str]) -> set[int]:

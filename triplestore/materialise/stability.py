@@ -16,9 +16,9 @@ from dataclasses import replace
 from triplestore.compile.plan import K, Pattern, Row, Shape, Slot, V
 from triplestore.compile.sql import Instances, Terms, select
 from triplestore.dictionary import encoding
-from triplestore.engine import Engine
+from triplestore.engine import Workbench
 from triplestore.engine.queries import count
-from triplestore.engine.scratch import Scratch, unique
+from triplestore.engine.scratch import Scratch
 from triplestore.materialise.aggregates import CLASSES, Aggregates
 from triplestore.materialise.statements import instances
 from triplestore.model.errors import InputError
@@ -26,9 +26,11 @@ from triplestore.model.rule import Rule
 
 
 class Stability:
-    """The matches that fired: for each shape a working table of its variables (v0, v1 ..) and parameters (k0 ..)."""
+    """The matches that fired: for each shape a table of its variables (v0, v1 ..) and parameters (k0 ..), in the run's
+    scratch."""
 
-    def __init__(self, engine: Engine, rules: Sequence[Rule], equality: str, terms: Terms) -> None:
+    def __init__(self, engine: Workbench, scratch: Scratch, rules: Sequence[Rule], equality: str, terms: Terms) -> None:
+        self._scratch = scratch
         self.engine, self.rules, self.equality, self.terms = engine, rules, equality, terms
         self._tables: dict[Shape, str] = {}
 
@@ -39,34 +41,33 @@ class Stability:
         if shape in self._tables:
             self.engine.append(self._tables[shape], [sql])
         else:
-            self._tables[shape] = unique("fired")
+            self._tables[shape] = self._scratch.table("fired")
             self.engine.create(self._tables[shape], sql)
 
     def verify(self, running: Mapping[Shape, Mapping[Row, str]], aggregates: Aggregates) -> None:
         """Compare with the matches in `fact`. running: the instances. Raises InputError where they differ."""
         aggregates.forget_all()
-        scratch = Scratch(self.engine)
         for shape, rows in running.items():
             if not shape.negative:
                 continue
             whole, columns = _whole(shape, len(next(iter(rows))))
-            selects = []
-            for tables, some in aggregates.by_tables(shape, list(rows)):
-                source = instances(scratch, some)
-                scans = [tables.get(i) or _table(element) for i, element in enumerate(shape.body)]
-                selects.append(select(whole, scans, source, columns, self.terms))
-            self.engine.create("found", " UNION ".join(selects))
-            scratch.clear()
-            self.engine.create("final", self._normal("found", columns))
-            fired = self._tables.get(shape)
-            self.engine.create("fired", self._normal(fired, columns) if fired else "SELECT * FROM final WHERE 1 = 0")
-            for some_, others in (("fired", "final"), ("final", "fired")):
-                same = " AND ".join(f"b.{c} = a.{c}" for c in columns) or "TRUE"
-                lost = f"SELECT * FROM {some_} a WHERE NOT EXISTS (SELECT 1 FROM {others} b WHERE {same}) LIMIT 1"
-                for found in self.engine.query(lost).to_pylist():
-                    row = tuple(found[c] for c in columns if c[0] == "k")
-                    self._refuse(rows.get(row, ""), [found.get(f"own_{c}", found[c]) for c in columns if c[0] == "v"])
-        self.engine.drop("fired", "final", "found")
+            with self.engine.scratch() as scratch:
+                selects = []
+                for tables, some in aggregates.by_tables(shape, list(rows)):
+                    source = instances(scratch, some)
+                    scans = [tables.get(i) or _table(element) for i, element in enumerate(shape.body)]
+                    selects.append(select(whole, scans, source, columns, self.terms))
+                found = scratch.create("found", " UNION ".join(selects))
+                final = scratch.create("final", self._normal(found, columns))
+                noted = self._tables.get(shape)
+                none = f"SELECT * FROM {final} WHERE 1 = 0"
+                fired = scratch.create("fired", self._normal(noted, columns) if noted else none)
+                for some_, others in ((fired, final), (final, fired)):
+                    same = " AND ".join(f"b.{c} = a.{c}" for c in columns) or "TRUE"
+                    lost = f"SELECT * FROM {some_} a WHERE NOT EXISTS (SELECT 1 FROM {others} b WHERE {same}) LIMIT 1"
+                    for one in self.engine.query(lost).to_pylist():
+                        row = tuple(one[c] for c in columns if c[0] == "k")
+                        self._refuse(rows.get(row, ""), [one.get(f"own_{c}", one[c]) for c in columns if c[0] == "v"])
         for shape in self._tables.keys() - running.keys():
             if count(self.engine, self._tables[shape]):
                 self._refuse("", [])

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from triplestore.compile.plan import K, Pattern, Read, Row, Shape, V
-from triplestore.compile.sql import select_closure, select_reached
+from triplestore.compile.sql import Reached, select_closure, select_reached
 from triplestore.engine.arrow import as_numpy, int64s
 from triplestore.engine.scratch import Scratch
 from triplestore.engine.sets import Ids
@@ -45,9 +45,8 @@ LARGEST: Final = 10_000_000
 
 
 class Transitive:
-    """The transitive relations of a run that are known by their components, in working tables `component` (relation,
-    node, component) and `reached` (relation, low, high, fresh: whether it was not reached before). large: facts of a
-    relation from which that is done.
+    """The transitive relations of a run that are known by their components, in the working tables of `Reached`. large:
+    facts of a relation from which that is done.
 
     The invariant: under the instances that are `_closed`, `fact` is closed. returned: instances that are left to joins
     after all, which have to look at everything.
@@ -61,6 +60,8 @@ class Transitive:
         self.returned: set[Row] = set()
         self._given_up: set[int] = set()
         self._scratch = Scratch(facts.engine)
+        self._reached = Reached(facts.scratch.table("component"), facts.scratch.table("reached"))
+        self._reachable = facts.scratch.table("reachable")
         self._rewrites = 0
 
     def take(self, rows: Sequence[Row]) -> tuple[list[Row], set[Row]]:
@@ -90,7 +91,7 @@ class Transitive:
             self._closed.update(here)
             if not selects:
                 return figures
-            added = self.facts.extend_by((" UNION ALL " if apart else " UNION ").join(selects), "reachable")
+            added = self.facts.extend_by((" UNION ALL " if apart else " UNION ").join(selects), self._reachable)
             figures.append(ShapeFigures(str(CHAIN), "components", added, time.perf_counter() - started))
             if added:
                 self.facts.summarise()
@@ -110,7 +111,7 @@ class Transitive:
         more = [row for row in rows if row in self._closed and row[1] in grown]
         touched = [row for row in rows if row in self._closed and row[0] != row[1] and (late or self._touched(row))]
         selects = [
-            select_closure([row[1] for row in some if row[0] == row[1]], fresh)
+            select_closure([row[1] for row in some if row[0] == row[1]], self._reached, fresh)
             for some, fresh in ((anew, False), (more, True))
             if any(row[0] == row[1] for row in some)
         ]
@@ -118,7 +119,7 @@ class Transitive:
         everything = self.facts.scan(CHAIN.body[0], Read.ALL)
         for some, scan, fresh in ((anew, everything, False), (more, everything, True), (touched, f"({delta})", False)):
             if others := [row for row in some if row[0] != row[1]]:
-                selects.append(select_reached(scan, instances(self._scratch, others), fresh))
+                selects.append(select_reached(scan, instances(self._scratch, others), self._reached, fresh))
         return selects, len({row[0] for row in rows}) == len(rows) and not set(more) & set(touched)
 
     def _touched(self, row: Row) -> bool:
@@ -162,13 +163,13 @@ class Transitive:
     def _tabulate(self) -> None:
         graphs = self._known.values()
         self._load(
-            "component",
+            self._reached.component,
             [g.nodes for g in graphs],
             node=[g.nodes for g in graphs],
             component=[g.component for g in graphs],
         )
         self._load(
-            "reached",
+            self._reached.reached,
             [g.low for g in graphs],
             low=[g.low for g in graphs],
             high=[g.high for g in graphs],

@@ -6,13 +6,12 @@ datatype.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
 from triplestore.compile.plan import Listed, Occurs, Pattern, Row, Shape
 from triplestore.compile.program import Program
-from triplestore.compile.schema import Fact
 from triplestore.compile.sql import Terms, select_array
 from triplestore.engine.arrow import id_lists, strings
 from triplestore.engine.queries import count
@@ -72,18 +71,16 @@ class Violations:
         if apart or len(kept) < len(rows):
             program = self.specialisation.program
             self.facts.empty("derived")
-            self.engine.append("derived", ["SELECT s, p, o FROM " + self._said(program.facts)])
+            with self.engine.scratch() as scratch:
+                direct = triples_table([fact for fact in program.facts if fact[1] == SAME_AS])
+                self.engine.append("derived", [f"SELECT s, p, o FROM {scratch.load('direct', direct)}"])
             derive(equalities(program.instances))
             alone = "derived"
             if axioms:
                 members = f"(SELECT o FROM fact WHERE p = {SAME_AS} AND s < {FIRST_LITERAL})"
                 alone = f"(SELECT s, p, o FROM derived WHERE s NOT IN {members} AND o NOT IN {members}) d"
-            self.engine.append("violation", [clashes_between(self.engine, alone)])
-
-    def _said(self, facts: Iterable[Fact]) -> str:
-        """The equalities that rules derive of nothing, as a working table."""
-        self.engine.load("said", triples_table([fact for fact in facts if fact[1] == SAME_AS]))
-        return "said"
+            with self.engine.scratch() as scratch:
+                self.engine.append("violation", [clashes_between(self.engine, scratch, alone)])
 
     def _find_constraints(self, since: str | None) -> None:
         """What constraints find in `fact`; with `since`, only matches that involve one of its facts, or a new instance,
@@ -118,8 +115,8 @@ class Violations:
         direct = sorted(program.violations)
         if direct:
             rules, facts = zip(*direct, strict=True)
-            self.engine.load("at_fault", pa.table({"rule": strings(rules), "facts": id_lists(facts)}))
-            selects.append("SELECT rule, facts FROM at_fault")
+            at_fault = scratch.load("at_fault", pa.table({"rule": strings(rules), "facts": id_lists(facts)}))
+            selects.append(f"SELECT rule, facts FROM {at_fault}")
         if selects:
             self.engine.append("violation", selects)
         scratch.clear()

@@ -43,9 +43,9 @@ class _Known(Mint):
     def __init__(self, engine: Engine, by_value: bool) -> None:
         super().__init__(engine, Counters(twins=1) if by_value else Counters(), by_value)
 
-    def encode(self, tokens: str) -> None:
+    def encode(self, scratch: Scratch, tokens: str) -> str:
         token = token_sql("t")
-        self.engine.create("dictionary", f"SELECT x.token, t.id FROM ({tokens}) x JOIN term t ON {token} = x.token")
+        return scratch.create("dictionary", f"SELECT x.token, t.id FROM ({tokens}) x JOIN term t ON {token} = x.token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Computed:
         register_all(self.engine)  # what expressions may call
         known = _Known(self.engine, self._by_value)
         self._scratch = Scratch(self.engine)
-        self._aggregates = Aggregates(self.engine, self._equality, self._terms, known)
+        self._aggregates = Aggregates(self.engine, self.engine.scratch(), self._equality, self._terms, known)
 
     def deriving(self, rule: Rule, head: Atom, alike: Sequence[Sequence[int]]) -> Iterator[Found]:
         """The rows of a rule whose head is a fact. alike: for each place of it the ids that it may have."""
