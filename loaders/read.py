@@ -158,9 +158,8 @@ class _Reading:
             self.engine.load(self.name, table)
             self._made = True
             return
-        self.engine.load(f"{self.name}_batch", table)
-        self._append(f"SELECT s, p, o FROM {self.name}_batch")
-        self.engine.drop(f"{self.name}_batch")
+        with self.engine.scratch() as scratch:
+            self._append(f"SELECT s, p, o FROM {scratch.load(f'{self.name}_batch', table)}")
 
     def _append(self, select: str) -> int:
         if self._made:
@@ -246,10 +245,10 @@ class _Reading:
 
     def _cut(self, syntax: Syntax, paths: Sequence[str], first_file: int, bad: set[int]) -> None:
         """Read files in SQL, and the lines it leaves in Python; indexes of files with wrong lines go into `bad`."""
-        view, rest, quads = f"{self.name}_lines", f"{self.name}_rest", f"{self.name}_quads"
         engine = self.engine
-        engine.lines(view, paths)
-        try:
+        with engine.scratch() as scratch:
+            view, rest, quads = (scratch.table(f"{self.name}_{label}") for label in ("lines", "rest", "quads"))
+            engine.lines(view, paths)
             select = cut(engine.dialect, syntax, view, first_file)
             if syntax is Syntax.NTRIPLES:
                 rows, table = self._append(select), self.name
@@ -266,8 +265,6 @@ class _Reading:
             self.triples += rows - count
             if count:
                 self._parse_rest(rest, count, syntax, first_file, bad)
-        finally:
-            engine.drop(view, rest, quads)
 
     def _parse_rest(self, rest: str, count: int, syntax: Syntax, first_file: int, bad: set[int]) -> None:
         """Parse the lines in working table `rest(file, line, bucket)`, a bounded number at a time."""

@@ -7,15 +7,16 @@ terms that came or went is told by its members, and the rest of the change is no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
 from triplestore.closure.expand import RDF_ONLY, normalised_sql, ntriples_sql
 from triplestore.dictionary.literals import by_value
-from triplestore.engine import Engine
+from triplestore.engine import Engine, Queries
 from triplestore.engine.queries import minus
+from triplestore.engine.scratch import Scratch
 from triplestore.model.errors import EngineError, UsageError
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, Table
 from triplestore.model.terms import FIRST_LITERAL
@@ -31,6 +32,7 @@ KINDS: Final = ("asserted", "inferred", "equal")
 represents its class, of mode `rewrite`, where they are no facts."""
 
 SIGNS: Final = ("added", "removed")
+_COMPARED: Final = (ASSERTED, FACT, SAME_AS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,14 @@ class Difference:
     version: int
     before: int | None
     counts: dict[str, dict[str, int]]
-    _engine: Engine
+    _engine: Queries
+    _tables: Mapping[tuple[str, str], str]  # by kind and sign
 
     def lines(self, kind: str, sign: str, limit: int | None = None) -> Iterator[str]:
         """The triples of a kind and sign as N-Triples lines in the order of their bytes, up to `limit`."""
         if not self.counts[kind][sign]:
             return
-        lines = ntriples_sql(f"SELECT s, p, o FROM {_told(kind, sign)}", self._engine.dialect)
+        lines = ntriples_sql(f"SELECT s, p, o FROM {self._tables[kind, sign]}", self._engine.dialect)
         most = "" if limit is None else f" LIMIT {int(limit)}"
         for batch in self._engine.batches(f"SELECT line FROM ({lines}) l ORDER BY line{most}"):
             yield from batch.column(0).to_pylist()
@@ -61,33 +64,40 @@ def difference(engine: Engine, versions: Versions, number: int) -> Iterator[Diff
     after = versions.read(number)
     before = _before(versions, after)
     counts: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
-    try:
-        for table in (ASSERTED, FACT, SAME_AS):
-            names = _changed(table, "added"), _changed(table, "removed")
-            segments.difference(engine, versions, before, after, table, *names)
-        for sign, manifest in (("removed", before), ("added", after)):  # the terms of the later one are all that occur
-            Workspace(engine, versions, manifest).views(ASSERTED, SAME_AS, TERM)
-            for kind, sql in _triples(manifest, sign):
-                counts[kind][sign] = engine.create(_told(kind, sign), sql)
-        yield Difference(number, before.version or None, counts, engine)
-    except EngineError:
-        examine(versions, after, before, sums=True)
-        raise
-    finally:
-        engine.drop(*(_told(kind, sign) for kind in KINDS for sign in SIGNS))
+    with engine.scratch() as scratch:
+        tables = {(kind, sign): scratch.table(f"{kind}_{sign}") for kind in KINDS for sign in SIGNS}
+        try:
+            changed = {table.name: _changed(engine, scratch, versions, before, after, table) for table in _COMPARED}
+            for sign, manifest in (("removed", before), ("added", after)):  # the terms of the later one are all
+                Workspace(engine, versions, manifest).views(ASSERTED, SAME_AS, TERM)
+                for kind, sql in _triples(manifest, {name: signs[sign] for name, signs in changed.items()}):
+                    counts[kind][sign] = engine.create(tables[kind, sign], sql)
+            yield Difference(number, before.version or None, counts, engine, tables)
+        except EngineError:
+            examine(versions, after, before, sums=True)
+            raise
 
 
-def _triples(manifest: Manifest, sign: str) -> Iterator[tuple[str, str]]:
+def _changed(
+    engine: Engine, scratch: Scratch, versions: Versions, before: Manifest, after: Manifest, table: Table
+) -> dict[str, str]:
+    """Views of the rows of a table that were added and removed, by sign."""
+    views = {sign: scratch.table(f"{table.name}_{sign}") for sign in SIGNS}
+    segments.difference(engine, scratch, versions, before, after, table, views["added"], views["removed"])
+    return views
+
+
+def _triples(manifest: Manifest, changed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Of each kind the triples (s, p, o: ids) that came to a version, or went from it, as SQL."""
     stated = f"({by_value('asserted')})" if twins(manifest) else "asserted"
-    facts = f"(SELECT s, p, o FROM {_changed(FACT, sign)} WHERE {RDF_ONLY})"
-    yield "asserted", f"SELECT s, p, o FROM {_changed(ASSERTED, sign)}"
+    facts = f"(SELECT s, p, o FROM {changed[FACT.name]} WHERE {RDF_ONLY})"
+    yield "asserted", f"SELECT s, p, o FROM {changed[ASSERTED.name]}"
     yield "inferred", minus(facts, f"({normalised_sql(manifest.equality, stated)})", "spo")
     literal = f"term >= {FIRST_LITERAL}"
     yield (
         "equal",
         f"SELECT CASE WHEN {literal} THEN representative ELSE term END AS s, CAST({EQUALS} AS BIGINT) AS p, "
-        f"CASE WHEN {literal} THEN term ELSE representative END AS o FROM {_changed(SAME_AS, sign)} "
+        f"CASE WHEN {literal} THEN term ELSE representative END AS o FROM {changed[SAME_AS.name]} "
         f"WHERE term <> representative AND representative < {FIRST_LITERAL}",
     )
 
@@ -105,11 +115,3 @@ def _before(versions: Versions, manifest: Manifest) -> Manifest:
         f"what version {manifest.version} of {versions.path} changed cannot be told any more: version "
         f"{manifest.version - 1}, which it was made from, has been vacuumed" + (f"; {which}" if able else "")
     )
-
-
-def _changed(table: Table, sign: str) -> str:
-    return f"changed_{table.name}_{sign}"
-
-
-def _told(kind: str, sign: str) -> str:
-    return f"told_{kind}_{sign}"

@@ -194,9 +194,9 @@ class Lookups:
     def _learn(self, engine: Engine, ids: list[int]) -> None:
         fresh = [number for number in ids if number not in self.tokens]
         if fresh:
-            engine.load("looked_up", pa.table({"id": int64s(fresh)}))
-            found = engine.query(f"SELECT t.id, {token_sql()} AS token FROM term t JOIN looked_up a ON a.id = t.id")
-            engine.drop("looked_up")
+            with engine.scratch() as scratch:
+                asked = scratch.load("looked_up", pa.table({"id": int64s(fresh)}))
+                found = engine.query(f"SELECT t.id, {token_sql()} AS token FROM term t JOIN {asked} a ON a.id = t.id")
             self.tokens.update(zip(as_numpy(found.column(0)).tolist(), found.column(1).to_pylist(), strict=True))
 
 

@@ -7,9 +7,10 @@ back is taken out of the tombstones again, never added twice. `compact` turns bo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from triplestore.engine import Engine, WrittenFile
-from triplestore.engine.queries import minus
+from triplestore.engine.queries import count, minus
 from triplestore.engine.scratch import Scratch
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
@@ -36,73 +37,91 @@ def advance(engine: Engine, versions: Versions, before: Manifest, after: Manifes
         return
     fresh = [f for f in new.files if f not in old.files]
     stale = [f for f in old.files if f not in new.files]
-    if stale and old.tombstones == new.tombstones and _merged(engine, versions, table, old, stale, fresh):
-        there = f"SELECT 1 FROM leaving l WHERE {_same(table)}"
-        engine.append(table.name, [f"SELECT {table.select} FROM arriving a WHERE NOT EXISTS ({there})"])
-    elif stale:  # rewritten
-        attach(engine, versions, after, table, "arriving")
-        engine.create(table.name, f"SELECT {table.select} FROM arriving")
-    else:
-        engine.attach("arriving", _paths(versions, fresh), table.columns)
-        engine.append(table.name, [f"SELECT {table.select} FROM arriving"])
+    with engine.scratch() as scratch:
+        view = _Views(engine, scratch, versions, table)
+        if stale:
+            added = _added_by_merging(view, old, stale, fresh) if old.tombstones == new.tombstones else None
+            if added is not None:
+                engine.append(table.name, [added])
+            else:  # rewritten
+                engine.create(table.name, f"SELECT {table.select} FROM {view.whole(after)}")
+            return
+        engine.append(table.name, [f"SELECT {table.select} FROM {view.of('fresh', fresh)}"])
         if old.tombstones != new.tombstones:
-            engine.attach("arriving_dead", _paths(versions, new.tombstones), table.columns)
-            engine.attach("arriving_was_dead", _paths(versions, old.tombstones), table.columns)
-            engine.append(table.name, [minus("arriving_was_dead", "arriving_dead", table.names)])
-            engine.remove(table.name, minus("arriving_dead", "arriving_was_dead", table.names))
-    engine.drop("arriving", "arriving_added", "arriving_dead", "arriving_was_dead", "leaving")
+            dead, was_dead = view.of("dead", new.tombstones), view.of("was_dead", old.tombstones)
+            engine.append(table.name, [minus(was_dead, dead, table.names)])
+            engine.remove(table.name, minus(dead, was_dead, table.names))
 
 
-def _same(table: Table) -> str:
-    return " AND ".join(f"l.{column} IS NOT DISTINCT FROM a.{column}" for column in table.names)
+@dataclass(frozen=True, slots=True)
+class _Views:
+    """Makes views of a table's files."""
+
+    engine: Engine
+    scratch: Scratch
+    versions: Versions
+    table: Table
+
+    def of(self, label: str, files: Sequence[WrittenFile]) -> str:
+        """The view of some files."""
+        name = self.scratch.table(f"{self.table.name}_{label}")
+        self.engine.attach(name, _paths(self.versions, files), self.table.columns)
+        return name
+
+    def whole(self, manifest: Manifest) -> str:
+        """The rows of a version, as SQL after FROM."""
+        stored = manifest.files_of(self.table.name)
+        files = self.of("files", stored.files)
+        if not stored.tombstones:
+            return files
+        return f"({minus(files, self.of('dead', stored.tombstones), self.table.names)}) w"
 
 
-def _merged(
-    engine: Engine,
-    versions: Versions,
-    table: Table,
-    old: TableFiles,
-    stale: Sequence[WrittenFile],
-    fresh: Sequence[WrittenFile],
-) -> bool:
-    """Whether all rows of the files that went (made the view `leaving`) are in those that came (`arriving`), as when
-    small files were merged; looked at only where they are a small part of the table."""
+def _added_by_merging(
+    view: _Views, old: TableFiles, stale: Sequence[WrittenFile], fresh: Sequence[WrittenFile]
+) -> str | None:
+    """Where all rows of the files that were removed are in those that were added, as when small files were merged: the
+    SELECT of the other rows of these. It is looked at only where they are a small part of the table."""
     if 2 * sum(f.rows for f in stale) > sum(f.rows for f in old.files):
-        return False
-    for name, files in (("leaving", stale), ("arriving", fresh)):
-        engine.attach(name, _paths(versions, files), table.columns)
-    gone = f"SELECT count(*) AS n FROM leaving l WHERE NOT EXISTS (SELECT 1 FROM arriving a WHERE {_same(table)})"
-    return not engine.query(gone).column(0)[0].as_py()
+        return None
+    before, after = view.of("stale", stale), view.of("fresh", fresh)
+    same = " AND ".join(f"l.{column} IS NOT DISTINCT FROM a.{column}" for column in view.table.names)
+    if count(view.engine, f"{before} l WHERE NOT EXISTS (SELECT 1 FROM {after} a WHERE {same})"):
+        return None
+    return f"SELECT {view.table.select} FROM {after} a WHERE NOT EXISTS (SELECT 1 FROM {before} l WHERE {same})"
 
 
 def difference(
-    engine: Engine, versions: Versions, before: Manifest, after: Manifest, table: Table, came: str, went: str
+    engine: Engine,
+    scratch: Scratch,
+    versions: Versions,
+    before: Manifest,
+    after: Manifest,
+    table: Table,
+    added: str,
+    removed: str,
 ) -> None:
-    """Make views of the rows of a table that came (`came`) and went (`went`) from version `before` to version `after`.
-    Files that both name are not read: what it costs follows the change, where the table was not rewritten."""
+    """Make views of the rows of a table that were added (`added`) and removed (`removed`) from version `before` to
+    version `after`. Files that both name are not read: the cost follows the change, where the table was not rewritten.
+    """
     old, new = before.files_of(table.name), after.files_of(table.name)
-    parts = {
-        "fresh": [f for f in new.files if f not in old.files],
-        "stale": [f for f in old.files if f not in new.files],
-        "dead": new.tombstones,
-        "was_dead": old.tombstones,
-    }
-    name = {part: f"{table.name}_{part}" for part in parts}
-    for part, files in parts.items():
-        engine.attach(name[part], _paths(versions, files), table.columns)
+    view = _Views(engine, scratch, versions, table)
+    fresh_files = view.of("fresh", [f for f in new.files if f not in old.files])
+    stale_files = view.of("stale", [f for f in old.files if f not in new.files])
+    dead, was_dead = view.of("dead", new.tombstones), view.of("was_dead", old.tombstones)
 
     def less(left: str, right: str) -> str:
         return f"({minus(left, right, table.names)})"
 
-    fresh, stale = less(name["fresh"], name["dead"]), less(name["stale"], name["was_dead"])
-    # A tombstone that went brings a row back only if its file is still there; one that came takes away only a row that
-    # was there before.
-    back, gone = less(name["was_dead"], name["dead"]), less(name["dead"], name["was_dead"])
-    for view, rows, others, turned, files_of in (
-        (came, fresh, stale, back, name["stale"]),
-        (went, stale, fresh, gone, name["fresh"]),
+    fresh, stale = less(fresh_files, dead), less(stale_files, was_dead)
+    # A tombstone that is no longer there brings a row back only if its file is still there; a new one removes only a
+    # row that was there before.
+    back, gone = less(was_dead, dead), less(dead, was_dead)
+    for name, rows, others, turned, files in (
+        (added, fresh, stale, back, stale_files),
+        (removed, stale, fresh, gone, fresh_files),
     ):
-        engine.view(view, f"{minus(rows, others, table.names)} UNION ALL {minus(turned, files_of, table.names)}")
+        engine.view(name, f"{minus(rows, others, table.names)} UNION ALL {minus(turned, files, table.names)}")
 
 
 def patched_by(
@@ -112,19 +131,16 @@ def patched_by(
     in working tables, `now` is the name of the table after the change, read only if it is better written whole."""
     if not before.tombstones or not len(added):
         return patched(versions, table, before, added, removed, None, lambda: TableRows(engine, now))
-    scratch = Scratch(engine)
-    dead = scratch.name("dead")
-    engine.attach(dead, _paths(versions, before.tombstones), table.columns)
-    new, left = scratch.name("new_rows"), None
-    rows = engine.create(new, minus(added.name, dead, table.names))
-    if rows < len(added):
-        kept = scratch.name("dead_left")
-        left = TableRows(engine, kept, engine.create(kept, minus(dead, added.name, table.names)))
-    files = patched(
-        versions, table, before, TableRows(engine, new, rows), removed, left, lambda: TableRows(engine, now)
-    )
-    scratch.clear()
-    return files
+    with engine.scratch() as scratch:
+        dead = _Views(engine, scratch, versions, table).of("dead", before.tombstones)
+        new, left = scratch.table("new_rows"), None
+        rows = engine.create(new, minus(added.name, dead, table.names))
+        if rows < len(added):
+            kept = scratch.table("dead_left")
+            left = TableRows(engine, kept, engine.create(kept, minus(dead, added.name, table.names)))
+        return patched(
+            versions, table, before, TableRows(engine, new, rows), removed, left, lambda: TableRows(engine, now)
+        )
 
 
 def _paths(versions: Versions, files: Sequence[WrittenFile]) -> list[str]:
