@@ -80,7 +80,7 @@ class Nodes:
 
 def _decoded(engine: Engine, ids: Collection[int]) -> dict[int, str]:
     """The tokens of many ids, by a join."""
-    engine.load("answer_id", pa.table({"id": int64s(ids)}))
-    found = engine.query(f"SELECT t.id, {token_sql()} AS token FROM term t JOIN answer_id a ON a.id = t.id")
-    engine.drop("answer_id")
+    with engine.scratch() as scratch:
+        asked = scratch.load("answer_id", pa.table({"id": int64s(ids)}))
+        found = engine.query(f"SELECT t.id, {token_sql()} AS token FROM term t JOIN {asked} a ON a.id = t.id")
     return dict(zip(found.column(0).to_numpy().tolist(), found.column(1).to_pylist(), strict=True))

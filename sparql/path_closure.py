@@ -9,11 +9,8 @@ there is one, while the query is compiled; its pairs are a working table then.
 
 from __future__ import annotations
 
-import itertools
-import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from triplake.sparql.algebra import PathPattern
 from triplake.sparql.constants import Constants
@@ -21,10 +18,9 @@ from triplake.sparql.paths import Alternative, Inverse, Negated, Path, Repeat, S
 from triplake.sparql.patterns import Matching, source, triples_of_rdf
 from triplestore.engine import Engine
 from triplestore.engine.queries import minus
+from triplestore.engine.scratch import Scratch
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.terms import FIRST_BLANK
-
-_NUMBERS: Final[Iterator[int]] = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +38,11 @@ class PathTables:
     engine: Engine
     matching: Matching
     constants: Constants
-    made: list[str] = field(default_factory=list)
+    scratch: Scratch
 
     def drop(self) -> None:
         """Drop the working tables."""
-        if self.made:
-            self.engine.drop(*self.made)
-            self.made.clear()
+        self.scratch.clear()
 
     def solutions(self, node: PathPattern, columns: Mapping[str, str], ids: Mapping[str, int]) -> str:
         """The SELECT of the pattern's solutions, a set: the (expanded) ids of its variables, by their columns."""
@@ -169,11 +163,15 @@ class PathTables:
         zero = path.zero or inner.zero
         if not path.many:
             return _Pairs(inner.sql, zero)
-        name = f"path_{os.getpid()}_{next(_NUMBERS)}"
-        edges, delta, fresh = f"{name}_edge", f"{name}_delta", f"{name}_new"
-        self.made += [name, edges, delta, fresh]
-        engine = self.engine
-        engine.create(edges, f"SELECT DISTINCT a, b FROM ({inner.sql}) e")
+        name = self.scratch.table("path")
+        with self.engine.scratch() as scratch:
+            self._close(scratch, name, inner.sql, start, end)
+        return _Pairs(f"SELECT a, b FROM {name}", zero)
+
+    def _close(self, scratch: Scratch, name: str, inner: str, start: int | None, end: int | None) -> None:
+        """Make table `name`: the pairs that lead from one to the other by one step of `inner` or more."""
+        engine, delta, fresh = self.engine, scratch.table("path_delta"), scratch.table("path_new")
+        edges = scratch.create("path_edge", f"SELECT DISTINCT a, b FROM ({inner}) e")
         backwards = start is None and end is not None
         seed = f"a = {start}" if start is not None else f"b = {end}" if backwards else "TRUE"
         rows = engine.create(name, f"SELECT a, b FROM {edges} WHERE {seed}")
@@ -188,5 +186,3 @@ class PathTables:
             if rows:
                 engine.append(name, [f"SELECT a, b FROM {fresh}"])
                 engine.create(delta, f"SELECT a, b FROM {fresh}")
-        engine.drop(edges, delta, fresh)
-        return _Pairs(f"SELECT a, b FROM {name}", zero)

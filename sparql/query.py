@@ -193,7 +193,7 @@ class _Run:
             named=graph.named,
             statistics=graph.statistics,
         )
-        paths = PathTables(graph.engine, matching, constants)
+        paths = PathTables(graph.engine, matching, constants, graph.engine.scratch())
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         return Compiler(Steps(graph.engine.dialect, constants, self.prefer), matching, ids, paths, parsed.base, now)
 

@@ -123,11 +123,11 @@ def _expression_condition() -> str:
 
 def _axioms(engine: Engine, expressions: list[int], facts: SchemaFacts) -> list[Fact]:
     """The axioms about class expressions (or owl:Thing, or a datatype out of the profile), and assertions of them."""
-    engine.load("expression", pa.table({"term": int64s([*expressions, _THING, *_TOPS, *_UNSUPPORTED_DATATYPES])}))
     about = ", ".join(map(str, (_SUBCLASS, _EQUIVALENT, _DISJOINT, _HAS_KEY, _DOMAIN, _RANGE, TYPE)))
-    inside = "IN (SELECT term FROM expression)"
-    found = _read(engine, f"p IN ({about}) AND (s {inside} OR o {inside}) AND NOT (p = {TYPE} AND o = {_THING})")
-    engine.drop("expression")
+    terms = pa.table({"term": int64s([*expressions, _THING, *_TOPS, *_UNSUPPORTED_DATATYPES])})
+    with engine.scratch() as scratch:
+        inside = f"IN (SELECT term FROM {scratch.load('expression', terms)})"
+        found = _read(engine, f"p IN ({about}) AND (s {inside} OR o {inside}) AND NOT (p = {TYPE} AND o = {_THING})")
     # A named class with a description on itself, as OWL 1 wrote it, is an equivalence.
     described = {
         (s, p, o)

@@ -16,6 +16,7 @@ from triplestore.compile.specialise import Specialiser
 from triplestore.compile.sql import select
 from triplestore.compile.symmetry import half
 from triplestore.dictionary import encoding
+from triplestore.engine import Workbench
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import instances
@@ -48,21 +49,21 @@ def causes(source: Source) -> Causes:
     engine, pi = source.engine, str(source.same_as)
     region = Slice(source)
     shapes = _shapes(region)
-    _stated(source)
-    engine.create(
-        "cause_link",
-        "SELECT DISTINCT CASE WHEN s0 < o0 THEN s0 ELSE o0 END AS a, CASE WHEN s0 < o0 THEN o0 ELSE s0 END AS b "
-        f"FROM cause WHERE p = {region.normal(SAME_AS)} AND s0 <> o0",
-    )
     found = Counter[tuple[str, tuple[int, ...]]]()
-    found[ASSERTED, (SAME_AS,)] = count(engine, "cause_link")
-    for shape, rows in shapes.items():
-        for row, links in _links(source, shape, list(rows)).items():
-            found[rows[row], _properties(shape, row)] += links
+    with engine.scratch() as scratch:
+        asserted = scratch.create("cause", _asserted(source))
+        link = scratch.create(
+            "cause_link",
+            "SELECT DISTINCT CASE WHEN s0 < o0 THEN s0 ELSE o0 END AS a, CASE WHEN s0 < o0 THEN o0 ELSE s0 END AS b "
+            f"FROM {asserted} WHERE p = {region.normal(SAME_AS)} AND s0 <> o0",
+        )
+        found[ASSERTED, (SAME_AS,)] = count(engine, link)
+        for shape, rows in shapes.items():
+            for row, links in _links(engine, asserted, link, shape, list(rows)).items():
+                found[rows[row], _properties(shape, row)] += links
+        joined = engine.components(f"SELECT a, b FROM {link}")
     merges = count(engine, pi) - count(engine, f"(SELECT DISTINCT representative FROM {pi}) c")
-    joined = engine.components("SELECT a, b FROM cause_link")
     direct = joined.num_rows - len(joined.column(1).unique())
-    engine.drop("cause", "cause_link", "cause_member")
     tokens = encoding.decode(engine, (i for _, on in found for i in on))
     listed = [Cause(rule, tuple(tokens[i] for i in on), links) for (rule, on), links in found.items() if links]
     return Causes(tuple(sorted(listed, key=lambda c: (-c.links, c.rule, c.on))), merges - direct)
@@ -87,16 +88,23 @@ def _shapes(region: Slice) -> dict[Shape, dict[Row, str]]:
     return {shape: rows for shape, rows in kept.items() if rows}
 
 
-def _stated(source: Source) -> None:
-    """Working table `cause`: what was asserted, normalised (s, p, o), with the subject and object as they were said."""
+def _asserted(source: Source) -> str:
+    """The SELECT of what was asserted, normalised (s, p, o), with the subject and object as asserted (s0, o0)."""
     columns = ", ".join(f"coalesce({c}m.representative, t.{c}) AS {c}" for c in "spo")
     joins = " ".join(f"LEFT JOIN {source.same_as} {c}m ON {c}m.term = t.{c}" for c in "spo")
-    source.engine.create("cause", f"SELECT {columns}, t.s AS s0, t.o AS o0 FROM {source.stated} t {joins}")
+    return f"SELECT {columns}, t.s AS s0, t.o AS o0 FROM {source.stated} t {joins}"
 
 
-def _links(source: Source, shape: Shape, rows: Sequence[Row]) -> dict[Row, int]:
-    """The links of each instance of a shape; they are added to `cause_link`."""
-    engine, scratch = source.engine, Scratch(source.engine)
+def _links(engine: Workbench, asserted: str, link: str, shape: Shape, rows: Sequence[Row]) -> dict[Row, int]:
+    """The links of each instance of a shape in table `asserted`; they are added to table `link`."""
+    with engine.scratch() as scratch:
+        return _linked(engine, scratch, asserted, link, shape, rows)
+
+
+def _linked(
+    engine: Workbench, scratch: Scratch, asserted: str, link: str, shape: Shape, rows: Sequence[Row]
+) -> dict[Row, int]:
+    matched = scratch.table("cause_member")
     a, _, b = shape.output
     assert isinstance(a, V | K)
     assert isinstance(b, V | K)
@@ -108,18 +116,17 @@ def _links(source: Source, shape: Shape, rows: Sequence[Row]) -> dict[Row, int]:
         groups = [f"g{i}" for i in range(len(member.output) - 1)]
         body, output, names = member, (*member.output, *parameters), ["b", *groups, *keys]
         by = ", ".join([*groups, *keys])
-        edges = f"SELECT DISTINCT min(b) OVER (PARTITION BY {by}) AS a, b, {by} FROM cause_member"
+        edges = f"SELECT DISTINCT min(b) OVER (PARTITION BY {by}) AS a, b, {by} FROM {matched}"
     else:
         body, output, names = shape, (a, b, *parameters), ["a", "b", *keys]
         by = ", ".join(keys)
         low, high = "CASE WHEN a < b THEN a ELSE b END", "CASE WHEN a < b THEN b ELSE a END"
-        edges = f"SELECT DISTINCT {low} AS a, {high} AS b, {by} FROM cause_member"
+        edges = f"SELECT DISTINCT {low} AS a, {high} AS b, {by} FROM {matched}"
     ends = {slot for slot in ((a,) if member is not None else (a, b)) if isinstance(slot, V)}
-    scans = [_scan(element, ends) for element in body.body if isinstance(element, Pattern)]
+    scans = [_scan(asserted, element, ends) for element in body.body if isinstance(element, Pattern)]
     found = select(Shape(body.body, body.conditions, output), scans, given, names)
-    engine.create("cause_member", f"SELECT DISTINCT {', '.join(names)} FROM ({found}) x")
-    scratch.clear()
-    engine.append("cause_link", [f"SELECT a, b FROM ({edges}) e WHERE a <> b"])
+    engine.create(matched, f"SELECT DISTINCT {', '.join(names)} FROM ({found}) x")
+    engine.append(link, [f"SELECT a, b FROM ({edges}) e WHERE a <> b"])
     each = ", ".join(keys)
     counted = engine.query(
         f"SELECT {each}, count(*) AS links FROM ({edges}) e WHERE a <> b GROUP BY {each}"
@@ -127,10 +134,10 @@ def _links(source: Source, shape: Shape, rows: Sequence[Row]) -> dict[Row, int]:
     return {tuple(row[key] for key in keys): int(row["links"]) for row in counted}
 
 
-def _scan(element: Pattern, ends: set[V]) -> str:
+def _scan(asserted: str, element: Pattern, ends: set[V]) -> str:
     """What an atom reads: the ends of links as they were said, everything else normalised."""
     s, o = ("s0 AS s" if element.s in ends else "s"), ("o0 AS o" if element.o in ends else "o")
-    return f"(SELECT {s}, p, {o} FROM cause)"
+    return f"(SELECT {s}, p, {o} FROM {asserted})"
 
 
 def _properties(shape: Shape, row: Row) -> tuple[int, ...]:

@@ -235,9 +235,10 @@ def _forms(source: Source, resting: Sequence[Fact]) -> dict[Fact, int]:
     stated = [triple for triple in resting if triple[2] >= FIRST_LITERAL]
     if not stated:
         return {}
-    source.engine.load("wanted", triples_table(stated))
-    found = source.engine.query(
-        f"SELECT w.s, w.p, w.o, min(a.o) AS form FROM wanted w JOIN asserted a ON a.s = w.s AND a.p = w.p "
-        f"LEFT JOIN {TWIN} v ON v.id = a.o WHERE coalesce(v.value, a.o) = w.o GROUP BY w.s, w.p, w.o"
-    ).to_pydict()
+    with source.engine.scratch() as scratch:
+        wanted = scratch.load("wanted", triples_table(stated))
+        found = source.engine.query(
+            f"SELECT w.s, w.p, w.o, min(a.o) AS form FROM {wanted} w JOIN asserted a ON a.s = w.s AND a.p = w.p "
+            f"LEFT JOIN {TWIN} v ON v.id = a.o WHERE coalesce(v.value, a.o) = w.o GROUP BY w.s, w.p, w.o"
+        ).to_pydict()
     return dict(zip(zip(found["s"], found["p"], found["o"], strict=True), found["form"], strict=True))

@@ -316,22 +316,24 @@ class Slice:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def _fetch_asserted(self, facts: Sequence[Fact]) -> None:
-        engine = self.source.engine
-        engine.load("wanted", triples_table(facts))
-        laden = any(t in self.classes for fact in facts for t in fact)
-        if not laden:
-            same = " AND ".join(f"a.{c} = w.{c}" for c in "spo")
-            sql = f"SELECT a.s, a.p, a.o FROM {self.source.stated} a JOIN wanted w ON {same}"
-        else:
-            near = {t: t for fact in facts for t in fact}
-            near.update({m: t for t in list(near) for m in self.classes.get(t, ())})
-            engine.load("near", triples_table([(term, rep, 0) for term, rep in near.items()]))
-            joins = " ".join(f"JOIN near n{c} ON n{c}.s = a.{c}" for c in "spo")
-            same = " AND ".join(f"n{c}.p = w.{c}" for c in "spo")
-            exists = f"SELECT 1 FROM wanted w WHERE {same}"
-            sql = f"SELECT a.s, a.p, a.o FROM {self.source.stated} a {joins} WHERE EXISTS ({exists})"
-        for triple in self._triples(sql + " ORDER BY a.s, a.p, a.o"):
+        with self.source.engine.scratch() as scratch:
+            sql = self._asserted_sql(scratch, scratch.load("wanted", triples_table(facts)), facts)
+            found = self._triples(sql + " ORDER BY a.s, a.p, a.o")
+        for triple in found:
             self.asserted.setdefault(self.normal_fact(triple), []).append(triple)
+
+    def _asserted_sql(self, scratch: Scratch, wanted: str, facts: Sequence[Fact]) -> str:
+        """The asserted triples that facts, which are in table `wanted`, stand for."""
+        if not any(t in self.classes for fact in facts for t in fact):
+            same = " AND ".join(f"a.{c} = w.{c}" for c in "spo")
+            return f"SELECT a.s, a.p, a.o FROM {self.source.stated} a JOIN {wanted} w ON {same}"
+        members = {t: t for fact in facts for t in fact}
+        members.update({m: t for t in list(members) for m in self.classes.get(t, ())})
+        table = scratch.load("member", triples_table([(term, rep, 0) for term, rep in members.items()]))
+        joins = " ".join(f"JOIN {table} n{c} ON n{c}.s = a.{c}" for c in "spo")
+        same = " AND ".join(f"n{c}.p = w.{c}" for c in "spo")
+        exists = f"SELECT 1 FROM {wanted} w WHERE {same}"
+        return f"SELECT a.s, a.p, a.o FROM {self.source.stated} a {joins} WHERE EXISTS ({exists})"
 
     def _fetch_occurring(self, terms: Sequence[int]) -> None:
         """Which terms that are one with no other occur in asserted triples; for others, facts that mention them.
