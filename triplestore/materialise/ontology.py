@@ -25,7 +25,7 @@ MANY: Final = 5_000
 class Ontology:
     """The schema facts of a closure in memory (`facts`), closed under the schema rules, and the rules read by them."""
 
-    def __init__(self, engine: Queries, rules: Sequence[Rule], equality: str, many: int = MANY) -> None:
+    def __init__(self, engine: Queries, rules: Sequence[Rule], equality: str, many: int) -> None:
         self.engine, self.rules, self.many = engine, tuple(rules), many
         self.specialiser = Specialiser(self.rules, equality)
         self.facts = SchemaFacts()

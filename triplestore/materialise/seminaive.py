@@ -62,7 +62,7 @@ class SemiNaive:
 
     constants: token -> id of the rules' constants (those that the dictionary has), and the literals that equal them.
     datatypes: carry out the datatype rules dt-type2 and dt-not-type too (`triplestore.materialise.datatypes`).
-    many: schema facts of a kind from which they are joined by the engine (`triplestore.materialise.ontology`); with NOT
+    many: schema facts of a kind from which they are joined by the engine (None: `ontology.MANY`); with NOT
     or AGGREGATE none are, as strata are told apart by the schema.
     track: keep the net change of `fact` in working tables `added` and `removed`. mint: for rules that make terms.
     """
@@ -75,7 +75,7 @@ class SemiNaive:
         constants: Constants,
         track: bool = False,
         report: Report | None = None,
-        many: int = MANY,
+        many: int | None = None,
         mint: Mint | None = None,
         datatypes: Datatypes | None = None,
     ) -> None:
@@ -87,7 +87,7 @@ class SemiNaive:
             register_all(engine)  # what expressions may call
         self.stages = Stages(engine, self.rules, equality)
         self._terms = Terms(engine.dialect, {**BUILTIN_IDS, **constants})
-        self._constants, self._datatypes, self._many = constants, datatypes, many
+        self._constants, self._datatypes, self._many = constants, datatypes, MANY if many is None else many
         self._making = 0  # rounds in which rules have made terms
         self._scratch = engine.scratch()
         self._begin()

@@ -522,19 +522,21 @@ def test_index() -> None:
 @pytest.mark.spark
 class TestSparkOnly:
     @pytest.mark.parametrize("tokens", [set(), {"<a>"}, TOKENS], ids=["none", "one", "many"])
-    def test_rows_are_numbered_by_ranges(self, spark: Any, tokens: set[str]) -> None:
-        from triplestore.engine.spark import SparkEngine
+    def test_rows_are_numbered_by_ranges(self, spark: Any, tokens: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        from triplestore.engine.spark import SparkEngine, workbench
 
-        engine = SparkEngine(spark, one_task_up_to=-1)
+        monkeypatch.setattr(workbench, "ONE_TASK_UP_TO", -1)
+        engine = SparkEngine(spark)
         engine.spark.conf.set("spark.sql.adaptive.enabled", "false")  # which would put so few into one range
         check_numbered(engine, tokens)
         engine.close()
 
     @pytest.mark.parametrize("graph", ["nothing", "a loop", "chain", "star, largest in the middle", "sparse", "dense"])
-    def test_components_by_joins(self, spark: Any, graph: str) -> None:
-        from triplestore.engine.spark import SparkEngine
+    def test_components_by_joins(self, spark: Any, graph: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        from triplestore.engine.spark import SparkEngine, components
 
-        engine = SparkEngine(spark, collect_up_to=-1)
+        monkeypatch.setattr(components, "COLLECT_UP_TO", -1)
+        engine = SparkEngine(spark)
         check_components(engine, GRAPHS[graph])
         engine.close()
 

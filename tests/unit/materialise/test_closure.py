@@ -14,7 +14,6 @@ from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding, literals
 from triplestore.engine import Engine
 from triplestore.materialise.datatypes import Datatypes
-from triplestore.materialise.ontology import MANY
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.model.rule import Rule
 from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
@@ -26,7 +25,7 @@ def materialised(
     triples: list[Triple],
     rules: tuple[Rule, ...],
     equality: str,
-    many: int = MANY,
+    many: int | None = None,
     datatypes: bool = False,
 ) -> tuple[set[Triple], set[str]]:
     """The expanded closure, generalised triples left out, and the names of the violated rules."""
@@ -70,7 +69,9 @@ def expected(
     return oracle.rdf_only(found.triples), found.violated
 
 
-def agree(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str, many: int = MANY) -> None:
+def agree(
+    engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str, many: int | None = None
+) -> None:
     datatypes = any(rule.name == "dt-type1" for rule in rules)
     got, violated = materialised(engine, triples, rules, equality, many, datatypes)
     wanted, wanted_violated = expected(triples, rules, equality, datatypes)

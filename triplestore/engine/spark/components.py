@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+GRAPHFRAMES_FROM: Final = 1_000_000
+"""Edges from which GraphFrames is used, where it is installed."""
+
+COLLECT_UP_TO: Final = 20_000_000
+"""Edges up to which components are otherwise found in the driver's memory; above, by joins."""
+
 
 class GraphFramesMissing(Exception):  # noqa: N818 - not an error: another algorithm takes over
     """GraphFrames cannot be used here; says what is missing."""
@@ -32,33 +38,23 @@ class GraphFramesMissing(Exception):  # noqa: N818 - not an error: another algor
 class SparkComponents:
     """`Components` by whichever way suits the number of edges.
 
-    folder: for checkpoints. graphframes_from, collect_up_to: edges from which GraphFrames is used where it is
-    installed, and up to which the driver's memory is used otherwise; above, joins.
+    folder: for checkpoints.
     """
 
-    def __init__(
-        self,
-        bench: Workbench,
-        spark: SparkSession,
-        jobs: Jobs,
-        folder: str,
-        graphframes_from: int,
-        collect_up_to: int,
-    ) -> None:
+    def __init__(self, bench: Workbench, spark: SparkSession, jobs: Jobs, folder: str) -> None:
         self._bench, self._spark, self._jobs, self._folder = bench, spark, jobs, folder
-        self._graphframes_from, self._collect_up_to = graphframes_from, collect_up_to
 
     def __call__(self, sql: str) -> pa.Table:
         with self._bench.scratch() as scratch:
             edges = scratch.table("_edges")
             columns = "CAST(a AS BIGINT) AS a, CAST(b AS BIGINT) AS b"
             rows = self._bench.create(edges, f"SELECT {columns} FROM ({sql}) AS _rows(a, b)")
-            if rows >= self._graphframes_from:
+            if rows >= GRAPHFRAMES_FROM:
                 try:
                     return self.by_graphframes(edges)
                 except GraphFramesMissing as missing:
                     log.info("components of %d edges without GraphFrames: %s", rows, missing)
-            if rows <= self._collect_up_to:
+            if rows <= COLLECT_UP_TO:
                 log.info("components of %d edges in the driver's memory", rows)
                 return connected_components(self._bench.query(f"SELECT a, b FROM {edges}"))
             log.info("components of %d edges by pointer jumping", rows)

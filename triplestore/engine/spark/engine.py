@@ -8,7 +8,6 @@ from triplestore.engine.protocol import Reader
 from triplestore.engine.spark.files import SparkFiles
 from triplestore.engine.spark.jobs import Jobs, StoppableJobs
 from triplestore.engine.spark.session import sibling, start_session
-from triplestore.engine.spark.workbench import COLLECT_UP_TO, GRAPHFRAMES_FROM, ONE_TASK_UP_TO
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,7 +20,6 @@ class SparkEngine(SparkFiles):
         one, the session that runs in this process, else a new one on `master` (see `session`); it is left running for
         the next engine and ends with the process.
     scratch: see `SparkQueries`. memory_limit: of a new local session, as in "4GB".
-    graphframes_from, collect_up_to, one_task_up_to: see `workbench`.
     """
 
     shared: Final = None
@@ -32,12 +30,9 @@ class SparkEngine(SparkFiles):
         master: str | None = None,
         scratch: str | None = None,
         memory_limit: str | None = None,
-        graphframes_from: int = GRAPHFRAMES_FROM,
-        collect_up_to: int = COLLECT_UP_TO,
-        one_task_up_to: int = ONE_TASK_UP_TO,
     ) -> None:
         own = sibling(spark or start_session(master, memory_limit))
-        super().__init__(own, Jobs(own), scratch, graphframes_from, collect_up_to, one_task_up_to)
+        super().__init__(own, Jobs(own), scratch)
 
     def reader(self) -> Reader:
         return SparkReader(self.spark)

@@ -33,12 +33,6 @@ _SELECT: Final = "_select"
 _PLAIN: Final = re.compile(r"\s*SELECT\s+([\w\s,]+|\*)\s+FROM\s+(\w+)\s*", re.IGNORECASE)
 """A statement that needs no job: parts are shared."""
 
-GRAPHFRAMES_FROM: Final = 1_000_000
-"""Edges from which `components` uses GraphFrames, where it is installed."""
-
-COLLECT_UP_TO: Final = 20_000_000
-"""Edges up to which `components` otherwise works in the driver's memory; above, by joins."""
-
 ONE_TASK_UP_TO: Final = 20_000_000
 """Rows up to which `number` sorts them in one task; above, by ranges, which needs more jobs."""
 
@@ -48,18 +42,9 @@ class SparkWorkbench(SparkQueries):
 
     joint: Final = True
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        jobs: Jobs,
-        scratch: str | None,
-        graphframes_from: int = GRAPHFRAMES_FROM,
-        collect_up_to: int = COLLECT_UP_TO,
-        one_task_up_to: int = ONE_TASK_UP_TO,
-    ) -> None:
+    def __init__(self, spark: SparkSession, jobs: Jobs, scratch: str | None) -> None:
         super().__init__(spark, jobs, scratch)
-        self.components = SparkComponents(self, spark, jobs, self.folder, graphframes_from, collect_up_to)
-        self._one_task_up_to = one_task_up_to
+        self.components = SparkComponents(self, spark, jobs, self.folder)
         self._views: set[str] = set()
 
     def scratch(self) -> Scratch:
@@ -92,7 +77,7 @@ class SparkWorkbench(SparkQueries):
             return self._tables.rows(table)
 
     def number(self, name: str, sql: str, by: str, most: int) -> int:
-        if most <= self._one_task_up_to:
+        if most <= ONE_TASK_UP_TO:
             return self.create(name, queries.places(sql, by))
         with self._jobs.running(sql):
             return number_by_ranges(self, self.spark, name, sql, by)
