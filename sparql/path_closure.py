@@ -19,6 +19,7 @@ from triplake.sparql.patterns import Matching, source, triples_of_rdf
 from triplestore.engine import Engine
 from triplestore.engine.queries import minus
 from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Select
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.terms import FIRST_BLANK
 
@@ -175,7 +176,7 @@ class PathTables:
         backwards = start is None and end is not None
         seed = f"a = {start}" if start is not None else f"b = {end}" if backwards else "TRUE"
         rows = engine.create(name, f"SELECT a, b FROM {edges} WHERE {seed}")
-        engine.create(delta, f"SELECT a, b FROM {name}")
+        engine.create(delta, Select(name, "ab"))
         step = (
             f"SELECT DISTINCT e.a, d.b FROM {delta} d JOIN {edges} e ON e.b = d.a"
             if backwards
@@ -184,5 +185,5 @@ class PathTables:
         while rows:
             rows = engine.create(fresh, minus(f"({step})", name, "ab"))
             if rows:
-                engine.append(name, [f"SELECT a, b FROM {fresh}"])
-                engine.create(delta, f"SELECT a, b FROM {fresh}")
+                engine.append(name, [Select(fresh, "ab")])
+                engine.create(delta, Select(fresh, "ab"))

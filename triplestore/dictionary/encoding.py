@@ -23,6 +23,7 @@ from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Select
 from triplestore.model.tables import TERM, token_sql
 from triplestore.model.terms import (
     BUILTIN_IDS,
@@ -239,7 +240,7 @@ def extend(engine: Workbench, scratch: Scratch, tokens: str, counters: Counters)
     made = scratch.table("made_term")
     new, counters = _settled(engine, made, ids.numbered, ids.existing, counters, ids.counters)
     if new:
-        engine.append("new_term", [f"SELECT {TERM.select} FROM {made}"])
+        engine.append("new_term", [Select(made, TERM.names)])
         terms_view(engine)
     return ids.dictionary, counters
 
@@ -295,7 +296,7 @@ def _number(engine: Workbench, scratch: Scratch, occurring: str, counters: Count
         f"WHEN '<' THEN n + {FIRST_IRI + counters.iri - literal - 1} "
         f"ELSE n + {FIRST_BLANK + counters.blank - literal - iri - 1} END AS id FROM {numbered}",
     )
-    engine.append(dictionary, [f"SELECT token, id FROM {numbered}"])
+    engine.append(dictionary, [Select(numbered, ("token", "id"))])
     counters = replace(
         counters,
         iri=counters.iri + iri,

@@ -2,7 +2,8 @@
 
 An engine knows nothing of RDF. One text of SQL serves every engine: bigint ids, ANSI joins, NOT EXISTS for anti-joins,
 UNION ALL, DISTINCT, VALUES, window functions; loops are in Python. Where strings, arrays or types differ, the statement
-asks the engine's `dialect`. Every method raises `EngineError`, with the SQL, where a statement fails.
+asks the engine's `dialect`; a statement of which an engine can do more than run its text is data (`Statement`). Every
+method raises `EngineError`, with the SQL, where a statement fails.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.plan import PlanStep
 from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Statement
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,7 +83,7 @@ class Queries(Protocol):
     def functions(self) -> Functions:
         """The functions that statements may call."""
 
-    def query(self, sql: str) -> pa.Table:
+    def query(self, sql: Statement) -> pa.Table:
         """The rows of a SELECT, as Arrow."""
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
@@ -115,14 +117,14 @@ class Workbench(Queries, Protocol):
     def load(self, name: str, table: pa.Table) -> int:
         """Make (or replace) working table `name` from Arrow; rows."""
 
-    def create(self, name: str, sql: str) -> int:
+    def create(self, name: str, sql: Statement) -> int:
         """Make (or replace) working table `name` from a SELECT, evaluated now; rows. It may read `name` itself."""
 
     def number(self, name: str, sql: str, by: str, most: int) -> int:
         """Make (or replace) working table `name` of the rows of a SELECT, at most so many, and a column `n`: their
         places from 1, in the order of column `by` (text by its bytes, every row another); rows."""
 
-    def append(self, name: str, selects: Sequence[str]) -> list[int]:
+    def append(self, name: str, selects: Sequence[Statement]) -> list[int]:
         """Add the rows of each SELECT to working table `name`; rows added by each, in order."""
 
     def remove(self, name: str, sql: str) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triplestore.engine.protocol import Queries
+from triplestore.engine.sql import Count
 
 
 def count(engine: Queries, source: str) -> int:
     """Rows of a table, or of anything else that can stand after FROM."""
-    return int(engine.query(f"SELECT count(*) AS n FROM {source}").column(0)[0].as_py())
+    return int(engine.query(Count(source)).column(0)[0].as_py())
 
 
 def minus(left: str, right: str, columns: Sequence[str]) -> str:

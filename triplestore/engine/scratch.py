@@ -11,6 +11,8 @@ from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol
 
+from triplestore.engine.sql import Statement
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -27,7 +29,7 @@ class _Tables(Protocol):
 
     def load(self, name: str, table: pa.Table) -> int: ...
 
-    def create(self, name: str, sql: str) -> int: ...
+    def create(self, name: str, sql: Statement) -> int: ...
 
     def drop(self, *names: str) -> None: ...
 
@@ -50,7 +52,7 @@ class Scratch:
         self._tables.load(name, table)
         return name
 
-    def create(self, label: str, sql: str) -> str:
+    def create(self, label: str, sql: Statement) -> str:
         """Make a table from a SELECT, evaluated now; its name."""
         name = self.table(label)
         self._tables.create(name, sql)

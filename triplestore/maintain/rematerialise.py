@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from triplestore.engine import Engine
 from triplestore.engine.queries import count, minus
+from triplestore.engine.sql import Select
 from triplestore.maintain import Outcome, Task
 
 NAME = "rematerialise"
@@ -18,8 +19,8 @@ def rematerialise(task: Task, reason: str) -> Outcome:
     Where the change is large the closure is to be written whole: `added` and `removed` are counted, not made.
     """
     engine, change = task.engine, task.change
-    engine.create("before_fact", "SELECT s, p, o FROM fact")
-    engine.create("before_same_as", "SELECT term, representative FROM same_as")
+    engine.create("before_fact", Select("fact", "spo"))
+    engine.create("before_same_as", Select("same_as", ("term", "representative")))
     figures = task.evaluation().materialise()
     whole = change.plus + change.minus > WHOLE_SHARE * change.facts
     if whole:

@@ -18,6 +18,7 @@ from triplestore.engine import Workbench
 from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Select, Statement
 from triplestore.materialise.statements import absent, triples_table
 from triplestore.model.terms import SAME_AS, TYPE
 
@@ -81,14 +82,14 @@ class Facts:
 
     # -- the delta -------------------------------------------------------------------------------------------------
 
-    def begin(self, sql: str) -> None:
+    def begin(self, sql: Statement) -> None:
         """Let `delta` be the facts of a SELECT, none of which is in `fact`."""
         self.new = self.engine.create("delta", sql)
 
     def extend(self, facts: list[Fact]) -> None:
         """Add facts that are new to the delta."""
         closed = self.scratch.load("closed", triples_table(facts))
-        self.new += self.engine.append("delta", [f"SELECT s, p, o FROM {closed}"])[0]
+        self.new += self.engine.append("delta", [Select(closed, "spo")])[0]
         self.late.append(closed)
 
     def extend_by(self, sql: str, name: str) -> int:
@@ -96,7 +97,7 @@ class Facts:
         new = f"SELECT s, p, o FROM ({sql}) t WHERE {absent('t', 'fact')} AND {absent('t', 'delta')}"
         added = self.engine.create(name, new)
         if added:
-            self.engine.append("delta", [f"SELECT s, p, o FROM {name}"])
+            self.engine.append("delta", [Select(name, "spo")])
         self.new += added
         return added
 
@@ -138,16 +139,16 @@ class Facts:
     def promote(self) -> None:
         """The delta becomes part of `fact`."""
         if self.new:
-            self.engine.append("fact", ["SELECT s, p, o FROM delta"])
+            self.engine.append("fact", [Select("delta", "spo")])
             self.old += self.new
             self.predicates |= {p for p, _ in self.sizes}
             for (p, _), rows in self.sizes.items():
                 self.held[p] += rows
             self.classes |= {c for p, c in self.sizes if p == TYPE}
             if self.track:
-                self.engine.append("added", ["SELECT s, p, o FROM delta"])
+                self.engine.append("added", [Select("delta", "spo")])
         if self.new_terms:
-            self.engine.append("occurs", ["SELECT term FROM occurs_delta"])
+            self.engine.append("occurs", [Select("occurs_delta", ("term",))])
 
     # -- facts that leave ------------------------------------------------------------------------------------------
 
@@ -161,7 +162,7 @@ class Facts:
             rows = self.engine.create(outdated, sql)
             if rows:
                 self.leave_out(outdated)
-                self.engine.append("derived", [f"SELECT s, p, o FROM {outdated}"])
+                self.engine.append("derived", [Select(outdated, "spo")])
         return rows
 
     def leave_out(self, table: str) -> None:

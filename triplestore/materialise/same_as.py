@@ -16,6 +16,7 @@ from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import id_lists, strings
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Select
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 
 FEW_SHARE: Final = 0.1
@@ -65,7 +66,7 @@ def merge(engine: Workbench, pairs: str, merged: str) -> int:
             absent = "NOT EXISTS (SELECT 1 FROM same_as k WHERE k.term = j.term)"
             grown = scratch.create("grown", f"{_joined(growing, joined)} AND {absent}")
             engine.remove("same_as", f"SELECT term, representative FROM {growing}")
-            engine.append("same_as", [f"SELECT term, representative FROM {grown}"])
+            engine.append("same_as", [Select(grown, ("term", "representative"))])
         return engine.create(merged, f"SELECT term, representative FROM {joined} WHERE term <> representative")
 
 

@@ -35,6 +35,7 @@ from triplestore.compile.sql import Terms
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import count
+from triplestore.engine.sql import Select
 from triplestore.expressions.vectorised import register_all
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes
@@ -185,10 +186,10 @@ class SemiNaive:
     def _absorb_stated(self, stated: str) -> None:
         """The first delta: the stated facts, normalised."""
         if self.equality != "off" and count(self.engine, f"{stated} WHERE p = {SAME_AS}"):
-            self.engine.append("derived", [f"SELECT s, p, o FROM {stated}"])
+            self.engine.append("derived", [Select(stated, "spo")])
             self._rewriting.absorb(RoundFigures(0))
         else:
-            self._facts.begin(f"SELECT s, p, o FROM {stated}")
+            self._facts.begin(Select(stated, "spo"))
 
     # -- rounds ----------------------------------------------------------------------------------------------------
 
@@ -211,7 +212,7 @@ class SemiNaive:
             if specialisation.later:
                 with self.engine.scratch() as scratch:
                     later = scratch.load("later", triples_table(specialisation.later))
-                    self.engine.append("derived", [f"SELECT s, p, o FROM {later}"])
+                    self.engine.append("derived", [Select(later, "spo")])
             made, literals = self.mint.made, self.mint.literals
             self._execute(statements, figures)
             figures.made = self.mint.made - made

@@ -16,6 +16,7 @@ from triplestore.compile.sql import Terms, select_array
 from triplestore.engine.arrow import id_lists, strings
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Select, Statement
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes, representatives, violations_sql
 from triplestore.materialise.mint import Mint
@@ -73,7 +74,7 @@ class Violations:
             self.facts.empty("derived")
             with self.engine.scratch() as scratch:
                 direct = triples_table([fact for fact in program.facts if fact[1] == SAME_AS])
-                self.engine.append("derived", [f"SELECT s, p, o FROM {scratch.load('direct', direct)}"])
+                self.engine.append("derived", [Select(scratch.load("direct", direct), "spo")])
             derive(equalities(program.instances))
             alone = "derived"
             if axioms:
@@ -85,7 +86,7 @@ class Violations:
     def _find_constraints(self, since: str | None) -> None:
         """What constraints find in `fact`; with `since`, only matches that involve one of its facts, or a new instance,
         are looked for."""
-        selects: list[str] = []
+        selects: list[Statement] = []
         scratch = Scratch(self.engine)
 
         def find(rule: str, shape: Shape, rows: Sequence[Row], focus: int | None) -> None:
@@ -116,7 +117,7 @@ class Violations:
         if direct:
             rules, facts = zip(*direct, strict=True)
             at_fault = scratch.load("at_fault", pa.table({"rule": strings(rules), "facts": id_lists(facts)}))
-            selects.append(f"SELECT rule, facts FROM {at_fault}")
+            selects.append(Select(at_fault, ("rule", "facts")))
         if selects:
             self.engine.append("violation", selects)
         scratch.clear()

@@ -12,6 +12,7 @@ from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.dictionary.literals import by_value
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
+from triplestore.engine.sql import Select
 from triplestore.maintain import Reasoning
 from triplestore.maintain.cache import ClosureCache
 from triplestore.materialise.limits import Limits
@@ -52,7 +53,7 @@ class Workspace:
         for table in missing:
             stored = f"stored_{table.name}"
             segments.attach(self.engine, self.versions, self.manifest, table, stored)
-            self.engine.create(table.name, f"SELECT {table.select} FROM {stored}")
+            self.engine.create(table.name, Select(stored, table.names))
             self.engine.drop(stored)
             self._bound[table.name] = "table"
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from triplestore.engine import Engine, WrittenFile
 from triplestore.engine.queries import count, minus
 from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Select
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
 from triplestore.storage.patches import TableRows, patched
@@ -46,7 +47,7 @@ def advance(engine: Engine, versions: Versions, before: Manifest, after: Manifes
             else:  # rewritten
                 engine.create(table.name, f"SELECT {table.select} FROM {view.whole(after)}")
             return
-        engine.append(table.name, [f"SELECT {table.select} FROM {view.of('fresh', fresh)}"])
+        engine.append(table.name, [Select(view.of("fresh", fresh), table.names)])
         if old.tombstones != new.tombstones:
             dead, was_dead = view.of("dead", new.tombstones), view.of("was_dead", old.tombstones)
             engine.append(table.name, [minus(was_dead, dead, table.names)])

@@ -11,6 +11,7 @@ import pyarrow as pa
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.duckdb.connection import Connection
 from triplestore.engine.plan import PlanStep
+from triplestore.engine.sql import Statement
 
 _UNITS: Final = ("bytes", "kib", "mib", "gib", "tib")
 
@@ -25,8 +26,8 @@ class DuckDBQueries:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def query(self, sql: str) -> pa.Table:
-        return self._connection.arrow(sql)
+    def query(self, sql: Statement) -> pa.Table:
+        return self._connection.arrow(str(sql))
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return self._connection.rows(sql)

@@ -13,6 +13,7 @@ import duckdb
 from triplestore.engine.duckdb.connection import StoppableConnection
 from triplestore.engine.duckdb.files import DuckDBFiles
 from triplestore.engine.duckdb.functions import DuckDBFunctions, ReadersFunctions
+from triplestore.engine.sql import Statement
 
 
 class DuckDBReader(DuckDBFiles):
@@ -38,7 +39,7 @@ class DuckDBReader(DuckDBFiles):
         self.views.clear()
         self._reading.end()
 
-    def create(self, name: str, sql: str) -> int:
+    def create(self, name: str, sql: Statement) -> int:
         self._made = True
         return super().create(name, sql)
 

@@ -12,6 +12,7 @@ from triplestore.engine.duckdb.connection import Connection
 from triplestore.engine.duckdb.queries import DuckDBQueries
 from triplestore.engine.queries import places
 from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Statement
 
 
 class DuckDBWorkbench(DuckDBQueries):
@@ -37,7 +38,7 @@ class DuckDBWorkbench(DuckDBQueries):
         finally:
             self._connection.raw.unregister("_arriving")
 
-    def create(self, name: str, sql: str) -> int:
+    def create(self, name: str, sql: Statement) -> int:
         if name not in self.views:
             return self._connection.changed(f"CREATE OR REPLACE {self._kind}TABLE {name} AS {sql}")
         rows = self._connection.changed(f"CREATE OR REPLACE {self._kind}TABLE {name}_new AS {sql}")  # may read the view
@@ -48,7 +49,7 @@ class DuckDBWorkbench(DuckDBQueries):
     def number(self, name: str, sql: str, by: str, most: int) -> int:
         return self.create(name, places(sql, by))
 
-    def append(self, name: str, selects: Sequence[str]) -> list[int]:
+    def append(self, name: str, selects: Sequence[Statement]) -> list[int]:
         return [self._connection.changed(f"INSERT INTO {name} {select}") for select in selects]
 
     def remove(self, name: str, sql: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 import shutil
 import tempfile
 import weakref
@@ -23,6 +22,7 @@ from triplestore.engine.spark.jobs import Jobs
 from triplestore.engine.spark.plan import plan_of
 from triplestore.engine.spark.session import is_local
 from triplestore.engine.spark.tables import Part, Tables
+from triplestore.engine.sql import Count, Statement
 from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 DRIVER: Final = 1 << 31
 """Bytes of memory for what is kept in this process, beside Java."""
-
-_COUNT: Final = re.compile(r"\s*SELECT\s+COUNT\(\*\)\s+AS\s+(\w+)\s+FROM\s+(\w+)\s*", re.IGNORECASE)
-"""A statement that needs no job: rows are known."""
 
 
 class SparkQueries:
@@ -56,13 +53,12 @@ class SparkQueries:
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self._tables = Tables(spark, self._files, self.folder)
 
-    def query(self, sql: str) -> pa.Table:
-        counted = _COUNT.fullmatch(sql)
-        named = self._tables.find(counted.group(2)) if counted else None
-        if counted and named:
-            return pa.table({counted.group(1): pa.array([self._tables.rows(named)], pa.int64())})
-        with self._jobs.running(sql):
-            table = self.spark.sql(sql).toArrow()
+    def query(self, sql: Statement) -> pa.Table:
+        if isinstance(sql, Count) and (counted := self._tables.find(sql.source)):
+            return pa.table({"n": pa.array([self._tables.rows(counted)], pa.int64())})
+        text = str(sql)
+        with self._jobs.running(text):
+            table = self.spark.sql(text).toArrow()
         return table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
@@ -112,8 +108,8 @@ class SparkQueries:
 
     def _is_empty(self, frame: DataFrame, sql: str) -> bool:
         """Whether Spark's optimiser sees that there are no rows; asked only where an empty table is named."""
-        names = {name.lower() for name in re.findall(r"\w+", sql)}
-        if not any(table is not None and not table.parts for table in map(self._tables.find, names)):
+        text = sql.lower()
+        if not any(name in text for name in self._tables.empty()):
             return False
         most = frame._jdf.queryExecution().optimizedPlan().maxRows()
         return bool(most.isDefined() and most.get() == 0)

@@ -60,6 +60,10 @@ class Tables:
         """The path of a new folder in the scratch, not made yet."""
         return next(self._folders)
 
+    def empty(self) -> list[str]:
+        """The names of the tables without rows, in lower case."""
+        return [name for name, table in self._tables.items() if not table.parts]
+
     def find(self, name: str) -> Table | None:
         return self._tables.get(name.lower())
 

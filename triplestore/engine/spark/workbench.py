@@ -7,7 +7,6 @@ of an executor, and needs no job to learn a schema or a number of rows: rows are
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,15 +22,13 @@ from triplestore.engine.spark.jobs import Jobs
 from triplestore.engine.spark.number import number_by_ranges
 from triplestore.engine.spark.queries import SparkQueries
 from triplestore.engine.spark.tables import Part, Table, nullable
+from triplestore.engine.sql import Select, Statement
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SELECT: Final = "_select"
 """The column that says which SELECT of an `append` a row came from."""
-
-_PLAIN: Final = re.compile(r"\s*SELECT\s+([\w\s,]+|\*)\s+FROM\s+(\w+)\s*", re.IGNORECASE)
-"""A statement that needs no job: parts are shared."""
 
 ONE_TASK_UP_TO: Final = 20_000_000
 """Rows up to which `number` sorts them in one task; above, by ranges, which needs more jobs."""
@@ -67,12 +64,13 @@ class SparkWorkbench(SparkQueries):
             self._put(name, Table(schema, (Part(folder, table.num_rows),)))
         return int(table.num_rows)
 
-    def create(self, name: str, sql: str) -> int:
-        with self._jobs.running(sql):
+    def create(self, name: str, sql: Statement) -> int:
+        text = str(sql)
+        with self._jobs.running(text):
             table = self._shared(sql)
             if table is None:
-                frame = self.spark.sql(sql)
-                table = Table(nullable(frame.schema), self._evaluated(frame, sql))
+                frame = self.spark.sql(text)
+                table = Table(nullable(frame.schema), self._evaluated(frame, text))
             self._put(name, table)
             return self._tables.rows(table)
 
@@ -82,18 +80,18 @@ class SparkWorkbench(SparkQueries):
         with self._jobs.running(sql):
             return number_by_ranges(self, self.spark, name, sql, by)
 
-    def append(self, name: str, selects: Sequence[str]) -> list[int]:
+    def append(self, name: str, selects: Sequence[Statement]) -> list[int]:
         table = self._tables.get(name)
         counts: list[int] = [0] * len(selects)
         parts: tuple[Part, ...] = ()
-        jobs = {}
-        with self._jobs.running("; ".join(selects)):
+        jobs: dict[int, str] = {}
+        with self._jobs.running("; ".join(map(str, selects))):
             for number, select in enumerate(selects):
                 shared = self._shared(select)
                 if shared is not None and shared.schema == table.schema:
                     counts[number], parts = self._tables.rows(shared), parts + shared.parts
                 else:
-                    jobs[number] = select
+                    jobs[number] = str(select)
         sql = _marked(table, jobs)
         with self._jobs.running(sql):
             if jobs:
@@ -140,17 +138,14 @@ class SparkWorkbench(SparkQueries):
         frame.createOrReplaceTempView(name)
         self._views.add(name.lower())
 
-    def _shared(self, sql: str) -> Table | None:
-        """The table that a statement yields, where it is no more than columns of a table that exists."""
-        plain = _PLAIN.fullmatch(sql)
-        table = self._tables.find(plain.group(2)) if plain else None
-        if plain is None or table is None:
+    def _shared(self, sql: Statement) -> Table | None:
+        """The table that a statement yields, where it is no more than columns of a table that exists: parts are shared,
+        and no job is needed."""
+        table = self._tables.find(sql.table) if isinstance(sql, Select) else None
+        if table is None or not isinstance(sql, Select):
             return None
         fields = {field.name.lower(): field for field in table.schema}
-        names = table.names if plain.group(1) == "*" else [name.strip() for name in plain.group(1).split(",")]
-        if len(set(names)) < len(names) or not all(name.lower() in fields for name in names):
-            return None
-        chosen = nullable([fields[name.lower()] for name in names])
+        chosen = nullable([fields[name.lower()] for name in sql.columns])
         return Table(chosen, tuple(Part(p.path, self._tables.rows(Table(chosen, (p,)))) for p in table.parts))
 
     def _counts(self, folder: str) -> dict[int, int]:
