@@ -13,7 +13,7 @@ from triplake.sparql.algebra import Extend, PathPattern, Query, Values
 from triplake.sparql.nodes import Nodes
 from triplestore.dictionary.encoding import lookup
 from triplestore.dictionary.literals import equal_to
-from triplestore.engine import Engine
+from triplestore.engine import Queries
 from triplestore.model.expression import Constant, walk
 from triplestore.model.terms import BUILTIN_IDS, KIND_BITS, kind_of_token
 
@@ -71,7 +71,7 @@ class Known:
 
 
 def look_up(
-    engine: Engine, query: Query, classes: int, by_value: bool = False, known: Known | None = None
+    engine: Queries, query: Query, classes: int, by_value: bool = False, known: Known | None = None
 ) -> Constants:
     """The constants of a query. One statement, one more where there are equality classes, and one where literals are
     matched by value; none of them for what is `known`, which what they find is added to."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from triplestore.dictionary.encoding import SMALL, decode
-from triplestore.engine import Engine
+from triplestore.engine import Workbench
 from triplestore.engine.arrow import int64s
 from triplestore.model.errors import EngineError
 from triplestore.model.tables import token_sql
@@ -42,7 +42,7 @@ class Nodes:
         """Those ids that have not been learned."""
         return [number for number in ids if number not in self._tokens]
 
-    def learn(self, engine: Engine, ids: Collection[int]) -> None:
+    def learn(self, engine: Workbench, ids: Collection[int]) -> None:
         """Read the tokens of ids from the dictionary (table `term`). Raises EngineError where it lacks one."""
         if ids:
             self.add(decode(engine, ids) if len(ids) <= SMALL else _decoded(engine, ids))
@@ -78,7 +78,7 @@ class Nodes:
             return list(map(self._terms.__getitem__, ids))
 
 
-def _decoded(engine: Engine, ids: Collection[int]) -> dict[int, str]:
+def _decoded(engine: Workbench, ids: Collection[int]) -> dict[int, str]:
     """The tokens of many ids, by a join."""
     with engine.scratch() as scratch:
         asked = scratch.load("answer_id", pa.table({"id": int64s(ids)}))

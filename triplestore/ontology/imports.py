@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from triplestore.engine import Engine
+from triplestore.engine import Queries
 from triplestore.model.terms import OWL, TYPE, builtin
 
 _IMPORTS, _ONTOLOGY, _VERSION = (builtin(OWL + name) for name in ("imports", "Ontology", "versionIRI"))
@@ -31,7 +31,7 @@ _MISSING: Final = f"""
 """
 
 
-def missing_imports(engine: Engine) -> dict[str, list[str]]:
+def missing_imports(engine: Queries) -> dict[str, list[str]]:
     """IRI of an ontology that is imported and not there -> the IRIs of those that import it.
 
     Reads the working tables (or views) `asserted` and `term`.

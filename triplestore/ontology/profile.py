@@ -19,7 +19,7 @@ import pyarrow as pa
 from triplestore.compile.lists import lists_at
 from triplestore.compile.schema import METACLASSES, SCHEMA_PREDICATES, Fact, SchemaFacts
 from triplestore.dictionary import encoding
-from triplestore.engine import Engine
+from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s
 from triplestore.model.rule import Atom, Rule
 from triplestore.model.terms import BUILTIN_IDS, BUILTIN_IRIS, FIRST_BLANK, OWL, RDF, RDFS, TYPE, XSD, builtin
@@ -87,7 +87,7 @@ Fault = tuple[str, bool]
 """What is outside the profile, and whether the rest of its expression still has an effect."""
 
 
-def findings(engine: Engine, rules: Iterable[Rule], profile: bool) -> list[Finding]:
+def findings(engine: Workbench, rules: Iterable[Rule], profile: bool) -> list[Finding]:
     """The axioms in `asserted` that the rules do not use, or use in part, most frequent first.
 
     profile: the rules are those of OWL 2 RL, so that its grammar applies. Reads the working tables (or views)
@@ -110,7 +110,7 @@ def findings(engine: Engine, rules: Iterable[Rule], profile: bool) -> list[Findi
     return sorted(listed, key=lambda f: (-f.count, f.what))
 
 
-def _read(engine: Engine, condition: str) -> list[Fact]:
+def _read(engine: Queries, condition: str) -> list[Fact]:
     rows = engine.query(f"SELECT DISTINCT s, p, o FROM asserted WHERE {condition} ORDER BY s, p, o")
     return list(zip(*(rows.column(i).to_pylist() for i in range(3)), strict=True))
 
@@ -121,7 +121,7 @@ def _expression_condition() -> str:
     return f"(p IN ({predicates}) OR (p = {TYPE} AND o = {_DATATYPE}))"
 
 
-def _axioms(engine: Engine, expressions: list[int], facts: SchemaFacts) -> list[Fact]:
+def _axioms(engine: Workbench, expressions: list[int], facts: SchemaFacts) -> list[Fact]:
     """The axioms about class expressions (or owl:Thing, or a datatype out of the profile), and assertions of them."""
     about = ", ".join(map(str, (_SUBCLASS, _EQUIVALENT, _DISJOINT, _HAS_KEY, _DOMAIN, _RANGE, TYPE)))
     terms = pa.table({"term": int64s([*expressions, _THING, *_TOPS, *_UNSUPPORTED_DATATYPES])})
@@ -138,7 +138,7 @@ def _axioms(engine: Engine, expressions: list[int], facts: SchemaFacts) -> list[
     return [f for f in found if not (f[1] == TYPE and f[2] in METACLASSES)] + sorted(described)
 
 
-def _small_numbers(engine: Engine, facts: SchemaFacts) -> set[int]:
+def _small_numbers(engine: Queries, facts: SchemaFacts) -> set[int]:
     """The literals of the schema's cardinalities that are 0 or 1."""
     numbers = {o for p in (_MAX, _MAX_QUALIFIED) for _, o in facts.match(None, p, None)}
     return {i for i, token in encoding.decode(engine, numbers).items() if token.split('"')[1].strip("+ ") in _NUMBERS}
@@ -249,7 +249,7 @@ class _Grammar:
             yield f"{_short(p)} {side.value}", False
 
 
-def _unused(engine: Engine, rules: Iterable[Rule], profile: bool) -> list[tuple[str, int, Fact]]:
+def _unused(engine: Queries, rules: Iterable[Rule], profile: bool) -> list[tuple[str, int, Fact]]:
     """The schema vocabulary in use that no rule's body speaks of: (what, how many triples, one of them)."""
     spoken: set[int] = set()
     for atom in (e for rule in rules for e in rule.body if isinstance(e, Atom)):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from triplestore.closure import expand
-from triplestore.engine import Engine
+from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import as_numpy, int64s
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, token_sql
 from triplestore.model.terms import OWL, RDF, RDFS, builtin, to_rdflib
@@ -191,7 +191,7 @@ class Lookups:
             self.left = _left(engine, resources(manifest), manifest.equality)
         return Index(s, p, o, self.tokens)
 
-    def _learn(self, engine: Engine, ids: list[int]) -> None:
+    def _learn(self, engine: Workbench, ids: list[int]) -> None:
         fresh = [number for number in ids if number not in self.tokens]
         if fresh:
             with engine.scratch() as scratch:
@@ -200,7 +200,7 @@ class Lookups:
             self.tokens.update(zip(as_numpy(found.column(0)).tolist(), found.column(1).to_pylist(), strict=True))
 
 
-def _left(engine: Engine, resource: bool, equality: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+def _left(engine: Queries, resource: bool, equality: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """What is left to queries: patterns of a predicate among the first (owl:sameAs and what equals it), or among the
     second (rdf:type) with an object among the third (rdfs:Resource, where all are)."""
     if equality == "off":
@@ -208,13 +208,13 @@ def _left(engine: Engine, resource: bool, equality: str) -> tuple[frozenset[str]
     return _equals(engine, EQUALS, OWL + "sameAs"), *_resources(engine, resource)
 
 
-def _resources(engine: Engine, resource: bool) -> tuple[frozenset[str], frozenset[str]]:
+def _resources(engine: Queries, resource: bool) -> tuple[frozenset[str], frozenset[str]]:
     if not resource:
         return frozenset(), frozenset()
     return _equals(engine, _TYPE, RDF + "type"), _equals(engine, _RESOURCE, RDFS + "Resource")
 
 
-def _equals(engine: Engine, number: int, iri: str) -> frozenset[str]:
+def _equals(engine: Queries, number: int, iri: str) -> frozenset[str]:
     """The tokens of a built-in term and of its equals."""
     rows = engine.rows(
         f"SELECT {token_sql()} AS token FROM term t JOIN same_as m ON m.term = t.id "

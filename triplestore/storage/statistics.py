@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from triplestore.engine import Engine
+from triplestore.engine import Queries
 from triplestore.model.tables import FACT, STATISTIC
 from triplestore.model.terms import TYPE
 
@@ -83,17 +83,17 @@ def counted_sql(facts: str) -> str:
     )
 
 
-def read(engine: Engine) -> Statistics:
+def read(engine: Queries) -> Statistics:
     """What the table `statistic` says."""
     return _read(engine, STATISTIC.name)
 
 
-def counted(engine: Engine) -> Statistics:
+def counted(engine: Queries) -> Statistics:
     """What the table `fact` has, counted now."""
     return _read(engine, f"({counted_sql(FACT.name)}) c")
 
 
-def _read(engine: Engine, source: str) -> Statistics:
+def _read(engine: Queries, source: str) -> Statistics:
     found = engine.query(f"SELECT {STATISTIC.select} FROM {source} ORDER BY facts DESC LIMIT {MOST}").to_pydict()
     predicates: dict[int, Counts] = {}
     classes: dict[int, float] = {}
