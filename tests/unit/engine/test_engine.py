@@ -20,6 +20,7 @@ import zstandard
 
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
+from triplestore.engine.sql import Count, Select
 from triplestore.model.errors import EngineError
 from triplestore.model.tables import STORED, TERM, VIOLATION
 
@@ -141,11 +142,11 @@ class TestWorkingTables:
 
     def test_a_copy_stays_as_it_was(self, engine: Engine) -> None:
         engine.load("t", pairs((1, 2), (3, 4)))
-        assert engine.create("before", "SELECT a, b FROM t") == 2
-        assert engine.create("turned", "SELECT b, a FROM t") == 2
-        assert engine.append("t", ["SELECT a, b FROM before", "SELECT b AS a, a AS b FROM before"]) == [2, 2]
-        assert engine.append("t", ["SELECT b, a FROM t"]) == [6]
-        assert engine.append("before", ["SELECT a, b FROM before"]) == [2]
+        assert engine.create("before", Select("t", "ab")) == 2
+        assert engine.create("turned", Select("t", "ba")) == 2
+        assert engine.append("t", [Select("before", "ab"), "SELECT b AS a, a AS b FROM before"]) == [2, 2]
+        assert engine.append("t", [Select("t", "ba")]) == [6]
+        assert engine.append("before", [Select("before", "ab")]) == [2]
         engine.remove("t", "SELECT 1 AS a, 2 AS b")
         assert rows(engine, "SELECT a, b FROM before") == [(1, 2), (1, 2), (3, 4), (3, 4)]
         assert rows(engine, "SELECT b, a FROM turned") == [(2, 1), (4, 3)]
@@ -155,7 +156,7 @@ class TestWorkingTables:
         engine.load("t", pairs())
         for number in range(30):
             assert engine.append("t", [f"SELECT {number}, {number}"]) == [1]
-        assert engine.query("SELECT COUNT(*) AS n FROM t").to_pylist() == [{"n": 30}]
+        assert engine.query(Count("t")).to_pylist() == [{"n": 30}]
         assert [a for (a,) in rows(engine, "SELECT a FROM t")] == list(range(30))
 
     def test_empty_tables_in_joins(self, engine: Engine) -> None:
@@ -664,8 +665,8 @@ engine.close()
         engine.drop("t")
         assert os.listdir(scratch) == []
         engine.load("t", pairs((1, 1), (2, 2)))
-        engine.create("copy", "SELECT b FROM t")
-        engine.append("t", ["SELECT a, b FROM t"])
+        engine.create("copy", Select("t", "b"))
+        engine.append("t", [Select("t", "ab")])
         assert len(os.listdir(scratch)) == 1
         engine.drop("t")
         assert rows(engine, "SELECT b FROM copy") == [(1,), (2,)]

@@ -145,6 +145,8 @@ class SparkWorkbench(SparkQueries):
         if table is None or not isinstance(sql, Select):
             return None
         fields = {field.name.lower(): field for field in table.schema}
+        if not {name.lower() for name in sql.columns} <= fields.keys():
+            return None  # Spark says what is wrong
         chosen = nullable([fields[name.lower()] for name in sql.columns])
         return Table(chosen, tuple(Part(p.path, self._tables.rows(Table(chosen, (p,)))) for p in table.parts))
 
