@@ -36,7 +36,7 @@ class DuckDBEngine(DuckDBFiles):
         super().__init__(Connection(duckdb.connect(":memory:")), temporary=False)
         self._configure(memory_limit or MEMORY, threads)
         self.functions = DuckDBFunctions(self._connection)
-        self.shared = DuckDBShared(self._connection, self)
+        self.shared = DuckDBShared(self._connection, self.views)
 
     def _configure(self, memory_limit: str, threads: int | None) -> None:
         free = shutil.disk_usage(self._folder).free

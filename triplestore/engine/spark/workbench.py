@@ -41,8 +41,11 @@ class SparkWorkbench(SparkQueries):
 
     def __init__(self, spark: SparkSession, jobs: Jobs, scratch: str | None) -> None:
         super().__init__(spark, jobs, scratch)
-        self.components = SparkComponents(self, spark, jobs, self.folder)
         self._views: set[str] = set()
+
+    @property
+    def components(self) -> SparkComponents:
+        return SparkComponents(self, self.spark, self._jobs, self.folder)
 
     def scratch(self) -> Scratch:
         return Scratch(self)
