@@ -12,7 +12,7 @@ import numpy as np
 
 from triplestore.compile.schema import Fact
 from triplestore.dictionary.datatypes import DATATYPES
-from triplestore.engine import Engine
+from triplestore.engine import Workbench
 from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.keys import NONE, Ids, member, union
 from triplestore.maintain.program import NotMaintainableError
@@ -81,13 +81,13 @@ def _objects(run: MaintenanceContext, ill_typed: Ids) -> set[Violation]:
     return {(RULE, fact) for fact in state.facts_of(union(state.normalised(stated), alone))}
 
 
-def wrong_types_in(engine: Engine, facts: Iterable[Fact], names: Names) -> list[Violation]:
+def wrong_types_in(engine: Workbench, facts: Iterable[Fact], names: Names) -> list[Violation]:
     """A `LiteralTypeChecker` that looks the literals up in the table `term`."""
     found: list[Violation] = []
     rows = list(facts)
-    engine.load("typed_now", triples_table(rows))
-    for sql in violations_sql(engine, Datatypes(False), "typed_now", "typed_now", {f[2] for f in rows}, names):
-        wrong = engine.query(sql).to_pydict()
-        found += [(r, tuple(f)) for r, f in zip(wrong["rule"], wrong["facts"], strict=True)]
-    engine.drop("typed_now")
+    with engine.scratch() as scratch:
+        typed = scratch.load("typed", triples_table(rows))
+        for sql in violations_sql(engine, Datatypes(False), typed, typed, {f[2] for f in rows}, names):
+            wrong = engine.query(sql).to_pydict()
+            found += [(r, tuple(f)) for r, f in zip(wrong["rule"], wrong["facts"], strict=True)]
     return found
