@@ -39,7 +39,7 @@ def dry_run(tx: Transaction, found: ChangeSet, drafted: bool = False) -> UpdateR
         tx.workspace.views(SAME_AS, TERM)
     if drafted or found:
         scratch = Scratch(tx.engine)
-        before = scratch.name("classes_before")
+        before = scratch.table("classes_before")
         segments.attach(tx.engine, tx.versions, tx.before, SAME_AS, before)
         report = replace(report, classes=class_diff(tx.engine, before, found.same_as(scratch)))
         scratch.clear()

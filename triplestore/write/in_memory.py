@@ -244,7 +244,7 @@ def _keys(tx: Transaction, layout: Layout, files: Sequence[WrittenFile]) -> Ids:
     if not files:
         return union()
     scratch = Scratch(tx.engine)
-    dead = scratch.name("dead_rows")
+    dead = scratch.table("dead_rows")
     tx.engine.attach(dead, [str(tx.versions.data / f.path) for f in files], FACT.columns)
     rows = tx.engine.query(f"SELECT s, p, o FROM {dead}")
     scratch.clear()

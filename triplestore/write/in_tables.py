@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from triplestore.dictionary import encoding, literals
+from triplestore.engine.sql import Select
 from triplestore.maintain import Change as Sizes
 from triplestore.maintain import Outcome, Task, rematerialise
 from triplestore.maintain.in_tables import maintain
@@ -124,8 +125,8 @@ def initial(tx: Transaction) -> ChangeSet:
     encoding.builtin_terms(engine, "term")
     engine.load("raw", token_table([]))
     _, counters = encoding.encode(engine, "raw", Counters(), head_constants(tx.workspace.manifest))
-    engine.append("term", [f"SELECT {TERM.select} FROM new_term"])
-    engine.create("stored_term", f"SELECT {TERM.select} FROM term")
+    engine.append("term", [Select("new_term", TERM.names)])
+    engine.create("stored_term", Select("term", TERM.names))
     engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
     encoding.terms_view(engine)
     engine.load("asserted", no_facts())
@@ -154,7 +155,7 @@ def _assert(tx: Transaction, change: Change) -> tuple[tuple[str, str], Sizes]:
     if several:
         tx.workspace.stated(several)
     if change.added:
-        engine.append("asserted", ["SELECT s, p, o FROM plus"])
+        engine.append("asserted", [Select("plus", "spo")])
     if change.removed:
         engine.remove("asserted", "SELECT s, p, o FROM minus")
     if not several:
@@ -169,7 +170,7 @@ def _state(tx: Transaction, plus: str, minus: str) -> tuple[int, int]:
     `plus` and `minus` become the net change of `stated`. Their numbers of rows."""
     engine = tx.engine
     for name, kept in (("plus", plus), ("minus", minus)):
-        engine.create(kept, f"SELECT s, p, o FROM {name}")
+        engine.create(kept, Select(name, "spo"))
     added = engine.create("plus", f"SELECT s, p, o FROM ({literals.by_value(plus)}) n WHERE {absent('n', STATED)}")
     left = (
         f"SELECT 1 FROM asserted a LEFT JOIN {TWIN} v ON v.id = a.o "
@@ -177,7 +178,7 @@ def _state(tx: Transaction, plus: str, minus: str) -> tuple[int, int]:
     )
     removed = engine.create("minus", f"SELECT s, p, o FROM ({literals.by_value(minus)}) n WHERE NOT EXISTS ({left})")
     if added:
-        engine.append(STATED, ["SELECT s, p, o FROM plus"])
+        engine.append(STATED, [Select("plus", "spo")])
     if removed:
         engine.remove(STATED, "SELECT s, p, o FROM minus")
     return added, removed

@@ -102,7 +102,7 @@ class LoadedPatch:
         """A view of the table after the change, and working tables of what is added and removed."""
         workspace, engine = self.workspace, self.workspace.engine
         added, removed = scratch.load("added_rows", self.added), scratch.load("removed_rows", self.removed)
-        before, now = scratch.name("before_patch"), scratch.name("after_patch")
+        before, now = scratch.table("before_patch"), scratch.table("after_patch")
         segments.attach(engine, workspace.versions, workspace.manifest, table, before)
         kept = queries.minus(before, removed, table.names)
         engine.view(now, f"{kept} UNION ALL SELECT {table.select} FROM {added}")
