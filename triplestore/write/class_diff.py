@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from triplestore.dictionary import encoding
-from triplestore.engine import Engine
+from triplestore.engine import Queries, Workbench
 from triplestore.model.report import ClassDiff, ClassPart, ClassSplit
 from triplestore.model.terms import to_ntriples
 
@@ -16,19 +16,19 @@ _Part = tuple[int, int]
 """A class: the id that represents it, and the number of its members."""
 
 
-def class_diff(engine: Engine, before: str, after: str) -> ClassDiff:
+def class_diff(engine: Workbench, before: str, after: str) -> ClassDiff:
     """What becomes of the classes between two tables (term, representative). `term` can be read, with all terms of
     both."""
-    engine.create(
-        "regrouped",
-        "SELECT x.old, x.new, count(*) AS n FROM (SELECT t.term, coalesce(b.representative, t.term) AS old, "
-        "coalesce(a.representative, t.term) AS new FROM "
-        f"(SELECT term FROM {before} UNION SELECT term FROM {after}) t "
-        f"LEFT JOIN {before} b ON b.term = t.term LEFT JOIN {after} a ON a.term = t.term) x GROUP BY x.old, x.new",
-    )
-    merged_count, merged = _groups(engine, "new", "old")
-    split_count, split = _groups(engine, "old", "new")
-    engine.drop("regrouped")
+    with engine.scratch() as scratch:
+        regrouped = scratch.create(
+            "regrouped",
+            "SELECT x.old, x.new, count(*) AS n FROM (SELECT t.term, coalesce(b.representative, t.term) AS old, "
+            "coalesce(a.representative, t.term) AS new FROM "
+            f"(SELECT term FROM {before} UNION SELECT term FROM {after}) t "
+            f"LEFT JOIN {before} b ON b.term = t.term LEFT JOIN {after} a ON a.term = t.term) x GROUP BY x.old, x.new",
+        )
+        merged_count, merged = _groups(engine, regrouped, "new", "old")
+        split_count, split = _groups(engine, regrouped, "old", "new")
     ids = [number for whole, parts in (*merged, *split) for number, _ in (whole, *parts)]
     tokens = encoding.decode(engine, ids)
 
@@ -43,15 +43,15 @@ def class_diff(engine: Engine, before: str, after: str) -> ClassDiff:
     )
 
 
-def _groups(engine: Engine, whole: str, part: str) -> tuple[int, list[tuple[_Part, list[_Part]]]]:
+def _groups(engine: Queries, regrouped: str, whole: str, part: str) -> tuple[int, list[tuple[_Part, list[_Part]]]]:
     """The classes of one side that are several of the other: how many, and the largest with their parts."""
-    several = f"SELECT {whole} AS id, sum(n) AS size FROM regrouped GROUP BY {whole} HAVING count(*) > 1"
+    several = f"SELECT {whole} AS id, sum(n) AS size FROM {regrouped} GROUP BY {whole} HAVING count(*) > 1"
     number = int(engine.query(f"SELECT count(*) AS n FROM ({several}) s").column(0)[0].as_py())
     largest = f"SELECT id, size FROM ({several}) s ORDER BY size DESC, id LIMIT {SHOWN}"
-    sizes = f"SELECT {part} AS id, sum(n) AS size FROM regrouped GROUP BY {part}"
+    sizes = f"SELECT {part} AS id, sum(n) AS size FROM {regrouped} GROUP BY {part}"
     rows = engine.query(
         f"SELECT w.id, w.size, r.{part} AS part, p.size AS part_size FROM ({largest}) w "
-        f"JOIN regrouped r ON r.{whole} = w.id JOIN ({sizes}) p ON p.id = r.{part} "
+        f"JOIN {regrouped} r ON r.{whole} = w.id JOIN ({sizes}) p ON p.id = r.{part} "
         f"ORDER BY w.size DESC, w.id, part_size DESC, part"
     ).to_pylist()
     found: dict[_Part, list[_Part]] = {}

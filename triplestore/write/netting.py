@@ -59,9 +59,9 @@ def net_in_tables(
         return net_encoded(tx, counters, replacing=True)
     known = encoding.lookup(engine, {token for triple in delete for token in triple})
     wanted = [t for t in delete if all(token in known for token in t)]
-    engine.load("unwanted", triples_table([(known[s], known[p], known[o]) for s, p, o in wanted]))
-    removed = engine.create("minus", common("unwanted", "asserted", "spo"))
-    engine.drop("unwanted")
+    with engine.scratch() as scratch:
+        unwanted = scratch.load("unwanted", triples_table([(known[s], known[p], known[o]) for s, p, o in wanted]))
+        removed = engine.create("minus", common(unwanted, "asserted", "spo"))
     return replace(net_encoded(tx, counters), removed=removed, not_asserted=len(delete) - removed)
 
 
@@ -102,9 +102,10 @@ def _fingerprints(workspace: Workspace) -> Fingerprints | None:
             known = Fingerprints.read(workspace.engine)
         elif new := [f for f in files.files if f not in before.files]:
             paths = [str(workspace.versions.data / f.path) for f in new]
-            workspace.engine.attach("further_term", paths, TERM.columns)
-            known.add(dict(workspace.engine.rows(f"SELECT {token_sql('t')} AS token, t.id FROM further_term t")))
-            workspace.engine.drop("further_term")
+            with workspace.engine.scratch() as scratch:
+                further = scratch.table("further_term")
+                workspace.engine.attach(further, paths, TERM.columns)
+                known.add(dict(workspace.engine.rows(f"SELECT {token_sql('t')} AS token, t.id FROM {further} t")))
     workspace.fingerprints = files, known
     return known
 
