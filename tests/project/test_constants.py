@@ -9,13 +9,10 @@ from tests.support.thresholds import constants, rows
 
 KINDS: Final = {"threshold", "batch", "limit", "display", "seconds", "fixed"}
 
-POLICIES: Final = tuple(f"triplestore.maintain.{m}" for m in ("choose", "foretell", "dred_or_fixpoint_update"))
-"""Modules whose numbers are described in docs/maintenance.md."""
-
 
 def test_every_number_is_described_with_its_value() -> None:
     described = {row.constant: row.value for row in rows()}
-    assert described == {c: value for c, value in constants().items() if c.module not in POLICIES}
+    assert described == constants()
 
 
 def test_each_is_described_once_and_is_of_a_kind() -> None:
