@@ -27,6 +27,7 @@ from triplake.sparql.update import Modify
 from triplestore.closure.expand import closure_sql, preferred_sql, spelled_sql
 from triplestore.engine import Engine
 from triplestore.expressions.vectorised import register
+from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 from triplestore.model.expression import Constant, Variable
 from triplestore.storage.statistics import Statistics
@@ -55,7 +56,7 @@ class Graph:
     """
 
     engine: Engine
-    equality: str
+    equality: Equality
     classes: int
     generalised: bool
     by_value: bool = False
@@ -166,7 +167,7 @@ class _Run:
 
     def compiler(self, parsed: Query) -> Compiler:
         graph = self.graph
-        rewriting = graph.equality == "rewrite"
+        rewriting = graph.equality == Equality.REWRITE
         classes = graph.classes if rewriting else 0
         constants = look_up(graph.engine, parsed, classes, graph.by_value, graph.known)
         ids = constants.ids
@@ -181,7 +182,7 @@ class _Run:
         matching = Matching(
             rewriting=rewriting,
             expanding=self.expand and classes > 0,
-            reflexive=graph.equality != "off",
+            reflexive=graph.equality != Equality.OFF,
             generalised=graph.generalised,
             choosing=choosing,
             facts=f"({forms})" if graph.twins else values,

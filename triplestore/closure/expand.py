@@ -8,6 +8,7 @@ from typing import Final
 from triplestore.closure.virtual import alone_sql, with_virtual_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import minus
+from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import TWIN, token_sql
 from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, SAME_AS
@@ -94,7 +95,7 @@ def shown_sql(triples: str, preferred: str) -> str:
     return f"WITH chosen AS ({preferred}) SELECT {columns} FROM ({triples}) t {joins}"
 
 
-def closure_sql(equality: str, twins: bool) -> str:
+def closure_sql(equality: Equality, twins: bool) -> str:
     """The closure by representatives (s, p, o: ids; v: the id that `fact` has for o), literals in the forms that were
     asserted, as SQL.
 
@@ -123,14 +124,14 @@ def spelled_sql(facts: str, twins: bool) -> str:
     same = " AND ".join(f"w.{c} = f.{c}" for c in "spo")
     return (
         f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.v FROM ({listed}) f "
-        f"LEFT JOIN ({_forms('rewrite')}) w ON {same}"
+        f"LEFT JOIN ({_forms(Equality.REWRITE)}) w ON {same}"
     )
 
 
 def triples_sql(
     what: str,
     same_as: str,
-    equality: str,
+    equality: Equality,
     twins: bool = False,
     resources: bool | None = None,
     named: bool = False,
@@ -158,19 +159,19 @@ def triples_sql(
     else:
         closure, stated = expanded_sql(equality, twins, named, literals), asserted
     if resources is not None:
-        closure = with_virtual_sql(closure, equality != "off", resources)
+        closure = with_virtual_sql(closure, equality != Equality.OFF, resources)
     if what == "all":
         return closure
     return minus(f"({closure})", f"({stated})", "spo")
 
 
-def expanded_sql(equality: str, twins: bool = False, named: bool = False, literals: bool = False) -> str:
+def expanded_sql(equality: Equality, twins: bool = False, named: bool = False, literals: bool = False) -> str:
     """The closure with all equalities expanded, distinct, as SQL. twins: see `closure_sql`. named: owl:sameAs itself is
     in a class of `same_as`, so that x sameAs x is listed for every term (`triplestore.closure.virtual`). literals:
     there are literals in classes of `same_as`."""
-    if equality != "rewrite":
+    if equality != Equality.REWRITE:
         facts = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {RDF_ONLY}"
-        return facts + ("" if equality == "off" else " UNION " + _ASSERTED_EQUALITIES)
+        return facts + ("" if equality == Equality.OFF else " UNION " + _ASSERTED_EQUALITIES)
     columns = ", ".join(f"coalesce({c}m.term, f.{c}) AS {c}" for c in "spo")
     joins = " ".join(f"LEFT JOIN {_MEMBERS[c]} {c}m ON {c}m.representative = f.{c}" for c in "spo")
     return f"SELECT {columns} FROM ({_folded(twins, literals)}) f {joins} UNION ALL {_equalities(named)}"
@@ -183,14 +184,14 @@ def _folded(twins: bool, literals: bool) -> str:
         f"WHERE term = representative AND term < {FIRST_LITERAL}"
     )
     if not literals:
-        return f"SELECT s, p, o FROM {_source('rewrite', twins)} WHERE {RDF_ONLY} UNION ALL {classes}"
+        return f"SELECT s, p, o FROM {_source(Equality.REWRITE, twins)} WHERE {RDF_ONLY} UNION ALL {classes}"
     facts = f"(SELECT s, p, o FROM fact WHERE {RDF_ONLY} UNION ALL {classes})"
     return f"SELECT s, p, o FROM ({spelled_sql(facts, twins)}) c"
 
 
-def expanded_count_sql(equality: str, twins: bool = False, named: bool = False, literals: bool = False) -> str:
+def expanded_count_sql(equality: Equality, twins: bool = False, named: bool = False, literals: bool = False) -> str:
     """The number of triples of `expanded_sql` as a one-row SELECT, counted without enumerating them."""
-    if equality != "rewrite":
+    if equality != Equality.REWRITE:
         return f"SELECT count(*) AS n FROM ({expanded_sql(equality, twins)}) e"
     sizes = {c: f"SELECT representative, count(*) AS n FROM {_MEMBERS[c]} m GROUP BY representative" for c in "spo"}
     product = " * ".join(f"coalesce(n{c}.n, 1)" for c in "spo")
@@ -216,19 +217,19 @@ def tokens_sql(triples: str) -> str:
     return f"SELECT {columns} FROM ({triples}) t {joins}"
 
 
-def _source(equality: str, twins: bool) -> str:
+def _source(equality: Equality, twins: bool) -> str:
     """The closure by representatives, as something that can stand after FROM."""
     return f"({closure_sql(equality, twins)}) c" if twins else "fact"
 
 
-def _forms(equality: str) -> str:
+def _forms(equality: Equality) -> str:
     """(s, p, o, form): in which forms a value with several literals was asserted; s, p as `fact` has them."""
     several = f"(SELECT id, value FROM {TWIN} v UNION SELECT value, value FROM {TWIN} v)"
     # With equality as axioms every member of a class has the facts itself, so it has the forms itself too.
     classes, kept = {
-        "rewrite": ("same_as", "representative"),
-        "axioms": (f"(SELECT s AS term, o AS member FROM fact WHERE p = {SAME_AS})", "member"),
-        "off": ("", ""),
+        Equality.REWRITE: ("same_as", "representative"),
+        Equality.AXIOMS: (f"(SELECT s AS term, o AS member FROM fact WHERE p = {SAME_AS})", "member"),
+        Equality.OFF: ("", ""),
     }[equality]
     s, p = (f"coalesce({c}m.{kept}, a.{c})" if classes else f"a.{c}" for c in "sp")
     joins = " ".join(f"LEFT JOIN {classes} {c}m ON {c}m.term = a.{c}" for c in "sp") if classes else ""
@@ -238,10 +239,10 @@ def _forms(equality: str) -> str:
     )
 
 
-def normalised_sql(equality: str, source: str = "asserted", twins: bool = False) -> str:
+def normalised_sql(equality: Equality, source: str = "asserted", twins: bool = False) -> str:
     """The triples of `source` under the representatives in `same_as`, not distinct, as SQL. twins: a literal's class is
     that of the one that stands for its value."""
-    if equality != "rewrite":
+    if equality != Equality.REWRITE:
         return f"SELECT s, p, o FROM {source} a"
     columns = ", ".join(f"coalesce({c}m.representative, a.{c}) AS {c}" for c in "spo")
     ends = {"s": "a.s", "p": "a.p", "o": "coalesce(v.value, a.o)" if twins else "a.o"}

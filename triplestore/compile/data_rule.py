@@ -20,6 +20,7 @@ from triplestore.compile.plan import At, Condition, K, Made, Pattern, Place, Pla
 from triplestore.compile.program import Program
 from triplestore.compile.schema import LENGTH, Binding, Constants, SchemaFacts, filled, is_schema_atom, matches
 from triplestore.compile.symmetry import half
+from triplestore.model.equality import Equality
 from triplestore.model.errors import LimitError
 from triplestore.model.expression import Variable, variables_of, walk
 from triplestore.model.rule import (
@@ -63,7 +64,7 @@ class DataRule:
         self,
         rule: Rule,
         head: Atom | None,
-        equality: str,
+        equality: Equality,
         joined: bool = False,
         evidence: bool = False,
     ) -> None:
@@ -139,7 +140,7 @@ class DataRule:
 
     def _is_same_as(self, predicate: Term, schema: SchemaFacts, constants: Constants, binding: Binding) -> bool | None:
         """Whether an atom with this predicate is an equality; None: it may match equalities among other things."""
-        if self.equality == "off":
+        if self.equality == Equality.OFF:
             return False
         if isinstance(predicate, Var) and predicate.name not in binding:
             ends = [(a, a.s == predicate) for a in self.joined if predicate in (a.s, a.o)]
@@ -171,7 +172,7 @@ class DataRule:
         """Whether an instance derives `x owl:sameAs x` (by a name of owl:sameAs, perhaps) of a term of its body, of
         which it holds anyway."""
         s, p, o = (row[slot.number] if isinstance(slot, K) else slot for slot in shape.output[:3])
-        return self.equality != "off" and p == SAME_AS and s == o and isinstance(s, V)
+        return self.equality != Equality.OFF and p == SAME_AS and s == o and isinstance(s, V)
 
     def _add_row(self, shape: Shape, row: Row, program: Program) -> None:
         name = self.rule.name
@@ -204,7 +205,7 @@ class DataRule:
         readings: list[tuple[bool, ...]] = []  # per atom, the ways: stored (False) or reflexive (True)
         for is_same in same:
             if is_same:
-                readings.append((True,) if self.equality == "rewrite" else (False, True))
+                readings.append((True,) if self.equality == Equality.REWRITE else (False, True))
             else:
                 readings.append((False,) if is_same is False else (False, True))
         evidence = [] if head is None else [head]
@@ -282,10 +283,10 @@ class DataRule:
         ]
         if self.head is not None:
             s, p, o = out[0]
-            if out[0] in stored or (self.equality != "off" and p == SAME_AS_TOKEN and s == o and is_free(s)):
+            if out[0] in stored or (self.equality != Equality.OFF and p == SAME_AS_TOKEN and s == o and is_free(s)):
                 return None  # derives what its body says, or x sameAs x of a term of its body
         bound = frozenset(binding)
-        if self.head is not None and self.equality != "off" and out[0][1] == SAME_AS_TOKEN and rule.monotone:
+        if self.head is not None and self.equality != Equality.OFF and out[0][1] == SAME_AS_TOKEN and rule.monotone:
             recipe = self._recipe(rule, stored, tuple(occurring), spelled, now, out, bound, checks, share=True)
             if recipe is not None and half(recipe.shape) is not None:
                 return recipe

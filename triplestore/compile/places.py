@@ -30,6 +30,7 @@ from triplestore.compile.plan import (
     Unequal,
     canonical,
 )
+from triplestore.model.equality import Equality
 from triplestore.model.expression import Expression, Variable
 from triplestore.model.rule import Aggregate, Atom, Filter, Not, Term, Var
 from triplestore.model.rule import Holds as RuleHolds
@@ -100,7 +101,7 @@ def compared(condition: Filter, now: Now, places: Places) -> Callable[[At], Equa
 
 
 def absences(
-    group: Not, number: int, outer: Iterable[str], equality: str, now: Now, places: Places
+    group: Not, number: int, outer: Iterable[str], equality: Equality, now: Now, places: Places
 ) -> list[Callable[[At], Absent]] | None:
     """The conditions that nothing matches a group, one for each way to read its equalities; None if that is never so.
 
@@ -109,8 +110,8 @@ def absences(
     group = _apart(group, f"not{number}", set(outer))
     own = {t.name for e in group.body if isinstance(e, Atom) for t in e.terms if isinstance(t, Var)} - set(outer)
     atoms = [e for e in group.body if isinstance(e, Atom)]
-    same = [equality != "off" and atom.p == SAME_AS_TOKEN for atom in atoms]
-    ways = [((True,) if equality == "rewrite" else (False, True)) if is_same else (False,) for is_same in same]
+    same = [equality != Equality.OFF and atom.p == SAME_AS_TOKEN for atom in atoms]
+    ways = [((True,) if equality == Equality.REWRITE else (False, True)) if is_same else (False,) for is_same in same]
     found = []
     for reflexive in product(*ways):
         replaced: dict[str, Term] = {}
@@ -138,7 +139,7 @@ def absences(
         stored = [atom for atom, is_reflexive in zip(atoms, reflexive, strict=True) if not is_reflexive]
         patterns = [tuple(map(here, atom.terms)) for atom in stored]
         predicates = [here(atom.p) for atom in stored if isinstance(atom.p, Var)]
-        if equality != "off" and SAME_AS_TOKEN in predicates:
+        if equality != Equality.OFF and SAME_AS_TOKEN in predicates:
             continue  # the rule's body has bound it
         conditions: list[Callable[[At], Condition]] = [
             compared(Filter("=", left, right), here, places) for left, right in equal
@@ -170,15 +171,15 @@ def _absent(
     return build
 
 
-def _not_same_as(predicates: Iterable[Term], equality: str, places: Places) -> list[Callable[[At], Condition]]:
+def _not_same_as(predicates: Iterable[Term], equality: Equality, places: Places) -> list[Callable[[At], Condition]]:
     """That variable predicates are not owl:sameAs; with `rewrite` no fact has it."""
-    if equality != "axioms":
+    if equality != Equality.AXIOMS:
         return []
     variables = dict.fromkeys(p for p in predicates if isinstance(p, Var))
     return [compared(Filter("!=", p, SAME_AS_TOKEN), lambda term: term, places) for p in variables]
 
 
-def grouped(aggregate: Aggregate, equality: str, now: Now, places: Places) -> Callable[[At], Grouped] | None:
+def grouped(aggregate: Aggregate, equality: Equality, now: Now, places: Places) -> Callable[[At], Grouped] | None:
     """A body element that joins the table of an aggregate; None if the group has no match ever."""
     inner = Places(lambda term: isinstance(term, Var))
     atoms = [e for e in aggregate.body if isinstance(e, Atom)]

@@ -43,6 +43,7 @@ from triplestore.compile.schema import (
     key_of_atom,
     matches,
 )
+from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
 from triplestore.model.expression import Call, Constant, Exists, Variable, walk
 from triplestore.model.rule import Aggregate, Atom, Filter, ListOf, MemberOf, Rule, SchemaElement, Term, constants_of
@@ -50,7 +51,7 @@ from triplestore.model.terms import BUILTIN_IRIS, SAME_AS, iri_token
 
 
 class Specialiser:
-    """Rules for one equality mode ("rewrite", "axioms" or "off"); see the module's text.
+    """Rules for one equality mode; see the module's text.
 
     large: keys of schema atoms, by the vocabulary's own ids, whose facts are too many to be matched here. evidence: the
     output of a rule is its head and then the triples of its atoms, with the members that expressions saw as tokens.
@@ -62,7 +63,7 @@ class Specialiser:
     def __init__(
         self,
         rules: Iterable[Rule],
-        equality: str,
+        equality: Equality,
         large: Collection[Key] = frozenset(),
         evidence: bool = False,
     ) -> None:

@@ -24,6 +24,7 @@ from triplestore.compile.components import components
 from triplestore.compile.plan import Absent, Grouped, K, Occurs, Pattern, Row, Shape, Slot, V
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants
+from triplestore.model.equality import Equality
 from triplestore.model.rule import Atom, Rule
 from triplestore.model.terms import SAME_AS, TYPE
 
@@ -90,7 +91,7 @@ def stratify(
     program: Program,
     schema_rules: Iterable[Rule],
     constants: Constants,
-    equality: str,
+    equality: Equality,
     equal: Mapping[int, int],
     extra: Iterable[Step] = (),
 ) -> Strata:
@@ -145,7 +146,7 @@ def heads(program: Mapping[Shape, Iterable[Row]]) -> set[Node]:
     return {_head(shape, row, {}) for shape, row in instances} | named
 
 
-def negated(instances: Iterable[Instance], equality: str, equal: Mapping[int, int]) -> set[Node]:
+def negated(instances: Iterable[Instance], equality: Equality, equal: Mapping[int, int]) -> set[Node]:
     """What instances read through NOT or AGGREGATE."""
     return {node for shape, row in instances for node in _negative_reads(shape, row, equality, equal)}
 
@@ -157,11 +158,11 @@ def _add(edges: dict[Node, dict[Node, Step]], step: Step) -> None:
 
 
 def _instance_steps(
-    program: Program, equality: str, equal: Mapping[int, int], reads: dict[Instance, list[Node]]
+    program: Program, equality: Equality, equal: Mapping[int, int], reads: dict[Instance, list[Node]]
 ) -> Iterator[Step]:
     for shape, rows in program.instances.items():
         for row, rule in rows.items():
-            if equality == "axioms" and _is_congruence(shape, row):
+            if equality == Equality.AXIOMS and _is_congruence(shape, row):
                 continue
             if _says_nothing(shape, row, equality):
                 if shape.negative:
@@ -180,7 +181,7 @@ def _instance_steps(
 
 
 def _occurring_steps(
-    program: Program, equality: str, equal: Mapping[int, int], asked: Collection[int]
+    program: Program, equality: Equality, equal: Mapping[int, int], asked: Collection[int]
 ) -> Iterator[Step]:
     """The edges to the terms `asked` for, that they occur, from what instances read that may derive facts of them."""
     for shape, rows in program.instances.items() if asked else ():
@@ -218,7 +219,7 @@ def _head(shape: Shape, row: Row, equal: Mapping[int, int]) -> Node:
     return written_node(p, o)
 
 
-def _negative_reads(shape: Shape, row: Row, equality: str, equal: Mapping[int, int]) -> list[Node]:
+def _negative_reads(shape: Shape, row: Row, equality: Equality, equal: Mapping[int, int]) -> list[Node]:
     found = [
         read_node(*_values(element, row, equal))
         if isinstance(element, Pattern)
@@ -230,12 +231,12 @@ def _negative_reads(shape: Shape, row: Row, equality: str, equal: Mapping[int, i
     for element in shape.body:
         if isinstance(element, Grouped):
             found += _group_reads(element, row, equality, equal)
-    if shape.negative and equality != "off":
+    if shape.negative and equality != Equality.OFF:
         found.append((SAME_AS, ALL))
     return list(dict.fromkeys(found))
 
 
-def _group_reads(element: Grouped, row: Row, equality: str, equal: Mapping[int, int]) -> list[Node]:
+def _group_reads(element: Grouped, row: Row, equality: Equality, equal: Mapping[int, int]) -> list[Node]:
     """What an aggregate reads of interest to an instance: its keys may be known there."""
     group = element.group
     inner = tuple(_value(slot, row, {}) or 0 for slot in element.parameters)
@@ -261,14 +262,14 @@ def _value(slot: Slot, row: Row, equal: Mapping[int, int]) -> int | None:
     return equal.get(row[slot.number], row[slot.number])
 
 
-def _says_nothing(shape: Shape, row: Row, equality: str) -> bool:
+def _says_nothing(shape: Shape, row: Row, equality: Equality) -> bool:
     """Whether an instance derives what its body says, or `x owl:sameAs x`: rdfs7 where p is a subproperty of p."""
 
     def now(slots: Sequence[object]) -> tuple[object, ...]:
         return tuple(row[slot.number] if isinstance(slot, K) else slot for slot in slots)
 
     head = now(shape.output)
-    reflexive = equality != "off" and head[1] == SAME_AS and head[0] == head[2]
+    reflexive = equality != Equality.OFF and head[1] == SAME_AS and head[0] == head[2]
     return reflexive or any(head == now(e.slots) for e in shape.body if isinstance(e, Pattern))
 
 
@@ -292,13 +293,13 @@ def _replaces(link: Pattern, fact: Pattern, output: Sequence[object]) -> bool:
     return free and isinstance(link.p, K) and changed == [(link.s, link.o)]
 
 
-def _add_hubs(edges: dict[Node, dict[Node, Step]], equality: str) -> None:
+def _add_hubs(edges: dict[Node, dict[Node, Step]], equality: Equality) -> None:
     """Every node leads to what reads any, what derives any leads to every node; equality leads to all."""
     nodes = {node for body, steps in edges.items() for node in (body, *steps)}
     same_as: Node = (SAME_AS, ALL)
     implied = [Step(WRITE_TYPE, READ_TYPE, "", False), Step(WRITE_ANY, WRITE_TYPE, "", False)]
     implied += [Step(READ_TYPE, READ_ANY, "", False), Step(WRITE_ANY, READ_ANY, "", False)]
-    if equality != "off":
+    if equality != Equality.OFF:
         nodes.add(same_as)
         implied.append(Step(same_as, WRITE_ANY, EQUALITY, False))
     for node in nodes - {READ_ANY, WRITE_ANY, READ_TYPE, WRITE_TYPE}:

@@ -26,6 +26,7 @@ from triplestore.maintain.program import Node, as_keys, equality_reached, node_o
 from triplestore.maintain.relation import Relation
 from triplestore.maintain.run import FEW, Run
 from triplestore.materialise.figures import RoundFigures
+from triplestore.model.equality import Equality
 
 NAME = "backward-forward"
 
@@ -67,7 +68,7 @@ def seeds(run: Run) -> tuple[Ids, set[Node] | None] | None:
                 gone = union(gone, *run.lost_with(after, figures))
             run.program = after
             nodes = run.before.reach({node_of(p, o) for _, p, o in working.facts_of(gone)})
-    if not working.classes.none and equality_reached(nodes) and working.equality == "rewrite":
+    if not working.classes.none and equality_reached(nodes) and working.equality == Equality.REWRITE:
         terms = run.layout.encode(run.before.terms)
         if working.classes.large(working.classes.normalise(terms)).any():
             return None
@@ -85,7 +86,9 @@ class Search:
     def __init__(self, run: Run, gone: Ids, nodes: set[Node] | None) -> None:
         self.run, self.working, self.gone, self.nodes = run, run.working, gone, nodes
         self.rules = run.program.rules
-        self.intact = run.working.classes.none or not equality_reached(nodes) or run.working.equality != "rewrite"
+        self.intact = (
+            run.working.classes.none or not equality_reached(nodes) or run.working.equality != Equality.REWRITE
+        )
         self.gamma = Partition()  # unless classes are intact: then pi
         self.doubted, self.processed, self.checked, self.disproved = NONE, NONE, NONE, NONE  # D, O, C, S
         self.doubted_classes, self.broken, self.checked_classes = NONE, NONE, NONE

@@ -13,6 +13,7 @@ from triplestore.maintain.keys import NONE, Ids, union
 from triplestore.maintain.program import Specialised, as_keys, instances_lost, shared
 from triplestore.maintain.run import Run
 from triplestore.materialise.figures import RoundFigures
+from triplestore.model.equality import Equality
 
 
 def extend(run: Run, new: Ids) -> None:
@@ -50,7 +51,7 @@ def _absorbed(run: Run, derived: Ids, figures: RoundFigures) -> Ids:
     while True:
         facts, equalities = run.sorted_heads(derived)
         if not len(equalities):
-            if working.equality != "axioms":
+            if working.equality != Equality.AXIOMS:
                 return facts
             return union(facts, _asserted_reflexive(run, derived))
         s, _, o = run.layout.unpack(equalities)
@@ -93,7 +94,7 @@ def _respecialised(run: Run, delta: Ids) -> Specialised:
 def complete_reflexive(run: Run) -> None:
     """Mode `axioms`: `x sameAs x` is a fact where x equals something else, or where it was asserted."""
     working = run.working
-    if working.equality != "axioms":
+    if working.equality != Equality.AXIOMS:
         return
     changed = union(working.came, working.went, working.plus, working.minus)
     changed = changed[working.is_equality(changed)]

@@ -37,6 +37,7 @@ from triplestore.maintain.violations import Judge, Violation, maintained
 from triplestore.maintain.working import Working
 from triplestore.materialise.datatypes import RULE as DATATYPE_RULE
 from triplestore.materialise.figures import Figures, Report
+from triplestore.model.equality import Equality
 
 INSERTION: Final = "semi-naive"
 
@@ -330,7 +331,7 @@ def _codes(layout: Layout, values: Mapping[int, int], ill_typed: Iterable[int]) 
 def _check_literals(working: Working) -> None:
     """Raise NotMaintainableError if a literal equals an IRI or a blank node."""
     first, equal = working.layout.first_literal, working.classes.terms
-    if working.equality == "axioms":
+    if working.equality == Equality.AXIOMS:
         same = working.layout.numbers(np.array([working.same_as], dtype=np.int64))
         s, _, o = working.layout.unpack(working.facts.match(same, None, None)[1])
         equal = np.maximum(s, o)[s != o]

@@ -23,6 +23,7 @@ from triplestore.maintain.program import NotMaintainableError, Specialised, as_k
 from triplestore.maintain.relation import ALL, Relation
 from triplestore.maintain.working import Working, body_facts, heads
 from triplestore.materialise.figures import Figures, Report, RoundFigures
+from triplestore.model.equality import Equality
 from triplestore.model.stopping import check
 from triplestore.model.terms import BUILTIN_IDS
 
@@ -257,7 +258,7 @@ class Run:
         the mode is `off`, and so are those of two literals. Distinct. Raises NotMaintainableError for an equality of a
         literal and another term."""
         found = union(found)
-        if self.working.equality == "off" or not len(found):
+        if self.working.equality == Equality.OFF or not len(found):
             return found, NONE
         equal = self.working.is_equality(found)
         if not equal.any():
@@ -269,13 +270,13 @@ class Run:
         different = (s != o) & ~apart
         if (np.maximum(s, o)[different] >= self.layout.first_literal).any():
             raise NotMaintainableError(EQUAL_LITERAL)
-        if self.working.equality == "axioms":
+        if self.working.equality == Equality.AXIOMS:
             return union(facts, equalities[different]), NONE
         return facts, equalities[different]
 
     def tokens(self, found: Ids) -> Ids:
         """The classes (representatives) that heads over normal facts say anything of: those of `c sameAs c`."""
-        if self.working.equality != "rewrite" or not len(found):
+        if self.working.equality != Equality.REWRITE or not len(found):
             return NONE
         s, _, o = self.layout.unpack(found[self.working.is_equality(found)])
         same = np.unique(s[s == o])

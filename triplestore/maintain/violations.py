@@ -24,6 +24,7 @@ from triplestore.maintain.working import heads
 from triplestore.materialise.same_as import clashes_between, is_clash, once
 from triplestore.materialise.stages import equalities
 from triplestore.materialise.statements import triples_table
+from triplestore.model.equality import Equality
 from triplestore.model.terms import SAME_AS
 
 Violation = tuple[str, tuple[int, ...]]
@@ -43,7 +44,7 @@ def maintained(run: Run, violations: set[Violation], judge: Judge) -> set[Violat
     changed = set(dirty)
     renewed = _renewed(run)
     gone = set(working.facts_of(working.went)) if violations else set()
-    if working.equality != "off":  # `x sameAs x` holds whether it is a fact or not
+    if working.equality != Equality.OFF:  # `x sameAs x` holds whether it is a fact or not
         gone = {(s, p, o) for s, p, o in gone if p != SAME_AS or s != o}
     kept: set[Violation] = set()
     clashes: set[Violation] = set()

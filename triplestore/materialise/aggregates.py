@@ -19,6 +19,7 @@ from triplestore.expressions import Expressions, Value, parts, result, stored, t
 from triplestore.expressions.decoding import derived, mentioned
 from triplestore.expressions.staging import Staging
 from triplestore.materialise.mint import Mint
+from triplestore.model.equality import Equality
 from triplestore.model.terms import SAME_AS
 
 CLASSES: Final = (
@@ -30,7 +31,7 @@ CLASSES: Final = (
 class Aggregates:
     """The tables of one run, made when they are first asked for."""
 
-    def __init__(self, engine: Engine, equality: str, terms: Terms, mint: Mint) -> None:
+    def __init__(self, engine: Engine, equality: Equality, terms: Terms, mint: Mint) -> None:
         self.engine, self.equality, self.terms, self.mint = engine, equality, terms, mint
         self._tables: dict[tuple[Group, Row], str] = {}
 
@@ -117,7 +118,7 @@ class Aggregates:
 
     def _mapped(self, sql: str, columns: list[str], old: str, new: str) -> str:
         """The rows with their terms, which are `old` of a class, exchanged for `new`: "term" or "representative"."""
-        if self.equality != "axioms":
+        if self.equality != Equality.AXIOMS:
             return sql
         joins = "".join(f" LEFT JOIN {CLASSES} e_{c} ON e_{c}.{old} = a.{c}" for c in columns)
         listed = ", ".join(f"coalesce(e_{c}.{new}, a.{c}) AS {c}" for c in columns)

@@ -26,6 +26,7 @@ from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
 from triplestore.materialise.aggregates import parameters
 from triplestore.materialise.same_as import ILL_TYPED
+from triplestore.model.equality import Equality
 from triplestore.model.tables import STATED
 from triplestore.model.terms import FIRST_LITERAL, RDF, RDFS, SAME_AS, TYPE, XSD, builtin
 
@@ -42,11 +43,11 @@ class Datatypes:
     ill_typed: bool
 
 
-def representatives(engine: Engine, equality: str) -> Names:
+def representatives(engine: Engine, equality: Equality) -> Names:
     """The datatypes by the ids that `fact` has for them."""
     ids = {builtin(name): name for name in DATATYPES}
     pi: dict[int, int] = {}
-    if equality == "rewrite":
+    if equality == Equality.REWRITE:
         listed = ", ".join(map(str, ids))
         rows = engine.query(f"SELECT term, representative FROM same_as WHERE term IN ({listed})")
         pi = dict(zip(rows.column(0).to_pylist(), rows.column(1).to_pylist(), strict=True))

@@ -18,6 +18,7 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import count
 from triplestore.materialise.statements import absent, triples_table
+from triplestore.model.equality import Equality
 from triplestore.model.terms import SAME_AS, TYPE
 
 
@@ -30,7 +31,7 @@ class Facts:
     out to be rewritten. late: tables of what came into the delta after `triplestore.materialise.transitive` read it.
     """
 
-    def __init__(self, engine: Engine, equality: str, track: bool) -> None:
+    def __init__(self, engine: Engine, equality: Equality, track: bool) -> None:
         self.engine, self.equality, self.track = engine, equality, track
         self.old = self.new = self.new_terms = 0
         self.predicates: set[int] = set()
@@ -208,12 +209,12 @@ class Facts:
     def _terms_of(self, facts: str) -> str:
         """Where owl:sameAs is more than a property, it occurs as soon as anything does (eq-ref: `x owl:sameAs x`)."""
         terms = " UNION ALL ".join(f"SELECT {c} AS term FROM {facts}" for c in "spo")
-        if self.equality != "off":
+        if self.equality != Equality.OFF:
             terms += " UNION ALL SELECT term FROM identity"
-            tables = [facts, "identity", *(["same_as"] if self.equality == "rewrite" else [])]
+            tables = [facts, "identity", *(["same_as"] if self.equality == Equality.REWRITE else [])]
             for table in tables:
                 terms += f" UNION ALL SELECT CAST({SAME_AS} AS BIGINT) WHERE EXISTS (SELECT 1 FROM {table})"
-        if self.equality == "rewrite":
+        if self.equality == Equality.REWRITE:
             terms += " UNION ALL SELECT representative FROM same_as"
             terms = (
                 "SELECT coalesce(m.representative, x.term) AS term "

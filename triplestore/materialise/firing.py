@@ -24,6 +24,7 @@ from triplestore.materialise.stability import Stability
 from triplestore.materialise.stages import Stages
 from triplestore.materialise.statements import instances, possible, reads
 from triplestore.materialise.transitive import CHAIN, Transitive
+from triplestore.model.equality import Equality
 from triplestore.model.terms import SAME_AS
 
 Statement = tuple[Shape, str, str]
@@ -75,7 +76,7 @@ class Firing:
         """Whether an instance says that all of a group are one."""
         head = shape.output[1]
         return (
-            self.facts.equality != "off"
+            self.facts.equality != Equality.OFF
             and isinstance(head, K)
             and row[head.number] == SAME_AS
             and half(shape) is not None

@@ -15,6 +15,7 @@ from triplestore.compile.program import Program
 from triplestore.compile.schema import SCHEMA_CONDITION, Constants, Fact, Key, SchemaFacts
 from triplestore.compile.specialise import SchemaGrowth, Specialiser, normal_key
 from triplestore.engine import Engine
+from triplestore.model.equality import Equality
 from triplestore.model.rule import Rule
 from triplestore.model.terms import TYPE
 
@@ -25,7 +26,7 @@ MANY: Final = 5_000
 class Ontology:
     """The schema facts of a closure in memory (`facts`), closed under the schema rules, and the rules read by them."""
 
-    def __init__(self, engine: Engine, rules: Sequence[Rule], equality: str, many: int = MANY) -> None:
+    def __init__(self, engine: Engine, rules: Sequence[Rule], equality: Equality, many: int = MANY) -> None:
         self.engine, self.rules, self.many = engine, tuple(rules), many
         self.specialiser = Specialiser(self.rules, equality)
         self.facts = SchemaFacts()

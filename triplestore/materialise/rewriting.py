@@ -15,6 +15,7 @@ from triplestore.materialise.figures import RoundFigures
 from triplestore.materialise.same_as import APART, mentions, merge, mergeable, normalised
 from triplestore.materialise.specialisation import Specialisation
 from triplestore.materialise.statements import absent
+from triplestore.model.equality import Equality
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 
 
@@ -29,9 +30,9 @@ class Rewriting:
 
     def absorb(self, figures: RoundFigures) -> None:
         """From `derived` make the next `delta`, merging what it says is equal."""
-        if self.facts.equality == "rewrite":
+        if self.facts.equality == Equality.REWRITE:
             self._merge(figures)
-        elif self.facts.equality == "axioms":
+        elif self.facts.equality == Equality.AXIOMS:
             self._part_reflexive()
         self.facts.begin(f"SELECT DISTINCT s, p, o FROM derived d WHERE {absent('d', 'fact')}")
 
@@ -39,7 +40,7 @@ class Rewriting:
         """Equality `axioms`, at the fixpoint: x sameAs x for the members of classes of two or more, and for every term
         where owl:sameAs itself is one of these (`triplestore.closure.virtual`): another name of it has x p x by
         eq-rep-p."""
-        if self.facts.equality != "axioms" or SAME_AS not in self.facts.predicates:
+        if self.facts.equality != Equality.AXIOMS or SAME_AS not in self.facts.predicates:
             return
         names = f"SELECT o FROM fact WHERE s = {SAME_AS} AND p = {SAME_AS} AND o <> {SAME_AS}"
         members = (
@@ -102,7 +103,7 @@ class Rewriting:
         equal = f"SELECT t.* FROM term t JOIN ({literals}) l ON l.term = t.id"
         if self.engine.create("equal_literal", equal):
             types = every_type_sql(self.engine.dialect, "equal_literal")
-            if self.facts.equality == "rewrite":
+            if self.facts.equality == Equality.REWRITE:
                 types = normalised(f"({types})", "same_as")
             self.engine.append("derived", [types])
         self.engine.drop("equal_literal")

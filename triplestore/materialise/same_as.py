@@ -15,6 +15,7 @@ from triplestore.dictionary.datatypes import KNOWN
 from triplestore.engine import Engine
 from triplestore.engine.arrow import id_lists, strings
 from triplestore.engine.queries import count
+from triplestore.model.equality import Equality
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 
 FEW_SHARE: Final = 0.1
@@ -92,10 +93,10 @@ def mergeable(source: str) -> str:
     return f"SELECT DISTINCT s AS a, o AS b FROM {source} WHERE p = {SAME_AS} AND s <> o AND NOT {APART}"
 
 
-def clashes_in_classes(engine: Engine, equality: str) -> str:
+def clashes_in_classes(engine: Engine, equality: Equality) -> str:
     """The SELECT of VIOLATION rows for classes with literals of different values (dt-diff, eq-diff1): of each class the
     first of these literals and one of each further value. Values that are not known differ from none."""
-    if equality == "rewrite":
+    if equality == Equality.REWRITE:
         members = f"SELECT representative AS class, term AS literal FROM same_as WHERE term >= {FIRST_LITERAL}"
     else:
         members = (
@@ -148,10 +149,10 @@ def is_clash(rule: str, facts: Sequence[int]) -> bool:
     return rule == CLASH and len(facts) == 3
 
 
-def normalise_violations(engine: Engine, equality: str) -> None:
+def normalise_violations(engine: Engine, equality: Equality) -> None:
     """Put the rows of `violation` under pi, and have each inconsistency once. What speaks of literals as such (clashes
     of values, dt-not-type) goes on to name them, not what equals them."""
-    if equality == "rewrite":
+    if equality == Equality.REWRITE:
         mentioned = f"SELECT DISTINCT {engine.dialect.explode('facts')} AS term FROM violation"
         pi = engine.query(
             f"SELECT m.term, m.representative FROM same_as m JOIN ({mentioned}) v ON v.term = m.term "

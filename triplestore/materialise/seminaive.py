@@ -51,6 +51,7 @@ from triplestore.materialise.stages import Instances, ReorderError, Stages, equa
 from triplestore.materialise.statements import triples_table
 from triplestore.materialise.transitive import CHAIN, Transitive
 from triplestore.materialise.violations import Violations
+from triplestore.model.equality import Equality
 from triplestore.model.expression import Call, walk
 from triplestore.model.rule import Aggregate, Rule
 from triplestore.model.stopping import check
@@ -58,7 +59,7 @@ from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
 
 
 class SemiNaive:
-    """One run over the engine's working tables. `equality`: "rewrite", "axioms" or "off".
+    """One run over the engine's working tables.
 
     constants: token -> id of the rules' constants (those that the dictionary has), and the literals that equal them.
     datatypes: carry out the datatype rules dt-type2 and dt-not-type too (`triplestore.materialise.datatypes`).
@@ -71,7 +72,7 @@ class SemiNaive:
         self,
         engine: Engine,
         rules: Iterable[Rule],
-        equality: str,
+        equality: Equality,
         constants: Constants,
         track: bool = False,
         report: Report | None = None,
@@ -146,7 +147,7 @@ class SemiNaive:
         self.engine.create("derived", normalised(new, "same_as"))
         if self._specialisation.typed:
             self.engine.append("derived", [self._specialisation.types_of("new_term")])
-        if self.equality == "axioms":
+        if self.equality == Equality.AXIOMS:
             self._derive(equalities(self.program.instances, FIRST_LITERAL))
         self._rewriting.absorb(RoundFigures(0))
         self._run()
@@ -175,7 +176,7 @@ class SemiNaive:
 
     def _absorb_stated(self, stated: str) -> None:
         """The first delta: the stated facts, normalised."""
-        if self.equality != "off" and count(self.engine, f"{stated} WHERE p = {SAME_AS}"):
+        if self.equality != Equality.OFF and count(self.engine, f"{stated} WHERE p = {SAME_AS}"):
             self.engine.append("derived", [f"SELECT s, p, o FROM {stated}"])
             self._rewriting.absorb(RoundFigures(0))
         else:

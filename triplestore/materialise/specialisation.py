@@ -21,6 +21,7 @@ from triplestore.materialise.facts import Facts
 from triplestore.materialise.ontology import Ontology
 from triplestore.materialise.same_as import normalised
 from triplestore.materialise.stages import Instances, Stages, both
+from triplestore.model.equality import Equality
 from triplestore.model.rule import Rule, Var
 from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE
 
@@ -116,7 +117,7 @@ class Specialisation:
 
     def find_identities(self) -> None:
         """After `restore`: have what says `x owl:sameAs x` say it again, since that is stored nowhere."""
-        if self.equality == "off":
+        if self.equality == Equality.OFF:
             return
         names = f"SELECT term FROM same_as WHERE representative = {SAME_AS}"
         self.facts.begin_identities(
@@ -158,7 +159,7 @@ class Specialisation:
         fresh = self._asked(tables) - self.typed
         self.typed |= fresh
         types = types_sql(self.engine.dialect, fresh, self._datatypes)
-        if fresh and self.equality == "rewrite" and count(self.engine, f"same_as WHERE term >= {FIRST_LITERAL}"):
+        if fresh and self.equality == Equality.REWRITE and count(self.engine, f"same_as WHERE term >= {FIRST_LITERAL}"):
             types = normalised(f"({types})", "same_as")
         added = self.facts.extend_by(types, "typed") if fresh else 0
         if added:
@@ -190,7 +191,7 @@ class Specialisation:
 
     def _normalise_constants(self) -> None:
         """Put the rules' constants under pi."""
-        if self.equality != "rewrite":
+        if self.equality != Equality.REWRITE:
             return
         equal = self.constants.equal
         listed = ", ".join(map(str, sorted({*self.constants.values(), *(i for ids in equal.values() for i in ids)})))

@@ -21,6 +21,7 @@ from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch, unique
 from triplestore.materialise.aggregates import CLASSES, Aggregates
 from triplestore.materialise.statements import instances
+from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule
 
@@ -28,7 +29,7 @@ from triplestore.model.rule import Rule
 class Stability:
     """The matches that fired: for each shape a working table of its variables (v0, v1 ..) and parameters (k0 ..)."""
 
-    def __init__(self, engine: Engine, rules: Sequence[Rule], equality: str, terms: Terms) -> None:
+    def __init__(self, engine: Engine, rules: Sequence[Rule], equality: Equality, terms: Terms) -> None:
         self.engine, self.rules, self.equality, self.terms = engine, rules, equality, terms
         self._tables: dict[Shape, str] = {}
 
@@ -73,7 +74,7 @@ class Stability:
 
     def _normal(self, table: str, columns: Sequence[str]) -> str:
         """A table of matches, under pi, and as they were (own_v0 ..)."""
-        pi = CLASSES if self.equality == "axioms" else "same_as"
+        pi = CLASSES if self.equality == Equality.AXIOMS else "same_as"
         listed = ", ".join(f"coalesce(e_{c}.representative, f.{c}) AS {c}, f.{c} AS own_{c}" for c in columns)
         joins = "".join(f" LEFT JOIN {pi} e_{c} ON e_{c}.term = f.{c}" for c in columns)
         return f"SELECT DISTINCT {listed} FROM {table} f{joins}"

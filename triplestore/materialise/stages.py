@@ -18,6 +18,7 @@ from triplestore.compile.specialise import Specialiser
 from triplestore.compile.strata import ALL, EQUALITY, OCCURRING, Node, Step, Strata, UnstratifiableError
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
+from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
 from triplestore.model.rule import Aggregate, Atom, Not, Rule
 from triplestore.model.terms import SAME_AS, TYPE
@@ -56,7 +57,7 @@ class Stages:
     """The levels of one run. `known`: steps that earlier attempts found. `unsettled`: an equality may depend on a NOT
     or AGGREGATE, so that what these read has to be verified."""
 
-    def __init__(self, engine: Engine, rules: Sequence[Rule], equality: str) -> None:
+    def __init__(self, engine: Engine, rules: Sequence[Rule], equality: Equality) -> None:
         self.engine, self.rules, self.equality = engine, rules, equality
         self.known: set[Step] = set()
         self.unsettled = False
@@ -161,7 +162,7 @@ class Stages:
 
     def _equal(self) -> dict[int, int]:
         """With equality `axioms`: term -> the smallest of its class."""
-        if self.equality != "axioms":
+        if self.equality != Equality.AXIOMS:
             return {}
         table = self.engine.query(f"SELECT s, min(o) AS o FROM fact WHERE p = {SAME_AS} GROUP BY s").to_pydict()
         return {s: min(s, o) for s, o in zip(table["s"], table["o"], strict=True)}

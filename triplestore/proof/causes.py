@@ -19,6 +19,7 @@ from triplestore.dictionary import encoding
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import instances
+from triplestore.model.equality import Equality
 from triplestore.model.terms import BUILTIN_IDS, OWL, SAME_AS, TYPE
 from triplestore.proof.computed import Source
 from triplestore.proof.proof import ASSERTED
@@ -77,7 +78,7 @@ def _shapes(region: Slice) -> dict[Shape, dict[Row, str]]:
         {token: region.normal(i) for token, i in own.items()},
         {token: [region.normal(i) for i in ids] for token, ids in own.equal.items()},
     )
-    program = Specialiser(rules, "rewrite").program(region.schema, normal)
+    program = Specialiser(rules, Equality.REWRITE).program(region.schema, normal)
     same = region.normal(SAME_AS)
     kept: dict[Shape, dict[Row, str]] = {}
     for shape, rows in program.instances.items():

@@ -22,6 +22,7 @@ from triplestore.expressions.vectorised import register_all
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import instances
+from triplestore.model.equality import Equality
 from triplestore.model.rule import Aggregate, Atom, Rule, Span, SpanEnd, Var
 from triplestore.model.tables import TWIN, token_sql
 from triplestore.model.terms import BUILTIN_IDS, SAME_AS
@@ -63,7 +64,7 @@ class Source:
     constants: Constants
     stated: str = "asserted"
     by_value: bool = False
-    equality: str = "rewrite"
+    equality: Equality = Equality.REWRITE
 
 
 @dataclass(frozen=True, slots=True)

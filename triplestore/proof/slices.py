@@ -17,6 +17,7 @@ from triplestore.compile.schema import SCHEMA_CONDITION, Constants, Fact, Schema
 from triplestore.compile.sql import select
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import instances, triples_table
+from triplestore.model.equality import Equality
 from triplestore.model.rule import Aggregate, constants_of
 from triplestore.model.terms import BUILTIN_IDS, SAME_AS
 from triplestore.proof.computed import Computed, Source
@@ -175,7 +176,7 @@ class Slice:
     @cached_property
     def _computed(self) -> Computed:
         source = self.source
-        if source.equality == "axioms":  # `fact` has every name; this slice is of its classes
+        if source.equality == Equality.AXIOMS:  # `fact` has every name; this slice is of its classes
             facts = self._triples(f"SELECT s, p, o FROM fact WHERE {SCHEMA_CONDITION}")
             return Computed(source, SchemaFacts(facts), lambda term: term)
         return Computed(source, self.schema, self.normal)

@@ -19,6 +19,7 @@ import pyarrow as pa
 from triplestore.closure import expand
 from triplestore.engine import Engine
 from triplestore.engine.arrow import as_numpy, int64s
+from triplestore.model.equality import Equality
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, token_sql
 from triplestore.model.terms import OWL, RDF, RDFS, builtin, to_rdflib
 from triplestore.model.terms import SAME_AS as EQUALS
@@ -200,10 +201,10 @@ class Lookups:
             self.tokens.update(zip(as_numpy(found.column(0)).tolist(), found.column(1).to_pylist(), strict=True))
 
 
-def _left(engine: Engine, resource: bool, equality: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+def _left(engine: Engine, resource: bool, equality: Equality) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """What is left to queries: patterns of a predicate among the first (owl:sameAs and what equals it), or among the
     second (rdf:type) with an object among the third (rdfs:Resource, where all are)."""
-    if equality == "off":
+    if equality == Equality.OFF:
         return frozenset(), *_resources(engine, resource)
     return _equals(engine, EQUALS, OWL + "sameAs"), *_resources(engine, resource)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from triplestore.dictionary import encoding
+from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION
 from triplestore.model.terms import to_rdflib
@@ -75,7 +76,7 @@ def source(session: Session) -> Source:
     workspace.stated(twins(manifest))
     kept = workspace.proofs
     if kept is None or kept[0] is not manifest:
-        congruence = rules_of(RulesetText("equality")) if manifest.equality == "axioms" else ()
+        congruence = rules_of(RulesetText("equality")) if manifest.equality == Equality.AXIOMS else ()
         kept = manifest, made.source(engine, reasoning(engine, manifest), congruence)
         workspace.proofs = kept
     assert isinstance(kept[1], Source)
@@ -84,7 +85,7 @@ def source(session: Session) -> Source:
 
 def equality_source(session: Session) -> Source:
     """The same, where terms can be one at all. Raises UsageError with equality off."""
-    if session.manifest.equality == "off":
+    if session.manifest.equality == Equality.OFF:
         raise UsageError(
             f"{session.path} has equality off: owl:sameAs is a property like any other there, and makes nothing one"
         )

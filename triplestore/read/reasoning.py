@@ -17,6 +17,7 @@ from triplestore.dictionary.literals import equal_to
 from triplestore.engine import Engine
 from triplestore.maintain import Reasoning
 from triplestore.materialise.datatypes import Datatypes
+from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.expression import Call
 from triplestore.model.rule import Rule, constants_of
@@ -82,9 +83,9 @@ def mentions_same_as(rule: Rule) -> bool:
     return f"<{OWL}sameAs>" in constants_of(rule)
 
 
-def check_countable(texts: Iterable[RulesetText], equality: str) -> None:
+def check_countable(texts: Iterable[RulesetText], equality: Equality) -> None:
     """Raise UsageError where the derivations of a store with these rulesets cannot be counted."""
-    if equality == "rewrite":
+    if equality == Equality.REWRITE:
         raise UsageError(
             "derivation counts are not kept with equality rewrite, where one stored fact stands for many: "
             "make the store with --equality axioms or --equality off, or without --counting"
@@ -100,7 +101,7 @@ def check_countable(texts: Iterable[RulesetText], equality: str) -> None:
 def all_rules(manifest: Manifest) -> tuple[Rule, ...]:
     """The rules of a store, with those of its equality mode."""
     rules = tuple(rule for text in manifest.rulesets for rule in rules_of(text))
-    return rules + (rulesets.named("equality").rules if manifest.equality == "axioms" else ())
+    return rules + (rulesets.named("equality").rules if manifest.equality == Equality.AXIOMS else ())
 
 
 def head_constants(manifest: Manifest) -> set[str]:

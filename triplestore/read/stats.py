@@ -58,7 +58,7 @@ def stats(session: Session) -> StoreStats:
         version=manifest.version,
         engine_written=manifest.engine,
         ruleset=tuple(r.name for r in manifest.rulesets),
-        equality=manifest.equality,
+        equality=manifest.equality.value,
         terms=manifest.files_of(TERM.name).rows - len(BUILTIN_IRIS),
         asserted=asserted,
         facts=manifest.files_of(FACT.name).rows,

@@ -27,6 +27,7 @@ from typing import Any, Final
 from triplestore.engine import WrittenFile
 from triplestore.engine.disk import DISK
 from triplestore.engine.written import sum_of
+from triplestore.model.equality import Equality
 from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, TriplakeError, UsageError
 from triplestore.storage import leases
 from triplestore.storage.durable import put_if_absent, sync_folder, write_durably
@@ -91,7 +92,7 @@ class Manifest:
 
     version: int
     rulesets: tuple[RulesetText, ...]
-    equality: str
+    equality: Equality
     engine: str
     created: str = ""
     counters: Counters = Counters()
@@ -417,7 +418,8 @@ def _from_json(data: dict[str, Any]) -> Manifest:
         for name, table in data.pop("tables").items()
     }
     rulesets = tuple(RulesetText(**r) for r in data.pop("rulesets"))
-    return Manifest(rulesets=rulesets, counters=Counters(**data.pop("counters")), tables=tables, **data)
+    equality, counters = Equality(data.pop("equality")), Counters(**data.pop("counters"))
+    return Manifest(rulesets=rulesets, equality=equality, counters=counters, tables=tables, **data)
 
 
 def damaged(path: Path, table: str, manifest: Manifest, what: str) -> DamagedStoreError:

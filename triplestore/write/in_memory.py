@@ -25,6 +25,7 @@ from triplestore.maintain.memory import Derivations, Memory, Rows
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.run import EQUAL_LITERAL, Budget, TooDearError
 from triplestore.maintain.violations import Judge, judge_in
+from triplestore.model.equality import Equality
 from triplestore.model.tables import ASSERTED, COUNT, FACT, SAME_AS, TERM, VIOLATION, Table
 from triplestore.read.reasoning import all_rules, equal_literals, reasoning, touched, twins
 from triplestore.storage.manifest import Manifest
@@ -93,7 +94,7 @@ def maintained(tx: Transaction, memory: Memory, change: Change, algorithm: str) 
     """The closure in memory after a netted change."""
     manifest = tx.workspace.manifest
     sizes = {**manifest.stats, "asserted": len(memory.said), "facts": len(memory.working.facts)}
-    counting, rewriting = memory.counts is not None, manifest.equality == "rewrite"
+    counting, rewriting = memory.counts is not None, manifest.equality == Equality.REWRITE
     try:
         probe = _probe(tx, memory)
         chosen = plan(algorithm, change.added, change.removed, sizes, probe, counting, rewriting)

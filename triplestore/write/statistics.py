@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from triplestore.maintain.keys import Ids
 from triplestore.maintain.memory import Derivations, Memory, Rows
+from triplestore.model.equality import Equality
 from triplestore.model.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_LITERAL, SAME_AS
 from triplestore.read.reasoning import reasoning, twins
 from triplestore.read.workspace import Workspace
@@ -31,7 +32,7 @@ def stats_of(workspace: Workspace) -> dict[str, int]:
         "FROM same_as GROUP BY representative) c"
     ).to_pylist()[0]
     literals = f"same_as WHERE term >= {FIRST_LITERAL}"
-    if workspace.manifest.equality == "axioms":
+    if workspace.manifest.equality == Equality.AXIOMS:
         literals = f"fact WHERE p = {SAME_AS} AND o >= {FIRST_LITERAL} AND s <> o"
     return {
         "classes": int(classes["n"]),
