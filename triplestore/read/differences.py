@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from triplestore.closure.expand import RDF_ONLY, normalised_sql, ntriples_sql
-from triplestore.dictionary.literals import by_value
+from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine
 from triplestore.engine.queries import minus
 from triplestore.model.errors import EngineError, UsageError
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, Table
 from triplestore.model.terms import FIRST_LITERAL
 from triplestore.model.terms import SAME_AS as EQUALS
-from triplestore.read.reasoning import twins
 from triplestore.read.workspace import Workspace
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
@@ -79,10 +78,9 @@ def difference(engine: Engine, versions: Versions, number: int) -> Iterator[Diff
 
 def _triples(manifest: Manifest, sign: str) -> Iterator[tuple[str, str]]:
     """Of each kind the triples (s, p, o: ids) that came to a version, or went from it, as SQL."""
-    stated = f"({by_value('asserted')})" if twins(manifest) else "asserted"
     facts = f"(SELECT s, p, o FROM {_changed(FACT, sign)} WHERE {RDF_ONLY})"
     yield "asserted", f"SELECT s, p, o FROM {_changed(ASSERTED, sign)}"
-    yield "inferred", minus(facts, f"({normalised_sql(manifest.equality, stated)})", "spo")
+    yield "inferred", minus(facts, f"({normalised_sql(ClosureView.of(manifest), forms=False)})", "spo")
     literal = f"term >= {FIRST_LITERAL}"
     yield (
         "equal",

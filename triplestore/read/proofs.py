@@ -10,7 +10,7 @@ from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION
 from triplestore.model.terms import to_rdflib
-from triplestore.read.reasoning import reasoning, rules_of, twins
+from triplestore.read.reasoning import reasoning, rules_of
 from triplestore.read.session import Session
 from triplestore.storage.manifest import RulesetText
 
@@ -67,25 +67,23 @@ def explain_violation(session: Session, rule: str, number: int) -> Proof:
 
 def source(session: Session) -> Source:
     """The closure as proofs read it; kept for as long as the workspace's tables are."""
-    from triplestore.proof import source as made
-    from triplestore.proof.computed import Source
+    from triplestore.proof.source import source as make
 
     session.readable()
     manifest, workspace, engine = session.manifest, session.workspace, session.engine
     workspace.views(TERM, ASSERTED, FACT, SAME_AS)
-    workspace.stated(twins(manifest))
-    kept = workspace.proofs
-    if kept is None or kept[0] is not manifest:
+    workspace.stated(session.view.equal_values)
+
+    def made() -> Source:
         congruence = rules_of(RulesetText("equality")) if manifest.equality == Equality.AXIOMS else ()
-        kept = manifest, made.source(engine, reasoning(engine, manifest), congruence)
-        workspace.proofs = kept
-    assert isinstance(kept[1], Source)
-    return kept[1]
+        return make(engine, reasoning(engine, manifest), congruence)
+
+    return workspace.cache.get("proofs", manifest, made)
 
 
 def equality_source(session: Session) -> Source:
     """The same, where terms can be one at all. Raises UsageError with equality off."""
-    if session.manifest.equality == Equality.OFF:
+    if not session.view.congruent:
         raise UsageError(
             f"{session.path} has equality off: owl:sameAs is a property like any other there, and makes nothing one"
         )

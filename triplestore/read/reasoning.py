@@ -9,6 +9,7 @@ from typing import Final
 from triplake import rulesets
 from triplake.loaders import check_bounds
 from triplake.rulesets import datalog, swrl
+from triplestore.closure.view import ClosureView
 from triplestore.compile import check
 from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding
@@ -114,37 +115,11 @@ def head_constants(manifest: Manifest) -> set[str]:
     return tokens - BUILTIN_IDS.keys()
 
 
-def by_value(manifest: Manifest) -> bool:
-    """Whether a store's rulesets hold the datatype rules, so that literals are matched by value (dt-eq)."""
-    return any(text.text is None and text.name in rulesets.WITH_DATATYPES for text in manifest.rulesets)
-
-
-def resources(manifest: Manifest) -> bool:
-    """Whether every term is an rdfs:Resource by a store's rulesets (rdfs4a, rdfs4b), stored or not."""
-    return any(text.text is None and text.name in rulesets.RESOURCES for text in manifest.rulesets)
-
-
-def twins(manifest: Manifest) -> bool:
-    """Whether some literals stand for others in `fact`: they are matched by value, and there are equal ones."""
-    return manifest.counters.twins > 0 and by_value(manifest)
-
-
-def named(manifest: Manifest) -> bool:
-    """Whether owl:sameAs itself is in a class of equal terms, so that x owl:sameAs x is listed for every term
-    (`triplestore.closure.virtual`)."""
-    return manifest.stats.get("named", 0) > 0
-
-
-def equal_literals(manifest: Manifest) -> bool:
-    """Whether a literal equals another term: see `triplestore.closure.expand.expanded_sql`."""
-    return manifest.stats.get("literals", 0) > 0
-
-
 def reasoning(engine: Engine, manifest: Manifest) -> Reasoning:
     """The rules of a store with their constants as ids of the dictionary in `term`."""
     rules = all_rules(manifest)
     tokens = {token for rule in rules for token in constants_of(rule)} - BUILTIN_IDS.keys()
-    if not by_value(manifest):
+    if not ClosureView.of(manifest).by_value:
         equal = encoding.numbers_equal_to(engine, tokens)
         return Reasoning(rules, manifest.equality, Constants(encoding.lookup(engine, tokens), equal))
     literals = {token for token in tokens if token.startswith('"')}

@@ -12,10 +12,10 @@ from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.dictionary.literals import by_value
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
-from triplestore.maintain import Reasoning
 from triplestore.maintain.memory import Memory
 from triplestore.materialise.limits import Limits
 from triplestore.model.tables import ASSERTED, COUNT, FACT, LOOKED_UP, STATED, STORED, VIOLATION, Table
+from triplestore.read.cache import VersionCache
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, TableFiles, Versions
 from triplestore.storage.verify import examine
@@ -30,8 +30,7 @@ class Workspace:
     def __init__(self, engine: Engine, versions: Versions, manifest: Manifest) -> None:
         self.engine, self.versions, self.manifest = engine, versions, manifest
         self._bound: dict[str, str] = {}  # table -> "view" or "table"
-        self.proofs: tuple[Manifest, object] | None = None  # what proofs made of the tables, for which version
-        self.reasoning: tuple[object, Reasoning] | None = None  # the last rules resolved, and what they depend on
+        self.cache = VersionCache()
         self.memory: tuple[object, Memory] | None = None  # the closure in memory, and what it was read from
         self.limits = Limits()  # of rules that make terms
         self.fingerprints: tuple[TableFiles, Fingerprints | None] | None = None  # of the terms in the files, if read
@@ -107,13 +106,14 @@ class Workspace:
     def forget(self, manifest: Manifest | None = None) -> None:
         """Take nothing in the engine for valid (after a failure, or another writer's commit)."""
         self._bound.clear()
-        self.proofs = None
+        self.cache.drop("proofs")
         self.manifest = manifest or self.manifest
 
     def abandon(self, manifest: Manifest) -> None:
         """As `forget`, and throw away what is kept in memory from one change to the next: after an interruption it may
         be neither what it was nor what it was to become."""
-        self.memory = self.fingerprints = self.reasoning = None
+        self.memory = self.fingerprints = None
+        self.cache.drop("reasoning")
         self.forget(manifest)
 
     def outdated(self) -> str:

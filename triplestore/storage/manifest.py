@@ -59,6 +59,10 @@ class TableFiles:
     def named(self) -> tuple[WrittenFile, ...]:
         return (*self.files, *self.tombstones)
 
+    def extend(self, before: TableFiles) -> bool:
+        """Whether these are the files of `before` and more after them: so terms keep their ids."""
+        return self.files[: len(before.files)] == before.files
+
     @property
     def paths(self) -> frozenset[str]:
         return frozenset(f.path for f in self.named)

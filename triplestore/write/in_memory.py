@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from triplestore.closure.view import ClosureView
 from triplestore.engine import WrittenFile
 from triplestore.engine.arrow import as_numpy
 from triplestore.engine.scratch import Scratch
@@ -27,7 +28,7 @@ from triplestore.maintain.run import EQUAL_LITERAL, Budget, TooDearError
 from triplestore.maintain.violations import Judge, judge_in
 from triplestore.model.equality import Equality
 from triplestore.model.tables import ASSERTED, COUNT, FACT, SAME_AS, TERM, VIOLATION, Table
-from triplestore.read.reasoning import all_rules, equal_literals, reasoning, touched, twins
+from triplestore.read.reasoning import all_rules, reasoning, touched
 from triplestore.storage.manifest import Manifest
 from triplestore.storage.patches import ArrowRows, TableRows
 from triplestore.write.change import Change, ChangeSet, Facts, Reason, Refused, TableChange
@@ -68,7 +69,7 @@ def _read(tx: Transaction) -> Memory | Refused:
     workspace.memory = None
     if outdated := workspace.outdated():
         return Refused(Reason.OUTDATED, outdated)
-    if equal_literals(manifest):
+    if ClosureView.of(manifest).literals_in_classes:
         return Refused(Reason.NOT_MAINTAINABLE, EQUAL_LITERAL)
     if sum(manifest.files_of(table.name).rows for table in (ASSERTED, FACT)) > LARGEST:
         return Refused(Reason.LARGE_STORE)
@@ -163,7 +164,7 @@ def _updated(
         *_judges(tx),
         Budget(chosen.seconds, None if chosen.costs is None else Foretelling(chosen.costs)),
         tx.round_done,
-        terms.values if twins(manifest) else {},
+        terms.values if ClosureView.of(manifest).equal_values else {},
         terms.ill_typed,
     )
 

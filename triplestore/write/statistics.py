@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from triplestore.closure.view import ClosureView
 from triplestore.maintain.keys import Ids
 from triplestore.maintain.memory import Derivations, Memory, Rows
 from triplestore.model.equality import Equality
 from triplestore.model.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_LITERAL, SAME_AS
-from triplestore.read.reasoning import reasoning, twins
+from triplestore.read.reasoning import reasoning
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import Counters
 
@@ -20,7 +21,9 @@ def memory_of(workspace: Workspace, derivations: Derivations = "none", counters:
     manifest = replace(workspace.manifest, counters=counters or workspace.manifest.counters)
     known, now = reasoning(workspace.engine, manifest), manifest.counters
     counts = (len(BUILTIN_IDS), now.iri, now.blank, now.literal)
-    return Memory.read(workspace.engine, known, counts, twins(manifest), now.ill_typed > 0, derivations)
+    return Memory.read(
+        workspace.engine, known, counts, ClosureView.of(manifest).equal_values, now.ill_typed > 0, derivations
+    )
 
 
 def stats_of(workspace: Workspace) -> dict[str, int]:
