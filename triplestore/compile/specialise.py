@@ -23,6 +23,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from triplestore.compile.data_rule import DataRule
+from triplestore.compile.dependency import ALL, Node, fact_node
 from triplestore.compile.lists import FIRST, NIL, REST, unroll
 from triplestore.compile.places import SAME_AS_TOKEN
 from triplestore.compile.program import Program
@@ -32,15 +33,13 @@ from triplestore.compile.schema import (
     SCHEMA_CONDITION,
     Constants,
     Fact,
-    Key,
     SchemaFacts,
+    atom_node,
     condition_of,
     filled,
-    focused,
     is_schema,
     is_schema_atom,
-    key_of,
-    key_of_atom,
+    matched,
     matches,
 )
 from triplestore.model.equality import Equality
@@ -53,8 +52,8 @@ from triplestore.model.terms import BUILTIN_IRIS, SAME_AS, iri_token
 class Specialiser:
     """Rules for one equality mode; see the module's text.
 
-    large: keys of schema atoms, by the vocabulary's own ids, whose facts are too many to be matched here. evidence: the
-    output of a rule is its head and then the triples of its atoms, with the members that expressions saw as tokens.
+    large: nodes of schema atoms, by the vocabulary's own ids, whose facts are too many to be matched here. evidence:
+    the output of a rule is its head and then the triples of its atoms, with the members that expressions saw as tokens.
 
     Instances that derive `c sameAs c` of a constant are kept: it is how a constant comes to occur, and, where it is of
     constants that equal each other, whoever takes facts away has to see that the equality loses its support.
@@ -64,7 +63,7 @@ class Specialiser:
         self,
         rules: Iterable[Rule],
         equality: Equality,
-        large: Collection[Key] = frozenset(),
+        large: Collection[Node] = frozenset(),
         evidence: bool = False,
     ) -> None:
         self.equality, self.large = equality, frozenset(large)
@@ -73,20 +72,20 @@ class Specialiser:
         self._renamed: dict[frozenset[str], Specialiser] = {}
         self.schema_rules: list[Rule] = []
         self._data_rules: list[DataRule] = []
-        self._matched: set[Key] = {(FIRST, -1), (REST, -1)}  # keys of schema atoms that are matched here
-        self._joined: set[Key] = set()  # and of those that are data
-        self.splittable: set[Key] = set()
-        """Keys of schema atoms that may be made `large` with effect: those of rules without lists."""
+        self._matched: set[Node] = {(FIRST, ALL), (REST, ALL)}  # nodes of schema atoms that are matched here
+        self._joined: set[Node] = set()  # and of those that are data
+        self.splittable: set[Node] = set()
+        """Nodes of schema atoms that may be made `large` with effect: those of rules without lists."""
         rules = self._rules
         if self.large:
             rules = without_redundant(rules, lambda rule: not _bound_to_schema(rule) and self._is_large(rule))
         for rule in rules:
             compared = any(isinstance(e, Filter) and e.operator in ("=", "!=") for e in rule.body)
             atoms = [e for e in rule.body if isinstance(e, Atom)]
-            keys = {key_of_atom(a) for a in atoms if is_schema_atom(a)}
+            nodes = {atom_node(a) for a in atoms if is_schema_atom(a)}
             joined = not _bound_to_schema(rule) and self._is_large(rule)
-            self.splittable |= set() if _bound_to_schema(rule) else keys
-            (self._joined if joined else self._matched).update(keys)
+            self.splittable |= set() if _bound_to_schema(rule) else nodes
+            (self._joined if joined else self._matched).update(nodes)
             schema_only = rule.monotone and not compared and all(is_schema_atom(a) for a in atoms)
             if rule.heads and schema_only and not joined:
                 self.schema_rules.append(rule)
@@ -129,13 +128,13 @@ class Specialiser:
     def _is_large(self, rule: Rule) -> bool:
         """Whether a rule reads, or derives, schema facts of which there are many."""
         atoms = (*(e for e in rule.body if isinstance(e, Atom)), *rule.heads)
-        return any(is_schema_atom(atom) and key_of_atom(atom) in self.large for atom in atoms)
+        return any(is_schema_atom(atom) and atom_node(atom) in self.large for atom in atoms)
 
-    def unread(self, constants: Constants) -> frozenset[Key]:
-        """Keys (ids normalised) of the schema facts that rules read as data only: `schema` needs none of them, but
+    def unread(self, constants: Constants) -> frozenset[Node]:
+        """Nodes (ids normalised) of the schema facts that rules read as data only: `schema` needs none of them, but
         those that speak of owl:sameAs itself."""
         here = self.under(constants)
-        joined, matched = ({normal_key(k, constants) for k in keys} for keys in (here._joined, here._matched))
+        joined, matched = ({normal_node(n, constants) for n in nodes} for nodes in (here._joined, here._matched))
         return frozenset(joined - matched)
 
     def condition(self, constants: Constants) -> str:
@@ -151,11 +150,11 @@ class Specialiser:
         """Close `schema` (in place) under the schema rules, after the facts of `delta` came.
 
         Returns the derived facts: schema facts that were new, and other facts (perhaps known ones). Raises
-        SchemaGrowth, leaving `schema` half closed, when rules have derived `most` facts of one key that is splittable.
+        SchemaGrowth, leaving `schema` half closed, when rules have derived `most` facts of one node that is splittable.
         """
         unread = self.unread(constants)
-        splittable = {normal_key(key, constants) for key in self.splittable - self.large}
-        grown: Counter[Key] = Counter()
+        splittable = {normal_node(node, constants) for node in self.splittable - self.large}
+        grown: Counter[Node] = Counter()
         fresh = [fact for fact in delta if schema.add(fact)]
         found: list[Fact] = []
         others: set[Fact] = set()
@@ -167,14 +166,14 @@ class Specialiser:
                     if fact in derived or fact in schema.facts:
                         continue
                     derived.add(fact)
-                    key = key_of(fact[1], fact[2])
-                    grown[key] += 1
-                    if most is not None and grown[key] > most and key in splittable:
-                        raise SchemaGrowth(key)
+                    node = fact_node(fact[1], fact[2])
+                    grown[node] += 1
+                    if most is not None and grown[node] > most and node in splittable:
+                        raise SchemaGrowth(node)
             first = False
             fresh = []
             for fact in derived:
-                if not is_schema(fact[1], fact[2]) or key_of(fact[1], fact[2]) in unread:
+                if not is_schema(fact[1], fact[2]) or fact_node(fact[1], fact[2]) in unread:
                     others.add(fact)
                 elif schema.add(fact):
                     fresh.append(fact)
@@ -194,7 +193,7 @@ class Specialiser:
                 for i, atom in enumerate(body)
                 if isinstance(atom, Atom)
                 for fact in fresh
-                if (start := focused(atom, fact, constants)) is not None
+                if (start := matched(atom, fact, constants, {})) is not None
                 for found in matches([*body[:i], *body[i + 1 :]], schema, constants, start)
             )
         for binding in bindings:
@@ -237,14 +236,14 @@ def _bound_to_schema(rule: Rule) -> bool:
 
 
 class SchemaGrowth(Exception):  # noqa: N818 - not an error: the engine takes over
-    """Closing the schema in memory is dear: facts of `key` (ids normalised) are many."""
+    """Closing the schema in memory costs too much: facts of `node` (ids normalised) are many."""
 
-    def __init__(self, key: Key) -> None:
-        super().__init__(f"many schema facts of {key}")
-        self.key = key
+    def __init__(self, node: Node) -> None:
+        super().__init__(f"many schema facts of {node}")
+        self.node = node
 
 
-def normal_key(key: Key, constants: Constants) -> Key:
-    """The key under pi."""
-    p, o = (constants[iri_token(BUILTIN_IRIS[number])] if number >= 0 else -1 for number in key)
+def normal_node(node: Node, constants: Constants) -> Node:
+    """The node under pi."""
+    p, o = (constants[iri_token(BUILTIN_IRIS[number])] if number >= 0 else number for number in node)
     return p, o

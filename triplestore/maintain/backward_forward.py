@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from triplestore.compile.dependency import Node, fact_node
 from triplestore.maintain.classes import Map, Partition
 from triplestore.maintain.dred import dred
 from triplestore.maintain.extend import extend
 from triplestore.maintain.keys import NONE, Ids, Mask, distinct, member, minus, union
-from triplestore.maintain.program import Node, as_keys, equality_reached, node_of
+from triplestore.maintain.program import as_keys, equality_reached
 from triplestore.maintain.relation import Relation
 from triplestore.maintain.run import FEW, Run
 from triplestore.materialise.figures import RoundFigures
@@ -55,7 +56,7 @@ def seeds(run: Run) -> tuple[Ids, set[Node] | None] | None:
     themselves; else `run.program` is the program without what went."""
     working = run.working
     gone = working.normalised(working.minus)
-    nodes = run.before.reach({node_of(p, o) for _, p, o in working.facts_of(gone)})
+    nodes = run.before.reach({fact_node(p, o) for _, p, o in working.facts_of(gone)})
     if len(working.schema_of(gone)) or run.rules_changed or _reaches_schema(run, nodes):
         if run.before.tied:
             return None
@@ -67,7 +68,7 @@ def seeds(run: Run) -> tuple[Ids, set[Node] | None] | None:
             with run.round(len(gone)) as figures:
                 gone = union(gone, *run.lost_with(after, figures))
             run.program = after
-            nodes = run.before.reach({node_of(p, o) for _, p, o in working.facts_of(gone)})
+            nodes = run.before.reach({fact_node(p, o) for _, p, o in working.facts_of(gone)})
     if not working.classes.none and equality_reached(nodes) and working.equality == Equality.REWRITE:
         terms = run.layout.encode(run.before.terms)
         if working.classes.large(working.classes.normalise(terms)).any():
@@ -262,7 +263,7 @@ class Search:
     def _unreachable(self, facts: Ids) -> Mask:
         nodes = self.nodes
         assert nodes is not None
-        return np.array([node_of(p, o) not in nodes for _, p, o in self.working.facts_of(facts)], dtype=np.bool_)
+        return np.array([fact_node(p, o) not in nodes for _, p, o in self.working.facts_of(facts)], dtype=np.bool_)
 
     # -- what is proved ----------------------------------------------------------------------------------------------
 

@@ -7,13 +7,13 @@ left of the strata below is given. Departure: C, P and Y are kept from one strat
 
 from __future__ import annotations
 
+from triplestore.compile.dependency import Node
 from triplestore.maintain.backward_forward import Search, seeds
 from triplestore.maintain.counts import NONRECURSIVE
 from triplestore.maintain.dred_counting import counts_of, dred_counting
 from triplestore.maintain.extend import extend
 from triplestore.maintain.join import Rules
 from triplestore.maintain.keys import Ids, minus, union
-from triplestore.maintain.program import Node
 from triplestore.maintain.run import Run
 
 NAME = "backward-forward-counting"

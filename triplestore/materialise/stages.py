@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from triplestore.compile import strata
+from triplestore.compile.dependency import ALL, Node, fact_node
 from triplestore.compile.plan import K, Row, Shape
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants, Fact, is_schema
 from triplestore.compile.specialise import Specialiser
-from triplestore.compile.strata import ALL, EQUALITY, OCCURRING, Node, Step, Strata, UnstratifiableError
+from triplestore.compile.strata import EQUALITY, OCCURRING, Step, Strata, UnstratifiableError
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
 from triplestore.model.rule import Aggregate, Atom, Not, Rule
-from triplestore.model.terms import SAME_AS, TYPE
+from triplestore.model.terms import SAME_AS
 
 SCHEMA = "schema"
 """The name of the edges from schema facts to what the instances that they give rise to derive."""
@@ -113,7 +114,7 @@ class Stages:
         graph = self.enter_all(program, constants)
         if any(kind == OCCURRING for _, kind in self.guarded):
             return "a NOT asks whether a term occurs"
-        reached = graph.reached({_node((0, p, o)) for p, o in new})
+        reached = graph.reached({fact_node(p, o) for p, o in new})
         disturbed = sorted(reached & self.guarded)
         if disturbed:
             tokens = encoding.decode(self.engine, {i for i in disturbed[0] if i >= 0})
@@ -137,11 +138,11 @@ class Stages:
         if not self.guarded:
             return
         graph = self._strata(program, constants, self._equal())
-        written = strata.heads(fresh) | {_node(fact) for fact in facts}
+        written = strata.heads(fresh) | {fact_node(p, o) for _, p, o in facts}
         guarded = self.guarded - ({(SAME_AS, ALL)} if self.unsettled else set())
         harmful = {n for n in written if not graph.reached([n], not self.unsettled).isdisjoint(guarded)}
         if harmful:
-            more = {Step(_node(cause), node, SCHEMA, False) for cause in schema for node in harmful}
+            more = {Step(fact_node(p, o), node, SCHEMA, False) for _, p, o in schema for node in harmful}
             if more <= self.known:
                 raise InputError("these rules change what NOT or AGGREGATE has read, whatever the order they run in")
             self.known |= more
@@ -186,11 +187,6 @@ class Stages:
             first.source if first else None,
             first.line if first else None,
         )
-
-
-def _node(fact: Fact) -> Node:
-    _, p, o = fact
-    return (p, o) if p == TYPE else (p, ALL)
 
 
 def _text(node: Node, tokens: Mapping[int, str]) -> str:
