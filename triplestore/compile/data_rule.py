@@ -20,6 +20,7 @@ from triplestore.compile.plan import At, Condition, K, Made, Pattern, Place, Pla
 from triplestore.compile.program import Program
 from triplestore.compile.schema import LENGTH, Binding, Constants, SchemaFacts, filled, is_schema_atom, matches
 from triplestore.compile.symmetry import half
+from triplestore.compile.unify import Reading, Unifier, parted, readings
 from triplestore.model.equality import Equality
 from triplestore.model.errors import LimitError
 from triplestore.model.expression import Variable, variables_of, walk
@@ -202,18 +203,12 @@ class DataRule:
         head = None
         if self.head is not None:
             head = unroll_atom(self.head, length)[0] if length is not None else self.head
-        readings: list[tuple[bool, ...]] = []  # per atom, the ways: stored (False) or reflexive (True)
-        for is_same in same:
-            if is_same:
-                readings.append((True,) if self.equality == Equality.REWRITE else (False, True))
-            else:
-                readings.append((False,) if is_same is False else (False, True))
         evidence = [] if head is None else [head]
         if head is None or self._evidence:
             evidence += [e for e in rule.body if isinstance(e, Atom)]
         recipes = []
-        for reflexive in product(*readings):
-            recipe = self._reading(rule, atoms, reflexive, evidence, binding, pair)
+        for reading in readings(same, stored=self.equality != Equality.REWRITE):
+            recipe = self._reading(rule, atoms, reading, evidence, binding, pair)
             if recipe is not None and recipe not in recipes:
                 recipes.append(recipe)
         return recipes
@@ -222,50 +217,29 @@ class DataRule:
         self,
         rule: Rule,
         atoms: Sequence[Atom],
-        reflexive: Sequence[bool],
+        reading: Reading,
         output: Sequence[Atom],
         binding: Binding,
         pair: Pair | None,
     ) -> _Recipe | None:
-        replaced: dict[str, Term] = {}  # data variable -> what it was unified with
-
-        def now(term: Term) -> Term:
-            while isinstance(term, Var) and term.name in replaced:
-                term = replaced[term.name]
-            return term
-
         def is_free(term: Term) -> bool:
             return isinstance(term, Var) and term.name not in binding
 
+        now = Unifier(is_free)
         checks: list[tuple[Term, Term]] = []
         spelled: list[tuple[Term, Term]] = []  # variables, and the literals of whose forms they are one
-        for atom, is_reflexive in zip(atoms, reflexive, strict=True):
-            if not is_reflexive:
-                continue
-            predicate, s, o = now(atom.p), now(atom.s), now(atom.o)
-            if is_free(predicate):
-                assert isinstance(predicate, Var)
-                replaced[predicate.name] = SAME_AS_TOKEN
-                s, o = now(s), now(o)
-            elif predicate != SAME_AS_TOKEN:
-                checks.append((predicate, SAME_AS_TOKEN))  # an atom before this one has bound it
-            if s == o:
-                continue
+        plain, reflexive = parted(atoms, reading)
+        for atom in reflexive:
+            if not now.unify(atom.p, SAME_AS_TOKEN):
+                checks.append((now(atom.p), SAME_AS_TOKEN))  # an atom before this one has bound it
+            s, o = now(atom.s), now(atom.o)
             if is_free(s) and _is_literal(o):
                 spelled.append((s, o))
             elif is_free(o) and _is_literal(s):
                 spelled.append((o, s))
-            elif is_free(s):
-                assert isinstance(s, Var)
-                replaced[s.name] = o
-            elif is_free(o):
-                assert isinstance(o, Var)
-                replaced[o.name] = s
-            else:
+            elif not now.unify(s, o):
                 checks.append((s, o))
-        stored = [
-            tuple(now(t) for t in a.terms) for a, is_reflexive in zip(atoms, reflexive, strict=True) if not is_reflexive
-        ]
+        stored = [tuple(map(now, atom.terms)) for atom in plain]
         stored = list(dict.fromkeys(stored))
         mentioned = {t for terms in stored for t in terms}
         mentioned |= {now(t) for e in rule.body if isinstance(e, Aggregate) for t in bound_by(e)}
@@ -273,9 +247,7 @@ class DataRule:
             pair = pair.under(now)
             mentioned |= {member.item for member in pair.members}
         occurring = dict.fromkeys(
-            now(a.s)
-            for a, is_reflexive in zip(atoms, reflexive, strict=True)
-            if is_reflexive and now(a.s) not in mentioned and (is_free(now(a.s)) or isinstance(now(a.s), str))
+            s for s in (now(atom.s) for atom in reflexive) if s not in mentioned and (is_free(s) or isinstance(s, str))
         )
         out = [
             tuple(t if place and isinstance(t, Var) and t.name in self._read else now(t) for t in atom.terms)

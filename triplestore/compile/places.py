@@ -8,7 +8,6 @@ every term and itself. `NOT [?x, owl:sameAs, ?y]` is the test that x and y are o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import product
 
 from triplestore.compile.inline import numbered, substituted
 from triplestore.compile.plan import (
@@ -30,6 +29,7 @@ from triplestore.compile.plan import (
     Unequal,
     canonical,
 )
+from triplestore.compile.unify import Unifier, parted, readings
 from triplestore.model.equality import Equality
 from triplestore.model.expression import Expression, Variable
 from triplestore.model.rule import Aggregate, Atom, Filter, Not, Term, Var
@@ -111,32 +111,11 @@ def absences(
     own = {t.name for e in group.body if isinstance(e, Atom) for t in e.terms if isinstance(t, Var)} - set(outer)
     atoms = [e for e in group.body if isinstance(e, Atom)]
     same = [equality != Equality.OFF and atom.p == SAME_AS_TOKEN for atom in atoms]
-    ways = [((True,) if equality == Equality.REWRITE else (False, True)) if is_same else (False,) for is_same in same]
     found = []
-    for reflexive in product(*ways):
-        replaced: dict[str, Term] = {}
-
-        def here(term: Term, replaced: dict[str, Term] = replaced) -> Term:
-            while isinstance(term, Var) and term.name in replaced:
-                term = replaced[term.name]
-            return now(term)
-
-        equal: list[tuple[Term, Term]] = []
-        alike: list[Term] = []  # what is to equal itself, as terms do that occur
-        for atom, is_reflexive in zip(atoms, reflexive, strict=True):
-            s, o = here(atom.s), here(atom.o)
-            if not is_reflexive:
-                continue
-            alike.append(atom.s)
-            if s == o:
-                continue
-            if isinstance(s, Var) and s.name in own:
-                replaced[s.name] = o
-            elif isinstance(o, Var) and o.name in own:
-                replaced[o.name] = s
-            else:
-                equal.append((s, o))
-        stored = [atom for atom, is_reflexive in zip(atoms, reflexive, strict=True) if not is_reflexive]
+    for reading in readings(same, stored=equality != Equality.REWRITE):
+        here = Unifier[Term](lambda term: isinstance(term, Var) and term.name in own, now)
+        stored, reflexive = parted(atoms, reading)
+        equal = [(here(atom.s), here(atom.o)) for atom in reflexive if not here.unify(atom.s, atom.o)]
         patterns = [tuple(map(here, atom.terms)) for atom in stored]
         predicates = [here(atom.p) for atom in stored if isinstance(atom.p, Var)]
         if equality != Equality.OFF and SAME_AS_TOKEN in predicates:
@@ -151,7 +130,7 @@ def absences(
             elif isinstance(element, Filter):
                 conditions.append(compared(element, here, places))
         mentioned = {term for terms in patterns for term in terms}
-        constant = dict.fromkeys(term for term in map(here, alike) if isinstance(term, str))
+        constant = dict.fromkeys(term for term in (here(atom.s) for atom in reflexive) if isinstance(term, str))
         occurring = [(term,) for term in constant if term not in mentioned]
         if not patterns and not occurring and not conditions:
             return None

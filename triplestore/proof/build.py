@@ -117,7 +117,7 @@ class Builder:
         premises = tuple(
             self._premise(
                 ground(atom, binding),
-                of_right[halves.like[i]] if i in halves.like else of_left[i],
+                of_right[halves.mirrored[i]] if i in halves.mirrored else of_left[i],
                 grouped.round,
             )
             for i, atom in enumerate(body.atoms)

@@ -32,16 +32,12 @@ ALL: Final = 1 << 40
 
 @dataclass(slots=True, eq=False)
 class Instance:
-    """A rule with all variables bound, to normalised ids. `premises` are its body's atoms, in their order.
-
-    same: names that stand for the same term as another, by an equality in the body.
-    """
+    """A rule with all variables bound, to normalised ids. `premises` are its body's atoms, in their order."""
 
     body: Body
     head: Fact | None
     binding: dict[str, int]
     premises: tuple[Fact, ...]
-    same: tuple[tuple[str, Known], ...]
 
 
 @dataclass(slots=True)
@@ -270,11 +266,11 @@ class Slice:
     def _add(self, fact: Fact | None, match: BodyMatch, values: Mapping[str, int]) -> None:
         binding = {**match.binding, **values}
         for name, target in match.same:
-            binding[name] = binding[target] if isinstance(target, str) and target in binding else self._some(target)
+            binding[name] = binding[target] if target in binding else self._any_term()
         for atom in match.body.atoms:
             for term in atom:
                 if isinstance(term, str) and term not in binding:
-                    binding[term] = self._some(term)
+                    binding[term] = self._any_term()
         if any(not self._may_differ(pair, binding) for pair in match.body.unequal):
             return
         if any(self._value(a, binding) != self._value(b, binding) for a, b in match.body.equal):
@@ -287,13 +283,11 @@ class Slice:
             return
         self._keys.add(key)
         entry = self.falsum if fact is None else self.entries[fact]
-        entry.instances.append(Instance(match.body, fact, binding, premises, match.same))
+        entry.instances.append(Instance(match.body, fact, binding, premises))
         self.want(premises)
 
-    def _some(self, term: Known) -> int:
-        """Any term that occurs, for a variable that may be any."""
-        if not isinstance(term, str):
-            return self.normal(term)
+    def _any_term(self) -> int:
+        """A term that occurs, for a variable that may be any."""
         if self.anything is None:
             found = self.source.engine.query(f"SELECT min(p) AS p FROM {self.source.stated}").column(0)[0].as_py()
             self.anything = SAME_AS if found is None else int(found)
