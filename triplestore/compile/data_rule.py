@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from triplestore.compile.inline import bound_by, inline
+from triplestore.compile.inline import bound_by
 from triplestore.compile.lists import unroll, unroll_atom
 from triplestore.compile.pairs import Pair
-from triplestore.compile.places import SAME_AS_TOKEN, Places, absences, compared, grouped, holds, made
+from triplestore.compile.passes import Draft, Options
+from triplestore.compile.places import Places, absences, compared, grouped, holds, made
 from triplestore.compile.plan import At, Condition, K, Made, Pattern, Place, PlacedElement, Row, Shape, V, canonical
 from triplestore.compile.program import Program
 from triplestore.compile.schema import LENGTH, Binding, Constants, SchemaFacts, filled, is_schema_atom, matches
 from triplestore.compile.symmetry import half
-from triplestore.compile.unify import Reading, Unifier, parted, readings
+from triplestore.compile.unify import SAME_AS_TOKEN, Reading, Unifier, parted, readings
 from triplestore.model.equality import Equality
 from triplestore.model.errors import LimitError
 from triplestore.model.expression import Variable, variables_of, walk
@@ -29,15 +30,11 @@ from triplestore.model.rule import (
     Atom,
     Filter,
     Holds,
-    ListOf,
-    MemberOf,
     Not,
     Rule,
-    SchemaElement,
     Span,
     Term,
     Var,
-    variables,
 )
 from triplestore.model.terms import SAME_AS
 
@@ -59,34 +56,18 @@ class _Recipe:
 
 
 class DataRule:
-    """A rule with one head (None: false), split into schema part and data part. joined: it is all data."""
+    """A rule that reads data, with one head (None: false)."""
 
-    def __init__(
-        self,
-        rule: Rule,
-        head: Atom | None,
-        equality: Equality,
-        joined: bool = False,
-        evidence: bool = False,
-    ) -> None:
-        inlined = inline(rule)
-        rule = inlined.rule
-        self.rule, self.made, self.head, self.equality = rule, inlined.made, head, equality
-        self._evidence = evidence
+    def __init__(self, draft: Draft, head: Atom | None, options: Options) -> None:
+        rule = draft.rule
+        self.rule, self.made, self.head, self.equality = rule, draft.made, head, options.equality
+        self._evidence = options.evidence
         expressions = [part.expression for part in walk(rule.body) if isinstance(part, Holds)]
-        self._read = {n for e in (*expressions, *inlined.made.values()) for n in variables_of(e)} if evidence else set()
-        positions = {e.position for e in rule.body if isinstance(e, MemberOf) and e.position is not None}
-        self.joined = [e for e in rule.body if isinstance(e, Atom) and is_schema_atom(e)] if joined else []
-        self.schema: list[SchemaElement] = [
-            e
-            for e in rule.body
-            if (isinstance(e, Atom) and is_schema_atom(e) and not joined)
-            or isinstance(e, ListOf | MemberOf)
-            or (isinstance(e, Filter) and not positions.isdisjoint((e.left, e.right)))
-        ]
-        self.atoms = [e for e in rule.body if isinstance(e, Atom) and e not in self.schema]
-        self.bound = frozenset(name for e in self.schema for name in variables(e))
-        self._pair = None if evidence else Pair.of(rule, self.schema)
+        read = {n for e in (*expressions, *draft.made.values()) for n in variables_of(e)}
+        self._read = read if options.evidence else set()
+        self.joined = [e for e in draft.data if is_schema_atom(e)] if draft.joined else []
+        self.schema, self.atoms = draft.schema, draft.data
+        self._pair = None if options.evidence else Pair.of(rule, self.schema)
         self._paired = [] if self._pair is None else self._pair.elements
         self._alone = [e for e in self.schema if e not in self._paired]
         self._recipes: dict[tuple[int | None, bool, tuple[bool | None, ...]], list[_Recipe]] = {}
@@ -124,7 +105,7 @@ class DataRule:
         for recipe in recipes:
             self._add(recipe, constants, binding, program)
 
-    def _plain(self, length: int | None) -> list[Atom]:
+    def _plain(self, length: int | None) -> Sequence[Atom]:
         """The data atoms, spans unrolled. Raises LimitError for a list that is too long to be joined."""
         if length is None:
             return self.atoms

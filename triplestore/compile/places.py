@@ -29,14 +29,11 @@ from triplestore.compile.plan import (
     Unequal,
     canonical,
 )
-from triplestore.compile.unify import Unifier, parted, readings
+from triplestore.compile.unify import SAME_AS_TOKEN, Unifier, parted, readings
 from triplestore.model.equality import Equality
 from triplestore.model.expression import Expression, Variable
 from triplestore.model.rule import Aggregate, Atom, Filter, Not, Term, Var
 from triplestore.model.rule import Holds as RuleHolds
-from triplestore.model.terms import OWL
-
-SAME_AS_TOKEN = f"<{OWL}sameAs>"
 
 Now = Callable[[Term], Term]
 """What a term of a rule is after unification."""

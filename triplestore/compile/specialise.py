@@ -12,22 +12,19 @@ rule that derives such facts (scm-hv); one that others make superfluous (`triple
 it would derive the same many times. Rules over lists, and rules with NOT or AGGREGATE, are always specialised. Which
 way a rule goes changes what it costs, never what it derives.
 
-A constant of a rule that equals owl:sameAs is owl:sameAs: its facts are classes, not facts (`Specialiser.under`).
+What rules go through before that is in `triplestore.compile.passes`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import fields, is_dataclass
-from typing import Any
 
 from triplestore.compile.data_rule import DataRule
 from triplestore.compile.dependency import ALL, Node, fact_node
 from triplestore.compile.lists import FIRST, NIL, REST, unroll
-from triplestore.compile.places import SAME_AS_TOKEN
+from triplestore.compile.passes import Options, drafts_of, may_join
 from triplestore.compile.program import Program
-from triplestore.compile.redundancy import without_redundant
 from triplestore.compile.schema import (
     LENGTH,
     SCHEMA_CONDITION,
@@ -42,18 +39,15 @@ from triplestore.compile.schema import (
     matched,
     matches,
 )
+from triplestore.compile.unify import SAME_AS_TOKEN
 from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
-from triplestore.model.expression import Call, Constant, Exists, Variable, walk
-from triplestore.model.rule import Aggregate, Atom, Filter, ListOf, MemberOf, Rule, SchemaElement, Term, constants_of
+from triplestore.model.rule import Atom, ListOf, MemberOf, Rule, SchemaElement, constants_of
 from triplestore.model.terms import BUILTIN_IRIS, SAME_AS, iri_token
 
 
 class Specialiser:
-    """Rules for one equality mode; see the module's text.
-
-    large: nodes of schema atoms, by the vocabulary's own ids, whose facts are too many to be matched here. evidence:
-    the output of a rule is its head and then the triples of its atoms, with the members that expressions saw as tokens.
+    """Rules for one equality mode; see the module's text. large, evidence, names: see `passes.Options`.
 
     Instances that derive `c sameAs c` of a constant are kept: it is how a constant comes to occur, and, where it is of
     constants that equal each other, whoever takes facts away has to see that the equality loses its support.
@@ -65,10 +59,11 @@ class Specialiser:
         equality: Equality,
         large: Collection[Node] = frozenset(),
         evidence: bool = False,
+        names: frozenset[str] = frozenset(),
     ) -> None:
-        self.equality, self.large = equality, frozenset(large)
-        self._rules, self._evidence = tuple(rules), evidence
-        self._names: frozenset[str] = frozenset()  # constants that owl:sameAs stands for in these rules
+        options = Options(equality, frozenset(large), names, evidence)
+        self.equality, self.large, self._options = equality, options.large, options
+        self._rules = tuple(rules)
         self._renamed: dict[frozenset[str], Specialiser] = {}
         self.schema_rules: list[Rule] = []
         self._data_rules: list[DataRule] = []
@@ -76,24 +71,17 @@ class Specialiser:
         self._joined: set[Node] = set()  # and of those that are data
         self.splittable: set[Node] = set()
         """Nodes of schema atoms that may be made `large` with effect: those of rules without lists."""
-        rules = self._rules
-        if self.large:
-            rules = without_redundant(rules, lambda rule: not _bound_to_schema(rule) and self._is_large(rule))
-        for rule in rules:
-            compared = any(isinstance(e, Filter) and e.operator in ("=", "!=") for e in rule.body)
-            atoms = [e for e in rule.body if isinstance(e, Atom)]
-            nodes = {atom_node(a) for a in atoms if is_schema_atom(a)}
-            joined = not _bound_to_schema(rule) and self._is_large(rule)
-            self.splittable |= set() if _bound_to_schema(rule) else nodes
-            (self._joined if joined else self._matched).update(nodes)
-            schema_only = rule.monotone and not compared and all(is_schema_atom(a) for a in atoms)
-            if rule.heads and schema_only and not joined:
-                self.schema_rules.append(rule)
+        drafts = drafts_of(self._rules, options)
+        for draft in drafts:
+            nodes = {atom_node(e) for e in draft.rule.body if isinstance(e, Atom) and is_schema_atom(e)}
+            self.splittable |= nodes if may_join(draft.rule) else set()
+            (self._joined if draft.joined else self._matched).update(nodes)
+            if draft.closes_schema:
+                self.schema_rules.append(draft.rule)
             else:
-                heads: Sequence[Atom | None] = rule.heads or (None,)
-                self._data_rules.extend(DataRule(rule, head, equality, joined, evidence) for head in heads)
-        everything = (*self.schema_rules, *(d.rule for d in self._data_rules))
-        self.constants = frozenset(token for rule in everything for token in constants_of(rule))
+                heads: Sequence[Atom | None] = draft.rule.heads or (None,)
+                self._data_rules.extend(DataRule(draft, head, options) for head in heads)
+        self.constants = frozenset(token for draft in drafts for token in constants_of(draft.rule))
         """Tokens of all constants of the rules."""
 
     def under(self, constants: Constants) -> Specialiser:
@@ -109,26 +97,11 @@ class Specialiser:
                 f"{lost[0]} equals another term of the vocabulary, so that rule {rule.name} can read no list\n"
                 "take out that equality, or the rules over lists"
             )
-        if names <= self._names:
+        if names <= self._options.names:
             return self
         if names not in self._renamed:
-            rules = [_renamed(rule, names) for rule in self._rules]
-            for rule in rules:
-                if any(isinstance(e, Aggregate) and SAME_AS_TOKEN in _predicates(e) for e in rule.body):
-                    raise InputError(
-                        f"rule {rule.name} aggregates over a property that equals owl:sameAs, which has no place in an "
-                        "AGGREGATE: equal terms count once\ntake out that equality, or the rule",
-                        rule.source,
-                        rule.line,
-                    )
-            renamed = self._renamed[names] = Specialiser(rules, self.equality, self.large, self._evidence)
-            renamed._names = names
+            self._renamed[names] = Specialiser(self._rules, self.equality, self.large, self._options.evidence, names)
         return self._renamed[names]
-
-    def _is_large(self, rule: Rule) -> bool:
-        """Whether a rule reads, or derives, schema facts of which there are many."""
-        atoms = (*(e for e in rule.body if isinstance(e, Atom)), *rule.heads)
-        return any(is_schema_atom(atom) and atom_node(atom) in self.large for atom in atoms)
 
     def unread(self, constants: Constants) -> frozenset[Node]:
         """Nodes (ids normalised) of the schema facts that rules read as data only: `schema` needs none of them, but
@@ -212,27 +185,6 @@ class Specialiser:
 
 
 _LISTS = {iri_token(BUILTIN_IRIS[number]): number for number in (FIRST, REST, NIL)}
-
-
-def _renamed(part: Any, names: Collection[str]) -> Any:
-    """A part of a rule with owl:sameAs in place of the constants `names`; expressions, which tell equal terms apart,
-    as they are."""
-    if isinstance(part, str):
-        return SAME_AS_TOKEN if part in names else part
-    if isinstance(part, tuple):
-        return tuple(_renamed(each, names) for each in part)
-    if is_dataclass(part) and not isinstance(part, type | Variable | Constant | Call | Exists):
-        return type(part)(**{field.name: _renamed(getattr(part, field.name), names) for field in fields(part)})
-    return part
-
-
-def _predicates(group: Aggregate) -> set[Term]:
-    return {atom.p for atom in walk(group.body) if isinstance(atom, Atom)}
-
-
-def _bound_to_schema(rule: Rule) -> bool:
-    """Whether a rule's schema part is matched here whatever its size."""
-    return not rule.monotone or any(isinstance(e, ListOf | MemberOf) for e in rule.body)
 
 
 class SchemaGrowth(Exception):  # noqa: N818 - not an error: the engine takes over

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import product
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
+
+from triplestore.model.terms import OWL
+
+SAME_AS_TOKEN: Final = f"<{OWL}sameAs>"
 
 Term = TypeVar("Term", bound=Hashable)
 Atom = TypeVar("Atom")

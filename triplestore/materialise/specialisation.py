@@ -10,10 +10,10 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from triplestore.compile.places import SAME_AS_TOKEN
 from triplestore.compile.plan import Grouped, K
 from triplestore.compile.program import Program
 from triplestore.compile.schema import SCHEMA_PREDICATES, Constants, Fact, SchemaFacts
+from triplestore.compile.unify import SAME_AS_TOKEN
 from triplestore.engine.queries import count
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes, Names, asked, joined, representatives, types_sql
