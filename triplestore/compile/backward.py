@@ -15,7 +15,7 @@ from itertools import product
 from typing import Final
 
 from triplestore.compile.lists import FIRST, NIL, REST, Cell, lists_at, unroll, unroll_atom
-from triplestore.compile.plan import DataVar, Hole, Place, Row, Shape, V, canonical
+from triplestore.compile.plan import DataVar, Hole, OpenSlot, Row, Shape, V, canonical
 from triplestore.compile.schema import LENGTH, Binding, Constants, Fact, SchemaFacts, is_schema_atom, matched, matches
 from triplestore.compile.unify import Reading, Unifier, parted, readings
 from triplestore.model.rule import (
@@ -128,7 +128,7 @@ class Backward:
 
     def instance(
         self,
-        place: tuple[int, int, Rule, Atom],
+        rule_head: tuple[int, int, Rule, Atom],
         fact: Fact,
         atoms: Sequence[Fact],
         own: Fact,
@@ -136,7 +136,7 @@ class Backward:
     ) -> Iterator[BodyMatch]:
         """One instance of such a rule, by what its head and its atoms are (none of them where there are spans). own:
         the head as the rule made it, in the dictionary's ids; seen: see `Body`."""
-        number, which, rule, head = place
+        number, which, rule, head = rule_head
         start = matched(head, fact, self._constants, {})
         for atom, found in zip((e for e in rule.body if isinstance(e, Atom)), atoms, strict=False):
             start = matched(atom, found, self._constants, start) if start is not None else None
@@ -269,20 +269,20 @@ class Backward:
         patterns = dict.fromkeys(tuple(map(now, atom)) for atom in stored)
         values: list[int] = []
 
-        def place(term: Known) -> Place:
+        def open_slot(term: Known) -> OpenSlot:
             if isinstance(term, str):
                 return DataVar(term)
             values.append(term)
             return Hole(len(values) - 1)
 
-        places = tuple(tuple(place(t) for t in terms) for terms in patterns if not self._in_schema(terms))
-        free = tuple(dict.fromkeys(p.name for terms in places for p in terms if isinstance(p, DataVar)))
+        patterns_left = tuple(tuple(open_slot(t) for t in terms) for terms in patterns if not self._in_schema(terms))
+        free = tuple(dict.fromkeys(p.name for terms in patterns_left for p in terms if isinstance(p, DataVar)))
         one = {str(name): now(name) for name in now.replaced}
         known |= {name: term for name, term in one.items() if isinstance(term, int)}
         same = tuple((name, term) for name, term in one.items() if isinstance(term, str))
-        if not places:
+        if not patterns_left:
             return BodyMatch(body, known, None, (), (), same)
-        shape, holes = _canonical(places, free)
+        shape, holes = _canonical(patterns_left, free)
         order = [slot.number for slot in shape.output if isinstance(slot, V)]
         names = tuple(name for _, name in sorted(zip(order, free, strict=True)))
         return BodyMatch(body, known, shape, tuple(values[hole] for hole in holes), names, same)

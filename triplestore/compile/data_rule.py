@@ -16,10 +16,22 @@ from triplestore.compile.inline import bound_by
 from triplestore.compile.lists import unroll, unroll_atom
 from triplestore.compile.pairs import Pair
 from triplestore.compile.passes import Draft, Options
-from triplestore.compile.places import Places, absences, compared, grouped, holds, made
-from triplestore.compile.plan import At, Condition, K, Made, Pattern, Place, PlacedElement, Row, Shape, V, canonical
+from triplestore.compile.plan import (
+    Condition,
+    K,
+    Made,
+    Numbering,
+    OpenElement,
+    OpenSlot,
+    Pattern,
+    Row,
+    Shape,
+    V,
+    canonical,
+)
 from triplestore.compile.program import Program
 from triplestore.compile.schema import LENGTH, Binding, Constants, SchemaFacts, filled, is_schema_atom, matches
+from triplestore.compile.slots import Slots, absences, compared, grouped, holds, made
 from triplestore.compile.symmetry import half
 from triplestore.compile.unify import SAME_AS_TOKEN, Reading, Unifier, parted, readings
 from triplestore.model.equality import Equality
@@ -231,8 +243,8 @@ class DataRule:
             s for s in (now(atom.s) for atom in reflexive) if s not in mentioned and (is_free(s) or isinstance(s, str))
         )
         out = [
-            tuple(t if place and isinstance(t, Var) and t.name in self._read else now(t) for t in atom.terms)
-            for place, atom in enumerate(output)
+            tuple(t if column and isinstance(t, Var) and t.name in self._read else now(t) for t in atom.terms)
+            for column, atom in enumerate(output)
         ]
         if self.head is not None:
             s, p, o = out[0]
@@ -258,49 +270,49 @@ class DataRule:
         share: bool = False,
         pair: Pair | None = None,
     ) -> _Recipe | None:
-        """The recipe of a body; None where it never matches. share: see `Places`."""
-        places = Places(lambda term: isinstance(term, Var) and term.name not in bound, share)
-        body: list[PlacedElement] = [
-            *(tuple(places.at(t) for t in terms) for terms in stored),
-            *((places.at(t),) for t in occurring),
+        """The recipe of a body; None where it never matches. share: see `Slots`."""
+        slots = Slots(lambda term: isinstance(term, Var) and term.name not in bound, share)
+        body: list[OpenElement] = [
+            *(tuple(slots.of(t) for t in terms) for terms in stored),
+            *((slots.of(t),) for t in occurring),
         ]
-        conditions: list[Callable[[At], Condition]] = [
-            compared(Filter("=", variable, literal), now, places) for variable, literal in spelled
+        conditions: list[Callable[[Numbering], Condition]] = [
+            compared(Filter("=", variable, literal), now, slots) for variable, literal in spelled
         ]
         if pair is not None:
-            elements, order = pair.placed(places)
+            elements, order = pair.slotted(slots)
             body += elements
             conditions.append(order)
-        asked = len(places.sources)
+        asked = len(slots.sources)
         outer = {*bound, *(t.name for e in rule.body for t in bound_by(e) if isinstance(t, Var))}
         for number, element in enumerate(rule.body):
             match element:
                 case Filter("=" | "!=") if element not in self.schema:
-                    conditions.append(compared(element, now, places))
+                    conditions.append(compared(element, now, slots))
                 case Holds(expression):
-                    conditions.append(holds(expression, now, places))
+                    conditions.append(holds(expression, now, slots))
                 case Not():
-                    absent = absences(element, number, outer, self.equality, now, places)
+                    absent = absences(element, number, outer, self.equality, now, slots)
                     if absent is None:
                         return None
                     conditions += absent
                 case Aggregate():
-                    table = grouped(element, self.equality, now, places)
+                    table = grouped(element, self.equality, now, slots)
                     if table is None:
                         return None
                     body.append(table)
-        columns: list[Place | Callable[[At], Made]] = [
-            made(self.made[t.name], now, places)
+        columns: list[OpenSlot | Callable[[Numbering], Made]] = [
+            made(self.made[t.name], now, slots)
             if isinstance(t, Var) and t.name in self.made
-            else made(Variable(t.name), now, places)
-            if place and isinstance(t, Var) and t.name in self._read
-            else places.at(t)
-            for place, terms in enumerate(output)
+            else made(Variable(t.name), now, slots)
+            if column and isinstance(t, Var) and t.name in self._read
+            else slots.of(t)
+            for column, terms in enumerate(output)
             for t in terms
         ]
         shape, holes = canonical(body, conditions, columns)
         numbers = frozenset(number for number, hole in enumerate(holes) if hole < asked)
-        return _Recipe(shape, tuple(places.sources[hole] for hole in holes), numbers, tuple(checks))
+        return _Recipe(shape, tuple(slots.sources[hole] for hole in holes), numbers, tuple(checks))
 
 
 def _is_literal(term: Term) -> bool:

@@ -9,7 +9,7 @@ With equality, every fact depends on owl:sameAs (a merge can change it), and wha
 negatively. The congruence rules of equality `axioms` say no more than that. RDFox turns equality off where there is
 negation. Here, a cycle that is one only because of that, as an equality depends on a NOT or AGGREGATE, leaves equality
 `unsettled`: it need not matter to the data at hand, so strata are those without it, and what they give is verified
-(`triplestore.materialise.stability`).
+(`triplestore.materialise.well_founded`).
 """
 
 from __future__ import annotations

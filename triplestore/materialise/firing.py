@@ -20,10 +20,10 @@ from triplestore.engine.arrow import int64s
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.facts import Facts
-from triplestore.materialise.stability import Stability
 from triplestore.materialise.stages import Stages
 from triplestore.materialise.statements import instances, possible, reads
 from triplestore.materialise.transitive import CHAIN, Transitive
+from triplestore.materialise.well_founded import WellFoundedCheck
 from triplestore.model.equality import Equality
 from triplestore.model.terms import SAME_AS
 
@@ -39,12 +39,12 @@ class Firing:
         facts: Facts,
         stages: Stages,
         aggregates: Aggregates,
-        stability: Stability,
+        well_founded: WellFoundedCheck,
         terms: Terms,
         transitive: Transitive,
     ) -> None:
         self.engine, self.facts, self.transitive = facts.engine, facts, transitive
-        self.stages, self.aggregates, self.stability, self.terms = stages, aggregates, stability, terms
+        self.stages, self.aggregates, self.well_founded, self.terms = stages, aggregates, well_founded, terms
         self._scratch = Scratch(facts.engine)  # what the statements of the round read
 
     def statements(
@@ -99,7 +99,7 @@ class Firing:
     def _note(self, shape: Shape, rows: Sequence[Row], scans: Sequence[str], source: Source) -> None:
         """Note down what a statement with NOT or AGGREGATE finds, if it has to be verified."""
         if shape.negative and self.stages.unsettled:
-            self.stability.note(shape, len(rows[0]), scans, source)
+            self.well_founded.note(shape, len(rows[0]), scans, source)
 
     def _links(self, shape: Shape, come: Sequence[Row], stayed: Sequence[Row]) -> Iterator[Statement]:
         """The same for instances whose matches are pairs of a group: a member, and links to it from the others."""

@@ -46,11 +46,11 @@ from triplestore.materialise.ontology import MANY
 from triplestore.materialise.rewriting import Rewriting
 from triplestore.materialise.same_as import normalised
 from triplestore.materialise.specialisation import Specialisation
-from triplestore.materialise.stability import Stability
 from triplestore.materialise.stages import Instances, ReorderError, Stages, equalities
 from triplestore.materialise.statements import triples_table
 from triplestore.materialise.transitive import CHAIN, Transitive
 from triplestore.materialise.violations import Violations
+from triplestore.materialise.well_founded import WellFoundedCheck
 from triplestore.model.equality import Equality
 from triplestore.model.expression import Call, walk
 from triplestore.model.rule import Aggregate, Rule
@@ -97,14 +97,14 @@ class SemiNaive:
         self.stages.restart()
         self._facts = Facts(self.engine, self.equality, self.track)
         self._aggregates = Aggregates(self.engine, self.equality, self._terms, self.mint)
-        self._stability = Stability(self.engine, self.rules, self.equality, self._terms)
+        self._well_founded = WellFoundedCheck(self.engine, self.rules, self.equality, self._terms)
         self._specialisation = Specialisation(
             *(self.rules, self._constants, self._facts, self.stages, self._aggregates),
             *(self._datatypes, self._many),
         )
         self._transitive = Transitive(self._facts, self._many)
         self._firing = Firing(
-            *(self._facts, self.stages, self._aggregates, self._stability, self._terms, self._transitive)
+            *(self._facts, self.stages, self._aggregates, self._well_founded, self._terms, self._transitive)
         )
         self._rewriting = Rewriting(self._facts, self._specialisation)
         self._violations = Violations(self._specialisation, self._aggregates, self._terms, self.mint)
@@ -131,7 +131,7 @@ class SemiNaive:
             except ReorderError:
                 self._begin()
         if self.stages.unsettled:
-            self._stability.verify(self.stages.running(self.program.instances), self._aggregates)
+            self._well_founded.verify(self.stages.running(self.program.instances), self._aggregates)
         self._rewriting.complete_reflexive()
         self._violations.find(stated, None, self._rewriting.apart, self._derive)
         self.figures.phases["materialise"] = self.figures.seconds = time.perf_counter() - started

@@ -26,7 +26,7 @@ from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule
 
 
-class Stability:
+class WellFoundedCheck:
     """The matches that fired: for each shape a working table of its variables (v0, v1 ..) and parameters (k0 ..)."""
 
     def __init__(self, engine: Engine, rules: Sequence[Rule], equality: Equality, terms: Terms) -> None:
