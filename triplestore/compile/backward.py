@@ -99,10 +99,7 @@ class Backward:
     ) -> None:
         self._rules = tuple(rules)
         self._schema, self._own, self._normal, self._congruent = schema, constants, normal, congruent
-        self._constants = Constants(
-            {token: normal(i) for token, i in constants.items()},
-            {token: [normal(i) for i in ids] for token, ids in constants.equal.items()},
-        )
+        self._constants = constants.under(normal)
         self._heads: dict[int | None, list[tuple[int, int, Rule, Atom]]] = defaultdict(list)  # by predicate, None: any
         for number, rule in enumerate(self._rules):
             for which, head in enumerate(rule.heads if rule.monotone else ()):

@@ -6,7 +6,7 @@ the same code serves every engine, and costs no statement.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from triplestore.compile.dependency import ALL, Node, fact_node
@@ -34,6 +34,13 @@ class Constants(dict[str, int]):
     def __init__(self, ids: Mapping[str, int], equal: Mapping[str, Sequence[int]] | None = None) -> None:
         super().__init__(ids)
         self.equal = dict(equal or {})
+
+    def under(self, normal: Callable[[int], int]) -> Constants:
+        """The constants with other ids in place of theirs: their representatives."""
+        return Constants(
+            {token: normal(number) for token, number in self.items()},
+            {token: list(dict.fromkeys(map(normal, numbers))) for token, numbers in self.equal.items()},
+        )
 
     def all(self, token: str) -> Sequence[int]:
         """Every id that a constant in a body atom matches; none for a term that the store lacks."""

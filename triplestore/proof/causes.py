@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triplestore.compile.plan import K, Pattern, Row, Shape, Slot, V
-from triplestore.compile.schema import Constants
 from triplestore.compile.specialise import Specialiser
 from triplestore.compile.sql import select
 from triplestore.compile.symmetry import half
@@ -20,7 +19,7 @@ from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import instances
 from triplestore.model.equality import Equality
-from triplestore.model.terms import BUILTIN_IDS, OWL, SAME_AS, TYPE
+from triplestore.model.terms import OWL, SAME_AS, TYPE
 from triplestore.proof.computed import Source
 from triplestore.proof.proof import ASSERTED
 from triplestore.proof.slices import Slice
@@ -73,11 +72,7 @@ def _shapes(region: Slice) -> dict[Shape, dict[Row, str]]:
     """The program of the rules that say owl:sameAs in their heads."""
     source = region.source
     rules = [r for r in source.rules if r.monotone and any(head.p == f"<{OWL}sameAs>" for head in r.heads)]
-    own = Constants({**BUILTIN_IDS, **source.constants}, source.constants.equal)
-    normal = Constants(
-        {token: region.normal(i) for token, i in own.items()},
-        {token: [region.normal(i) for i in ids] for token, ids in own.equal.items()},
-    )
+    normal = source.own_constants.under(region.normal)
     program = Specialiser(rules, Equality.REWRITE).program(region.schema, normal)
     same = region.normal(SAME_AS)
     kept: dict[Shape, dict[Row, str]] = {}
@@ -122,10 +117,10 @@ def _links(source: Source, shape: Shape, rows: Sequence[Row]) -> dict[Row, int]:
     scratch.clear()
     engine.append("cause_link", [f"SELECT a, b FROM ({edges}) e WHERE a <> b"])
     each = ", ".join(keys)
-    counted = engine.query(
-        f"SELECT {each}, count(*) AS links FROM ({edges}) e WHERE a <> b GROUP BY {each}"
-    ).to_pylist()
-    return {tuple(row[key] for key in keys): int(row["links"]) for row in counted}
+    return {
+        tuple(row[:-1]): row[-1]
+        for row in engine.rows(f"SELECT {each}, count(*) AS links FROM ({edges}) e WHERE a <> b GROUP BY {each}")
+    }
 
 
 def _scan(element: Pattern, ends: set[V]) -> str:

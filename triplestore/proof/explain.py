@@ -123,10 +123,8 @@ def _unknown(region: Slice) -> list[int]:
     """The literals of the closure whose values are not known."""
     engine = region.source.engine
     occurring = f"SELECT o FROM {region.source.fact} WHERE o >= {FIRST_LITERAL}"
-    found = engine.query(
-        f"SELECT id FROM term t WHERE id IN ({occurring}) AND NOT {known_value(engine, 't')} ORDER BY id"
-    )
-    return [int(i) for i in found.column(0).to_pylist()]
+    sql = f"SELECT id FROM term t WHERE id IN ({occurring}) AND NOT {known_value(engine, 't')} ORDER BY id"
+    return [number for (number,) in engine.rows(sql)]
 
 
 def prove_apart(region: Slice, pair: Fact) -> Step:
@@ -236,8 +234,8 @@ def _forms(source: Source, resting: Sequence[Fact]) -> dict[Fact, int]:
     if not stated:
         return {}
     source.engine.load("wanted", triples_table(stated))
-    found = source.engine.query(
+    found = source.engine.rows(
         f"SELECT w.s, w.p, w.o, min(a.o) AS form FROM wanted w JOIN asserted a ON a.s = w.s AND a.p = w.p "
         f"LEFT JOIN {TWIN} v ON v.id = a.o WHERE coalesce(v.value, a.o) = w.o GROUP BY w.s, w.p, w.o"
-    ).to_pydict()
-    return dict(zip(zip(found["s"], found["p"], found["o"], strict=True), found["form"], strict=True))
+    )
+    return {(s, p, o): form for s, p, o, form in found}

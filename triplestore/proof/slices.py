@@ -13,13 +13,13 @@ from typing import Final
 
 from triplestore.compile.backward import Backward, Body, BodyMatch, Known, Triple
 from triplestore.compile.plan import K, Pattern, Row, Shape, V
-from triplestore.compile.schema import SCHEMA_CONDITION, Constants, Fact, SchemaFacts
+from triplestore.compile.schema import SCHEMA_CONDITION, Fact, SchemaFacts
 from triplestore.compile.sql import select
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import instances, triples_table
 from triplestore.model.equality import Equality
 from triplestore.model.rule import Aggregate, constants_of
-from triplestore.model.terms import BUILTIN_IDS, SAME_AS
+from triplestore.model.terms import SAME_AS
 from triplestore.proof.computed import Computed, Source
 
 SAMPLE: Final = 64
@@ -75,10 +75,12 @@ class Slice:
         self._asserted_sets: dict[Fact, set[Fact]] = {}
         self._sample = sample
         self._scratch = Scratch(source.engine)
-        constants = Constants({**BUILTIN_IDS, **source.constants}, source.constants.equal)
+        constants = source.own_constants
         used = {constants[t] for r in source.rules for t in constants_of(r) if t in constants}
         self.meet(used | {i for ids in constants.equal.values() for i in ids} | {SAME_AS})
-        self.schema = SchemaFacts(self._triples(f"SELECT s, p, o FROM {source.fact} WHERE {SCHEMA_CONDITION}"))
+        self.schema = SchemaFacts(
+            self.source.engine.rows(f"SELECT s, p, o FROM {source.fact} WHERE {SCHEMA_CONDITION}")
+        )
         self.backward = Backward(source.rules, self.schema, constants, self.normal, source.same_as is not None)
 
     # -- ids -------------------------------------------------------------------------------------------------------
@@ -104,11 +106,10 @@ class Slice:
             return
         engine, same_as = self.source.engine, self.source.same_as
         listed = ", ".join(map(str, fresh))
-        found = engine.query(
+        for term, representative in engine.rows(
             f"SELECT m.term, m.representative FROM {same_as} m WHERE m.representative IN "
             f"(SELECT k.representative FROM {same_as} k WHERE k.term IN ({listed})) ORDER BY m.term"
-        ).to_pydict()
-        for term, representative in zip(found["term"], found["representative"], strict=True):
+        ):
             if term not in self._representative:
                 self._representative[term] = representative
                 self.classes.setdefault(representative, []).append(term)
@@ -173,7 +174,7 @@ class Slice:
     def _computed(self) -> Computed:
         source = self.source
         if source.equality == Equality.AXIOMS:  # `fact` has every name; this slice is of its classes
-            facts = self._triples(f"SELECT s, p, o FROM fact WHERE {SCHEMA_CONDITION}")
+            facts = self.source.engine.rows(f"SELECT s, p, o FROM fact WHERE {SCHEMA_CONDITION}")
             return Computed(source, SchemaFacts(facts), lambda term: term)
         return Computed(source, self.schema, self.normal)
 
@@ -214,11 +215,11 @@ class Slice:
         if not shapes:
             return
         selects = [self._select(number, shape, list(wanted[shape])) for number, shape in enumerate(shapes)]
-        found = self.source.engine.query(" UNION ALL ".join(selects) + " ORDER BY shape, leaf, ids").to_pydict()
+        found = self.source.engine.rows(" UNION ALL ".join(selects) + " ORDER BY shape, leaf, ids")
         self._scratch.clear()
         counts: dict[tuple[int, Row], int] = {}
         leaves: set[tuple[int, Row]] = set()
-        for number, ids, leaf in zip(found["shape"], found["ids"], found["leaf"], strict=True):
+        for number, ids, leaf in found:
             shape = shapes[number]
             width = len(next(iter(wanted[shape])))
             row, values = tuple(ids[:width]), ids[width:]
@@ -289,7 +290,7 @@ class Slice:
     def _any_term(self) -> int:
         """A term that occurs, for a variable that may be any."""
         if self.anything is None:
-            found = self.source.engine.query(f"SELECT min(p) AS p FROM {self.source.stated}").column(0)[0].as_py()
+            ((found,),) = self.source.engine.rows(f"SELECT min(p) AS p FROM {self.source.stated}")
             self.anything = SAME_AS if found is None else int(found)
             self.meet([self.anything])
         return self.normal(self.anything)
@@ -325,7 +326,7 @@ class Slice:
             same = " AND ".join(f"n{c}.p = w.{c}" for c in "spo")
             exists = f"SELECT 1 FROM wanted w WHERE {same}"
             sql = f"SELECT a.s, a.p, a.o FROM {self.source.stated} a {joins} WHERE EXISTS ({exists})"
-        for triple in self._triples(sql + " ORDER BY a.s, a.p, a.o"):
+        for triple in self.source.engine.rows(sql + " ORDER BY a.s, a.p, a.o"):
             self.asserted.setdefault(self.normal_fact(triple), []).append(triple)
 
     def _fetch_occurring(self, terms: Sequence[int]) -> None:
@@ -339,16 +340,12 @@ class Slice:
         )
         if SAME_AS in terms:
             places += f" UNION ALL SELECT CAST({SAME_AS} AS BIGINT) AS term FROM {self.source.stated}"
-        found = set(self.source.engine.query(f"SELECT DISTINCT term FROM ({places}) t").column(0).to_pylist())
+        found = {term for (term,) in self.source.engine.rows(f"SELECT DISTINCT term FROM ({places}) t")}
         self.occurring |= found
         for term in sorted(set(terms) - found):
             where = " OR ".join(f"{c} = {term}" for c in "spo")
-            facts = self._triples(
+            facts = self.source.engine.rows(
                 f"SELECT s, p, o FROM {self.source.fact} WHERE {where} ORDER BY s, p, o LIMIT {SAMPLE}"
             )
             self.entries[term, SAME_AS, term].mentions = facts
             self.want(facts)
-
-    def _triples(self, sql: str) -> list[Fact]:
-        found = self.source.engine.query(sql)
-        return list(zip(*(found.column(i).to_pylist() for i in range(3)), strict=True))

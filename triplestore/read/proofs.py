@@ -51,8 +51,7 @@ def violated(session: Session) -> dict[str, int]:
     """See `Store.violated`."""
     session.readable()
     session.workspace.views(VIOLATION)
-    rows = session.engine.query("SELECT rule, count(*) AS n FROM violation GROUP BY rule ORDER BY rule").to_pylist()
-    return {row["rule"]: int(row["n"]) for row in rows}
+    return dict(session.engine.rows("SELECT rule, count(*) AS n FROM violation GROUP BY rule ORDER BY rule"))
 
 
 def explain_violation(session: Session, rule: str, number: int) -> Proof:
@@ -96,11 +95,11 @@ def _violations(session: Session, limit: int | None = None) -> list[tuple[Violat
     session.workspace.views(VIOLATION, TERM)
     ranked = "SELECT rule, facts, row_number() OVER (PARTITION BY rule ORDER BY facts) AS n FROM violation"
     bounded = "" if limit is None else f" WHERE n <= {limit}"
-    rows = session.engine.query(f"SELECT rule, facts FROM ({ranked}) v{bounded} ORDER BY rule, n").to_pylist()
-    tokens = encoding.decode(session.engine, (i for row in rows for i in row["facts"]))
+    rows = session.engine.rows(f"SELECT rule, facts FROM ({ranked}) v{bounded} ORDER BY rule, n")
+    tokens = encoding.decode(session.engine, (i for _, facts in rows for i in facts))
     found = []
-    for row in rows:
-        terms = [to_rdflib(tokens[i]) for i in row["facts"]]
+    for rule, facts in rows:
+        terms = [to_rdflib(tokens[i]) for i in facts]
         triples = tuple((terms[i], terms[i + 1], terms[i + 2]) for i in range(0, len(terms), 3))
-        found.append((Violation(row["rule"], triples), list(row["facts"])))
+        found.append((Violation(rule, triples), list(facts)))
     return found
