@@ -104,10 +104,7 @@ def closure_sql(equality: Equality) -> str:
     A value that was asserted of this subject and predicate (or of equals of them) comes in the forms in which it was,
     otherwise in the form that was met first.
     """
-    same = " AND ".join(f"w.{c} = f.{c}" for c in "spo")
-    return (
-        f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.o AS v FROM fact f LEFT JOIN ({_forms(equality)}) w ON {same}"
-    )
+    return _in_forms("SELECT s, p, o, o AS v FROM fact", equality)
 
 
 def spelled_sql(facts: str, forms: bool) -> str:
@@ -118,13 +115,7 @@ def spelled_sql(facts: str, forms: bool) -> str:
         f"SELECT f.s, f.p, coalesce(m.term, f.o) AS o, f.o AS v FROM {facts} f "
         f"LEFT JOIN {_SPELLED} m ON m.representative = f.o"
     )
-    if not forms:
-        return listed
-    same = " AND ".join(f"w.{c} = f.{c}" for c in "spo")
-    return (
-        f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.v FROM ({listed}) f "
-        f"LEFT JOIN ({_forms(Equality.REWRITE)}) w ON {same}"
-    )
+    return _in_forms(listed, Equality.REWRITE) if forms else listed
 
 
 def triples_sql(view: ClosureView, what: str, same_as: str, virtual: bool = False) -> str:
@@ -207,6 +198,13 @@ def tokens_sql(triples: str) -> str:
 def _source(view: ClosureView) -> str:
     """The closure by representatives, as something that can stand after FROM."""
     return f"({closure_sql(view.equality)}) c" if view.equal_values else "fact"
+
+
+def _in_forms(listed: str, equality: Equality) -> str:
+    """The triples of a SELECT, literals in the forms that were asserted."""
+    same = " AND ".join(f"w.{c} = f.{c}" for c in "spo")
+    forms = f"LEFT JOIN ({_forms(equality)}) w ON {same}"
+    return f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.v FROM ({listed}) f {forms}"
 
 
 def _forms(equality: Equality) -> str:

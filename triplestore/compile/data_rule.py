@@ -156,27 +156,26 @@ class DataRule:
             for number, source in enumerate(recipe.sources)
         ]
         for row in product(*choices):
-            idle = self.head is not None and (
-                _derives_its_body(recipe.shape, row) or self._is_reflexive(recipe.shape, row)
-            )
-            if not idle:
+            if self.head is None or not self._is_idle(recipe.shape, row):
                 self._add_row(recipe.shape, row, program)
 
-    def _is_reflexive(self, shape: Shape, row: Row) -> bool:
-        """Whether an instance derives `x owl:sameAs x` (by a name of owl:sameAs, perhaps) of a term of its body, of
-        which it holds anyway."""
-        s, p, o = (row[slot.number] if isinstance(slot, K) else slot for slot in shape.output[:3])
-        return self.equality != Equality.OFF and p == SAME_AS and s == o and isinstance(s, V)
+    def _is_idle(self, shape: Shape, row: Row) -> bool:
+        """Whether an instance derives what holds anyway: an atom of its body (`?x a :C` of `?x a :C` and `:C
+        rdfs:subClassOf :C`), or `x owl:sameAs x`, perhaps by a name of owl:sameAs, of a term of its body."""
+
+        def of(slots: Sequence[object]) -> list[object]:
+            return [row[slot.number] if isinstance(slot, K) else slot for slot in slots]
+
+        s, p, o = head = of(shape.output[:3])
+        reflexive = self.equality != Equality.OFF and p == SAME_AS and s == o and isinstance(s, V)
+        return reflexive or any(of(element.slots) == head for element in shape.body if isinstance(element, Pattern))
 
     def _add_row(self, shape: Shape, row: Row, program: Program) -> None:
         name = self.rule.name
         if shape.body or shape.conditions:
-            target = (
-                program.constraints.setdefault((name, shape), {})
-                if self.head is None
-                else (program.instances.setdefault(shape, {}))
-            )
-            target.setdefault(row, name)
+            constraints, instances = program.constraints, program.instances
+            rows = constraints.setdefault((name, shape), {}) if self.head is None else instances.setdefault(shape, {})
+            rows.setdefault(row, name)
         elif self.head is None:
             program.violations.add((name, _constants_of(shape, row)))
         else:
@@ -232,8 +231,7 @@ class DataRule:
                 spelled.append((o, s))
             elif not now.unify(s, o):
                 checks.append((s, o))
-        stored = [tuple(map(now, atom.terms)) for atom in plain]
-        stored = list(dict.fromkeys(stored))
+        stored = list(dict.fromkeys(tuple(map(now, atom.terms)) for atom in plain))
         mentioned = {t for terms in stored for t in terms}
         mentioned |= {now(t) for e in rule.body if isinstance(e, Aggregate) for t in bound_by(e)}
         if pair is not None:
@@ -327,13 +325,3 @@ def _meant(term: Term, constants: Constants, binding: Binding) -> set[int]:
 def _constants_of(shape: Shape, row: Row) -> Row:
     """The output of a shape that has neither body nor conditions."""
     return tuple(row[slot.number] for slot in shape.output if isinstance(slot, K))
-
-
-def _derives_its_body(shape: Shape, row: Row) -> bool:
-    """Whether an instance derives what an atom of its body says: `?x a :C` of `?x a :C` and `:C rdfs:subClassOf :C`."""
-
-    def of(slots: Sequence[object]) -> list[object]:
-        return [row[slot.number] if isinstance(slot, K) else slot for slot in slots]
-
-    head = of(shape.output)
-    return any(of(element.slots) == head for element in shape.body if isinstance(element, Pattern))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from triplestore.compile.plan import K, Made, Pattern, Row, Shape, Slot
+from triplestore.compile.plan import K, Made, Occurs, Pattern, Row, Shape, Slot
 from triplestore.model.terms import TYPE
 
 Node = tuple[int, int]
@@ -67,6 +67,15 @@ def value(slot: Slot | Made, row: Row, equal: Equal = NONE_EQUAL) -> int | None:
 def pattern_node(pattern: Pattern, row: Row, equal: Equal = NONE_EQUAL) -> Node:
     """The node that a pattern of an instance reads."""
     return read_node(value(pattern.p, row, equal), value(pattern.o, row, equal))
+
+
+def body_nodes(shape: Shape, row: Row, equal: Equal = NONE_EQUAL) -> Iterator[Node]:
+    """What the body of an instance reads, NOTs and AGGREGATEs left out."""
+    for element in shape.body:
+        if isinstance(element, Pattern):
+            yield pattern_node(element, row, equal)
+        elif isinstance(element, Occurs):
+            yield READ_ANY
 
 
 def head_node(shape: Shape, row: Row, equal: Equal = NONE_EQUAL) -> Node:

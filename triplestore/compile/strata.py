@@ -22,9 +22,9 @@ from typing import Final
 from triplestore.compile.components import components
 from triplestore.compile.dependency import (
     ALL,
-    READ_ANY,
     WRITE_ANY,
     Node,
+    body_nodes,
     head_node,
     hub_edges,
     pattern_node,
@@ -33,7 +33,7 @@ from triplestore.compile.dependency import (
     written_node,
 )
 from triplestore.compile.plan import Absent, Grouped, K, Occurs, Pattern, Row, Shape, Slot, V
-from triplestore.compile.program import Program
+from triplestore.compile.program import Program, is_identity
 from triplestore.compile.schema import Constants
 from triplestore.model.equality import Equality
 from triplestore.model.rule import Atom, Rule
@@ -145,16 +145,13 @@ def _instance_steps(
         for row, rule in rows.items():
             if equality == Equality.AXIOMS and _is_congruence(shape, row):
                 continue
-            if _says_nothing(shape, row, equality):
+            if equality != Equality.OFF and is_identity(shape, row):  # derives what holds anyway
                 if shape.negative:
                     reads[shape, row] = []
                 continue
             head = head_node(shape, row, equal)
-            for element in shape.body:
-                if isinstance(element, Pattern):
-                    yield Step(pattern_node(element, row, equal), head, rule, False)
-                elif isinstance(element, Occurs):
-                    yield Step(READ_ANY, head, rule, False)
+            for node in body_nodes(shape, row, equal):
+                yield Step(node, head, rule, False)
             if shape.negative:
                 reads[shape, row] = _negative_reads(shape, row, equality, equal)
                 for node in reads[shape, row]:
@@ -170,11 +167,8 @@ def _occurring_steps(
         for row, rule in rows.items():
             named = asked if any_term else {value(k, row, equal) for k in shape.output if isinstance(k, K)}
             for term in sorted({*asked} & {*named}):
-                for element in shape.body:
-                    if isinstance(element, Pattern):
-                        yield Step(pattern_node(element, row, equal), (term, OCCURRING), rule, False)
-                    elif isinstance(element, Occurs):
-                        yield Step(READ_ANY, (term, OCCURRING), rule, False)
+                for node in body_nodes(shape, row, equal):
+                    yield Step(node, (term, OCCURRING), rule, False)
                 for node in _negative_reads(shape, row, equality, equal) if shape.negative else ():
                     yield Step(node, (term, OCCURRING), rule, True)
 
@@ -226,17 +220,6 @@ def _group_reads(element: Grouped, row: Row, equality: Equality, equal: Mapping[
 
     found = [read_node(inside(e.p), inside(e.o)) for e in group.matches.body if isinstance(e, Pattern)]
     return found + _negative_reads(group.matches, inner, equality, equal)
-
-
-def _says_nothing(shape: Shape, row: Row, equality: Equality) -> bool:
-    """Whether an instance derives what its body says, or `x owl:sameAs x`: rdfs7 where p is a subproperty of p."""
-
-    def now(slots: Sequence[object]) -> tuple[object, ...]:
-        return tuple(row[slot.number] if isinstance(slot, K) else slot for slot in slots)
-
-    head = now(shape.output)
-    reflexive = equality != Equality.OFF and head[1] == SAME_AS and head[0] == head[2]
-    return reflexive or any(head == now(e.slots) for e in shape.body if isinstance(e, Pattern))
 
 
 def _is_congruence(shape: Shape, row: Row) -> bool:
