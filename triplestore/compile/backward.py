@@ -47,7 +47,7 @@ UNKNOWN: Final = -1
 class Body:
     """A rule for lists of one length, its constants as ids as the dictionary has them (not normalised).
 
-    atoms: in the order of the text; the cells of lists come where the list is spoken of. lists: (name of the variable
+    atoms: in the order of the text; the cells of a list stand where the body reads the list. lists: (variable's name
     or id of the list, first and last + 1 of its cells in `atoms`). unequal, equal: the filters of terms. made:
     variables of the head that an expression or an aggregate binds, with their ids. seen: variables that expressions
     read, with the terms (members of classes) that they saw.

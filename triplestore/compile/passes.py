@@ -2,7 +2,7 @@
 
     rules       model.rule       what files of rules and queries say
       |         PASSES           below: rules to drafts, once for all versions of the schema
-    drafts                       each with its schema part and its data part told apart
+    drafts                       each divided into a schema part and a data part
       |         specialise       closes the schema; each match of a schema part is a rule instance
       |         data_rule        what an instance is: its body read in each way (unify), its terms in slots (slots)
     program     program, plan    shapes, and rows of their parameters; canonical, so that equal joins share a shape

@@ -230,7 +230,7 @@ class Shape:
 
     @property
     def sees_members(self) -> bool:
-        """Whether it may match anew when a class of equal terms grows."""
+        """Whether it may have more matches when a class of equal terms grows."""
         return bool(self.members) or any(isinstance(c, Unequal) for c in self.conditions)
 
     def __str__(self) -> str:

@@ -49,7 +49,7 @@ from triplestore.model.terms import BUILTIN_IRIS, SAME_AS, iri_token
 class Specialiser:
     """Rules for one equality mode; see the module's text. large, evidence, names: see `passes.Options`.
 
-    Instances that derive `c sameAs c` of a constant are kept: it is how a constant comes to occur, and, where it is of
+    Instances that derive `c sameAs c` of a constant are kept: by it a constant occurs, and, where it is of
     constants that equal each other, whoever takes facts away has to see that the equality loses its support.
     """
 
@@ -120,7 +120,7 @@ class Specialiser:
     def close(
         self, schema: SchemaFacts, delta: Iterable[Fact], constants: Constants, most: int | None = None
     ) -> tuple[list[Fact], list[Fact]]:
-        """Close `schema` (in place) under the schema rules, after the facts of `delta` came.
+        """Close `schema` (in place) under the schema rules, after the facts of `delta` were added.
 
         Returns the derived facts: schema facts that were new, and other facts (perhaps known ones). Raises
         SchemaGrowth, leaving `schema` half closed, when rules have derived `most` facts of one node that is splittable.

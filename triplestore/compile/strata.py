@@ -291,17 +291,17 @@ def _levels(edges: Mapping[Node, Mapping[Node, Step]], settled: bool = True) -> 
 
 def _way(edges: Mapping[Node, Mapping[Node, Step]], start: Node, end: Node) -> list[Step]:
     """A shortest way from one node to another."""
-    came: dict[Node, Step] = {}
+    step_to: dict[Node, Step] = {}
     todo = deque([start])
-    while todo and end not in came and start != end:
+    while todo and end not in step_to and start != end:
         node = todo.popleft()
         for following, step in edges.get(node, {}).items():
-            if following not in came and following != start:
-                came[following] = step
+            if following not in step_to and following != start:
+                step_to[following] = step
                 todo.append(following)
     way: list[Step] = []
     node = end
     while node != start:
-        way.append(came[node])
-        node = came[node].body
+        way.append(step_to[node])
+        node = step_to[node].body
     return way[::-1]

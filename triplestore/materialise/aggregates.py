@@ -1,6 +1,6 @@
 """The tables of AGGREGATEs: keys and results of each group of matches.
 
-Matches are told apart up to equality: equal terms are one, so that COUNT counts resources, not their names. With
+Matches are distinct up to equality: equal terms are one, so that COUNT counts resources, not their names. With
 equality `axioms`, where facts hold every name, the smallest of each class stands for it, as the representative does
 with `rewrite`, and the rows of the table are multiplied out again. A group without a match has no row; one with an
 error has none either.
@@ -29,18 +29,18 @@ CLASSES: Final = (
 
 
 class Aggregates:
-    """The tables of one run, made when they are first asked for."""
+    """The tables of one run, made when they are first read."""
 
     def __init__(self, engine: Engine, equality: Equality, terms: Terms, mint: Mint) -> None:
         self.engine, self.equality, self.terms, self.mint = engine, equality, terms, mint
         self._tables: dict[tuple[Group, Row], str] = {}
 
     def forget(self, element: Grouped, row: Row) -> None:
-        """Make an instance's table anew when it is next asked for: its facts may have come by now."""
+        """Make an instance's table again when it is next read: its facts may have been added by now."""
         self._tables.pop((element.group, parameters(element, row)), None)
 
     def forget_all(self) -> None:
-        """Make every table anew."""
+        """Make every table again."""
         self._tables.clear()
 
     def by_tables(self, shape: Shape, rows: Sequence[Row]) -> Iterator[tuple[Mapping[int, str], Sequence[Row]]]:

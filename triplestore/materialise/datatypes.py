@@ -7,7 +7,7 @@ dt-not-type is a check of the closure: an ill-typed literal in a stated fact, or
 not in.
 
 dt-type1 is written out in owl2rl.dlog; dt-eq is `stated` (see `triplestore.model.tables`). dt-diff is not made, the
-number of its facts being the square of that of the literals: what comes of it, a class with two values, is in
+number of its facts being the square of that of the literals: what follows of it, a class with two values, is in
 `same_as.clashes`.
 """
 
@@ -119,7 +119,7 @@ def violations_sql(
 ) -> list[str]:
     """SELECTs of VIOLATION rows for dt-not-type: an ill-typed literal in the stated facts `stated`, or in `facts` if it
     is in no stated fact at all (rules put it there); an instance, in `facts`, of one of the datatypes (representatives)
-    given. Literals in classes of `same_as` are looked for in the whole of `fact`: their class may have come since."""
+    given. Literals in classes of `same_as` are looked for in the whole of `fact`: their class may be new."""
     dialect = engine.dialect
     triple = dialect.array([f"f.{c}" for c in "spo"])
     head = f"SELECT DISTINCT {dialect.string(RULE)} AS rule, {triple} AS facts"

@@ -28,7 +28,7 @@ class Facts:
     old, new: rows of `fact` and of `delta`. new_terms: rows of `occurs_delta`. predicates: those of `fact`. sizes: rows
     of `delta` by predicate and class (-1 where the predicate is not rdf:type). classes: those that had instances in a
     delta so far. held: facts by predicate, of a run from scratch (not `resumed`). rewrites: how often facts were taken
-    out to be rewritten. late: tables of what came into the delta after `triplestore.materialise.transitive` read it.
+    out to be rewritten. late: tables of what was added to the delta after `triplestore.materialise.transitive` read it.
     """
 
     def __init__(self, engine: Engine, equality: Equality, track: bool) -> None:
@@ -58,7 +58,7 @@ class Facts:
             self.engine.load("identity", pa.table({"term": int64s()}))
 
     def note_identities(self) -> None:
-        """Keep the terms of which `derived` has `x owl:sameAs x`: they occur, whatever else is said of them."""
+        """Keep the terms of which `derived` has `x owl:sameAs x`: they occur, whatever other facts they are in."""
         known = "EXISTS (SELECT 1 FROM identity k WHERE k.term = d.s)"
         self.engine.append(
             "identity", [f"SELECT DISTINCT s AS term FROM derived d WHERE p = {SAME_AS} AND s = o AND NOT {known}"]
@@ -162,7 +162,7 @@ class Facts:
         return rows
 
     def leave_out(self, table: str) -> None:
-        """Take the facts of a table out of `fact`, as if they had never come."""
+        """Take the facts of a table out of `fact`, as if they had never been derived."""
         self.engine.remove("fact", f"SELECT s, p, o FROM {table}")
         self.old -= count(self.engine, table)
         if self.track:
@@ -181,8 +181,8 @@ class Facts:
     # -- terms that occur ------------------------------------------------------------------------------------------
 
     def occur(self) -> None:
-        """Make `occurs` of the closure in `fact`, without what occurs by `x owl:sameAs x` alone: the run finds that
-        anew."""
+        """Make `occurs` of the closure in `fact`, without what occurs by `x owl:sameAs x` alone: the run finds
+        that again."""
         self._occurs = True
         self.engine.create("occurs", f"SELECT DISTINCT term FROM ({self._terms_of('fact')}) t")
 

@@ -2,7 +2,7 @@
 
 Source: Motik, Nenov, Piro, Horrocks 2015, "Handling owl:sameAs via Rewriting". With equality `rewrite`, the classes
 are in `same_as` (`triplestore.materialise.same_as`), and a fact that mentions a term that is no representative any more
-is taken out and comes back rewritten. With `axioms`, equalities are facts like others. A literal equals IRIs and blank
+is taken out and added rewritten. With `axioms`, equalities are facts like others. A literal equals IRIs and blank
 nodes as any term does, and has each of its datatypes for a type then, not only those that rules ask for (dt-type2). An
 equality of two literals is nothing by itself: in neither mode it is a fact unless one of them equals another term.
 """
@@ -25,7 +25,7 @@ class Rewriting:
     def __init__(self, facts: Facts, specialisation: Specialisation) -> None:
         self.engine, self.facts, self.specialisation = facts.engine, facts, specialisation
         self.apart = False
-        """Whether two literals have been said to be equal that may be in no class."""
+        """Whether two literals have been derived to be equal that may be in no class."""
         self._kept_apart = False  # whether `apart_fact` has any
 
     def absorb(self, figures: RoundFigures) -> None:

@@ -19,7 +19,7 @@ from triplestore.model.equality import Equality
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 
 FEW_SHARE: Final = 0.1
-"""Merged terms as a share of the map from which it is made anew, not changed in place."""
+"""Merged terms as a share of the map from which it is made from scratch, not changed in place."""
 
 CLASH: Final = "eq-diff1"
 """Equal literals of different values: W3C's dt-diff makes them different, eq-diff1 the inconsistency."""
@@ -32,7 +32,7 @@ Violation = tuple[str, tuple[int, ...]]
 """Rule and triples at fault, flattened, as ids."""
 
 ILL_TYPED: Final = "dt-not-type"
-"""A literal that is not of its datatype, or of another that it is said to be of."""
+"""A literal that is not of its datatype, or of another that it is asserted to be of."""
 
 
 def normalised(source: str, pi: str, representative: str = "representative") -> str:

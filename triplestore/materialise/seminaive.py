@@ -4,7 +4,7 @@ Source: Motik, Nenov, Piro, Horrocks 2015 (the r-materialisation (pi, I)); semi-
 and Vianu 1995. Per round:
 
 1. close the delta under joins with large transitive relations (`triplestore.materialise.transitive`), close the schema
-   if the delta or a merge touched it, and specialise the rules anew: new instances are a delta too
+   if the delta or a merge touched it, and specialise the rules again: new instances are a delta too
    (`triplestore.materialise.specialisation`);
 2. every shape, with every atom in turn as focus on the delta (`triplestore.compile.plan.Read`), yields `derived`
    (`triplestore.materialise.firing`);
@@ -64,7 +64,7 @@ class SemiNaive:
     constants: token -> id of the rules' constants (those that the dictionary has), and the literals that equal them.
     datatypes: carry out the datatype rules dt-type2 and dt-not-type too (`triplestore.materialise.datatypes`).
     many: schema facts of a kind from which they are joined by the engine (`triplestore.materialise.ontology`); with NOT
-    or AGGREGATE none are, as strata are told apart by the schema.
+    or AGGREGATE none are, as strata depend on the schema.
     track: keep the net change of `fact` in working tables `added` and `removed`. mint: for rules that make terms.
     """
 

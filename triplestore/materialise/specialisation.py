@@ -54,7 +54,7 @@ class Specialisation:
         self.program = Program()
         self.later: list[Fact] = []
         self.typed: set[int] = set()
-        self.stale = True  # whether schema and program must be made anew
+        self.stale = True  # whether schema and program must be made again
         self._starting: Instances = {}  # instances whose stage begins with the next round
         self._grown = False  # whether classes have grown since the last round
         self._issued: set[Fact] = set()  # what was in `later` before
@@ -152,7 +152,7 @@ class Specialisation:
         return not lost.isdisjoint(used)
 
     def _add_types(self, tables: Sequence[str]) -> int:
-        """Add to the delta the literals of the datatypes that the program has come to ask for, by itself or by facts of
+        """Add to the delta the literals of the datatypes that the program now asks for, by itself or by facts of
         the tables that it joins; facts added."""
         if self.datatypes is None:
             return 0
@@ -182,7 +182,7 @@ class Specialisation:
         return self.stages.running(seeing)
 
     def _new_groups(self, instances: Instances) -> None:
-        """Have the aggregates that these instances read made anew."""
+        """Have the aggregates that these instances read made again."""
         for shape, rows in instances.items():
             for element in shape.body:
                 if isinstance(element, Grouped):

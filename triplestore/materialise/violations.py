@@ -45,7 +45,7 @@ class Violations:
 
     def find(self, stated: str, since: str | None, apart: bool, derive: Callable[[Instances], None]) -> None:
         """Fill `violation`. stated: the stated facts that are new. since: a working table of the facts of the closure
-        that are new, where it has been extended. apart: whether literals have been said to equal each other. derive:
+        that are new, where it has been extended. apart: whether literals have been derived to equal each other. derive:
         add to `derived` all that instances derive of the closure."""
         if self.facts.equality != Equality.OFF:
             self._settle_clashes(apart, derive)
@@ -73,7 +73,7 @@ class Violations:
         if apart or len(kept) < len(rows):
             program = self.specialisation.program
             self.facts.empty("derived")
-            self.engine.append("derived", ["SELECT s, p, o FROM " + self._said(program.facts)])
+            self.engine.append("derived", ["SELECT s, p, o FROM " + self._unconditional(program.facts)])
             derive(equalities(program.instances))
             alone = "derived"
             if axioms:
@@ -81,10 +81,10 @@ class Violations:
                 alone = f"(SELECT s, p, o FROM derived WHERE s NOT IN {members} AND o NOT IN {members}) d"
             self.engine.append("violation", [clashes_between(self.engine, alone)])
 
-    def _said(self, facts: Iterable[Fact]) -> str:
+    def _unconditional(self, facts: Iterable[Fact]) -> str:
         """The equalities that rules derive of nothing, as a working table."""
-        self.engine.load("said", triples_table([fact for fact in facts if fact[1] == SAME_AS]))
-        return "said"
+        self.engine.load("unconditional", triples_table([fact for fact in facts if fact[1] == SAME_AS]))
+        return "unconditional"
 
     def _find_constraints(self, since: str | None) -> None:
         """What constraints find in `fact`; with `since`, only matches that involve one of its facts, or a new instance,

@@ -84,7 +84,7 @@ def _shapes(region: Slice) -> dict[Shape, dict[Row, str]]:
 
 
 def _stated(source: Source) -> None:
-    """Working table `cause`: what was asserted, normalised (s, p, o), with the subject and object as they were said."""
+    """Working table `cause`: what was asserted, normalised (s, p, o), with the subject and object as asserted."""
     columns = ", ".join(f"coalesce({c}m.representative, t.{c}) AS {c}" for c in "spo")
     joins = " ".join(f"LEFT JOIN {source.same_as} {c}m ON {c}m.term = t.{c}" for c in "spo")
     source.engine.create("cause", f"SELECT {columns}, t.s AS s0, t.o AS o0 FROM {source.stated} t {joins}")
@@ -124,7 +124,7 @@ def _links(source: Source, shape: Shape, rows: Sequence[Row]) -> dict[Row, int]:
 
 
 def _scan(element: Pattern, ends: set[V]) -> str:
-    """What an atom reads: the ends of links as they were said, everything else normalised."""
+    """What an atom reads: the ends of links as they were asserted, everything else normalised."""
     s, o = ("s0 AS s" if element.s in ends else "s"), ("o0 AS o" if element.o in ends else "o")
     return f"(SELECT {s}, p, {o} FROM cause)"
 

@@ -139,7 +139,7 @@ class Forward:
         return find(triple[0]), find(triple[1]), find(triple[2])
 
     def but_apart(self, term: int) -> int:
-        """The term under which a term is looked up, where the members of one class are told apart."""
+        """The term under which a term is looked up, where the members of one class are kept apart."""
         return term if self._apart == self.region.normal(term) else self.equalities.find(term)
 
     # -- rounds ------------------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class Forward:
         share: k terms of a group are k edges of one hub, never k^2 pairs.
         """
         finds: list[tuple[Find, bool]] = [(self.equalities.find, False)]
-        if instance not in self._exact:  # what is equal as it was said, whatever else is equal
+        if instance not in self._exact:  # what is equal as it was asserted, whatever else is equal
             self._exact.add(instance)
             finds.insert(0, (itself, True))
         for find, exact in finds:

@@ -1,7 +1,7 @@
 """The slice of a closure that can take part in a proof: rule instances, found backwards from a goal, set at a time.
 
 All of it is normalised: ids are representatives. An equality within the class of c is the fact (c, owl:sameAs, c), and
-every fact that mentions c may need it. Facts that need no more than what is known already are not gone into.
+every fact that mentions c may need it. Facts that need no more than what is known already are not expanded.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Instance:
 
 @dataclass(slots=True)
 class Entry:
-    """A fact of the slice: the instances that derive it, and how far it was gone into."""
+    """A fact of the slice: the instances that derive it, and how far it was expanded."""
 
     instances: list[Instance] = field(default_factory=list)
     expanded: bool = False

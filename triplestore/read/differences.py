@@ -1,8 +1,8 @@
-"""What a version changed: the triples that came and went from the version before it, asserted and inferred apart.
+"""What a version changed: the triples added and removed since the version before it, asserted and inferred apart.
 
 Versions are compared file by file (`triplestore.storage.segments.difference`), so it does not matter how a version was
 written: as patches, or whole. The closure is compared by representatives, each version under its own: a class of equal
-terms that came or went is told by its members, and the rest of the change is not multiplied by them.
+terms that was added or removed is listed by its members, and the rest of the change is not multiplied by them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from triplestore.storage.manifest import Manifest, Versions
 from triplestore.storage.verify import examine
 
 KINDS: Final = ("asserted", "inferred", "equal")
-"""What a change is told as: triples that were said; stored facts that were not; equalities of a term with the one that
-represents its class, of mode `rewrite`, where they are no facts."""
+"""The kinds of triples in a change: asserted triples; stored facts that are not asserted; equalities of a term with the
+one that represents its class, of mode `rewrite`, where they are no facts."""
 
 SIGNS: Final = ("added", "removed")
 
@@ -45,7 +45,7 @@ class Difference:
         """The triples of a kind and sign as N-Triples lines in the order of their bytes, up to `limit`."""
         if not self.counts[kind][sign]:
             return
-        lines = ntriples_sql(f"SELECT s, p, o FROM {_told(kind, sign)}", self._engine.dialect)
+        lines = ntriples_sql(f"SELECT s, p, o FROM {_listed(kind, sign)}", self._engine.dialect)
         most = "" if limit is None else f" LIMIT {int(limit)}"
         for batch in self._engine.batches(f"SELECT line FROM ({lines}) l ORDER BY line{most}"):
             yield from batch.column(0).to_pylist()
@@ -67,17 +67,17 @@ def difference(engine: Engine, versions: Versions, number: int) -> Iterator[Diff
         for sign, manifest in (("removed", before), ("added", after)):  # the terms of the later one are all that occur
             Workspace(engine, versions, manifest).views(ASSERTED, SAME_AS, TERM)
             for kind, sql in _triples(manifest, sign):
-                counts[kind][sign] = engine.create(_told(kind, sign), sql)
+                counts[kind][sign] = engine.create(_listed(kind, sign), sql)
         yield Difference(number, before.version or None, counts, engine)
     except EngineError:
         examine(versions, after, before, sums=True)
         raise
     finally:
-        engine.drop(*(_told(kind, sign) for kind in KINDS for sign in SIGNS))
+        engine.drop(*(_listed(kind, sign) for kind in KINDS for sign in SIGNS))
 
 
 def _triples(manifest: Manifest, sign: str) -> Iterator[tuple[str, str]]:
-    """Of each kind the triples (s, p, o: ids) that came to a version, or went from it, as SQL."""
+    """Of each kind the triples (s, p, o: ids) that were added to a version, or removed from it, as SQL."""
     facts = f"(SELECT s, p, o FROM {_changed(FACT, sign)} WHERE {RDF_ONLY})"
     yield "asserted", f"SELECT s, p, o FROM {_changed(ASSERTED, sign)}"
     yield "inferred", minus(facts, f"({normalised_sql(ClosureView.of(manifest), forms=False)})", "spo")
@@ -98,9 +98,9 @@ def _before(versions: Versions, manifest: Manifest) -> Manifest:
     if manifest.version - 1 in numbers:
         return versions.read(manifest.version - 1)
     able = [str(n) for n in numbers if n - 1 in numbers]
-    which = f"the change of {'version' if len(able) == 1 else 'versions'} {', '.join(able[-10:])} can be told"
+    which = f"the change of {'version' if len(able) == 1 else 'versions'} {', '.join(able[-10:])} can be listed"
     raise UsageError(
-        f"what version {manifest.version} of {versions.path} changed cannot be told any more: version "
+        f"what version {manifest.version} of {versions.path} changed cannot be listed any more: version "
         f"{manifest.version - 1}, which it was made from, has been vacuumed" + (f"; {which}" if able else "")
     )
 
@@ -109,5 +109,5 @@ def _changed(table: Table, sign: str) -> str:
     return f"changed_{table.name}_{sign}"
 
 
-def _told(kind: str, sign: str) -> str:
-    return f"told_{kind}_{sign}"
+def _listed(kind: str, sign: str) -> str:
+    return f"listed_{kind}_{sign}"

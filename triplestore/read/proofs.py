@@ -26,7 +26,7 @@ class Violation:
     """An inconsistency: the rule's id and the triples at fault (rdflib terms; representatives of their classes).
 
     by: for two values that are equal, if asked for, the rules of a shortest chain of equalities between them
-    ("asserted": one was said)."""
+    ("asserted": one was asserted)."""
 
     rule: str
     triples: tuple[tuple[Node, Node, Node], ...]

@@ -65,7 +65,7 @@ def parsed(name: str, text: str, check: Callable[[Call], str] | None = None) -> 
 
 
 def origin(ruleset: RulesetText) -> str:
-    """Where the rules of a ruleset come from: built in, or the language that the file is in."""
+    """The origin of the rules of a ruleset: built in, or the language that the file is in."""
     if ruleset.text is None:
         return "built in"
     suffix = Path(ruleset.name).suffix.lower()

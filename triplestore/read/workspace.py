@@ -117,8 +117,8 @@ class Workspace:
         self.forget(manifest)
 
     def outdated(self) -> str:
-        """Why the closure is to be made anew, or nothing: it is of a version that took no literal for another term's
-        equal, and has such equalities among its violations."""
+        """Why the closure is to be computed from scratch, or nothing: it is of a version in which no literal
+        equals another term, and has such equalities among its violations."""
         if "literals" in self.manifest.stats:
             return ""
         self.views(VIOLATION)
