@@ -129,7 +129,6 @@ def inlined(drafts: Drafts, options: Options) -> Drafts:
 
 def divided(drafts: Drafts, options: Options) -> Drafts:
     """Tell the schema part of each body from its data part."""
-
     found = []
     for draft in drafts:
         body = draft.rule.body
