@@ -6,7 +6,7 @@ the same code serves every engine, and costs no statement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from triplestore.compile.dependency import ALL, Node, fact_node
@@ -63,18 +63,16 @@ _DATA_PREDICATES = {TYPE, SAME_AS} | {
 }
 _DATA_CLASSES = {builtin(iri) for iri in (OWL + "Thing", OWL + "Nothing", RDFS + "Resource", RDFS + "Literal")}
 
-SCHEMA_PREDICATES: Final = frozenset(
-    number
-    for number, iri in enumerate(BUILTIN_IRIS)
-    if iri.startswith((RDF, RDFS, OWL)) and number not in _DATA_PREDICATES
-)
+
+def _vocabulary(excluded: Collection[int]) -> frozenset[int]:
+    terms = (number for number, iri in enumerate(BUILTIN_IRIS) if iri.startswith((RDF, RDFS, OWL)))
+    return frozenset(terms) - frozenset(excluded)
+
+
+SCHEMA_PREDICATES: Final = _vocabulary(_DATA_PREDICATES)
 """Predicates whose triples are schema: the vocabulary of RDF, RDFS and OWL but for annotations and the like."""
 
-METACLASSES: Final = frozenset(
-    number
-    for number, iri in enumerate(BUILTIN_IRIS)
-    if iri.startswith((RDF, RDFS, OWL)) and number not in _DATA_CLASSES
-)
+METACLASSES: Final = _vocabulary(_DATA_CLASSES)
 """Classes whose instances are schema: `?x rdf:type owl:TransitiveProperty` and the like."""
 
 
