@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.dictionary.literals import by_value
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
@@ -17,7 +16,7 @@ from triplestore.materialise.limits import Limits
 from triplestore.model.tables import ASSERTED, COUNT, FACT, LOOKED_UP, STATED, STORED, VIOLATION, Table
 from triplestore.read.cache import VersionCache
 from triplestore.storage import segments
-from triplestore.storage.manifest import Manifest, TableFiles, Versions
+from triplestore.storage.manifest import Manifest, Versions
 from triplestore.storage.verify import examine
 
 MOST_INDEXED: Final = 10_000_000
@@ -33,7 +32,6 @@ class Workspace:
         self.cache = VersionCache()
         self.memory: tuple[object, Memory] | None = None  # the closure in memory, and what it was read from
         self.limits = Limits()  # of rules that make terms
-        self.fingerprints: tuple[TableFiles, Fingerprints | None] | None = None  # of the terms in the files, if read
 
     def views(self, *tables: Table) -> None:
         """Make sure that the tables can be read."""
@@ -112,8 +110,8 @@ class Workspace:
     def abandon(self, manifest: Manifest) -> None:
         """As `forget`, and throw away what is kept in memory from one change to the next: after an interruption it may
         be neither what it was nor what it was to become."""
-        self.memory = self.fingerprints = None
-        self.cache.drop("reasoning")
+        self.memory = None
+        self.cache.drop("reasoning", "fingerprints")
         self.forget(manifest)
 
     def outdated(self) -> str:

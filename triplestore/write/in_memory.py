@@ -250,10 +250,10 @@ class InMemory(ChangeSet):
         workspace = self.tx.workspace
         self.memory.commit()
         workspace.memory = _content(now), self.memory
-        if (prints := workspace.fingerprints) is not None and prints[1] is not None:
+        if (prints := workspace.cache.last("fingerprints")) is not None and prints[1] is not None:
             assert self.change.facts is not None
             prints[1].add(self.change.facts.terms.new)
-            workspace.fingerprints = now.files_of(TERM.name), prints[1]
+            workspace.cache.put("fingerprints", now.files_of(TERM.name), prints[1])
 
     def undo(self) -> None:
         """See `ChangeSet`."""
