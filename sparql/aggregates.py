@@ -9,11 +9,11 @@ An error in the argument is an error of SUM, AVG, MIN and MAX, and is not counte
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from triplake.sparql import exists
 from triplake.sparql.algebra import Aggregate, Group, visible
 from triplake.sparql.classes import expanded, folded, repeated, size_of, sized
+from triplake.sparql.context import Context
 from triplake.sparql.elimination import counted
 from triplake.sparql.relation import Column, Relation
 from triplestore.expressions.aggregates import COUNTED_ONCE, parts, result, size
@@ -22,11 +22,8 @@ from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import Value, token
 from triplestore.model.expression import Variable, variables_of
 
-if TYPE_CHECKING:
-    from triplake.sparql.to_sql import Compiler
 
-
-def group(compiler: Compiler, node: Group) -> Relation:
+def group(compiler: Context, node: Group) -> Relation:
     """The groups of a pattern's solutions, one row each: keys and aggregates as columns."""
     scope = visible(node.pattern)
     read: frozenset[str] = frozenset(node.keys)

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from triplake.sparql.algebra import Node, Triple
 from triplake.sparql.classes import expanded, only, repeated
+from triplake.sparql.context import Context
 from triplake.sparql.relation import Column, Relation
 from triplake.sparql.templates import is_blank, names_of
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL
 
-if TYPE_CHECKING:
-    from triplake.sparql.to_sql import Compiler
-
 PLACES: Final = (".subject", ".predicate", ".object")
 """The variables of the result: no query can name them."""
 
 
-def constructed(compiler: Compiler, node: Node, template: Sequence[Triple]) -> Relation:
+def constructed(compiler: Context, node: Node, template: Sequence[Triple]) -> Relation:
     """The triples that a template makes of a pattern's solutions: its columns are `PLACES`."""
     steps = compiler.steps
     names = names_of(template)
@@ -65,7 +63,7 @@ def constructed(compiler: Compiler, node: Node, template: Sequence[Triple]) -> R
     return Relation(steps.add("made", sql), kinds, order=tuple((column, False) for column in columns))
 
 
-def _with_blanks(compiler: Compiler, relation: Relation, blanks: Sequence[str]) -> Relation:
+def _with_blanks(compiler: Context, relation: Relation, blanks: Sequence[str]) -> Relation:
     """The relation with the blank nodes of a template, new ones in each row."""
     steps = compiler.steps
     keys = ", ".join(steps.column(name) for name in relation.columns) or "1"

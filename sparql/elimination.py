@@ -11,20 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from triplake.sparql import joins
 from triplake.sparql.algebra import Bgp, Node, Triple
 from triplake.sparql.classes import only
+from triplake.sparql.context import Context, Needed
 from triplake.sparql.relation import Relation, Steps
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.terms import RDF
 
-if TYPE_CHECKING:
-    from triplake.sparql.to_sql import Compiler, Needed
 
-
-def counted(compiler: Compiler, node: Node, needed: Needed) -> Relation:
+def counted(compiler: Context, node: Node, needed: Needed) -> Relation:
     """The solutions of a pattern for an aggregate that reads the `needed` variables: as a bag of these, with counts.
 
     Other patterns than basic ones, those that constants make small, and those that join values of several forms, which
@@ -51,7 +48,7 @@ def _is_selective(triple: Triple) -> bool:
     return isinstance(s, Constant) or (isinstance(o, Constant) and p != Constant(f"<{RDF}type>"))
 
 
-def _product(compiler: Compiler, factors: Sequence[Relation]) -> Relation:
+def _product(compiler: Context, factors: Sequence[Relation]) -> Relation:
     """The join of factors, those that share a variable first."""
     left = list(factors[1:])
 

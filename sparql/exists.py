@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from triplake.sparql import joins
 from triplake.sparql.algebra import (
@@ -27,15 +26,13 @@ from triplake.sparql.algebra import (
     pattern_of,
 )
 from triplake.sparql.classes import expanded, joinable
+from triplake.sparql.context import Context
 from triplake.sparql.paths import has_zero_length
 from triplake.sparql.relation import Column, Relation
 from triplestore.model.expression import Call, Exists, Expression, Variable, variables_of, walk
 
-if TYPE_CHECKING:
-    from triplake.sparql.to_sql import Compiler
 
-
-def semi_join(compiler: Compiler, relation: Relation, test: Exists) -> Relation:
+def semi_join(compiler: Context, relation: Relation, test: Exists) -> Relation:
     """The solutions for which an EXISTS holds."""
     pattern = pattern_of(test)
     if not _reads_outside(pattern, frozenset(relation.columns)):
@@ -52,7 +49,7 @@ def semi_join(compiler: Compiler, relation: Relation, test: Exists) -> Relation:
 
 
 def with_flags(
-    compiler: Compiler, relation: Relation, expressions: Sequence[Expression]
+    compiler: Context, relation: Relation, expressions: Sequence[Expression]
 ) -> tuple[Relation, dict[Exists, str]]:
     """The relation with a column for each EXISTS in the expressions: whether it holds; and those columns."""
     flags: dict[Exists, str] = {}
@@ -77,7 +74,7 @@ def with_flags(
     return relation, flags
 
 
-def zero_lengths(compiler: Compiler, node: PathPattern) -> Relation | None:
+def zero_lengths(compiler: Context, node: PathPattern) -> Relation | None:
     """What a path of length zero adds to the pattern's solutions where outer solutions are substituted for its ends: a
     term leads to itself whether it is in the graph or not, as a constant of a query does (SPARQL 1.1, 9.3)."""
     outer, steps = compiler.outer, compiler.steps
@@ -109,7 +106,7 @@ def _tests(expression: Expression) -> list[Exists]:
             return []
 
 
-def _substituted(compiler: Compiler, relation: Relation, pattern: Node) -> tuple[dict[str, str], Relation]:
+def _substituted(compiler: Context, relation: Relation, pattern: Node) -> tuple[dict[str, str], Relation]:
     """(variable of the outer solutions -> the variable of the result that holds its value; the pattern's solutions)."""
     steps = compiler.steps
     mentioned = _mentioned(pattern)
@@ -131,12 +128,12 @@ def _substituted(compiler: Compiler, relation: Relation, pattern: Node) -> tuple
     return keys, found
 
 
-def _matched(compiler: Compiler, keys: dict[str, str], relation: Relation, found: Relation) -> Relation:
+def _matched(compiler: Context, keys: dict[str, str], relation: Relation, found: Relation) -> Relation:
     """The relation, with tokens where the pattern's solutions have tokens of its variables."""
     return compiler.steps.tokenised(relation, [name for name, key in keys.items() if found.columns[key].token])
 
 
-def _agree(compiler: Compiler, keys: dict[str, str], relation: Relation) -> list[str]:
+def _agree(compiler: Context, keys: dict[str, str], relation: Relation) -> list[str]:
     """The conditions that r, a solution of the pattern, is one for l."""
     steps = compiler.steps
     conditions = []

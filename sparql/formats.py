@@ -13,28 +13,39 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import Final, Protocol, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 from triplake.sparql.graph_formats import GRAPH_FORMATS, NOT_XML, prefixed
 from triplestore.model.errors import FormatError, UsageError
 from triplestore.model.terms import XSD, split_literal, to_ntriples
 
-if TYPE_CHECKING:
-    from triplake.sparql.results import Result
-
 _REMEMBERED: Final = 20_000
 """Terms whose text is kept, since results repeat them."""
 
 
-def write_result(result: Result, out: TextIO, format: str) -> None:
+class Answer(Protocol):
+    """What is written of a `Result`."""
+
+    kind: str
+    variables: tuple[str, ...]
+
+    @property
+    def boolean(self) -> bool: ...
+
+    def tokens(self) -> Iterator[tuple[str | None, ...]]: ...
+
+    def token_batches(self) -> Iterator[list[tuple[str | None, ...]]]: ...
+
+
+def write_result(result: Answer, out: TextIO, format: str) -> None:
     """Write a result in a format. Raises UsageError for an unknown format or one that does not fit the result,
     FormatError (one of these) where it has no way to write a term."""
     for piece in pieces(result, format):
         out.write(piece)
 
 
-def pieces(result: Result, format: str) -> Iterator[str]:
+def pieces(result: Answer, format: str) -> Iterator[str]:
     """The text of a result in a format, as its rows come. Raises UsageError as `write_result`, at once."""
     if format in GRAPH_FORMATS:
         if result.kind not in ("construct", "describe"):
@@ -68,7 +79,7 @@ def _json_term(token: str) -> str:
     return json.dumps(term_object(token), ensure_ascii=False)
 
 
-def _json(result: Result) -> Iterator[str]:
+def _json(result: Answer) -> Iterator[str]:
     """SPARQL 1.1 Query Results JSON Format, one row a line."""
     if result.kind == "ask":
         yield json.dumps({"head": {}, "boolean": result.boolean}) + "\n"
@@ -117,7 +128,7 @@ def _xml_text(text: str) -> str:
 _WHITE: Final = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 
 
-def _xml(result: Result) -> Iterator[str]:
+def _xml(result: Answer) -> Iterator[str]:
     """SPARQL Query Results XML Format (Second Edition)."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#">\n'
     variables = "".join(f"<variable name={quoteattr(name)}/>" for name in result.variables)
@@ -143,7 +154,7 @@ def _plain(token: str) -> str:
     return token if token[0] == "_" else split_literal(token)[0]
 
 
-def _csv(result: Result) -> Iterator[str]:
+def _csv(result: Answer) -> Iterator[str]:
     """SPARQL 1.1 Query Results CSV Format."""
     if result.kind == "ask":
         yield f"{str(result.boolean).lower()}\n"
@@ -159,7 +170,7 @@ def _csv(result: Result) -> Iterator[str]:
         yield text.getvalue()
 
 
-def _tsv(result: Result) -> Iterator[str]:
+def _tsv(result: Answer) -> Iterator[str]:
     """SPARQL 1.1 Query Results TSV Format: terms as in Turtle."""
     if result.kind == "ask":
         yield f"{str(result.boolean).lower()}\n"
@@ -171,7 +182,7 @@ def _tsv(result: Result) -> Iterator[str]:
         )
 
 
-def _table(result: Result) -> Iterator[str]:
+def _table(result: Answer) -> Iterator[str]:
     """Columns for people: well-known namespaces by their prefixes, a line with the number of rows."""
     if result.kind == "ask":
         yield "yes\n" if result.boolean else "no\n"
@@ -202,7 +213,7 @@ def _short(token: str) -> str:
 REFUSING: Final = ("xml", "rdf")
 """The formats that have no way to write some terms, which may come at the end of an answer."""
 
-ROW_FORMATS: Final[dict[str, Callable[[Result], Iterator[str]]]] = {
+ROW_FORMATS: Final[dict[str, Callable[[Answer], Iterator[str]]]] = {
     "table": _table,
     "csv": _csv,
     "tsv": _tsv,

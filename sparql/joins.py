@@ -5,20 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from triplake.sparql.algebra import Node, in_scope
 from triplake.sparql.classes import aligned, expanded, folded, joinable, only
+from triplake.sparql.context import Context, Needed
 from triplake.sparql.relation import Column, Relation, Steps
 from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import Value, stored
 from triplestore.model.expression import Exists, Expression, variables_of, walk
 
-if TYPE_CHECKING:
-    from triplake.sparql.to_sql import Compiler, Needed
 
-
-def join(compiler: Compiler, a: Relation, b: Relation, needed: Needed) -> Relation:
+def join(compiler: Context, a: Relation, b: Relation, needed: Needed) -> Relation:
     """Compatible solutions of both, merged."""
     steps = compiler.steps
     a, b = joinable(steps, a, b, inner=True)
@@ -30,7 +27,7 @@ def join(compiler: Compiler, a: Relation, b: Relation, needed: Needed) -> Relati
     return only(steps, Relation(steps.add("join", sql), columns, bool(weight)), needed)
 
 
-def left_join(compiler: Compiler, a: Relation, b: Relation, condition: Expression | None, needed: Needed) -> Relation:
+def left_join(compiler: Context, a: Relation, b: Relation, condition: Expression | None, needed: Needed) -> Relation:
     """Solutions of `a`, each with those of `b` that are compatible and fulfil the condition, or alone."""
     steps = compiler.steps
     a, b = (expanded(steps, side, variables_of(condition)) for side in (a, b))
@@ -67,7 +64,7 @@ def _merged_columns(
     return columns, selected
 
 
-def _in_two_steps(compiler: Compiler, a: Relation, b: Relation, condition: Expression, needed: Needed) -> Relation:
+def _in_two_steps(compiler: Context, a: Relation, b: Relation, condition: Expression, needed: Needed) -> Relation:
     """A condition that does not fit into ON: join and filter, then add the solutions of `a` that have no partner."""
     steps = compiler.steps
     copies = {name: f".left.{name}" for name in a.columns}
@@ -83,7 +80,7 @@ def _in_two_steps(compiler: Compiler, a: Relation, b: Relation, condition: Expre
     return union(compiler, only(steps, met, needed), only(steps, alone, needed))
 
 
-def _merged_values(compiler: Compiler, a: Relation, b: Relation) -> Callable[[str], Value]:
+def _merged_values(compiler: Context, a: Relation, b: Relation) -> Callable[[str], Value]:
     """Values of the merged solution inside an ON clause, before the sides are merged."""
     steps = compiler.steps
     left, right = steps.value(a, "l"), steps.value(b, "r")
@@ -100,7 +97,7 @@ def _merged_values(compiler: Compiler, a: Relation, b: Relation) -> Callable[[st
     return find
 
 
-def union(compiler: Compiler, a: Relation, b: Relation) -> Relation:
+def union(compiler: Context, a: Relation, b: Relation) -> Relation:
     """The solutions of both, one after the other."""
     steps = compiler.steps
     a, b = aligned(steps, a, b)
@@ -122,7 +119,7 @@ def union(compiler: Compiler, a: Relation, b: Relation) -> Relation:
     return Relation(steps.add("union", " UNION ALL ".join(selects)), columns, weighted)
 
 
-def minus(compiler: Compiler, left: Node, right: Node, needed: Needed) -> Relation:
+def minus(compiler: Context, left: Node, right: Node, needed: Needed) -> Relation:
     """Solutions of `left` that no solution of `right` is compatible with and shares a variable with.
 
     A variable that an EXISTS has substituted is a constant here: agreeing on it is sharing nothing.
@@ -147,7 +144,7 @@ def minus(compiler: Compiler, left: Node, right: Node, needed: Needed) -> Relati
     return semi_join(compiler, a, b, conditions, negated=True)
 
 
-def semi_join(compiler: Compiler, a: Relation, b: Relation, conditions: Sequence[str], negated: bool) -> Relation:
+def semi_join(compiler: Context, a: Relation, b: Relation, conditions: Sequence[str], negated: bool) -> Relation:
     """The rows l of `a` that a row r of `b` exists for, or none does."""
     steps = compiler.steps
     test = f"EXISTS (SELECT 1 FROM {b.name} r WHERE {' AND '.join(conditions) or 'TRUE'})"

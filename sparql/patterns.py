@@ -38,14 +38,15 @@ class Matching:
     """How patterns read the tables.
 
     rewriting: `fact` holds representatives and no owl:sameAs. expanding: variables range over classes. reflexive: `c
-    owl:sameAs c` holds for every c. generalised: some facts are no RDF. facts: what stands after FROM for the facts
-    with literals in their asserted forms: variables range over these, a literal in a pattern matches by its value, in
-    `fact`; values: the same, not in those forms. literals: some of the classes that are expanded have literals, which
-    are objects in answers, never subjects: `facts` and `values` spell them out
+    owl:sameAs c` holds for every c. generalised: some facts are no RDF, and hidden. facts: what stands after FROM for
+    the facts with literals in their asserted forms: variables range over these, a literal in a pattern matches by its
+    value, in `fact`; values: the same, not in those forms. literals: some of the classes that are expanded have
+    literals, which are objects in answers, never subjects: `facts` and `values` spell them out
     (`triplestore.closure.expand.spelled_sql`), and classes stand for their other members. barred: a literal is no
     subject even where it equals one. choosing: variables show the member of each class that stands for it, which need
-    not be the representative. linked: there may be triples of owl:sameAs over representatives. resources, named,
-    statistics: see `sparql.query.Graph`.
+    not be the representative. linked: there may be triples of owl:sameAs over representatives. resources: every term is
+    an rdfs:Resource (`triplestore.closure.virtual`): "terms" without literals, "all" with them, "" if there is no such
+    rule. named: owl:sameAs itself is in a class. statistics: see `sparql.query.Graph`.
     """
 
     rewriting: bool
@@ -69,7 +70,7 @@ class Matching:
         if self.facts == "fact":
             return links
         if self.literals:
-            return spelled_sql(f"({links})", twins=self.facts != self.values)
+            return spelled_sql(f"({links})", forms=self.facts != self.values)
         return f"SELECT s, p, o, o AS v FROM ({links}) l"
 
     @property

@@ -25,6 +25,7 @@ from triplake.sparql.templates import filled, is_blank, names_of
 from triplake.sparql.to_sql import Compiler
 from triplake.sparql.update import Modify
 from triplestore.closure.expand import closure_sql, preferred_sql, spelled_sql
+from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine
 from triplestore.expressions.vectorised import register
 from triplestore.model.errors import UsageError
@@ -44,25 +45,13 @@ AT_ONCE: Final = 10_000
 class Graph:
     """The graph that queries read: the working tables `fact`, `asserted`, `same_as` and `term` of an engine.
 
-    equality: the store's mode, rewrite, axioms or off. classes: how many equality classes of two or more there are.
-    generalised: `fact` holds triples with literal subjects or predicates that are no IRIs; answers hide them. by_value:
-    a literal of a pattern matches every literal of its value. twins: `fact` holds one literal for each value, and some
-    values have several (see `triplestore.closure.expand.closure_sql`). resources: every term is an rdfs:Resource by the
-    rules (see `triplestore.closure.virtual`): "terms" without literals, "all" with them, "" if there is no such rule.
-    named: owl:sameAs itself is in a class, so that x owl:sameAs x is listed for every term (there, too). literals: some
-    of the classes have literals, which answers show as objects only. known: constants that were looked up in these very
-    tables before. statistics: counts, for the order of joins.
+    view: how they are to be read. generalised: answers show triples that RDF has no place for, too. known: constants
+    that were looked up in these very tables before. statistics: counts, for the order of joins.
     """
 
     engine: Engine
-    equality: str
-    classes: int
-    generalised: bool
-    by_value: bool = False
-    twins: bool = False
-    resources: str = ""
-    named: bool = False
-    literals: bool = False
+    view: ClosureView
+    generalised: bool = False
     known: Known = field(default_factory=Known, compare=False)
     statistics: Statistics = field(default_factory=Statistics, compare=False)
 
@@ -165,32 +154,32 @@ class _Run:
     prefer: tuple[str, ...] = ()
 
     def compiler(self, parsed: Query) -> Compiler:
-        graph = self.graph
-        rewriting = graph.equality == "rewrite"
-        classes = graph.classes if rewriting else 0
-        constants = look_up(graph.engine, parsed, classes, graph.by_value, graph.known)
+        graph, view = self.graph, self.graph.view
+        classes = view.classes if view.rewriting else 0
+        constants = look_up(graph.engine, parsed, classes, view.by_value, graph.known)
         ids = constants.ids
         choosing = classes > 0 and not self.expand
         if not self.expand:
             ids = {token: constants.representative(token) for token in ids}
         if choosing and ids:
             ids = _preferred(graph.engine, ids, self.prefer)
-        literals = graph.literals and rewriting and self.expand
+        barred = view.literals_in_classes and not graph.generalised
+        literals = barred and view.rewriting and self.expand
         values = f"({spelled_sql('fact', False)})" if literals else "fact"
-        forms = spelled_sql("fact", True) if literals else closure_sql(graph.equality, True)
+        forms = spelled_sql("fact", True) if literals else closure_sql(view.equality)
         matching = Matching(
-            rewriting=rewriting,
+            rewriting=view.rewriting,
             expanding=self.expand and classes > 0,
-            reflexive=graph.equality != "off",
-            generalised=graph.generalised,
+            reflexive=view.congruent,
+            generalised=view.generalised and not graph.generalised,
             choosing=choosing,
-            facts=f"({forms})" if graph.twins else values,
+            facts=f"({forms})" if view.equal_values else values,
             values=values,
             literals=literals,
-            barred=graph.literals,
+            barred=barred,
             linked=graph.known.linked is not False,
-            resources=graph.resources,
-            named=graph.named,
+            resources=("all" if graph.generalised else "terms") if view.resources else "",
+            named=view.same_as_in_class,
             statistics=graph.statistics,
         )
         paths = PathTables(graph.engine, matching, constants, graph.engine.scratch())

@@ -37,6 +37,7 @@ from triplake.sparql.algebra import (
 )
 from triplake.sparql.classes import CHOSEN, IRI_MEMBERS, copied, expanded, first, folded, only, repeated
 from triplake.sparql.construct import PLACES, constructed
+from triplake.sparql.context import Needed
 from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import Matching, match
 from triplake.sparql.planner import Planned
@@ -49,8 +50,6 @@ from triplestore.expressions.values import Value, token
 from triplestore.model.errors import LimitError, UnsupportedError
 from triplestore.model.expression import Call, Constant, Exists, Expression, Variable, variables_of
 from triplestore.model.stopping import check
-
-Needed = frozenset[str]
 
 EXPRESSIONS: Final = 500_000
 """Characters of SQL that the expressions of one FILTER, one layer of BINDs or one ORDER BY may come to."""

@@ -25,7 +25,6 @@ from triplestore.storage.manifest import Versions
 from triplestore.storage.vacuum import VacuumReport
 from triplestore.storage.verify import examine
 from triplestore.write import admin, load, rulesets, update, update_files
-from triplestore.write.admin import EQUALITY_MODES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -249,4 +248,4 @@ class Store(StoreVersion):
         )
 
 
-__all__ = ["EQUALITY_MODES", "LoadReport", "Source", "Store", "Violation"]
+__all__ = ["LoadReport", "Source", "Store", "Violation"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,15 @@ def test_imports_go_one_way(module: str) -> None:
             continue
         assert level(there) < level(here), f"{place}: {there} is not above {here} in LAYERS"
         assert any(name == o or name.startswith(f"{o}.") for o in ONLY.get(here, (name,))), f"{place}: not allowed to"
+
+
+def test_no_import_cycle() -> None:
+    """Also none by imports inside functions, or for type checking only."""
+    graph = {module: {name for _, name in imported(file) if name != module} for module, file in MODULES.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"modules import each other: {' <- '.join(error.args[1])}")
 
 
 def test_the_front_door_opens_on_the_store_only() -> None:

@@ -10,8 +10,10 @@ import pyarrow as pa
 import pyoxigraph as ox
 
 from triplake.sparql import Graph
+from triplestore.closure.view import ClosureView
 from triplestore.dictionary.encoding import term_sql
 from triplestore.engine import Engine
+from triplestore.model.equality import Equality
 from triplestore.model.terms import BUILTIN_IRIS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, OWL, RDF, XSD, split_literal
 
 Triple = tuple[str, str, str]
@@ -52,7 +54,7 @@ def make_graph(
     engine.load("fact", table((tuple(leader.get(ids[t], ids[t]) for t in f) for f in facts), "spo"))
     engine.load("asserted", table((tuple(ids[t] for t in a) for a in asserted), "spo"))
     engine.load("same_as", table(leader.items(), ("term", "representative")))
-    return Graph(engine, equality, len(classes), generalised)
+    return Graph(engine, ClosureView(Equality(equality), len(classes), generalised=generalised))
 
 
 def expanded(facts: Iterable[Triple], classes: Sequence[Sequence[str]], asserted: Iterable[Triple]) -> set[Triple]:

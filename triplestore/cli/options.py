@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ axiomatic_option = click.option(
 )
 equality_option = click.option(
     "--equality",
-    type=click.Choice(["rewrite", "axioms", "off"]),
+    type=click.Choice([mode.value for mode in Equality]),
     help="How owl:sameAs is handled; by default rewrite if the rules mention it.",
 )
 counting_option = click.option(

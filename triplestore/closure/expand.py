@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from triplestore.closure.view import ClosureView
 from triplestore.closure.virtual import alone_sql, with_virtual_sql
+from triplestore.dictionary.literals import by_value
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import minus
+from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import TWIN, token_sql
 from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, SAME_AS
@@ -54,9 +57,9 @@ REFLEXIVE: Final = f"SELECT s FROM asserted WHERE p = {SAME_AS} AND s = o LIMIT 
 """A row if a term was asserted to equal itself."""
 
 
-def _equalities(named: bool) -> str:
-    """The equalities that are listed and that no class stands for, distinct, as SQL. named: see `expanded_sql`."""
-    if not named:
+def _equalities(view: ClosureView) -> str:
+    """The equalities that are listed and that no class stands for, distinct, as SQL."""
+    if not view.same_as_in_class:
         return _ASSERTED_EQUALITIES
     return f"SELECT a.s, e.term AS p, a.o FROM ({alone_sql()}) a, {_EQUALITY} e UNION {_ASSERTED_EQUALITIES}"
 
@@ -94,54 +97,33 @@ def shown_sql(triples: str, preferred: str) -> str:
     return f"WITH chosen AS ({preferred}) SELECT {columns} FROM ({triples}) t {joins}"
 
 
-def closure_sql(equality: str, twins: bool) -> str:
-    """The closure by representatives (s, p, o: ids; v: the id that `fact` has for o), literals in the forms that were
-    asserted, as SQL.
+def closure_sql(equality: Equality) -> str:
+    """The closure by representatives of a store in which some values have several literals (s, p, o: ids; v: the id
+    that `fact` has for o), literals in the forms that were asserted, as SQL.
 
-    twins: `fact` holds one literal for each value, and some values have several. A value that was asserted of this
-    subject and predicate (or of equals of them) comes in the forms in which it was, otherwise in the form that was met
-    first.
+    A value that was asserted of this subject and predicate (or of equals of them) comes in the forms in which it was,
+    otherwise in the form that was met first.
     """
-    if not twins:
-        return "SELECT s, p, o, o AS v FROM fact"
-    same = " AND ".join(f"w.{c} = f.{c}" for c in "spo")
-    return (
-        f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.o AS v FROM fact f LEFT JOIN ({_forms(equality)}) w ON {same}"
-    )
+    return _in_forms("SELECT s, p, o, o AS v FROM fact", equality)
 
 
-def spelled_sql(facts: str, twins: bool) -> str:
+def spelled_sql(facts: str, forms: bool) -> str:
     """As `closure_sql`, of the facts (over representatives) of a store with equality `rewrite` in which literals equal
     other terms: an object that stands for such a class comes as each literal of it, and as the representative for the
-    other members (`RESOURCES`)."""
+    other members (`RESOURCES`). forms: other literals come in the forms that were asserted."""
     listed = (
         f"SELECT f.s, f.p, coalesce(m.term, f.o) AS o, f.o AS v FROM {facts} f "
         f"LEFT JOIN {_SPELLED} m ON m.representative = f.o"
     )
-    if not twins:
-        return listed
-    same = " AND ".join(f"w.{c} = f.{c}" for c in "spo")
-    return (
-        f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.v FROM ({listed}) f "
-        f"LEFT JOIN ({_forms('rewrite')}) w ON {same}"
-    )
+    return _in_forms(listed, Equality.REWRITE) if forms else listed
 
 
-def triples_sql(
-    what: str,
-    same_as: str,
-    equality: str,
-    twins: bool = False,
-    resources: bool | None = None,
-    named: bool = False,
-    literals: bool = False,
-) -> str:
+def triples_sql(view: ClosureView, what: str, same_as: str, virtual: bool = False) -> str:
     """The triples (s, p, o: ids) of a store, distinct, as SQL over asserted, fact, same_as and term.
 
     what: "asserted"; "all", the closure; "inferred", the closure without the asserted triples. same_as: "expand" gives
-    every triple of every member of a class, "canonical" one per class, by representatives. twins: see `closure_sql`.
-    resources: also what holds of every term (see `triplestore.closure.virtual`), rdfs4a and rdfs4b if it is true; None:
-    only what is stored. named, literals: see `expanded_sql`. Raises UsageError for other words.
+    every triple of every member of a class, "canonical" one per class, by representatives. virtual: also what holds of
+    every term (`triplestore.closure.virtual`). Raises UsageError for other words.
     """
     if what not in WHAT:
         raise UsageError(f"no part '{what}' of a store; give one of {', '.join(WHAT)}")
@@ -149,56 +131,53 @@ def triples_sql(
         raise UsageError(f"no equality mode '{same_as}' for answers; give one of {', '.join(SAME_AS_MODES)}")
     asserted = "SELECT s, p, o FROM asserted"
     if what == "asserted":
-        if resources is not None:
+        if virtual:
             raise UsageError("what holds of every term is inferred, not asserted: ask for all triples, or the inferred")
         return asserted
     if same_as == "canonical":
-        closure = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {RDF_ONLY}"
-        stated = normalised_sql(equality, "asserted", twins)
+        closure, stated = f"SELECT s, p, o FROM {_source(view)} WHERE {RDF_ONLY}", normalised_sql(view, forms=True)
     else:
-        closure, stated = expanded_sql(equality, twins, named, literals), asserted
-    if resources is not None:
-        closure = with_virtual_sql(closure, equality != "off", resources)
+        closure, stated = expanded_sql(view), asserted
+    if virtual:
+        closure = with_virtual_sql(closure, view.congruent, view.resources)
     if what == "all":
         return closure
     return minus(f"({closure})", f"({stated})", "spo")
 
 
-def expanded_sql(equality: str, twins: bool = False, named: bool = False, literals: bool = False) -> str:
-    """The closure with all equalities expanded, distinct, as SQL. twins: see `closure_sql`. named: owl:sameAs itself is
-    in a class of `same_as`, so that x sameAs x is listed for every term (`triplestore.closure.virtual`). literals:
-    there are literals in classes of `same_as`."""
-    if equality != "rewrite":
-        facts = f"SELECT s, p, o FROM {_source(equality, twins)} WHERE {RDF_ONLY}"
-        return facts + ("" if equality == "off" else " UNION " + _ASSERTED_EQUALITIES)
+def expanded_sql(view: ClosureView) -> str:
+    """The closure with all equalities expanded, distinct, as SQL."""
+    if not view.rewriting:
+        facts = f"SELECT s, p, o FROM {_source(view)} WHERE {RDF_ONLY}"
+        return facts + (" UNION " + _ASSERTED_EQUALITIES if view.congruent else "")
     columns = ", ".join(f"coalesce({c}m.term, f.{c}) AS {c}" for c in "spo")
     joins = " ".join(f"LEFT JOIN {_MEMBERS[c]} {c}m ON {c}m.representative = f.{c}" for c in "spo")
-    return f"SELECT {columns} FROM ({_folded(twins, literals)}) f {joins} UNION ALL {_equalities(named)}"
+    return f"SELECT {columns} FROM ({_folded(view)}) f {joins} UNION ALL {_equalities(view)}"
 
 
-def _folded(twins: bool, literals: bool) -> str:
+def _folded(view: ClosureView) -> str:
     """The closure of a store with equality `rewrite`, owl:sameAs over the classes too, to be expanded by `_MEMBERS`."""
     classes = (
         f"SELECT representative AS s, CAST({SAME_AS} AS BIGINT) AS p, representative AS o FROM same_as "
         f"WHERE term = representative AND term < {FIRST_LITERAL}"
     )
-    if not literals:
-        return f"SELECT s, p, o FROM {_source('rewrite', twins)} WHERE {RDF_ONLY} UNION ALL {classes}"
+    if not view.literals_in_classes:
+        return f"SELECT s, p, o FROM {_source(view)} WHERE {RDF_ONLY} UNION ALL {classes}"
     facts = f"(SELECT s, p, o FROM fact WHERE {RDF_ONLY} UNION ALL {classes})"
-    return f"SELECT s, p, o FROM ({spelled_sql(facts, twins)}) c"
+    return f"SELECT s, p, o FROM ({spelled_sql(facts, view.equal_values)}) c"
 
 
-def expanded_count_sql(equality: str, twins: bool = False, named: bool = False, literals: bool = False) -> str:
+def expanded_count_sql(view: ClosureView) -> str:
     """The number of triples of `expanded_sql` as a one-row SELECT, counted without enumerating them."""
-    if equality != "rewrite":
-        return f"SELECT count(*) AS n FROM ({expanded_sql(equality, twins)}) e"
+    if not view.rewriting:
+        return f"SELECT count(*) AS n FROM ({expanded_sql(view)}) e"
     sizes = {c: f"SELECT representative, count(*) AS n FROM {_MEMBERS[c]} m GROUP BY representative" for c in "spo"}
     product = " * ".join(f"coalesce(n{c}.n, 1)" for c in "spo")
     joins = " ".join(f"LEFT JOIN ({sizes[c]}) n{c} ON n{c}.representative = f.{c}" for c in "spo")
     return (
         f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ("
-        f"SELECT sum(CAST({product} AS BIGINT)) AS n FROM ({_folded(twins, literals)}) f {joins} "
-        f"UNION ALL SELECT count(*) FROM ({_equalities(named)}) a) counts"
+        f"SELECT sum(CAST({product} AS BIGINT)) AS n FROM ({_folded(view)}) f {joins} "
+        f"UNION ALL SELECT count(*) FROM ({_equalities(view)}) a) counts"
     )
 
 
@@ -216,19 +195,26 @@ def tokens_sql(triples: str) -> str:
     return f"SELECT {columns} FROM ({triples}) t {joins}"
 
 
-def _source(equality: str, twins: bool) -> str:
+def _source(view: ClosureView) -> str:
     """The closure by representatives, as something that can stand after FROM."""
-    return f"({closure_sql(equality, twins)}) c" if twins else "fact"
+    return f"({closure_sql(view.equality)}) c" if view.equal_values else "fact"
 
 
-def _forms(equality: str) -> str:
+def _in_forms(listed: str, equality: Equality) -> str:
+    """The triples of a SELECT, literals in the forms that were asserted."""
+    same = " AND ".join(f"w.{c} = f.{c}" for c in "spo")
+    forms = f"LEFT JOIN ({_forms(equality)}) w ON {same}"
+    return f"SELECT f.s, f.p, coalesce(w.form, f.o) AS o, f.v FROM ({listed}) f {forms}"
+
+
+def _forms(equality: Equality) -> str:
     """(s, p, o, form): in which forms a value with several literals was asserted; s, p as `fact` has them."""
     several = f"(SELECT id, value FROM {TWIN} v UNION SELECT value, value FROM {TWIN} v)"
     # With equality as axioms every member of a class has the facts itself, so it has the forms itself too.
     classes, kept = {
-        "rewrite": ("same_as", "representative"),
-        "axioms": (f"(SELECT s AS term, o AS member FROM fact WHERE p = {SAME_AS})", "member"),
-        "off": ("", ""),
+        Equality.REWRITE: ("same_as", "representative"),
+        Equality.AXIOMS: (f"(SELECT s AS term, o AS member FROM fact WHERE p = {SAME_AS})", "member"),
+        Equality.OFF: ("", ""),
     }[equality]
     s, p = (f"coalesce({c}m.{kept}, a.{c})" if classes else f"a.{c}" for c in "sp")
     joins = " ".join(f"LEFT JOIN {classes} {c}m ON {c}m.term = a.{c}" for c in "sp") if classes else ""
@@ -238,14 +224,16 @@ def _forms(equality: str) -> str:
     )
 
 
-def normalised_sql(equality: str, source: str = "asserted", twins: bool = False) -> str:
-    """The triples of `source` under the representatives in `same_as`, not distinct, as SQL. twins: a literal's class is
-    that of the one that stands for its value."""
-    if equality != "rewrite":
+def normalised_sql(view: ClosureView, forms: bool) -> str:
+    """The asserted triples under the representatives in `same_as`, not distinct, as SQL. forms: a literal in no class
+    comes as it was asserted, not as the one that stands for its value in `fact`."""
+    several = view.equal_values
+    source = f"({by_value('asserted')})" if several and not forms else "asserted"
+    if not view.rewriting:
         return f"SELECT s, p, o FROM {source} a"
     columns = ", ".join(f"coalesce({c}m.representative, a.{c}) AS {c}" for c in "spo")
-    ends = {"s": "a.s", "p": "a.p", "o": "coalesce(v.value, a.o)" if twins else "a.o"}
-    joins = f"LEFT JOIN {TWIN} v ON v.id = a.o " if twins else ""
+    ends = {"s": "a.s", "p": "a.p", "o": "coalesce(v.value, a.o)" if several and forms else "a.o"}
+    joins = f"LEFT JOIN {TWIN} v ON v.id = a.o " if several and forms else ""
     joins += " ".join(f"LEFT JOIN same_as {c}m ON {c}m.term = {end}" for c, end in ends.items())
     return f"SELECT {columns} FROM {source} a {joins}"
 

@@ -14,9 +14,10 @@ from functools import lru_cache
 from itertools import product
 from typing import Final
 
-from triplestore.compile.lists import FIRST, NIL, REST, unroll, unroll_atom
-from triplestore.compile.plan import DataVar, Hole, Place, Row, Shape, V, canonical
-from triplestore.compile.schema import LENGTH, Binding, Constants, Fact, SchemaFacts, is_schema_atom, matches
+from triplestore.compile.lists import FIRST, NIL, REST, Cell, lists_at, unroll, unroll_atom
+from triplestore.compile.plan import DataVar, Hole, OpenSlot, Row, Shape, V, canonical
+from triplestore.compile.schema import LENGTH, Binding, Constants, Fact, SchemaFacts, is_schema_atom, matched, matches
+from triplestore.compile.unify import Reading, Unifier, parted, readings
 from triplestore.model.rule import (
     Atom,
     BodyElement,
@@ -46,7 +47,7 @@ UNKNOWN: Final = -1
 class Body:
     """A rule for lists of one length, its constants as ids as the dictionary has them (not normalised).
 
-    atoms: in the order of the text; the cells of lists come where the list is spoken of. lists: (name of the variable
+    atoms: in the order of the text; the cells of a list stand where the body reads the list. lists: (variable's name
     or id of the list, first and last + 1 of its cells in `atoms`). unequal, equal: the filters of terms. made:
     variables of the head that an expression or an aggregate binds, with their ids. seen: variables that expressions
     read, with the terms (members of classes) that they saw.
@@ -67,7 +68,7 @@ class BodyMatch:
     """A body with some variables bound (to normalised ids); the others are for `shape` to find, with parameters `row`.
 
     names: of the variables that the shape binds, in the order of its own variables. same: variables that stand for the
-    same term as another (name or id): what is left of an equality. No shape: all is bound.
+    same term as another, by an equality. No shape: all is bound.
     """
 
     body: Body
@@ -75,7 +76,7 @@ class BodyMatch:
     shape: Shape | None
     row: Row
     names: tuple[str, ...]
-    same: tuple[tuple[str, Known], ...]
+    same: tuple[tuple[str, str], ...]
 
 
 _canonical = lru_cache(maxsize=4096)(
@@ -98,10 +99,7 @@ class Backward:
     ) -> None:
         self._rules = tuple(rules)
         self._schema, self._own, self._normal, self._congruent = schema, constants, normal, congruent
-        self._constants = Constants(
-            {token: normal(i) for token, i in constants.items()},
-            {token: [normal(i) for i in ids] for token, ids in constants.equal.items()},
-        )
+        self._constants = constants.under(normal)
         self._heads: dict[int | None, list[tuple[int, int, Rule, Atom]]] = defaultdict(list)  # by predicate, None: any
         for number, rule in enumerate(self._rules):
             for which, head in enumerate(rule.heads if rule.monotone else ()):
@@ -113,7 +111,7 @@ class Backward:
         """The ways to derive a fact of the normalised closure (an equality of a class c is written c sameAs c)."""
         found = [*self._heads.get(fact[1], ()), *self._heads.get(None, ())]
         for number, which, rule, head in sorted(found, key=lambda x: x[:2]):
-            start = self._unify(head, fact, {})
+            start = matched(head, fact, self._constants, {})
             if start is not None:
                 yield from self._bodies(number, which, rule, head, fact, start)
 
@@ -122,12 +120,12 @@ class Backward:
         number of the head, rule, head)."""
         for number, rule in enumerate(self._rules):
             for which, head in enumerate(rule.heads if not rule.monotone else ()):
-                if self._unify(head, fact, {}) is not None:
+                if matched(head, fact, self._constants, {}) is not None:
                     yield number, which, rule, head
 
     def instance(
         self,
-        place: tuple[int, int, Rule, Atom],
+        rule_head: tuple[int, int, Rule, Atom],
         fact: Fact,
         atoms: Sequence[Fact],
         own: Fact,
@@ -135,10 +133,10 @@ class Backward:
     ) -> Iterator[BodyMatch]:
         """One instance of such a rule, by what its head and its atoms are (none of them where there are spans). own:
         the head as the rule made it, in the dictionary's ids; seen: see `Body`."""
-        number, which, rule, head = place
-        start = self._unify(head, fact, {})
+        number, which, rule, head = rule_head
+        start = matched(head, fact, self._constants, {})
         for atom, found in zip((e for e in rule.body if isinstance(e, Atom)), atoms, strict=False):
-            start = self._unify(atom, found, start) if start is not None else None
+            start = matched(atom, found, self._constants, start) if start is not None else None
         if start is None:
             return
         for match in self._bodies(number, which, rule, head, fact, start):
@@ -160,7 +158,7 @@ class Backward:
             if not any(isinstance(t, Span | SpanEnd) for a in plain for t in a.terms) and len(plain) == len(facts):
                 bound: Binding | None = start
                 for atom, fact in zip(plain, facts, strict=True):
-                    bound = self._unify(atom, fact, bound) if bound is not None else None
+                    bound = matched(atom, fact, self._constants, bound) if bound is not None else None
                 if bound is None:
                     continue
                 start = bound
@@ -178,20 +176,9 @@ class Backward:
                 plain = _unroll(rule, length)
                 heads = list(unroll_atom(head, length)) if head is not None else [None]
             for one in heads:
-                bound = binding if one is None or fact is None else self._unify(one, fact, binding)
+                bound = binding if one is None or fact is None else matched(one, fact, self._constants, binding)
                 if bound is not None:
                     yield from self._instances(rule, plain, one, bound)
-
-    def _unify(self, atom: Atom, fact: Fact, binding: Binding) -> Binding | None:
-        """The binding extended so that the atom is the fact; spans are left for later."""
-        extended = dict(binding)
-        for term, value in zip(atom.terms, fact, strict=True):
-            if isinstance(term, str):
-                if value not in self._constants.all(term):
-                    return None
-            elif isinstance(term, Var) and extended.setdefault(term.name, value) != value:
-                return None
-        return extended
 
     def _schema_part(self, number: int, which: int, rule: Rule, start: Binding) -> list[Binding]:
         """The matches of the schema part, from what the head binds of it."""
@@ -256,65 +243,43 @@ class Backward:
 
     def _open(self, body: Body, binding: Binding) -> Iterator[BodyMatch]:
         """What of a body is not known in memory, once for each way of reading its equalities."""
-        readings: list[tuple[bool, ...]] = []
-        for _, p, _ in body.atoms:
-            known = binding.get(p) if isinstance(p, str) else self._normal(p)
-            if not self._congruent or (known is not None and known != SAME_AS):
-                readings.append((False,))
-            else:
-                readings.append((True,) if known == SAME_AS else (False, True))
-        for reflexive in product(*readings):
-            found = self._read(body, reflexive, binding)
+        for reading in readings([self._is_equality(p, binding) for _, p, _ in body.atoms], stored=False):
+            found = self._read(body, reading, binding)
             if found is not None:
                 yield found
 
-    def _read(self, body: Body, reflexive: Sequence[bool], binding: Binding) -> BodyMatch | None:
+    def _is_equality(self, predicate: Known, binding: Binding) -> bool | None:
+        """Whether an atom with this predicate is an equality; None: it may match equalities among other things."""
+        known = binding.get(predicate) if isinstance(predicate, str) else self._normal(predicate)
+        return None if known is None and self._congruent else self._congruent and known == SAME_AS
+
+    def _read(self, body: Body, reading: Reading, binding: Binding) -> BodyMatch | None:
         known = {name: value for name, value in binding.items() if name != LENGTH}
-        replaced: dict[str, str] = {}
-
-        def now(term: Known) -> Known:
-            while isinstance(term, str) and term in replaced:
-                term = replaced[term]
-            if isinstance(term, str):
-                return known.get(term, term)
-            return self._normal(term)
-
-        for (subject, predicate, object_), is_equality in zip(body.atoms, reflexive, strict=True):
-            if not is_equality:
-                continue
-            if isinstance(p := now(predicate), str):
-                known[p] = SAME_AS
-            s, o = now(subject), now(object_)
-            if isinstance(s, str):
-                if isinstance(o, str):
-                    if s != o:
-                        replaced[s] = o
-                else:
-                    known[s] = o
-            elif isinstance(o, str):
-                known[o] = s
-            elif s != o:
+        now = Unifier[Known](
+            lambda term: isinstance(term, str),
+            lambda term: known.get(term, term) if isinstance(term, str) else self._normal(term),
+        )
+        stored, reflexive = parted(body.atoms, reading)
+        for s, p, o in reflexive:
+            if not (now.unify(p, SAME_AS) and now.unify(s, o)):
                 return None
-        patterns: dict[tuple[Known, ...], None] = {}
-        for atom, is_equality in zip(body.atoms, reflexive, strict=True):
-            if is_equality:
-                continue
-            terms = tuple(now(t) for t in atom)
-            patterns[terms] = None
+        patterns = dict.fromkeys(tuple(map(now, atom)) for atom in stored)
         values: list[int] = []
 
-        def place(term: Known) -> Place:
+        def open_slot(term: Known) -> OpenSlot:
             if isinstance(term, str):
                 return DataVar(term)
             values.append(term)
             return Hole(len(values) - 1)
 
-        places = tuple(tuple(place(t) for t in terms) for terms in patterns if not self._in_schema(terms))
-        free = tuple(dict.fromkeys(p.name for terms in places for p in terms if isinstance(p, DataVar)))
-        same = tuple((name, now(name)) for name in replaced)
-        if not places:
+        patterns_left = tuple(tuple(open_slot(t) for t in terms) for terms in patterns if not self._in_schema(terms))
+        free = tuple(dict.fromkeys(p.name for terms in patterns_left for p in terms if isinstance(p, DataVar)))
+        one = {str(name): now(name) for name in now.replaced}
+        known |= {name: term for name, term in one.items() if isinstance(term, int)}
+        same = tuple((name, term) for name, term in one.items() if isinstance(term, str))
+        if not patterns_left:
             return BodyMatch(body, known, None, (), (), same)
-        shape, holes = _canonical(places, free)
+        shape, holes = _canonical(patterns_left, free)
         order = [slot.number for slot in shape.output if isinstance(slot, V)]
         names = tuple(name for _, name in sorted(zip(order, free, strict=True)))
         return BodyMatch(body, known, shape, tuple(values[hole] for hole in holes), names, same)
@@ -348,25 +313,16 @@ class Backward:
     def _at(self, element: MemberOf, index: int, binding: Binding) -> bool:
         return not isinstance(element.position, Var) or binding[element.position.name] == index
 
-    def _cells(self, start: int, element: ListOf | MemberOf, binding: Binding) -> list[tuple[int, int]] | None:
-        """(member, next node) of each cell of a list that agrees with the binding; None where there is no such list."""
-        objects = self._schema.objects
-        ways: list[tuple[int, tuple[tuple[int, int], ...], frozenset[int]]] = [(start, (), frozenset([start]))]
-        while ways:
-            node, cells, seen = ways.pop()
-            if node == NIL:
-                items = [item for item, _ in cells]
-                if isinstance(element, ListOf):
-                    wanted = [binding.get(f"{element.items.stem}{element.items.first + i}") for i in range(len(items))]
-                    if len(items) == binding[LENGTH] and items == wanted:
-                        return list(cells)
-                elif any(
-                    item == self._item(element, binding) and self._at(element, i, binding)
-                    for i, item in enumerate(items)
-                ):
-                    return list(cells)
-                continue
-            for rest in objects(node, REST):
-                if rest not in seen:
-                    ways.extend((rest, (*cells, (item, rest)), seen | {rest}) for item in objects(node, FIRST))
+    def _cells(self, start: int, element: ListOf | MemberOf, binding: Binding) -> tuple[Cell, ...] | None:
+        """The cells of a list that agrees with the binding; None where there is no such list."""
+        for cells in lists_at(start, self._schema.objects):
+            items = [item for item, _ in cells]
+            if isinstance(element, ListOf):
+                wanted = [binding.get(f"{element.items.stem}{element.items.first + i}") for i in range(len(items))]
+                if len(items) == binding[LENGTH] and items == wanted:
+                    return cells
+            elif any(
+                item == self._item(element, binding) and self._at(element, i, binding) for i, item in enumerate(items)
+            ):
+                return cells
         return None

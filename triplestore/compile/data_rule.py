@@ -12,14 +12,29 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from triplestore.compile.inline import bound_by, inline
+from triplestore.compile.inline import bound_by
 from triplestore.compile.lists import unroll, unroll_atom
 from triplestore.compile.pairs import Pair
-from triplestore.compile.places import SAME_AS_TOKEN, Places, absences, compared, grouped, holds, made
-from triplestore.compile.plan import At, Condition, K, Made, Pattern, Place, PlacedElement, Row, Shape, V, canonical
+from triplestore.compile.passes import Draft, Options
+from triplestore.compile.plan import (
+    Condition,
+    K,
+    Made,
+    Numbering,
+    OpenElement,
+    OpenSlot,
+    Pattern,
+    Row,
+    Shape,
+    V,
+    canonical,
+)
 from triplestore.compile.program import Program
 from triplestore.compile.schema import LENGTH, Binding, Constants, SchemaFacts, filled, is_schema_atom, matches
+from triplestore.compile.slots import Slots, absences, compared, grouped, holds, made
 from triplestore.compile.symmetry import half
+from triplestore.compile.unify import SAME_AS_TOKEN, Reading, Unifier, parted, readings
+from triplestore.model.equality import Equality
 from triplestore.model.errors import LimitError
 from triplestore.model.expression import Variable, variables_of, walk
 from triplestore.model.rule import (
@@ -27,15 +42,11 @@ from triplestore.model.rule import (
     Atom,
     Filter,
     Holds,
-    ListOf,
-    MemberOf,
     Not,
     Rule,
-    SchemaElement,
     Span,
     Term,
     Var,
-    variables,
 )
 from triplestore.model.terms import SAME_AS
 
@@ -57,34 +68,18 @@ class _Recipe:
 
 
 class DataRule:
-    """A rule with one head (None: false), split into schema part and data part. joined: it is all data."""
+    """A rule that reads data, with one head (None: false)."""
 
-    def __init__(
-        self,
-        rule: Rule,
-        head: Atom | None,
-        equality: str,
-        joined: bool = False,
-        evidence: bool = False,
-    ) -> None:
-        inlined = inline(rule)
-        rule = inlined.rule
-        self.rule, self.made, self.head, self.equality = rule, inlined.made, head, equality
-        self._evidence = evidence
+    def __init__(self, draft: Draft, head: Atom | None, options: Options) -> None:
+        rule = draft.rule
+        self.rule, self.made, self.head, self.equality = rule, draft.made, head, options.equality
+        self._evidence = options.evidence
         expressions = [part.expression for part in walk(rule.body) if isinstance(part, Holds)]
-        self._read = {n for e in (*expressions, *inlined.made.values()) for n in variables_of(e)} if evidence else set()
-        positions = {e.position for e in rule.body if isinstance(e, MemberOf) and e.position is not None}
-        self.joined = [e for e in rule.body if isinstance(e, Atom) and is_schema_atom(e)] if joined else []
-        self.schema: list[SchemaElement] = [
-            e
-            for e in rule.body
-            if (isinstance(e, Atom) and is_schema_atom(e) and not joined)
-            or isinstance(e, ListOf | MemberOf)
-            or (isinstance(e, Filter) and not positions.isdisjoint((e.left, e.right)))
-        ]
-        self.atoms = [e for e in rule.body if isinstance(e, Atom) and e not in self.schema]
-        self.bound = frozenset(name for e in self.schema for name in variables(e))
-        self._pair = None if evidence else Pair.of(rule, self.schema)
+        read = {n for e in (*expressions, *draft.made.values()) for n in variables_of(e)}
+        self._read = read if options.evidence else set()
+        self.joined = [e for e in draft.data if is_schema_atom(e)] if draft.joined else []
+        self.schema, self.atoms = draft.schema, draft.data
+        self._pair = None if options.evidence else Pair.of(rule, self.schema)
         self._paired = [] if self._pair is None else self._pair.elements
         self._alone = [e for e in self.schema if e not in self._paired]
         self._recipes: dict[tuple[int | None, bool, tuple[bool | None, ...]], list[_Recipe]] = {}
@@ -122,7 +117,7 @@ class DataRule:
         for recipe in recipes:
             self._add(recipe, constants, binding, program)
 
-    def _plain(self, length: int | None) -> list[Atom]:
+    def _plain(self, length: int | None) -> Sequence[Atom]:
         """The data atoms, spans unrolled. Raises LimitError for a list that is too long to be joined."""
         if length is None:
             return self.atoms
@@ -139,7 +134,7 @@ class DataRule:
 
     def _is_same_as(self, predicate: Term, schema: SchemaFacts, constants: Constants, binding: Binding) -> bool | None:
         """Whether an atom with this predicate is an equality; None: it may match equalities among other things."""
-        if self.equality == "off":
+        if self.equality == Equality.OFF:
             return False
         if isinstance(predicate, Var) and predicate.name not in binding:
             ends = [(a, a.s == predicate) for a in self.joined if predicate in (a.s, a.o)]
@@ -161,27 +156,26 @@ class DataRule:
             for number, source in enumerate(recipe.sources)
         ]
         for row in product(*choices):
-            idle = self.head is not None and (
-                _derives_its_body(recipe.shape, row) or self._is_reflexive(recipe.shape, row)
-            )
-            if not idle:
+            if self.head is None or not self._is_idle(recipe.shape, row):
                 self._add_row(recipe.shape, row, program)
 
-    def _is_reflexive(self, shape: Shape, row: Row) -> bool:
-        """Whether an instance derives `x owl:sameAs x` (by a name of owl:sameAs, perhaps) of a term of its body, of
-        which it holds anyway."""
-        s, p, o = (row[slot.number] if isinstance(slot, K) else slot for slot in shape.output[:3])
-        return self.equality != "off" and p == SAME_AS and s == o and isinstance(s, V)
+    def _is_idle(self, shape: Shape, row: Row) -> bool:
+        """Whether an instance derives what holds anyway: an atom of its body (`?x a :C` of `?x a :C` and `:C
+        rdfs:subClassOf :C`), or `x owl:sameAs x`, perhaps by a name of owl:sameAs, of a term of its body."""
+
+        def of(slots: Sequence[object]) -> list[object]:
+            return [row[slot.number] if isinstance(slot, K) else slot for slot in slots]
+
+        s, p, o = head = of(shape.output[:3])
+        reflexive = self.equality != Equality.OFF and p == SAME_AS and s == o and isinstance(s, V)
+        return reflexive or any(of(element.slots) == head for element in shape.body if isinstance(element, Pattern))
 
     def _add_row(self, shape: Shape, row: Row, program: Program) -> None:
         name = self.rule.name
         if shape.body or shape.conditions:
-            target = (
-                program.constraints.setdefault((name, shape), {})
-                if self.head is None
-                else (program.instances.setdefault(shape, {}))
-            )
-            target.setdefault(row, name)
+            constraints, instances = program.constraints, program.instances
+            rows = constraints.setdefault((name, shape), {}) if self.head is None else instances.setdefault(shape, {})
+            rows.setdefault(row, name)
         elif self.head is None:
             program.violations.add((name, _constants_of(shape, row)))
         else:
@@ -201,18 +195,12 @@ class DataRule:
         head = None
         if self.head is not None:
             head = unroll_atom(self.head, length)[0] if length is not None else self.head
-        readings: list[tuple[bool, ...]] = []  # per atom, the ways: stored (False) or reflexive (True)
-        for is_same in same:
-            if is_same:
-                readings.append((True,) if self.equality == "rewrite" else (False, True))
-            else:
-                readings.append((False,) if is_same is False else (False, True))
         evidence = [] if head is None else [head]
         if head is None or self._evidence:
             evidence += [e for e in rule.body if isinstance(e, Atom)]
         recipes = []
-        for reflexive in product(*readings):
-            recipe = self._reading(rule, atoms, reflexive, evidence, binding, pair)
+        for reading in readings(same, stored=self.equality != Equality.REWRITE):
+            recipe = self._reading(rule, atoms, reading, evidence, binding, pair)
             if recipe is not None and recipe not in recipes:
                 recipes.append(recipe)
         return recipes
@@ -221,71 +209,47 @@ class DataRule:
         self,
         rule: Rule,
         atoms: Sequence[Atom],
-        reflexive: Sequence[bool],
+        reading: Reading,
         output: Sequence[Atom],
         binding: Binding,
         pair: Pair | None,
     ) -> _Recipe | None:
-        replaced: dict[str, Term] = {}  # data variable -> what it was unified with
-
-        def now(term: Term) -> Term:
-            while isinstance(term, Var) and term.name in replaced:
-                term = replaced[term.name]
-            return term
-
         def is_free(term: Term) -> bool:
             return isinstance(term, Var) and term.name not in binding
 
+        now = Unifier(is_free)
         checks: list[tuple[Term, Term]] = []
         spelled: list[tuple[Term, Term]] = []  # variables, and the literals of whose forms they are one
-        for atom, is_reflexive in zip(atoms, reflexive, strict=True):
-            if not is_reflexive:
-                continue
-            predicate, s, o = now(atom.p), now(atom.s), now(atom.o)
-            if is_free(predicate):
-                assert isinstance(predicate, Var)
-                replaced[predicate.name] = SAME_AS_TOKEN
-                s, o = now(s), now(o)
-            elif predicate != SAME_AS_TOKEN:
-                checks.append((predicate, SAME_AS_TOKEN))  # an atom before this one has bound it
-            if s == o:
-                continue
+        plain, reflexive = parted(atoms, reading)
+        for atom in reflexive:
+            if not now.unify(atom.p, SAME_AS_TOKEN):
+                checks.append((now(atom.p), SAME_AS_TOKEN))  # an atom before this one has bound it
+            s, o = now(atom.s), now(atom.o)
             if is_free(s) and _is_literal(o):
                 spelled.append((s, o))
             elif is_free(o) and _is_literal(s):
                 spelled.append((o, s))
-            elif is_free(s):
-                assert isinstance(s, Var)
-                replaced[s.name] = o
-            elif is_free(o):
-                assert isinstance(o, Var)
-                replaced[o.name] = s
-            else:
+            elif not now.unify(s, o):
                 checks.append((s, o))
-        stored = [
-            tuple(now(t) for t in a.terms) for a, is_reflexive in zip(atoms, reflexive, strict=True) if not is_reflexive
-        ]
-        stored = list(dict.fromkeys(stored))
+        stored = list(dict.fromkeys(tuple(map(now, atom.terms)) for atom in plain))
         mentioned = {t for terms in stored for t in terms}
         mentioned |= {now(t) for e in rule.body if isinstance(e, Aggregate) for t in bound_by(e)}
         if pair is not None:
             pair = pair.under(now)
             mentioned |= {member.item for member in pair.members}
         occurring = dict.fromkeys(
-            now(a.s)
-            for a, is_reflexive in zip(atoms, reflexive, strict=True)
-            if is_reflexive and now(a.s) not in mentioned and (is_free(now(a.s)) or isinstance(now(a.s), str))
+            s for s in (now(atom.s) for atom in reflexive) if s not in mentioned and (is_free(s) or isinstance(s, str))
         )
         out = [
-            tuple(t if place and isinstance(t, Var) and t.name in self._read else now(t) for t in atom.terms)
-            for place, atom in enumerate(output)
+            tuple(t if column and isinstance(t, Var) and t.name in self._read else now(t) for t in atom.terms)
+            for column, atom in enumerate(output)
         ]
         if self.head is not None:
             s, p, o = out[0]
-            if out[0] in stored or (self.equality != "off" and p == SAME_AS_TOKEN and s == o and is_free(s)):
+            if out[0] in stored or (self.equality != Equality.OFF and p == SAME_AS_TOKEN and s == o and is_free(s)):
                 return None  # derives what its body says, or x sameAs x of a term of its body
         bound = frozenset(binding)
-        if self.head is not None and self.equality != "off" and out[0][1] == SAME_AS_TOKEN and rule.monotone:
+        if self.head is not None and self.equality != Equality.OFF and out[0][1] == SAME_AS_TOKEN and rule.monotone:
             recipe = self._recipe(rule, stored, tuple(occurring), spelled, now, out, bound, checks, share=True)
             if recipe is not None and half(recipe.shape) is not None:
                 return recipe
@@ -304,49 +268,49 @@ class DataRule:
         share: bool = False,
         pair: Pair | None = None,
     ) -> _Recipe | None:
-        """The recipe of a body; None where it never matches. share: see `Places`."""
-        places = Places(lambda term: isinstance(term, Var) and term.name not in bound, share)
-        body: list[PlacedElement] = [
-            *(tuple(places.at(t) for t in terms) for terms in stored),
-            *((places.at(t),) for t in occurring),
+        """The recipe of a body; None where it never matches. share: see `Slots`."""
+        slots = Slots(lambda term: isinstance(term, Var) and term.name not in bound, share)
+        body: list[OpenElement] = [
+            *(tuple(slots.of(t) for t in terms) for terms in stored),
+            *((slots.of(t),) for t in occurring),
         ]
-        conditions: list[Callable[[At], Condition]] = [
-            compared(Filter("=", variable, literal), now, places) for variable, literal in spelled
+        conditions: list[Callable[[Numbering], Condition]] = [
+            compared(Filter("=", variable, literal), now, slots) for variable, literal in spelled
         ]
         if pair is not None:
-            elements, order = pair.placed(places)
+            elements, order = pair.slotted(slots)
             body += elements
             conditions.append(order)
-        asked = len(places.sources)
+        asked = len(slots.sources)
         outer = {*bound, *(t.name for e in rule.body for t in bound_by(e) if isinstance(t, Var))}
         for number, element in enumerate(rule.body):
             match element:
                 case Filter("=" | "!=") if element not in self.schema:
-                    conditions.append(compared(element, now, places))
+                    conditions.append(compared(element, now, slots))
                 case Holds(expression):
-                    conditions.append(holds(expression, now, places))
+                    conditions.append(holds(expression, now, slots))
                 case Not():
-                    absent = absences(element, number, outer, self.equality, now, places)
+                    absent = absences(element, number, outer, self.equality, now, slots)
                     if absent is None:
                         return None
                     conditions += absent
                 case Aggregate():
-                    table = grouped(element, self.equality, now, places)
+                    table = grouped(element, self.equality, now, slots)
                     if table is None:
                         return None
                     body.append(table)
-        columns: list[Place | Callable[[At], Made]] = [
-            made(self.made[t.name], now, places)
+        columns: list[OpenSlot | Callable[[Numbering], Made]] = [
+            made(self.made[t.name], now, slots)
             if isinstance(t, Var) and t.name in self.made
-            else made(Variable(t.name), now, places)
-            if place and isinstance(t, Var) and t.name in self._read
-            else places.at(t)
-            for place, terms in enumerate(output)
+            else made(Variable(t.name), now, slots)
+            if column and isinstance(t, Var) and t.name in self._read
+            else slots.of(t)
+            for column, terms in enumerate(output)
             for t in terms
         ]
         shape, holes = canonical(body, conditions, columns)
         numbers = frozenset(number for number, hole in enumerate(holes) if hole < asked)
-        return _Recipe(shape, tuple(places.sources[hole] for hole in holes), numbers, tuple(checks))
+        return _Recipe(shape, tuple(slots.sources[hole] for hole in holes), numbers, tuple(checks))
 
 
 def _is_literal(term: Term) -> bool:
@@ -361,13 +325,3 @@ def _meant(term: Term, constants: Constants, binding: Binding) -> set[int]:
 def _constants_of(shape: Shape, row: Row) -> Row:
     """The output of a shape that has neither body nor conditions."""
     return tuple(row[slot.number] for slot in shape.output if isinstance(slot, K))
-
-
-def _derives_its_body(shape: Shape, row: Row) -> bool:
-    """Whether an instance derives what an atom of its body says: `?x a :C` of `?x a :C` and `:C rdfs:subClassOf :C`."""
-
-    def of(slots: Sequence[object]) -> list[object]:
-        return [row[slot.number] if isinstance(slot, K) else slot for slot in slots]
-
-    head = of(shape.output)
-    return any(of(element.slots) == head for element in shape.body if isinstance(element, Pattern))

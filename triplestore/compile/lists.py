@@ -10,27 +10,31 @@ from triplestore.model.terms import RDF, builtin
 FIRST, REST, NIL = (builtin(RDF + name) for name in ("first", "rest", "nil"))
 
 
-def lists_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> Iterator[tuple[int, ...]]:
-    """The member tuples of the rdf lists that start at `head`; `objects(s, p)` are the objects of the facts (s, p, ?).
+Cell = tuple[int, int]
+"""The member of a cell of a list, and the node after it."""
 
-    Well-formed data has one; where equal or broken nodes give several rdf:first or rdf:rest, each way to rdf:nil is a
-    list of its own. A way never visits a node twice.
+
+def lists_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> Iterator[tuple[Cell, ...]]:
+    """The cells of the rdf lists that start at `head`; `objects(s, p)` are the objects of the facts (s, p, ?).
+
+    Well-formed data has one list; where equal or broken nodes give several rdf:first or rdf:rest, each way to rdf:nil
+    is a list of its own. A way never visits a node twice.
     """
-    ways: list[tuple[int, tuple[int, ...], frozenset[int]]] = []
+    ways: list[tuple[int, tuple[Cell, ...], frozenset[int]]] = []
     node, seen = head, {head}
-    items: list[int] = []
+    cells: list[Cell] = []
     while node != NIL:  # the common case, one way only, without copying
         firsts, rests = objects(node, FIRST), objects(node, REST)
         if len(firsts) != 1 or len(rests) != 1:
-            ways.append((node, tuple(items), frozenset(seen)))
+            ways.append((node, tuple(cells), frozenset(seen)))
             break
-        items.append(firsts[0])
+        cells.append((firsts[0], rests[0]))
         node = rests[0]
         if node in seen:
             return
         seen.add(node)
     else:
-        yield tuple(items)
+        yield tuple(cells)
     while ways:
         node, so_far, visited = ways.pop()
         if node == NIL:
@@ -39,7 +43,7 @@ def lists_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> Iterato
         for first in objects(node, FIRST):
             for rest in objects(node, REST):
                 if rest not in visited:
-                    ways.append((rest, (*so_far, first), visited | {rest}))
+                    ways.append((rest, (*so_far, (first, rest)), visited | {rest}))
 
 
 def members_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> list[tuple[int, int]]:
@@ -53,7 +57,7 @@ def members_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> list[
     while node != NIL:
         firsts, rests = objects(node, FIRST), objects(node, REST)
         if len(rests) > 1:
-            every = (enumerate(items) for items in lists_at(head, objects))
+            every = (enumerate(item for item, _ in cells) for cells in lists_at(head, objects))
             return list(dict.fromkeys(member for items in every for member in items))
         if not firsts or not rests or (rests[0] != NIL and rests[0] in seen):
             return []

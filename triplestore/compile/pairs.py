@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from triplestore.compile.lists import members_at
-from triplestore.compile.places import Places
-from triplestore.compile.plan import At, Before, Condition, Listed, PlacedElement
+from triplestore.compile.plan import Before, Condition, Listed, Numbering, OpenElement
 from triplestore.compile.schema import Binding, Fact, SchemaFacts
+from triplestore.compile.slots import Slots
 from triplestore.model.rule import Atom, Filter, MemberOf, Rule, SchemaElement, Term, Var, variables
 from triplestore.model.terms import SAME_AS
 
@@ -64,17 +64,17 @@ class Pair:
             return None
         return list(_extremes(head, members))
 
-    def placed(self, places: Places) -> tuple[list[PlacedElement], Callable[[At], Condition]]:
+    def slotted(self, slots: Slots) -> tuple[list[OpenElement], Callable[[Numbering], Condition]]:
         """The elements and the condition of a shape."""
-        elements: list[PlacedElement] = []
+        elements: list[OpenElement] = []
         for member in self.members:
             assert member.position is not None
-            place, head, item = places.at(member.position), places.at(member.list), places.at(member.item)
-            elements.append(lambda slot, p=place, h=head, i=item: Listed(slot(p), slot(h), slot(i)))  # type: ignore[misc]
-        left, right = places.at(self.order.left), places.at(self.order.right)
+            place, head, item = slots.of(member.position), slots.of(member.list), slots.of(member.item)
+            elements.append(lambda number, p=place, h=head, i=item: Listed(number(p), number(h), number(i)))  # type: ignore[misc]
+        left, right = slots.of(self.order.left), slots.of(self.order.right)
         if self.order.operator == ">":
             left, right = right, left
-        return elements, lambda slot: Before(slot(left), slot(right))
+        return elements, lambda number: Before(number(left), number(right))
 
 
 def _extremes(head: int, members: Sequence[tuple[int, int]]) -> Iterator[Fact]:

@@ -230,7 +230,7 @@ class Shape:
 
     @property
     def sees_members(self) -> bool:
-        """Whether it may match anew when a class of equal terms grows."""
+        """Whether it may have more matches when a class of equal terms grows."""
         return bool(self.members) or any(isinstance(c, Unequal) for c in self.conditions)
 
     def __str__(self) -> str:
@@ -253,26 +253,26 @@ class DataVar:
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """A place for a constant: `number` indexes the values that the specialiser collects for an instance."""
+    """A constant to be filled in: `number` indexes the values that the specialiser collects for an instance."""
 
     number: int
 
 
-Place = DataVar | Hole
-"""A term of an atom that is being put in canonical form. Holes of one number are one parameter."""
+OpenSlot = DataVar | Hole
+"""A slot that has no number yet, while a shape is put in canonical form. Holes of one number are one parameter."""
 
 
-At = Callable[[Place], Slot]
-"""The slot of a place, in the numbering under way."""
+Numbering = Callable[[OpenSlot], Slot]
+"""Gives open slots their numbers, in the order in which it meets them."""
 
-PlacedElement = tuple[Place, ...] | Callable[[At], Element]
-"""A triple of places (a pattern), a single place (`Occurs`), or whatever is made of the slots of some places."""
+OpenElement = tuple[OpenSlot, ...] | Callable[[Numbering], Element]
+"""Three open slots (a pattern), one (`Occurs`), or whatever is made of some, numbered."""
 
 
 def canonical(
-    body: Sequence[PlacedElement],
-    conditions: Sequence[Callable[[At], Condition]],
-    output: Sequence[Place | Callable[[At], Made]],
+    body: Sequence[OpenElement],
+    conditions: Sequence[Callable[[Numbering], Condition]],
+    output: Sequence[OpenSlot | Callable[[Numbering], Made]],
 ) -> tuple[Shape, tuple[int, ...]]:
     """The shape of a rule's data part, and for each of its parameters the number of the hole that fills it.
 
@@ -284,27 +284,27 @@ def canonical(
 
 
 def _number(
-    body: Sequence[PlacedElement],
-    conditions: Sequence[Callable[[At], Condition]],
-    output: Sequence[Place | Callable[[At], Made]],
+    body: Sequence[OpenElement],
+    conditions: Sequence[Callable[[Numbering], Condition]],
+    output: Sequence[OpenSlot | Callable[[Numbering], Made]],
 ) -> tuple[Shape, tuple[int, ...]]:
     variables: dict[str, V] = {}
     holes: dict[int, int] = {}
 
-    def slot(place: Place) -> Slot:
-        if isinstance(place, DataVar):
-            return variables.setdefault(place.name, V(len(variables)))
-        return K(holes.setdefault(place.number, len(holes)))
+    def number(slot: OpenSlot) -> Slot:
+        if isinstance(slot, DataVar):
+            return variables.setdefault(slot.name, V(len(variables)))
+        return K(holes.setdefault(slot.number, len(holes)))
 
     elements: list[Element] = []
     for element in body:
         if not isinstance(element, tuple):
-            elements.append(element(slot))
+            elements.append(element(number))
             continue
-        slots = [slot(place) for place in element]
+        slots = [number(slot) for slot in element]
         elements.append(Occurs(slots[0]) if len(slots) == 1 else Pattern(slots[0], slots[1], slots[2]))
-    made = tuple(condition(slot) for condition in conditions)
-    columns = tuple(slot(place) if isinstance(place, DataVar | Hole) else place(slot) for place in output)
+    made = tuple(condition(number) for condition in conditions)
+    columns = tuple(number(slot) if isinstance(slot, DataVar | Hole) else slot(number) for slot in output)
     return Shape(tuple(elements), made, columns), tuple(holes)
 
 

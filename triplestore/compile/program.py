@@ -56,7 +56,7 @@ class Program:
         instances = {
             shape: kept
             for shape, rows in self.instances.items()
-            if (kept := {row: name for row, name in rows.items() if not _is_identity(shape, row)})
+            if (kept := {row: name for row, name in rows.items() if not is_identity(shape, row)})
         }
         return replace(self, facts=facts, instances=instances)
 
@@ -71,6 +71,7 @@ class Program:
         return fresh
 
 
-def _is_identity(shape: Shape, row: Row) -> bool:
+def is_identity(shape: Shape, row: Row) -> bool:
+    """Whether an instance derives `c owl:sameAs c` of a constant."""
     s, p, o = (row[slot.number] if isinstance(slot, K) else None for slot in shape.output[:3])
     return p == SAME_AS and s is not None and s == o

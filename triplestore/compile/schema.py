@@ -6,9 +6,10 @@ the same code serves every engine, and costs no statement.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from triplestore.compile.dependency import ALL, Node, fact_node
 from triplestore.compile.lists import lists_at, members_at, unroll_atom
 from triplestore.model.errors import LimitError
 from triplestore.model.rule import Atom, Filter, ListOf, MemberOf, SchemaElement, Span, SpanEnd, Term, Var
@@ -34,6 +35,13 @@ class Constants(dict[str, int]):
         super().__init__(ids)
         self.equal = dict(equal or {})
 
+    def under(self, normal: Callable[[int], int]) -> Constants:
+        """The constants with other ids in place of theirs: their representatives."""
+        return Constants(
+            {token: normal(number) for token, number in self.items()},
+            {token: list(dict.fromkeys(map(normal, numbers))) for token, numbers in self.equal.items()},
+        )
+
     def all(self, token: str) -> Sequence[int]:
         """Every id that a constant in a body atom matches; none for a term that the store lacks."""
         if token in self.equal:
@@ -55,18 +63,16 @@ _DATA_PREDICATES = {TYPE, SAME_AS} | {
 }
 _DATA_CLASSES = {builtin(iri) for iri in (OWL + "Thing", OWL + "Nothing", RDFS + "Resource", RDFS + "Literal")}
 
-SCHEMA_PREDICATES: Final = frozenset(
-    number
-    for number, iri in enumerate(BUILTIN_IRIS)
-    if iri.startswith((RDF, RDFS, OWL)) and number not in _DATA_PREDICATES
-)
+
+def _vocabulary(excluded: Collection[int]) -> frozenset[int]:
+    terms = (number for number, iri in enumerate(BUILTIN_IRIS) if iri.startswith((RDF, RDFS, OWL)))
+    return frozenset(terms) - frozenset(excluded)
+
+
+SCHEMA_PREDICATES: Final = _vocabulary(_DATA_PREDICATES)
 """Predicates whose triples are schema: the vocabulary of RDF, RDFS and OWL but for annotations and the like."""
 
-METACLASSES: Final = frozenset(
-    number
-    for number, iri in enumerate(BUILTIN_IRIS)
-    if iri.startswith((RDF, RDFS, OWL)) and number not in _DATA_CLASSES
-)
+METACLASSES: Final = _vocabulary(_DATA_CLASSES)
 """Classes whose instances are schema: `?x rdf:type owl:TransitiveProperty` and the like."""
 
 
@@ -83,26 +89,17 @@ def is_schema_atom(atom: Atom) -> bool:
     return is_schema(BUILTIN_IDS.get(atom.p, -1), o)
 
 
-Key = tuple[int, int]
-"""What a schema atom asks for: (predicate, -1), or (rdf:type, metaclass)."""
+def atom_node(atom: Atom) -> Node:
+    """The node of a schema atom, by the vocabulary's own ids."""
+    return fact_node(BUILTIN_IDS[str(atom.p)], BUILTIN_IDS.get(atom.o, ALL) if isinstance(atom.o, str) else ALL)
 
 
-def key_of(p: int, o: int) -> Key:
-    """The key of a schema fact, or of the atoms that match it."""
-    return (p, o) if p == TYPE else (p, -1)
-
-
-def key_of_atom(atom: Atom) -> Key:
-    """The key of a schema atom, by the vocabulary's own ids."""
-    return key_of(BUILTIN_IDS[str(atom.p)], BUILTIN_IDS.get(atom.o, -1) if isinstance(atom.o, str) else -1)
-
-
-def condition_of(keys: Iterable[Key]) -> str:
-    """That a fact (columns p and o) has one of the keys, as SQL."""
+def condition_of(nodes: Iterable[Node]) -> str:
+    """That a fact (columns p and o) is of one of the nodes, as SQL."""
     classes: dict[int, list[int]] = {}
     predicates = []
-    for p, o in sorted(keys):
-        if o < 0:
+    for p, o in sorted(nodes):
+        if o == ALL:
             predicates.append(p)
         else:
             classes.setdefault(p, []).append(o)
@@ -193,16 +190,16 @@ def matches(
             yield from matches(rest, facts, constants, extended)
 
 
-def focused(atom: Atom, fact: Fact, constants: Constants) -> Binding | None:
-    """The binding that makes an atom (without spans) the given fact, or None."""
-    binding: Binding = {}
+def matched(atom: Atom, fact: Fact, constants: Constants, binding: Mapping[str, int]) -> Binding | None:
+    """The binding extended so that the atom is the fact, or None; spans are left out."""
+    extended = dict(binding)
     for term, value in zip(atom.terms, fact, strict=True):
         if isinstance(term, str):
             if value not in constants.all(term):
                 return None
-        elif isinstance(term, Var) and binding.setdefault(term.name, value) != value:
+        elif isinstance(term, Var) and extended.setdefault(term.name, value) != value:
             return None
-    return binding
+    return extended
 
 
 def holds(condition: Filter, constants: Constants, binding: Binding) -> bool:
@@ -256,7 +253,8 @@ def _extend(
         if isinstance(element, MemberOf):
             yield from _members(element, members_at(head, facts.objects), constants, base, most)
         else:
-            for items in lists_at(head, facts.objects):
+            for cells in lists_at(head, facts.objects):
+                items = [item for item, _ in cells]
                 if not items:  # rules over lists speak of one member at least
                     continue
                 if base.get(LENGTH, len(items)) != len(items):

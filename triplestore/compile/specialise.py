@@ -12,88 +12,76 @@ rule that derives such facts (scm-hv); one that others make superfluous (`triple
 it would derive the same many times. Rules over lists, and rules with NOT or AGGREGATE, are always specialised. Which
 way a rule goes changes what it costs, never what it derives.
 
-A constant of a rule that equals owl:sameAs is owl:sameAs: its facts are classes, not facts (`Specialiser.under`).
+What rules go through before that is in `triplestore.compile.passes`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import fields, is_dataclass
-from typing import Any
 
 from triplestore.compile.data_rule import DataRule
+from triplestore.compile.dependency import ALL, Node, fact_node
 from triplestore.compile.lists import FIRST, NIL, REST, unroll
-from triplestore.compile.places import SAME_AS_TOKEN
+from triplestore.compile.passes import Options, drafts_of, may_join
 from triplestore.compile.program import Program
-from triplestore.compile.redundancy import without_redundant
 from triplestore.compile.schema import (
     LENGTH,
     SCHEMA_CONDITION,
     Constants,
     Fact,
-    Key,
     SchemaFacts,
+    atom_node,
     condition_of,
     filled,
-    focused,
     is_schema,
     is_schema_atom,
-    key_of,
-    key_of_atom,
+    matched,
     matches,
 )
+from triplestore.compile.unify import SAME_AS_TOKEN
+from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
-from triplestore.model.expression import Call, Constant, Exists, Variable, walk
-from triplestore.model.rule import Aggregate, Atom, Filter, ListOf, MemberOf, Rule, SchemaElement, Term, constants_of
+from triplestore.model.rule import Atom, ListOf, MemberOf, Rule, SchemaElement, constants_of
 from triplestore.model.terms import BUILTIN_IRIS, SAME_AS, iri_token
 
 
 class Specialiser:
-    """Rules for one equality mode ("rewrite", "axioms" or "off"); see the module's text.
+    """Rules for one equality mode; see the module's text. large, evidence, names: see `passes.Options`.
 
-    large: keys of schema atoms, by the vocabulary's own ids, whose facts are too many to be matched here. evidence: the
-    output of a rule is its head and then the triples of its atoms, with the members that expressions saw as tokens.
-
-    Instances that derive `c sameAs c` of a constant are kept: it is how a constant comes to occur, and, where it is of
+    Instances that derive `c sameAs c` of a constant are kept: by it a constant occurs, and, where it is of
     constants that equal each other, whoever takes facts away has to see that the equality loses its support.
     """
 
     def __init__(
         self,
         rules: Iterable[Rule],
-        equality: str,
-        large: Collection[Key] = frozenset(),
+        equality: Equality,
+        large: Collection[Node] = frozenset(),
         evidence: bool = False,
+        names: frozenset[str] = frozenset(),
     ) -> None:
-        self.equality, self.large = equality, frozenset(large)
-        self._rules, self._evidence = tuple(rules), evidence
-        self._names: frozenset[str] = frozenset()  # constants that owl:sameAs stands for in these rules
+        options = Options(equality, frozenset(large), names, evidence)
+        self.equality, self.large, self._options = equality, options.large, options
+        self._rules = tuple(rules)
         self._renamed: dict[frozenset[str], Specialiser] = {}
         self.schema_rules: list[Rule] = []
         self._data_rules: list[DataRule] = []
-        self._matched: set[Key] = {(FIRST, -1), (REST, -1)}  # keys of schema atoms that are matched here
-        self._joined: set[Key] = set()  # and of those that are data
-        self.splittable: set[Key] = set()
-        """Keys of schema atoms that may be made `large` with effect: those of rules without lists."""
-        rules = self._rules
-        if self.large:
-            rules = without_redundant(rules, lambda rule: not _bound_to_schema(rule) and self._is_large(rule))
-        for rule in rules:
-            compared = any(isinstance(e, Filter) and e.operator in ("=", "!=") for e in rule.body)
-            atoms = [e for e in rule.body if isinstance(e, Atom)]
-            keys = {key_of_atom(a) for a in atoms if is_schema_atom(a)}
-            joined = not _bound_to_schema(rule) and self._is_large(rule)
-            self.splittable |= set() if _bound_to_schema(rule) else keys
-            (self._joined if joined else self._matched).update(keys)
-            schema_only = rule.monotone and not compared and all(is_schema_atom(a) for a in atoms)
-            if rule.heads and schema_only and not joined:
-                self.schema_rules.append(rule)
+        self._matched: set[Node] = {(FIRST, ALL), (REST, ALL)}  # nodes of schema atoms that are matched here
+        self._joined: set[Node] = set()  # and of those that are data
+        self.splittable: set[Node] = set()
+        """Nodes of schema atoms that may be made `large` with effect: those of rules without lists."""
+        drafts = drafts_of(self._rules, options)
+        for draft in drafts:
+            nodes = {atom_node(e) for e in draft.rule.body if isinstance(e, Atom) and is_schema_atom(e)}
+            self.splittable |= nodes if may_join(draft.rule) else set()
+            (self._joined if draft.joined else self._matched).update(nodes)
+            if draft.closes_schema:
+                self.schema_rules.append(draft.rule)
             else:
-                heads: Sequence[Atom | None] = rule.heads or (None,)
-                self._data_rules.extend(DataRule(rule, head, equality, joined, evidence) for head in heads)
-        everything = (*self.schema_rules, *(d.rule for d in self._data_rules))
-        self.constants = frozenset(token for rule in everything for token in constants_of(rule))
+                heads: Sequence[Atom | None] = draft.rule.heads or (None,)
+                self._data_rules.extend(DataRule(draft, head, options) for head in heads)
+        self.constants = frozenset(token for draft in drafts for token in constants_of(draft.rule))
         """Tokens of all constants of the rules."""
 
     def under(self, constants: Constants) -> Specialiser:
@@ -109,32 +97,17 @@ class Specialiser:
                 f"{lost[0]} equals another term of the vocabulary, so that rule {rule.name} can read no list\n"
                 "take out that equality, or the rules over lists"
             )
-        if names <= self._names:
+        if names <= self._options.names:
             return self
         if names not in self._renamed:
-            rules = [_renamed(rule, names) for rule in self._rules]
-            for rule in rules:
-                if any(isinstance(e, Aggregate) and SAME_AS_TOKEN in _predicates(e) for e in rule.body):
-                    raise InputError(
-                        f"rule {rule.name} aggregates over a property that equals owl:sameAs, which has no place in an "
-                        "AGGREGATE: equal terms count once\ntake out that equality, or the rule",
-                        rule.source,
-                        rule.line,
-                    )
-            renamed = self._renamed[names] = Specialiser(rules, self.equality, self.large, self._evidence)
-            renamed._names = names
+            self._renamed[names] = Specialiser(self._rules, self.equality, self.large, self._options.evidence, names)
         return self._renamed[names]
 
-    def _is_large(self, rule: Rule) -> bool:
-        """Whether a rule reads, or derives, schema facts of which there are many."""
-        atoms = (*(e for e in rule.body if isinstance(e, Atom)), *rule.heads)
-        return any(is_schema_atom(atom) and key_of_atom(atom) in self.large for atom in atoms)
-
-    def unread(self, constants: Constants) -> frozenset[Key]:
-        """Keys (ids normalised) of the schema facts that rules read as data only: `schema` needs none of them, but
+    def unread(self, constants: Constants) -> frozenset[Node]:
+        """Nodes (ids normalised) of the schema facts that rules read as data only: `schema` needs none of them, but
         those that speak of owl:sameAs itself."""
         here = self.under(constants)
-        joined, matched = ({normal_key(k, constants) for k in keys} for keys in (here._joined, here._matched))
+        joined, matched = ({normal_node(n, constants) for n in nodes} for nodes in (here._joined, here._matched))
         return frozenset(joined - matched)
 
     def condition(self, constants: Constants) -> str:
@@ -147,14 +120,14 @@ class Specialiser:
     def close(
         self, schema: SchemaFacts, delta: Iterable[Fact], constants: Constants, most: int | None = None
     ) -> tuple[list[Fact], list[Fact]]:
-        """Close `schema` (in place) under the schema rules, after the facts of `delta` came.
+        """Close `schema` (in place) under the schema rules, after the facts of `delta` were added.
 
         Returns the derived facts: schema facts that were new, and other facts (perhaps known ones). Raises
-        SchemaGrowth, leaving `schema` half closed, when rules have derived `most` facts of one key that is splittable.
+        SchemaGrowth, leaving `schema` half closed, when rules have derived `most` facts of one node that is splittable.
         """
         unread = self.unread(constants)
-        splittable = {normal_key(key, constants) for key in self.splittable - self.large}
-        grown: Counter[Key] = Counter()
+        splittable = {normal_node(node, constants) for node in self.splittable - self.large}
+        grown: Counter[Node] = Counter()
         fresh = [fact for fact in delta if schema.add(fact)]
         found: list[Fact] = []
         others: set[Fact] = set()
@@ -166,14 +139,14 @@ class Specialiser:
                     if fact in derived or fact in schema.facts:
                         continue
                     derived.add(fact)
-                    key = key_of(fact[1], fact[2])
-                    grown[key] += 1
-                    if most is not None and grown[key] > most and key in splittable:
-                        raise SchemaGrowth(key)
+                    node = fact_node(fact[1], fact[2])
+                    grown[node] += 1
+                    if most is not None and grown[node] > most and node in splittable:
+                        raise SchemaGrowth(node)
             first = False
             fresh = []
             for fact in derived:
-                if not is_schema(fact[1], fact[2]) or key_of(fact[1], fact[2]) in unread:
+                if not is_schema(fact[1], fact[2]) or fact_node(fact[1], fact[2]) in unread:
                     others.add(fact)
                 elif schema.add(fact):
                     fresh.append(fact)
@@ -193,7 +166,7 @@ class Specialiser:
                 for i, atom in enumerate(body)
                 if isinstance(atom, Atom)
                 for fact in fresh
-                if (start := focused(atom, fact, constants)) is not None
+                if (start := matched(atom, fact, constants, {})) is not None
                 for found in matches([*body[:i], *body[i + 1 :]], schema, constants, start)
             )
         for binding in bindings:
@@ -214,36 +187,15 @@ class Specialiser:
 _LISTS = {iri_token(BUILTIN_IRIS[number]): number for number in (FIRST, REST, NIL)}
 
 
-def _renamed(part: Any, names: Collection[str]) -> Any:
-    """A part of a rule with owl:sameAs in place of the constants `names`; expressions, which tell equal terms apart,
-    as they are."""
-    if isinstance(part, str):
-        return SAME_AS_TOKEN if part in names else part
-    if isinstance(part, tuple):
-        return tuple(_renamed(each, names) for each in part)
-    if is_dataclass(part) and not isinstance(part, type | Variable | Constant | Call | Exists):
-        return type(part)(**{field.name: _renamed(getattr(part, field.name), names) for field in fields(part)})
-    return part
-
-
-def _predicates(group: Aggregate) -> set[Term]:
-    return {atom.p for atom in walk(group.body) if isinstance(atom, Atom)}
-
-
-def _bound_to_schema(rule: Rule) -> bool:
-    """Whether a rule's schema part is matched here whatever its size."""
-    return not rule.monotone or any(isinstance(e, ListOf | MemberOf) for e in rule.body)
-
-
 class SchemaGrowth(Exception):  # noqa: N818 - not an error: the engine takes over
-    """Closing the schema in memory is dear: facts of `key` (ids normalised) are many."""
+    """Closing the schema in memory costs too much: facts of `node` (ids normalised) are many."""
 
-    def __init__(self, key: Key) -> None:
-        super().__init__(f"many schema facts of {key}")
-        self.key = key
+    def __init__(self, node: Node) -> None:
+        super().__init__(f"many schema facts of {node}")
+        self.node = node
 
 
-def normal_key(key: Key, constants: Constants) -> Key:
-    """The key under pi."""
-    p, o = (constants[iri_token(BUILTIN_IRIS[number])] if number >= 0 else -1 for number in key)
+def normal_node(node: Node, constants: Constants) -> Node:
+    """The node under pi."""
+    p, o = (constants[iri_token(BUILTIN_IRIS[number])] if number >= 0 else number for number in node)
     return p, o

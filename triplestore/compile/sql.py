@@ -127,12 +127,12 @@ def select_reached(scan: str, instances: Instances, tables: Reached, fresh: bool
         f"SELECT DISTINCT f.s, {t} AS p, {s} AS relation, c.component FROM {source}{scan} f, {component} c "
         f"WHERE f.p = {t} AND c.relation = {s} AND c.node = f.o{leading}"
     )
-    comes = (
+    found = (
         f"SELECT DISTINCT h.s, h.p, h.relation, r.high FROM ({has}) h "
         f"JOIN {reached} r ON r.relation = h.relation AND r.low = h.component{_FRESH if fresh else ''}"
     )
     return (
-        f"SELECT n.s, CAST(n.p AS BIGINT) AS p, c.node AS o FROM ({comes}) n "
+        f"SELECT n.s, CAST(n.p AS BIGINT) AS p, c.node AS o FROM ({found}) n "
         f"JOIN {component} c ON c.relation = n.relation AND c.component = n.high"
     )
 

@@ -1,16 +1,15 @@
 """Stratification: which negated and aggregating rule instances must wait, and for how long.
 
-Apt, Blair, Walker 1988, over the specialised program: nodes are properties, and classes under rdf:type, as the
-instances name them, so a generic rule counts only where the schema has an instance of it. An edge leads from what a
-body reads to what its head derives; it is negative where the body reads it through NOT or AGGREGATE, which must find it
-complete. The level of a node is the largest number of negative edges on a way to it; a cycle with a negative edge has
-no meaning.
+Apt, Blair, Walker 1988, over the specialised program: its instances name the nodes (`triplestore.compile.dependency`),
+so a generic rule counts only where the schema has an instance of it. An edge leads from what a body reads to what its
+head derives; it is negative where the body reads it through NOT or AGGREGATE, which must find it complete. The level of
+a node is the largest number of negative edges on a way to it; a cycle with a negative edge has no meaning.
 
 With equality, every fact depends on owl:sameAs (a merge can change it), and what NOT and AGGREGATE see depends on it
 negatively. The congruence rules of equality `axioms` say no more than that. RDFox turns equality off where there is
 negation. Here, a cycle that is one only because of that, as an equality depends on a NOT or AGGREGATE, leaves equality
 `unsettled`: it need not matter to the data at hand, so strata are those without it, and what they give is verified
-(`triplestore.materialise.stability`).
+(`triplestore.materialise.well_founded`).
 """
 
 from __future__ import annotations
@@ -21,23 +20,25 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from triplestore.compile.components import components
+from triplestore.compile.dependency import (
+    ALL,
+    WRITE_ANY,
+    Node,
+    body_nodes,
+    head_node,
+    hub_edges,
+    pattern_node,
+    read_node,
+    value,
+    written_node,
+)
 from triplestore.compile.plan import Absent, Grouped, K, Occurs, Pattern, Row, Shape, Slot, V
-from triplestore.compile.program import Program
+from triplestore.compile.program import Program, is_identity
 from triplestore.compile.schema import Constants
+from triplestore.model.equality import Equality
 from triplestore.model.rule import Atom, Rule
-from triplestore.model.terms import SAME_AS, TYPE
+from triplestore.model.terms import SAME_AS
 
-Node = tuple[int, int]
-"""A relation: (predicate, class), class `ALL` for a predicate other than rdf:type. `EVERY` in either place is a hub."""
-
-ALL: Final = -1
-EVERY: Final = -2
-READ_ANY: Final[Node] = (EVERY, 0)
-"""What an atom with a variable predicate reads: every node leads there."""
-WRITE_ANY: Final[Node] = (EVERY, 1)
-"""What a head with a variable predicate derives: it leads to every node."""
-READ_TYPE: Final[Node] = (TYPE, EVERY)
-WRITE_TYPE: Final[Node] = (TYPE, EVERY - 1)
 OCCURRING: Final = -4
 """In place of a class: that the term in place of a property occurs. A rule that names it in its head may do that."""
 EQUALITY: Final = "equality"
@@ -90,7 +91,7 @@ def stratify(
     program: Program,
     schema_rules: Iterable[Rule],
     constants: Constants,
-    equality: str,
+    equality: Equality,
     equal: Mapping[int, int],
     extra: Iterable[Step] = (),
 ) -> Strata:
@@ -119,33 +120,14 @@ def stratify(
     return strata
 
 
-def node_of(p: int | None, o: int | None, hub: Node, type_hub: Node) -> Node:
-    """The node of a triple pattern; None for a variable."""
-    if p is None:
-        return hub
-    if p != TYPE:
-        return p, ALL
-    return type_hub if o is None else (TYPE, o)
-
-
-def read_node(p: int | None, o: int | None) -> Node:
-    """The node that an atom reads."""
-    return node_of(p, o, READ_ANY, READ_TYPE)
-
-
-def written_node(p: int | None, o: int | None) -> Node:
-    """The node that a head derives."""
-    return node_of(p, o, WRITE_ANY, WRITE_TYPE)
-
-
 def heads(program: Mapping[Shape, Iterable[Row]]) -> set[Node]:
     """What rule instances derive."""
     instances = [(shape, row) for shape, rows in program.items() for row in rows]
     named = {(row[k.number], OCCURRING) for shape, row in instances for k in shape.output if isinstance(k, K)}
-    return {_head(shape, row, {}) for shape, row in instances} | named
+    return {head_node(shape, row) for shape, row in instances} | named
 
 
-def negated(instances: Iterable[Instance], equality: str, equal: Mapping[int, int]) -> set[Node]:
+def negated(instances: Iterable[Instance], equality: Equality, equal: Mapping[int, int]) -> set[Node]:
     """What instances read through NOT or AGGREGATE."""
     return {node for shape, row in instances for node in _negative_reads(shape, row, equality, equal)}
 
@@ -157,22 +139,19 @@ def _add(edges: dict[Node, dict[Node, Step]], step: Step) -> None:
 
 
 def _instance_steps(
-    program: Program, equality: str, equal: Mapping[int, int], reads: dict[Instance, list[Node]]
+    program: Program, equality: Equality, equal: Mapping[int, int], reads: dict[Instance, list[Node]]
 ) -> Iterator[Step]:
     for shape, rows in program.instances.items():
         for row, rule in rows.items():
-            if equality == "axioms" and _is_congruence(shape, row):
+            if equality == Equality.AXIOMS and _is_congruence(shape, row):
                 continue
-            if _says_nothing(shape, row, equality):
+            if equality != Equality.OFF and is_identity(shape, row):  # derives what holds anyway
                 if shape.negative:
                     reads[shape, row] = []
                 continue
-            head = _head(shape, row, equal)
-            for element in shape.body:
-                if isinstance(element, Pattern):
-                    yield Step(read_node(*_values(element, row, equal)), head, rule, False)
-                elif isinstance(element, Occurs):
-                    yield Step(READ_ANY, head, rule, False)
+            head = head_node(shape, row, equal)
+            for node in body_nodes(shape, row, equal):
+                yield Step(node, head, rule, False)
             if shape.negative:
                 reads[shape, row] = _negative_reads(shape, row, equality, equal)
                 for node in reads[shape, row]:
@@ -180,19 +159,16 @@ def _instance_steps(
 
 
 def _occurring_steps(
-    program: Program, equality: str, equal: Mapping[int, int], asked: Collection[int]
+    program: Program, equality: Equality, equal: Mapping[int, int], asked: Collection[int]
 ) -> Iterator[Step]:
     """The edges to the terms `asked` for, that they occur, from what instances read that may derive facts of them."""
     for shape, rows in program.instances.items() if asked else ():
         any_term = shape.makes_terms or any(isinstance(element, Grouped) for element in shape.body)
         for row, rule in rows.items():
-            named = asked if any_term else {_value(k, row, equal) for k in shape.output if isinstance(k, K)}
+            named = asked if any_term else {value(k, row, equal) for k in shape.output if isinstance(k, K)}
             for term in sorted({*asked} & {*named}):
-                for element in shape.body:
-                    if isinstance(element, Pattern):
-                        yield Step(read_node(*_values(element, row, equal)), (term, OCCURRING), rule, False)
-                    elif isinstance(element, Occurs):
-                        yield Step(READ_ANY, (term, OCCURRING), rule, False)
+                for node in body_nodes(shape, row, equal):
+                    yield Step(node, (term, OCCURRING), rule, False)
                 for node in _negative_reads(shape, row, equality, equal) if shape.negative else ():
                     yield Step(node, (term, OCCURRING), rule, True)
 
@@ -213,16 +189,11 @@ def _schema_steps(rules: Iterable[Rule], constants: Constants, asked: Collection
                     yield from (Step(read_node(*values(element)), node, rule.name, False) for node in targets)
 
 
-def _head(shape: Shape, row: Row, equal: Mapping[int, int]) -> Node:
-    _, p, o = (_value(column, row, equal) if isinstance(column, V | K) else None for column in shape.output)
-    return written_node(p, o)
-
-
-def _negative_reads(shape: Shape, row: Row, equality: str, equal: Mapping[int, int]) -> list[Node]:
+def _negative_reads(shape: Shape, row: Row, equality: Equality, equal: Mapping[int, int]) -> list[Node]:
     found = [
-        read_node(*_values(element, row, equal))
+        pattern_node(element, row, equal)
         if isinstance(element, Pattern)
-        else (_value(element.term, row, equal) or 0, OCCURRING)
+        else (value(element.term, row, equal) or 0, OCCURRING)
         for condition in shape.conditions
         if isinstance(condition, Absent)
         for element in condition.body
@@ -230,46 +201,25 @@ def _negative_reads(shape: Shape, row: Row, equality: str, equal: Mapping[int, i
     for element in shape.body:
         if isinstance(element, Grouped):
             found += _group_reads(element, row, equality, equal)
-    if shape.negative and equality != "off":
+    if shape.negative and equality != Equality.OFF:
         found.append((SAME_AS, ALL))
     return list(dict.fromkeys(found))
 
 
-def _group_reads(element: Grouped, row: Row, equality: str, equal: Mapping[int, int]) -> list[Node]:
+def _group_reads(element: Grouped, row: Row, equality: Equality, equal: Mapping[int, int]) -> list[Node]:
     """What an aggregate reads of interest to an instance: its keys may be known there."""
     group = element.group
-    inner = tuple(_value(slot, row, {}) or 0 for slot in element.parameters)
+    inner = tuple(value(slot, row) or 0 for slot in element.parameters)
     known = {
-        column: _value(slot, row, equal)
+        column: value(slot, row, equal)
         for column, slot in zip(group.matches.output[: group.keys], element.slots[: group.keys], strict=True)
     }
 
-    def value(slot: Slot) -> int | None:
-        return known.get(slot) if isinstance(slot, V) else _value(slot, inner, equal)
+    def inside(slot: Slot) -> int | None:
+        return known.get(slot) if isinstance(slot, V) else value(slot, inner, equal)
 
-    found = [read_node(value(e.p), value(e.o)) for e in group.matches.body if isinstance(e, Pattern)]
+    found = [read_node(inside(e.p), inside(e.o)) for e in group.matches.body if isinstance(e, Pattern)]
     return found + _negative_reads(group.matches, inner, equality, equal)
-
-
-def _values(pattern: Pattern, row: Row, equal: Mapping[int, int]) -> tuple[int | None, int | None]:
-    return _value(pattern.p, row, equal), _value(pattern.o, row, equal)
-
-
-def _value(slot: Slot, row: Row, equal: Mapping[int, int]) -> int | None:
-    if isinstance(slot, V):
-        return None
-    return equal.get(row[slot.number], row[slot.number])
-
-
-def _says_nothing(shape: Shape, row: Row, equality: str) -> bool:
-    """Whether an instance derives what its body says, or `x owl:sameAs x`: rdfs7 where p is a subproperty of p."""
-
-    def now(slots: Sequence[object]) -> tuple[object, ...]:
-        return tuple(row[slot.number] if isinstance(slot, K) else slot for slot in slots)
-
-    head = now(shape.output)
-    reflexive = equality != "off" and head[1] == SAME_AS and head[0] == head[2]
-    return reflexive or any(head == now(e.slots) for e in shape.body if isinstance(e, Pattern))
 
 
 def _is_congruence(shape: Shape, row: Row) -> bool:
@@ -281,7 +231,7 @@ def _is_congruence(shape: Shape, row: Row) -> bool:
         if isinstance(link, Pattern) and isinstance(fact, Pattern) and _replaces(link, fact, shape.output):
             return True
         if isinstance(link, Pattern) and isinstance(fact, Occurs):
-            ends = {_value(slot, row, {}) for slot in (link.s, link.p)}
+            ends = {value(slot, row) for slot in (link.s, link.p)}
             return ends == {SAME_AS} and shape.output == (fact.term, link.o, fact.term)
     return False
 
@@ -292,25 +242,15 @@ def _replaces(link: Pattern, fact: Pattern, output: Sequence[object]) -> bool:
     return free and isinstance(link.p, K) and changed == [(link.s, link.o)]
 
 
-def _add_hubs(edges: dict[Node, dict[Node, Step]], equality: str) -> None:
+def _add_hubs(edges: dict[Node, dict[Node, Step]], equality: Equality) -> None:
     """Every node leads to what reads any, what derives any leads to every node; equality leads to all."""
     nodes = {node for body, steps in edges.items() for node in (body, *steps)}
     same_as: Node = (SAME_AS, ALL)
-    implied = [Step(WRITE_TYPE, READ_TYPE, "", False), Step(WRITE_ANY, WRITE_TYPE, "", False)]
-    implied += [Step(READ_TYPE, READ_ANY, "", False), Step(WRITE_ANY, READ_ANY, "", False)]
-    if equality != "off":
+    if equality != Equality.OFF:
         nodes.add(same_as)
-        implied.append(Step(same_as, WRITE_ANY, EQUALITY, False))
-    for node in nodes - {READ_ANY, WRITE_ANY, READ_TYPE, WRITE_TYPE}:
-        if node[1] == OCCURRING:
-            continue
-        implied.append(Step(node, READ_ANY, "", False))
-        implied.append(Step(WRITE_ANY, node, "", False))
-        if node[0] == TYPE:
-            implied.append(Step(node, READ_TYPE, "", False))
-            implied.append(Step(WRITE_TYPE, node, "", False))
-    for step in implied:
-        _add(edges, step)
+        _add(edges, Step(same_as, WRITE_ANY, EQUALITY, False))
+    for body, head in hub_edges(node for node in nodes if node[1] != OCCURRING):
+        _add(edges, Step(body, head, "", False))
 
 
 def _by_equality(step: Step) -> bool:
@@ -351,17 +291,17 @@ def _levels(edges: Mapping[Node, Mapping[Node, Step]], settled: bool = True) -> 
 
 def _way(edges: Mapping[Node, Mapping[Node, Step]], start: Node, end: Node) -> list[Step]:
     """A shortest way from one node to another."""
-    came: dict[Node, Step] = {}
+    step_to: dict[Node, Step] = {}
     todo = deque([start])
-    while todo and end not in came and start != end:
+    while todo and end not in step_to and start != end:
         node = todo.popleft()
         for following, step in edges.get(node, {}).items():
-            if following not in came and following != start:
-                came[following] = step
+            if following not in step_to and following != start:
+                step_to[following] = step
                 todo.append(following)
     way: list[Step] = []
     node = end
     while node != start:
-        way.append(came[node])
-        node = came[node].body
+        way.append(step_to[node])
+        node = step_to[node].body
     return way[::-1]

@@ -10,13 +10,53 @@ Whether a shape is of that kind is a property of the shape alone: no rule is kno
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
+from triplestore.compile.backward import Body, Known
 from triplestore.compile.plan import Equal, K, Occurs, Pattern, Shape, Slot, Unequal, V
+
+Term = TypeVar("Term", bound=Hashable)
 
 Swap = Mapping[Slot, Slot]
 """Variables and their mirror images; what it lacks is its own image."""
+
+
+@dataclass(frozen=True, slots=True)
+class Halves:
+    """The two halves of the body of a rule instance, by the places of its atoms: `half` are those that are not about
+    the head's object, `mirrored` has for each atom that is, its image among them."""
+
+    half: tuple[int, ...]
+    mirrored: dict[int, int]
+
+
+def halves(body: Body) -> Halves | None:
+    """The halves of a body that says the same of both ends of its head; None of any other body.
+
+    As in `half`, but nothing else is swapped than the ends: of an instance all other variables are known."""
+    assert body.head is not None
+    left, _, right = body.head
+    if not isinstance(left, str) or not isinstance(right, str) or left == right:
+        return None
+    if any({left, right} & {*pair} for pair in body.equal):
+        return None
+    if any({left, right} & {*pair} and {*pair} != {left, right} for pair in body.unequal):
+        return None
+    of_left, of_right = ([i for i, atom in enumerate(body.atoms) if end in atom] for end in (left, right))
+    if not of_left or len(of_left) != len(of_right) or not {*of_left}.isdisjoint(of_right):
+        return None
+    swap: dict[Known, Known] = {right: left}
+    mirrored: dict[int, int] = {}
+    for i in of_right:
+        image = _image(body.atoms[i], swap)
+        found = next((j for j in of_left if body.atoms[j] == image and j not in mirrored.values()), None)
+        if found is None:
+            return None
+        mirrored[i] = found
+    return Halves(tuple(i for i in range(len(body.atoms)) if i not in mirrored), mirrored)
 
 
 @lru_cache(maxsize=1024)
@@ -39,13 +79,13 @@ def _swaps(body: Sequence[Pattern | Occurs], swap: Swap) -> Iterator[Swap]:
     alike: dict[object, list[Pattern | Occurs]] = {}
     for atom in body:
         alike.setdefault(_constants(atom), []).append(atom)
-    within, open_swaps = set(body), [swap]
+    within, open_swaps = {atom.slots for atom in body}, [swap]
     while open_swaps:
         swap = open_swaps.pop()
         for atom in body:
             known = [slot in swap for slot in atom.slots if isinstance(slot, V)]
             if all(known):
-                if _image(atom, swap) not in within:
+                if _image(atom.slots, swap) not in within:
                     break
             elif any(known):
                 found = (_extended(swap, atom, other) for other in alike[_constants(atom)])
@@ -74,9 +114,8 @@ def _extended(swap: Swap, atom: Pattern | Occurs, image: Pattern | Occurs) -> Sw
     return extended
 
 
-def _image(atom: Pattern | Occurs, swap: Swap) -> Pattern | Occurs:
-    slots = [swap.get(slot, slot) for slot in atom.slots]
-    return Occurs(slots[0]) if isinstance(atom, Occurs) else Pattern(slots[0], slots[1], slots[2])
+def _image(terms: Iterable[Term], swap: Mapping[Term, Term]) -> tuple[Term, ...]:
+    return tuple(swap.get(term, term) for term in terms)
 
 
 def _split(shape: Shape, a: V, swap: Swap) -> Shape | None:

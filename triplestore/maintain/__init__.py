@@ -16,6 +16,7 @@ from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.figures import Figures, Report
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.seminaive import SemiNaive
+from triplestore.model.equality import Equality
 from triplestore.model.rule import Rule
 
 
@@ -27,7 +28,7 @@ class Reasoning:
     """
 
     rules: tuple[Rule, ...]
-    equality: str
+    equality: Equality
     constants: Constants
     datatypes: Datatypes | None = None
 

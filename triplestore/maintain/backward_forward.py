@@ -18,14 +18,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from triplestore.compile.dependency import Node, fact_node
 from triplestore.maintain.classes import Map, Partition
 from triplestore.maintain.context import FEW, MaintenanceContext
 from triplestore.maintain.dred import dred
 from triplestore.maintain.extend import extend
 from triplestore.maintain.keys import NONE, Ids, Mask, distinct, member, minus, union
-from triplestore.maintain.program import Node, as_keys, equality_reached, node_of
+from triplestore.maintain.program import as_keys, equality_reached
 from triplestore.maintain.relation import Relation
 from triplestore.materialise.figures import RoundFigures
+from triplestore.model.equality import Equality
 
 NAME = "backward-forward"
 
@@ -56,7 +58,7 @@ def seeds(run: MaintenanceContext) -> tuple[Ids, set[Node] | None] | None:
     themselves; else `run.program` is the program without the removed facts."""
     state = run.state
     removed = state.normalised(state.minus)
-    nodes = run.before.reach({node_of(p, o) for _, p, o in state.facts_of(removed)})
+    nodes = run.before.reach({fact_node(p, o) for _, p, o in state.facts_of(removed)})
     if len(state.schema_of(removed)) or run.rules_changed or _reaches_schema(run, nodes):
         if run.before.tied:
             return None
@@ -68,8 +70,8 @@ def seeds(run: MaintenanceContext) -> tuple[Ids, set[Node] | None] | None:
             with run.round(len(removed)) as figures:
                 removed = union(removed, *run.lost_with(after, figures))
             run.program = after
-            nodes = run.before.reach({node_of(p, o) for _, p, o in state.facts_of(removed)})
-    if not state.classes.none and equality_reached(nodes) and state.equality == "rewrite":
+            nodes = run.before.reach({fact_node(p, o) for _, p, o in state.facts_of(removed)})
+    if not state.classes.none and equality_reached(nodes) and state.equality == Equality.REWRITE:
         terms = run.layout.encode(run.before.terms)
         if state.classes.large(state.classes.normalise(terms)).any():
             return None
@@ -87,7 +89,7 @@ class Search:
     def __init__(self, run: MaintenanceContext, removed: Ids, nodes: set[Node] | None) -> None:
         self.run, self.state, self.removed, self.nodes = run, run.state, removed, nodes
         self.rules = run.program.rules
-        self.intact = run.state.classes.none or not equality_reached(nodes) or run.state.equality != "rewrite"
+        self.intact = run.state.classes.none or not equality_reached(nodes) or run.state.equality != Equality.REWRITE
         self.gamma = Partition()  # unless classes are intact: then pi
         self.doubted, self.processed, self.checked, self.disproved = NONE, NONE, NONE, NONE  # D, O, C, S
         self.doubted_classes, self.broken, self.checked_classes = NONE, NONE, NONE
@@ -265,7 +267,7 @@ class Search:
     def _unreachable(self, facts: Ids) -> Mask:
         nodes = self.nodes
         assert nodes is not None
-        return np.array([node_of(p, o) not in nodes for _, p, o in self.state.facts_of(facts)], dtype=np.bool_)
+        return np.array([fact_node(p, o) not in nodes for _, p, o in self.state.facts_of(facts)], dtype=np.bool_)
 
     # -- proved facts ------------------------------------------------------------------------------------------------
 

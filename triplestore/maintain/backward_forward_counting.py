@@ -7,6 +7,7 @@ facts of lower strata are given. Departure: C, P and Y are kept from one stratum
 
 from __future__ import annotations
 
+from triplestore.compile.dependency import Node
 from triplestore.maintain.backward_forward import Search, seeds
 from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.counts import NONRECURSIVE
@@ -14,7 +15,6 @@ from triplestore.maintain.dred_counting import counts_of, dred_counting
 from triplestore.maintain.extend import extend
 from triplestore.maintain.join import Rules
 from triplestore.maintain.keys import Ids, minus, union
-from triplestore.maintain.program import Node
 
 NAME = "backward-forward-counting"
 

@@ -37,6 +37,7 @@ from triplestore.maintain.state import ClosureState
 from triplestore.maintain.violations import LiteralClashChecker, Violation, maintained
 from triplestore.materialise.datatypes import RULE as DATATYPE_RULE
 from triplestore.materialise.figures import Figures, Report
+from triplestore.model.equality import Equality
 
 INSERTION: Final = "semi-naive"
 
@@ -356,7 +357,7 @@ def _codes(layout: Layout, values: Mapping[int, int], ill_typed: Iterable[int]) 
 def _check_literals(state: ClosureState) -> None:
     """Raise NotMaintainableError if a literal equals an IRI or a blank node."""
     first, equal = state.layout.first_literal, state.classes.terms
-    if state.equality == "axioms":
+    if state.equality == Equality.AXIOMS:
         same = state.layout.numbers(np.array([state.same_as], dtype=np.int64))
         s, _, o = state.layout.unpack(state.facts.match(same, None, None)[1])
         equal = np.maximum(s, o)[s != o]

@@ -22,6 +22,7 @@ from triplestore.maintain.program import NotMaintainableError, Specialised, as_k
 from triplestore.maintain.relation import ALL, Relation
 from triplestore.maintain.state import ClosureState, body_facts, heads
 from triplestore.materialise.figures import Figures, Report, RoundFigures
+from triplestore.model.equality import Equality
 from triplestore.model.stopping import check
 from triplestore.model.terms import BUILTIN_IDS
 
@@ -244,7 +245,7 @@ class MaintenanceContext:
         the mode is `off`, and so are those of two literals. Distinct. Raises NotMaintainableError for an equality of a
         literal and another term."""
         found = union(found)
-        if self.state.equality == "off" or not len(found):
+        if self.state.equality == Equality.OFF or not len(found):
             return found, NONE
         equal = self.state.is_equality(found)
         if not equal.any():
@@ -256,13 +257,13 @@ class MaintenanceContext:
         different = (s != o) & ~apart
         if (np.maximum(s, o)[different] >= self.layout.first_literal).any():
             raise NotMaintainableError(EQUAL_LITERAL)
-        if self.state.equality == "axioms":
+        if self.state.equality == Equality.AXIOMS:
             return union(facts, equalities[different]), NONE
         return facts, equalities[different]
 
     def tokens(self, found: Ids) -> Ids:
         """The classes (representatives) c of heads `c sameAs c` over normal facts."""
-        if self.state.equality != "rewrite" or not len(found):
+        if self.state.equality != Equality.REWRITE or not len(found):
             return NONE
         s, _, o = self.layout.unpack(found[self.state.is_equality(found)])
         same = np.unique(s[s == o])

@@ -13,6 +13,7 @@ from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.keys import NONE, Ids, union
 from triplestore.maintain.program import Specialised, as_keys, instances_lost, shared
 from triplestore.materialise.figures import RoundFigures
+from triplestore.model.equality import Equality
 
 
 def extend(run: MaintenanceContext, new: Ids) -> None:
@@ -52,7 +53,7 @@ def _absorbed(run: MaintenanceContext, derived: Ids, figures: RoundFigures) -> I
     while True:
         facts, equalities = run.sorted_heads(derived)
         if not len(equalities):
-            if state.equality != "axioms":
+            if state.equality != Equality.AXIOMS:
                 return facts
             return union(facts, _asserted_reflexive(run, derived))
         s, _, o = run.layout.unpack(equalities)
@@ -95,7 +96,7 @@ def _respecialised(run: MaintenanceContext, delta: Ids) -> Specialised:
 def complete_reflexive(run: MaintenanceContext) -> None:
     """Mode `axioms`: `x sameAs x` is a fact where x equals something else, or where it was asserted."""
     state = run.state
-    if state.equality != "axioms":
+    if state.equality != Equality.AXIOMS:
         return
     changed = union(state.added, state.removed, state.plus, state.minus)
     changed = changed[state.is_equality(changed)]

@@ -7,6 +7,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from triplestore.compile.dependency import (
+    ALL,
+    READ_ANY,
+    READ_TYPE,
+    WRITE_ANY,
+    WRITE_TYPE,
+    Node,
+    fact_node,
+    head_node,
+    pattern_node,
+)
 from triplestore.compile.plan import Element, Equal, K, Made, Occurs, Pattern, Row, Shape, Unequal, V
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants, Fact, SchemaFacts
@@ -17,11 +28,6 @@ from triplestore.maintain.recursion import Recursion, recursion
 from triplestore.maintain.relation import Relation
 from triplestore.model.errors import TriplakeError
 from triplestore.model.terms import SAME_AS, TYPE
-
-Node = tuple[int, int | None]
-"""What a rule's atom reads: a predicate, and with rdf:type a class. Ids."""
-
-_ANY: Node = (-1, None)
 
 
 class NotMaintainableError(TriplakeError):
@@ -60,7 +66,7 @@ class Specialised:
     def nodes(self) -> frozenset[Node]:
         """The nodes of the schema facts."""
         if self._nodes is None:
-            self._nodes = frozenset(node_of(p, o) for _, p, o in self.schema)
+            self._nodes = frozenset(fact_node(p, o) for _, p, o in self.schema)
         return self._nodes
 
     @property
@@ -106,42 +112,25 @@ class Specialised:
         while waiting:
             node = waiting.pop()
             reached.add(node)
-            asked = [node, _ANY] if node[1] is None else [node, (node[0], None), _ANY]
-            for ask in asked:
-                for head in self._dependents.get(ask, ()):
-                    if head == _ANY or (head[0] == TYPE and head[1] is None):
+            for read in (node, READ_ANY, *((READ_TYPE,) if node[0] == TYPE else ())):
+                for head in self._dependents.get(read, ()):
+                    if head in (WRITE_ANY, WRITE_TYPE):
                         return None
                     if head not in reached:
                         waiting.add(head)
         return reached
 
 
-def node_of(p: int, o: int) -> Node:
-    """The node of a fact."""
-    return (p, o) if p == TYPE else (p, None)
-
-
 def _dependents(instances: Mapping[Shape, Mapping[Row, str]]) -> dict[Node, set[Node]]:
     """Node read by a body atom -> nodes of the heads."""
     found: dict[Node, set[Node]] = {}
     for shape, rows in instances.items():
-        s, p, o = (slot for slot in shape.output if not isinstance(slot, Made))
-        head = Pattern(s, p, o)
         bodies = [element for element in shape.body if isinstance(element, Pattern)]
         for row in rows:
-            node = _node(head, row)
+            head = head_node(shape, row)
             for body in bodies:
-                found.setdefault(_node(body, row), set()).add(node)
+                found.setdefault(pattern_node(body, row), set()).add(head)
     return found
-
-
-def _node(pattern: Pattern, row: Row) -> Node:
-    if not isinstance(pattern.p, K):
-        return _ANY
-    p = row[pattern.p.number]
-    if p == TYPE and isinstance(pattern.o, K):
-        return p, row[pattern.o.number]
-    return p, None
 
 
 def specialise(
@@ -227,7 +216,7 @@ def shared(layout: Layout, before: Specialised, after: Specialised) -> Specialis
 
 def equality_reached(nodes: set[Node] | None) -> bool:
     """Whether equalities are among the nodes."""
-    return nodes is None or (SAME_AS, None) in nodes
+    return nodes is None or (SAME_AS, ALL) in nodes
 
 
 def as_keys(layout: Layout, facts: Iterable[Fact]) -> Ids:

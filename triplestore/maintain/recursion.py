@@ -1,6 +1,6 @@
 """Which rule instances are recursive, and the strata of facts (Hu, Motik and Horrocks 2018, section 2).
 
-Nodes are properties, and classes under rdf:type, as in `triplestore.compile.strata`; the strata are the strongly
+Nodes are those of `triplestore.compile.dependency`; the strata are the strongly
 connected components of the graph that leads from what bodies read to what heads derive, each above all that lead to it.
 An instance is recursive if one of its body atoms is in the stratum of its head.
 """
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from triplestore.compile.components import components
-from triplestore.compile.plan import K, Made, Pattern, Row, Shape, Slot
-from triplestore.compile.strata import (
+from triplestore.compile.dependency import (
     ALL,
-    READ_ANY,
-    READ_TYPE,
+    HUBS,
     WRITE_ANY,
     WRITE_TYPE,
     Node,
-    read_node,
-    written_node,
+    head_node,
+    hub_edges,
+    pattern_node,
 )
+from triplestore.compile.plan import Pattern, Row, Shape
 from triplestore.maintain.keys import Ids, Layout
 from triplestore.model.terms import TYPE
 
@@ -36,7 +36,7 @@ class Recursion:
 
     def recursive(self, shape: Shape, row: Row) -> bool:
         """Whether an instance is recursive."""
-        level = self.levels[_head(shape, row)]
+        level = self.levels[head_node(shape, row)]
         return any(self.levels[node] == level for node in _read(shape, row))
 
     def of(self, layout: Layout, keys: Ids) -> Ids:
@@ -56,31 +56,18 @@ class Recursion:
 
 def recursion(instances: Mapping[Shape, Iterable[Row]]) -> Recursion:
     """The strata of a program."""
-    edges: dict[Node, set[Node]] = {node: set() for node in (READ_ANY, READ_TYPE, WRITE_ANY, WRITE_TYPE)}
+    edges: dict[Node, set[Node]] = {node: set() for node in HUBS}
     for shape, rows in instances.items():
         for row in rows:
-            head = _head(shape, row)
+            head = head_node(shape, row)
             edges.setdefault(head, set())
             for node in _read(shape, row):
                 edges.setdefault(node, set()).add(head)
-    for node in list(edges):  # whoever reads any fact reads this one, whoever derives any derives this one
-        edges[WRITE_ANY].add(node)
-        edges[node].add(READ_ANY)
-        if node[0] == TYPE:
-            edges[WRITE_TYPE].add(node)
-            edges[node].add(READ_TYPE)
+    for body, head in hub_edges(list(edges)):
+        edges[body].add(head)
     order = components(edges)  # each after those that it leads to
     return Recursion({node: len(order) - number for number, members in enumerate(order) for node in members})
 
 
-def _head(shape: Shape, row: Row) -> Node:
-    _, p, o = (_value(slot, row) for slot in shape.output)
-    return written_node(p, o)
-
-
 def _read(shape: Shape, row: Row) -> list[Node]:
-    return [read_node(_value(e.p, row), _value(e.o, row)) for e in shape.body if isinstance(e, Pattern)]
-
-
-def _value(slot: Slot | Made, row: Row) -> int | None:
-    return row[slot.number] if isinstance(slot, K) else None
+    return [pattern_node(element, row) for element in shape.body if isinstance(element, Pattern)]

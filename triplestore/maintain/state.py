@@ -15,6 +15,7 @@ from triplestore.compile.schema import METACLASSES, SCHEMA_PREDICATES, Fact
 from triplestore.maintain.classes import Classes, Map
 from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, member, minus, union
 from triplestore.maintain.relation import Relation
+from triplestore.model.equality import Equality
 from triplestore.model.terms import SAME_AS, TYPE
 
 _FEW: Final = 64
@@ -27,7 +28,9 @@ class ClosureState:
     `added` and `removed` are the net change of `facts` since `begin`, sorted keys.
     """
 
-    def __init__(self, layout: Layout, asserted: Relation, facts: Relation, classes: Classes, equality: str) -> None:
+    def __init__(
+        self, layout: Layout, asserted: Relation, facts: Relation, classes: Classes, equality: Equality
+    ) -> None:
         self.layout, self.equality = layout, equality
         self.asserted, self.facts, self.classes = asserted, facts, classes
         self.same_as = layout.code(SAME_AS)

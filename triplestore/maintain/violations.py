@@ -24,6 +24,7 @@ from triplestore.maintain.state import heads
 from triplestore.materialise.same_as import clashes_between, is_clash, once
 from triplestore.materialise.stages import equalities
 from triplestore.materialise.statements import triples_table
+from triplestore.model.equality import Equality
 from triplestore.model.terms import SAME_AS
 
 Violation = tuple[str, tuple[int, ...]]
@@ -43,7 +44,7 @@ def maintained(run: MaintenanceContext, violations: set[Violation], judge: Liter
     changed = set(dirty)
     renewed = _renewed(run)
     removed = set(state.facts_of(state.removed)) if violations else set()
-    if state.equality != "off":  # `x sameAs x` holds whether it is a fact or not
+    if state.equality != Equality.OFF:  # `x sameAs x` holds whether it is a fact or not
         removed = {(s, p, o) for s, p, o in removed if p != SAME_AS or s != o}
     kept: set[Violation] = set()
     clashes: set[Violation] = set()

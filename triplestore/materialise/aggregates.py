@@ -1,6 +1,6 @@
 """The tables of AGGREGATEs: keys and results of each group of matches.
 
-Matches are told apart up to equality: equal terms are one, so that COUNT counts resources, not their names. With
+Matches are distinct up to equality: equal terms are one, so that COUNT counts resources, not their names. With
 equality `axioms`, where facts hold every name, the smallest of each class stands for it, as the representative does
 with `rewrite`, and the rows of the table are multiplied out again. A group without a match has no row; one with an
 error has none either.
@@ -19,6 +19,7 @@ from triplestore.expressions import Expressions, Value, parts, result, stored, t
 from triplestore.expressions.decoding import derived, mentioned
 from triplestore.expressions.staging import Staging
 from triplestore.materialise.mint import Mint
+from triplestore.model.equality import Equality
 from triplestore.model.terms import SAME_AS
 
 CLASSES: Final = (
@@ -30,17 +31,17 @@ CLASSES: Final = (
 class Aggregates:
     """The tables of one run, made in its `scratch` when they are first asked for."""
 
-    def __init__(self, engine: Workbench, scratch: Scratch, equality: str, terms: Terms, mint: Mint) -> None:
+    def __init__(self, engine: Workbench, scratch: Scratch, equality: Equality, terms: Terms, mint: Mint) -> None:
         self._scratch = scratch
         self.engine, self.equality, self.terms, self.mint = engine, equality, terms, mint
         self._tables: dict[tuple[Group, Row], str] = {}
 
     def forget(self, element: Grouped, row: Row) -> None:
-        """Make an instance's table anew when it is next asked for: its facts may have come by now."""
+        """Make an instance's table again when it is next read: its facts may have been added by now."""
         self._tables.pop((element.group, parameters(element, row)), None)
 
     def forget_all(self) -> None:
-        """Make every table anew."""
+        """Make every table again."""
         self._tables.clear()
 
     def by_tables(self, shape: Shape, rows: Sequence[Row]) -> Iterator[tuple[Mapping[int, str], Sequence[Row]]]:
@@ -118,7 +119,7 @@ class Aggregates:
 
     def _mapped(self, sql: str, columns: list[str], old: str, new: str) -> str:
         """The rows with their terms, which are `old` of a class, exchanged for `new`: "term" or "representative"."""
-        if self.equality != "axioms":
+        if self.equality != Equality.AXIOMS:
             return sql
         joins = "".join(f" LEFT JOIN {CLASSES} e_{c} ON e_{c}.{old} = a.{c}" for c in columns)
         listed = ", ".join(f"coalesce(e_{c}.{new}, a.{c}) AS {c}" for c in columns)

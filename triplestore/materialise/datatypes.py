@@ -7,7 +7,7 @@ dt-not-type is a check of the closure: an ill-typed literal in a stated fact, or
 not in.
 
 dt-type1 is written out in owl2rl.dlog; dt-eq is `stated` (see `triplestore.model.tables`). dt-diff is not made, the
-number of its facts being the square of that of the literals: what comes of it, a class with two values, is in
+number of its facts being the square of that of the literals: what follows of it, a class with two values, is in
 `same_as.clashes`.
 """
 
@@ -26,6 +26,7 @@ from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
 from triplestore.materialise.aggregates import parameters
 from triplestore.materialise.same_as import ILL_TYPED
+from triplestore.model.equality import Equality
 from triplestore.model.tables import STATED
 from triplestore.model.terms import FIRST_LITERAL, RDF, RDFS, SAME_AS, TYPE, XSD, builtin
 
@@ -42,11 +43,11 @@ class Datatypes:
     ill_typed: bool
 
 
-def representatives(engine: Queries, equality: str) -> Names:
+def representatives(engine: Queries, equality: Equality) -> Names:
     """The datatypes by the ids that `fact` has for them."""
     ids = {builtin(name): name for name in DATATYPES}
     pi: dict[int, int] = {}
-    if equality == "rewrite":
+    if equality == Equality.REWRITE:
         listed = ", ".join(map(str, ids))
         rows = engine.query(f"SELECT term, representative FROM same_as WHERE term IN ({listed})")
         pi = dict(zip(rows.column(0).to_pylist(), rows.column(1).to_pylist(), strict=True))
@@ -118,7 +119,7 @@ def violations_sql(
 ) -> list[str]:
     """SELECTs of VIOLATION rows for dt-not-type: an ill-typed literal in the stated facts `stated`, or in `facts` if it
     is in no stated fact at all (rules put it there); an instance, in `facts`, of one of the datatypes (representatives)
-    given. Literals in classes of `same_as` are looked for in the whole of `fact`: their class may have come since."""
+    given. Literals in classes of `same_as` are looked for in the whole of `fact`: their class may be new."""
     dialect = engine.dialect
     triple = dialect.array([f"f.{c}" for c in "spo"])
     head = f"SELECT DISTINCT {dialect.string(RULE)} AS rule, {triple} AS facts"

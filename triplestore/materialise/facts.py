@@ -20,6 +20,7 @@ from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
 from triplestore.engine.sql import Select, Statement
 from triplestore.materialise.statements import absent, triples_table
+from triplestore.model.equality import Equality
 from triplestore.model.terms import SAME_AS, TYPE
 
 
@@ -29,12 +30,12 @@ class Facts:
     old, new: rows of `fact` and of `delta`. new_terms: rows of `occurs_delta`. predicates: those of `fact`. sizes: rows
     of `delta` by predicate and class (-1 where the predicate is not rdf:type). classes: those that had instances in a
     delta so far. held: facts by predicate, of a run from scratch (not `resumed`). rewrites: how often facts were taken
-    out to be rewritten. late: tables of what came into the delta after `triplestore.materialise.transitive` read it.
+    out to be rewritten. late: tables of what was added to the delta after `triplestore.materialise.transitive` read it.
     scratch: the run's other working tables; `fact` and those named here have fixed names, since a run changes them in
     place.
     """
 
-    def __init__(self, engine: Workbench, scratch: Scratch, equality: str, track: bool) -> None:
+    def __init__(self, engine: Workbench, scratch: Scratch, equality: Equality, track: bool) -> None:
         self.scratch = scratch
         self.engine, self.equality, self.track = engine, equality, track
         self.old = self.new = self.new_terms = 0
@@ -62,7 +63,7 @@ class Facts:
             self.engine.load("identity", pa.table({"term": int64s()}))
 
     def note_identities(self) -> None:
-        """Keep the terms of which `derived` has `x owl:sameAs x`: they occur, whatever else is said of them."""
+        """Keep the terms of which `derived` has `x owl:sameAs x`: they occur, whatever other facts they are in."""
         known = "EXISTS (SELECT 1 FROM identity k WHERE k.term = d.s)"
         self.engine.append(
             "identity", [f"SELECT DISTINCT s AS term FROM derived d WHERE p = {SAME_AS} AND s = o AND NOT {known}"]
@@ -166,7 +167,7 @@ class Facts:
         return rows
 
     def leave_out(self, table: str) -> None:
-        """Take the facts of a table out of `fact`, as if they had never come."""
+        """Take the facts of a table out of `fact`, as if they had never been derived."""
         self.engine.remove("fact", f"SELECT s, p, o FROM {table}")
         self.old -= count(self.engine, table)
         if self.track:
@@ -185,8 +186,8 @@ class Facts:
     # -- terms that occur ------------------------------------------------------------------------------------------
 
     def occur(self) -> None:
-        """Make `occurs` of the closure in `fact`, without what occurs by `x owl:sameAs x` alone: the run finds that
-        anew."""
+        """Make `occurs` of the closure in `fact`, without what occurs by `x owl:sameAs x` alone: the run finds
+        that again."""
         self._occurs = True
         self.engine.create("occurs", f"SELECT DISTINCT term FROM ({self._terms_of('fact')}) t")
 
@@ -213,12 +214,12 @@ class Facts:
     def _terms_of(self, facts: str) -> str:
         """Where owl:sameAs is more than a property, it occurs as soon as anything does (eq-ref: `x owl:sameAs x`)."""
         terms = " UNION ALL ".join(f"SELECT {c} AS term FROM {facts}" for c in "spo")
-        if self.equality != "off":
+        if self.equality != Equality.OFF:
             terms += " UNION ALL SELECT term FROM identity"
-            tables = [facts, "identity", *(["same_as"] if self.equality == "rewrite" else [])]
+            tables = [facts, "identity", *(["same_as"] if self.equality == Equality.REWRITE else [])]
             for table in tables:
                 terms += f" UNION ALL SELECT CAST({SAME_AS} AS BIGINT) WHERE EXISTS (SELECT 1 FROM {table})"
-        if self.equality == "rewrite":
+        if self.equality == Equality.REWRITE:
             terms += " UNION ALL SELECT representative FROM same_as"
             terms = (
                 "SELECT coalesce(m.representative, x.term) AS term "

@@ -1,6 +1,6 @@
 """Which statements a round runs: every shape, with every atom in turn as focus on the delta (`plan.Read`).
 
-Instances that came this round look at everything, those that stayed at what reads the delta; equalities of groups
+New instances look at everything, those that are kept at what reads the delta; equalities of groups
 (`triplestore.compile.symmetry`) are found by group, joins with large transitive relations by their components
 (`triplestore.materialise.transitive`), intersections by counting. What nothing of the delta can match costs no
 statement.
@@ -20,10 +20,11 @@ from triplestore.engine.arrow import int64s
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.facts import Facts
-from triplestore.materialise.stability import Stability
 from triplestore.materialise.stages import Stages
 from triplestore.materialise.statements import instances, possible, reads
 from triplestore.materialise.transitive import CHAIN, Transitive
+from triplestore.materialise.well_founded import WellFoundedCheck
+from triplestore.model.equality import Equality
 from triplestore.model.terms import SAME_AS
 
 Statement = tuple[Shape, str, str]
@@ -38,57 +39,57 @@ class Firing:
         facts: Facts,
         stages: Stages,
         aggregates: Aggregates,
-        stability: Stability,
+        well_founded: WellFoundedCheck,
         terms: Terms,
         transitive: Transitive,
     ) -> None:
         self.engine, self.facts, self.transitive = facts.engine, facts, transitive
-        self.stages, self.aggregates, self.stability, self.terms = stages, aggregates, stability, terms
+        self.stages, self.aggregates, self.well_founded, self.terms = stages, aggregates, well_founded, terms
         self._scratch = Scratch(facts.engine)  # what the statements of the round read
 
     def statements(
         self, program: Mapping[Shape, Mapping[Row, str]], fresh: Mapping[Shape, Mapping[Row, str]]
     ) -> list[Statement]:
-        """Every statement that can find something this round; those of the last one have run. fresh: the instances that
-        came."""
+        """Every statement that can find something this round; those of the last one have run. fresh: the new
+        instances."""
         self._scratch.clear()
         found: list[Statement] = []
         known = self.facts.predicates | {p for p, _ in self.facts.sizes}
         for shape, rows in program.items():
-            new = fresh.get(shape, {})
+            arrived = fresh.get(shape, {})
             usable = [row for row in rows if self.stages.runs(shape, row) and possible(shape, row, known)]
             if shape == CHAIN:
                 usable, returned = self.transitive.take(usable)
-                new = {**new, **{row: rows[row] for row in returned if row in rows}}
+                arrived = {**arrived, **{row: rows[row] for row in returned if row in rows}}
             if _is_star(shape):
-                found += self._stars(shape, [row for row in usable if row in new], usable)
+                found += self._stars(shape, [row for row in usable if row in arrived], usable)
                 continue
             equal = {row for row in usable if self._is_equality(shape, row)}
             for by_group in (False, True):
                 part = [row for row in usable if (row in equal) == by_group]
-                come, stayed = [row for row in part if row in new], [row for row in part if row not in new]
+                new, kept = [row for row in part if row in arrived], [row for row in part if row not in arrived]
                 if part:
-                    found += (self._links if by_group else self._matches)(shape, come, stayed)
+                    found += (self._links if by_group else self._matches)(shape, new, kept)
         return found
 
     def _is_equality(self, shape: Shape, row: Row) -> bool:
         """Whether an instance says that all of a group are one."""
         head = shape.output[1]
         return (
-            self.facts.equality != "off"
+            self.facts.equality != Equality.OFF
             and isinstance(head, K)
             and row[head.number] == SAME_AS
             and half(shape) is not None
         )
 
-    def _matches(self, shape: Shape, come: Sequence[Row], stayed: Sequence[Row]) -> Iterator[Statement]:
-        """All matches of instances that came, and of those that stayed the ones that read the delta."""
-        for tables, rows in self.aggregates.by_tables(shape, come):
+    def _matches(self, shape: Shape, new: Sequence[Row], kept: Sequence[Row]) -> Iterator[Statement]:
+        """All matches of new instances, and of those that are kept the ones that read the delta."""
+        for tables, rows in self.aggregates.by_tables(shape, new):
             scans = [tables.get(i) or self.facts.scan(e, Read.ALL) for i, e in enumerate(shape.body)]
             source = instances(self._scratch, rows)
             self._note(shape, rows, scans, source)
             yield shape, "instances", select(shape, scans, source, terms=self.terms)
-        for focus, usable in self._focused(shape, stayed):
+        for focus, usable in self._focused(shape, kept):
             for tables, rows in self.aggregates.by_tables(shape, usable):
                 scans = [tables.get(i) or self.facts.scan(e, reads(i, focus)) for i, e in enumerate(shape.body)]
                 source = instances(self._scratch, rows)
@@ -98,31 +99,31 @@ class Firing:
     def _note(self, shape: Shape, rows: Sequence[Row], scans: Sequence[str], source: Source) -> None:
         """Note down what a statement with NOT or AGGREGATE finds, if it has to be verified."""
         if shape.negative and self.stages.unsettled:
-            self.stability.note(shape, len(rows[0]), scans, source)
+            self.well_founded.note(shape, len(rows[0]), scans, source)
 
-    def _links(self, shape: Shape, come: Sequence[Row], stayed: Sequence[Row]) -> Iterator[Statement]:
+    def _links(self, shape: Shape, new: Sequence[Row], kept: Sequence[Row]) -> Iterator[Statement]:
         """The same for instances whose matches are pairs of a group: a member, and links to it from the others."""
         member = half(shape)
         assert member is not None
         scans = [self.facts.scan(e, Read.ALL) for e in member.body]
-        if come:
-            source = instances(self._scratch, come)
+        if new:
+            source = instances(self._scratch, new)
             yield shape, "groups", select_links(member, scans, (), source, SAME_AS)
-        focused = self._focused(member, stayed)
+        focused = self._focused(member, kept)
         if focused:
             touched = set[Row]().union(*(usable for _, usable in focused))
             source = instances(self._scratch, sorted(touched))
-            anew = [[self.facts.scan(e, reads(i, n)) for i, e in enumerate(member.body)] for n, _ in focused]
-            yield shape, "groups", select_links(member, scans, anew if self.facts.old else (), source, SAME_AS)
+            focused_scans = [[self.facts.scan(e, reads(i, n)) for i, e in enumerate(member.body)] for n, _ in focused]
+            yield shape, "groups", select_links(member, scans, focused_scans if self.facts.old else (), source, SAME_AS)
 
-    def _stars(self, shape: Shape, come: Sequence[Row], rows: Sequence[Row]) -> Iterator[Statement]:
+    def _stars(self, shape: Shape, new: Sequence[Row], rows: Sequence[Row]) -> Iterator[Statement]:
         """The same for instances that ask several things of one term: joined two by two, these would meet in terms that
         have most of them and lack one."""
-        kept = set(come)
-        stayed = [row for row in rows if row not in kept]
-        touched = sorted(set[Row]().union(*(usable for _, usable in self._focused(shape, stayed))))
+        arrived = set(new)
+        kept = [row for row in rows if row not in arrived]
+        touched = sorted(set[Row]().union(*(usable for _, usable in self._focused(shape, kept))))
         scan = self.facts.scan(shape.body[0], Read.ALL)
-        for what, some, delta in (("instances", come, None), ("any atom", touched, "delta")):
+        for what, some, delta in (("instances", new, None), ("any atom", touched, "delta")):
             if some:
                 yield shape, what, select_star(self._members(shape, some), scan, delta)
 

@@ -42,7 +42,7 @@ class TooLargeError(Exception):
 class Reachability:
     """`nodes` in order, the `component` of each (its smallest node), and the pairs of components `low`, `high` such
     that the nodes of the latter are reached from those of the former, in one step or more. A component is paired with
-    itself if there is a cycle in it. `fresh`: which of the pairs came with the last edges, or are of a component that
+    itself if there is a cycle in it. `fresh`: which of the pairs the last edges added, or are of a component that
     has more nodes since."""
 
     def __init__(self) -> None:

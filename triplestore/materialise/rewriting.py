@@ -2,7 +2,7 @@
 
 Source: Motik, Nenov, Piro, Horrocks 2015, "Handling owl:sameAs via Rewriting". With equality `rewrite`, the classes
 are in `same_as` (`triplestore.materialise.same_as`), and a fact that mentions a term that is no representative any more
-is taken out and comes back rewritten. With `axioms`, equalities are facts like others. A literal equals IRIs and blank
+is taken out and added rewritten. With `axioms`, equalities are facts like others. A literal equals IRIs and blank
 nodes as any term does, and has each of its datatypes for a type then, not only those that rules ask for (dt-type2). An
 equality of two literals is nothing by itself: in neither mode it is a fact unless one of them equals another term.
 """
@@ -16,6 +16,7 @@ from triplestore.materialise.figures import RoundFigures
 from triplestore.materialise.same_as import APART, mentions, merge, mergeable, normalised
 from triplestore.materialise.specialisation import Specialisation
 from triplestore.materialise.statements import absent
+from triplestore.model.equality import Equality
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 
 
@@ -25,7 +26,7 @@ class Rewriting:
     def __init__(self, facts: Facts, specialisation: Specialisation) -> None:
         self.engine, self.facts, self.specialisation = facts.engine, facts, specialisation
         self.apart = False
-        """Whether two literals have been said to be equal that may be in no class."""
+        """Whether two literals have been derived to be equal that may be in no class."""
         self.merged, self._pair, self._kept, self._ends = (
             facts.scratch.table(label) for label in ("merged", "apart_pair", "apart_fact", "united")
         )
@@ -33,9 +34,9 @@ class Rewriting:
 
     def absorb(self, figures: RoundFigures) -> None:
         """From `derived` make the next `delta`, merging what it says is equal."""
-        if self.facts.equality == "rewrite":
+        if self.facts.equality == Equality.REWRITE:
             self._merge(figures)
-        elif self.facts.equality == "axioms":
+        elif self.facts.equality == Equality.AXIOMS:
             self._part_reflexive()
         self.facts.begin(f"SELECT DISTINCT s, p, o FROM derived d WHERE {absent('d', 'fact')}")
 
@@ -43,7 +44,7 @@ class Rewriting:
         """Equality `axioms`, at the fixpoint: x sameAs x for the members of classes of two or more, and for every term
         where owl:sameAs itself is one of these (`triplestore.closure.virtual`): another name of it has x p x by
         eq-rep-p."""
-        if self.facts.equality != "axioms" or SAME_AS not in self.facts.predicates:
+        if self.facts.equality != Equality.AXIOMS or SAME_AS not in self.facts.predicates:
             return
         names = f"SELECT o FROM fact WHERE s = {SAME_AS} AND p = {SAME_AS} AND o <> {SAME_AS}"
         members = (
@@ -107,7 +108,7 @@ class Rewriting:
         equal = f"SELECT t.* FROM term t JOIN ({literals}) l ON l.term = t.id"
         with self.engine.scratch() as scratch:
             types = every_type_sql(self.engine.dialect, scratch.create("equal_literal", equal))
-            if self.facts.equality == "rewrite":
+            if self.facts.equality == Equality.REWRITE:
                 types = normalised(f"({types})", "same_as")
             self.engine.append("derived", [types])
 

@@ -17,10 +17,11 @@ from triplestore.engine.arrow import id_lists, strings
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
 from triplestore.engine.sql import Select
+from triplestore.model.equality import Equality
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 
 FEW_SHARE: Final = 0.1
-"""Merged terms as a share of the map from which it is made anew, not changed in place."""
+"""Merged terms as a share of the map from which it is made from scratch, not changed in place."""
 
 CLASH: Final = "eq-diff1"
 """Equal literals of different values: W3C's dt-diff makes them different, eq-diff1 the inconsistency."""
@@ -33,7 +34,7 @@ Violation = tuple[str, tuple[int, ...]]
 """Rule and triples at fault, flattened, as ids."""
 
 ILL_TYPED: Final = "dt-not-type"
-"""A literal that is not of its datatype, or of another that it is said to be of."""
+"""A literal that is not of its datatype, or of another that it is asserted to be of."""
 
 
 def normalised(source: str, pi: str, representative: str = "representative") -> str:
@@ -93,10 +94,10 @@ def mergeable(source: str) -> str:
     return f"SELECT DISTINCT s AS a, o AS b FROM {source} WHERE p = {SAME_AS} AND s <> o AND NOT {APART}"
 
 
-def clashes_in_classes(engine: Queries, equality: str) -> str:
+def clashes_in_classes(engine: Queries, equality: Equality) -> str:
     """The SELECT of VIOLATION rows for classes with literals of different values (dt-diff, eq-diff1): of each class the
     first of these literals and one of each further value. Values that are not known differ from none."""
-    if equality == "rewrite":
+    if equality == Equality.REWRITE:
         members = f"SELECT representative AS class, term AS literal FROM same_as WHERE term >= {FIRST_LITERAL}"
     else:
         members = (
@@ -151,10 +152,10 @@ def is_clash(rule: str, facts: Sequence[int]) -> bool:
     return rule == CLASH and len(facts) == 3
 
 
-def normalise_violations(engine: Workbench, equality: str) -> None:
+def normalise_violations(engine: Workbench, equality: Equality) -> None:
     """Put the rows of `violation` under pi, and have each inconsistency once. What speaks of literals as such (clashes
     of values, dt-not-type) goes on to name them, not what equals them."""
-    if equality == "rewrite":
+    if equality == Equality.REWRITE:
         mentioned = f"SELECT DISTINCT {engine.dialect.explode('facts')} AS term FROM violation"
         pi = engine.query(
             f"SELECT m.term, m.representative FROM same_as m JOIN ({mentioned}) v ON v.term = m.term "

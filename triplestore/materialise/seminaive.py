@@ -4,7 +4,7 @@ Source: Motik, Nenov, Piro, Horrocks 2015 (the r-materialisation (pi, I)); semi-
 and Vianu 1995. Per round:
 
 1. close the delta under joins with large transitive relations (`triplestore.materialise.transitive`), close the schema
-   if the delta or a merge touched it, and specialise the rules anew: new instances are a delta too
+   if the delta or a merge touched it, and specialise the rules again: new instances are a delta too
    (`triplestore.materialise.specialisation`);
 2. every shape, with every atom in turn as focus on the delta (`triplestore.compile.plan.Read`), yields `derived`
    (`triplestore.materialise.firing`);
@@ -47,11 +47,12 @@ from triplestore.materialise.ontology import MANY
 from triplestore.materialise.rewriting import Rewriting
 from triplestore.materialise.same_as import normalised
 from triplestore.materialise.specialisation import Specialisation
-from triplestore.materialise.stability import Stability
 from triplestore.materialise.stages import Instances, ReorderError, Stages, equalities
 from triplestore.materialise.statements import triples_table
 from triplestore.materialise.transitive import CHAIN, Transitive
 from triplestore.materialise.violations import Violations
+from triplestore.materialise.well_founded import WellFoundedCheck
+from triplestore.model.equality import Equality
 from triplestore.model.expression import Call, walk
 from triplestore.model.rule import Aggregate, Rule
 from triplestore.model.stopping import check
@@ -59,12 +60,12 @@ from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
 
 
 class SemiNaive:
-    """One run over the engine's working tables. `equality`: "rewrite", "axioms" or "off".
+    """One run over the engine's working tables.
 
     constants: token -> id of the rules' constants (those that the dictionary has), and the literals that equal them.
     datatypes: carry out the datatype rules dt-type2 and dt-not-type too (`triplestore.materialise.datatypes`).
     many: schema facts of a kind from which they are joined by the engine (None: `ontology.MANY`); with NOT
-    or AGGREGATE none are, as strata are told apart by the schema.
+    or AGGREGATE none are, as strata depend on the schema.
     track: keep the net change of `fact` in working tables `added` and `removed`. mint: for rules that make terms.
     """
 
@@ -72,7 +73,7 @@ class SemiNaive:
         self,
         engine: Engine,
         rules: Iterable[Rule],
-        equality: str,
+        equality: Equality,
         constants: Constants,
         track: bool = False,
         report: Report | None = None,
@@ -98,14 +99,14 @@ class SemiNaive:
         self.stages.restart()
         self._facts = Facts(self.engine, self._scratch, self.equality, self.track)
         self._aggregates = Aggregates(self.engine, self._scratch, self.equality, self._terms, self.mint)
-        self._stability = Stability(self.engine, self._scratch, self.rules, self.equality, self._terms)
+        self._well_founded = WellFoundedCheck(self.engine, self._scratch, self.rules, self.equality, self._terms)
         self._specialisation = Specialisation(
             *(self.rules, self._constants, self._facts, self.stages, self._aggregates),
             *(self._datatypes, self._many),
         )
         self._transitive = Transitive(self._facts, self._many)
         self._firing = Firing(
-            *(self._facts, self.stages, self._aggregates, self._stability, self._terms, self._transitive)
+            *(self._facts, self.stages, self._aggregates, self._well_founded, self._terms, self._transitive)
         )
         self._rewriting = Rewriting(self._facts, self._specialisation)
         self._violations = Violations(self._specialisation, self._aggregates, self._terms, self.mint)
@@ -136,7 +137,7 @@ class SemiNaive:
             except ReorderError:
                 self._begin()
         if self.stages.unsettled:
-            self._stability.verify(self.stages.running(self.program.instances), self._aggregates)
+            self._well_founded.verify(self.stages.running(self.program.instances), self._aggregates)
         self._rewriting.complete_reflexive()
         self._violations.find(stated, None, self._rewriting.apart, self._derive)
         self.figures.phases["materialise"] = self.figures.seconds = time.perf_counter() - started
@@ -156,7 +157,7 @@ class SemiNaive:
         self.engine.create("derived", normalised(new, "same_as"))
         if self._specialisation.typed:
             self.engine.append("derived", [self._specialisation.types_of("new_term")])
-        if self.equality == "axioms":
+        if self.equality == Equality.AXIOMS:
             self._derive(equalities(self.program.instances, FIRST_LITERAL))
         self._rewriting.absorb(RoundFigures(0))
         self._run()
@@ -185,7 +186,7 @@ class SemiNaive:
 
     def _absorb_stated(self, stated: str) -> None:
         """The first delta: the stated facts, normalised."""
-        if self.equality != "off" and count(self.engine, f"{stated} WHERE p = {SAME_AS}"):
+        if self.equality != Equality.OFF and count(self.engine, f"{stated} WHERE p = {SAME_AS}"):
             self.engine.append("derived", [Select(stated, "spo")])
             self._rewriting.absorb(RoundFigures(0))
         else:

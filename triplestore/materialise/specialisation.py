@@ -10,10 +10,10 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from triplestore.compile.places import SAME_AS_TOKEN
 from triplestore.compile.plan import Grouped, K
 from triplestore.compile.program import Program
 from triplestore.compile.schema import SCHEMA_PREDICATES, Constants, Fact, SchemaFacts
+from triplestore.compile.unify import SAME_AS_TOKEN
 from triplestore.engine.queries import count
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes, Names, asked, joined, representatives, types_sql
@@ -21,6 +21,7 @@ from triplestore.materialise.facts import Facts
 from triplestore.materialise.ontology import Ontology
 from triplestore.materialise.same_as import normalised
 from triplestore.materialise.stages import Instances, Stages, both
+from triplestore.model.equality import Equality
 from triplestore.model.rule import Rule, Var
 from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE
 
@@ -53,7 +54,7 @@ class Specialisation:
         self.program = Program()
         self.later: list[Fact] = []
         self.typed: set[int] = set()
-        self.stale = True  # whether schema and program must be made anew
+        self.stale = True  # whether schema and program must be made again
         self._starting: Instances = {}  # instances whose stage begins with the next round
         self._grown = False  # whether classes have grown since the last round
         self._issued: set[Fact] = set()  # what was in `later` before
@@ -116,7 +117,7 @@ class Specialisation:
 
     def find_identities(self) -> None:
         """After `restore`: have what says `x owl:sameAs x` say it again, since that is stored nowhere."""
-        if self.equality == "off":
+        if self.equality == Equality.OFF:
             return
         names = f"SELECT term FROM same_as WHERE representative = {SAME_AS}"
         self.facts.begin_identities(
@@ -151,14 +152,14 @@ class Specialisation:
         return not lost.isdisjoint(used)
 
     def _add_types(self, tables: Sequence[str]) -> int:
-        """Add to the delta the literals of the datatypes that the program has come to ask for, by itself or by facts of
+        """Add to the delta the literals of the datatypes that the program now asks for, by itself or by facts of
         the tables that it joins; facts added."""
         if self.datatypes is None:
             return 0
         fresh = self._asked(tables) - self.typed
         self.typed |= fresh
         types = types_sql(self.engine.dialect, fresh, self._datatypes)
-        if fresh and self.equality == "rewrite" and count(self.engine, f"same_as WHERE term >= {FIRST_LITERAL}"):
+        if fresh and self.equality == Equality.REWRITE and count(self.engine, f"same_as WHERE term >= {FIRST_LITERAL}"):
             types = normalised(f"({types})", "same_as")
         typed = self.facts.scratch.table("typed")
         added = self.facts.extend_by(types, typed) if fresh else 0
@@ -182,7 +183,7 @@ class Specialisation:
         return self.stages.running(seeing)
 
     def _new_groups(self, instances: Instances) -> None:
-        """Have the aggregates that these instances read made anew."""
+        """Have the aggregates that these instances read made again."""
         for shape, rows in instances.items():
             for element in shape.body:
                 if isinstance(element, Grouped):
@@ -191,7 +192,7 @@ class Specialisation:
 
     def _normalise_constants(self) -> None:
         """Put the rules' constants under pi."""
-        if self.equality != "rewrite":
+        if self.equality != Equality.REWRITE:
             return
         equal = self.constants.equal
         listed = ", ".join(map(str, sorted({*self.constants.values(), *(i for ids in equal.values() for i in ids)})))

@@ -11,16 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from triplestore.compile import strata
+from triplestore.compile.dependency import ALL, Node, fact_node
 from triplestore.compile.plan import K, Row, Shape
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants, Fact, is_schema
 from triplestore.compile.specialise import Specialiser
-from triplestore.compile.strata import ALL, EQUALITY, OCCURRING, Node, Step, Strata, UnstratifiableError
+from triplestore.compile.strata import EQUALITY, OCCURRING, Step, Strata, UnstratifiableError
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
+from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
 from triplestore.model.rule import Aggregate, Atom, Not, Rule
-from triplestore.model.terms import SAME_AS, TYPE
+from triplestore.model.terms import SAME_AS
 
 SCHEMA = "schema"
 """The name of the edges from schema facts to what the instances that they give rise to derive."""
@@ -56,7 +58,7 @@ class Stages:
     """The levels of one run. `known`: steps that earlier attempts found. `unsettled`: an equality may depend on a NOT
     or AGGREGATE, so that what these read has to be verified."""
 
-    def __init__(self, engine: Engine, rules: Sequence[Rule], equality: str) -> None:
+    def __init__(self, engine: Engine, rules: Sequence[Rule], equality: Equality) -> None:
         self.engine, self.rules, self.equality = engine, rules, equality
         self.known: set[Step] = set()
         self.unsettled = False
@@ -112,7 +114,7 @@ class Stages:
         graph = self.enter_all(program, constants)
         if any(kind == OCCURRING for _, kind in self.guarded):
             return "a NOT asks whether a term occurs"
-        reached = graph.reached({_node((0, p, o)) for p, o in new})
+        reached = graph.reached({fact_node(p, o) for p, o in new})
         disturbed = sorted(reached & self.guarded)
         if disturbed:
             tokens = encoding.decode(self.engine, {i for i in disturbed[0] if i >= 0})
@@ -136,11 +138,11 @@ class Stages:
         if not self.guarded:
             return
         graph = self._strata(program, constants, self._equal())
-        written = strata.heads(fresh) | {_node(fact) for fact in facts}
+        written = strata.heads(fresh) | {fact_node(p, o) for _, p, o in facts}
         guarded = self.guarded - ({(SAME_AS, ALL)} if self.unsettled else set())
         harmful = {n for n in written if not graph.reached([n], not self.unsettled).isdisjoint(guarded)}
         if harmful:
-            more = {Step(_node(cause), node, SCHEMA, False) for cause in schema for node in harmful}
+            more = {Step(fact_node(p, o), node, SCHEMA, False) for _, p, o in schema for node in harmful}
             if more <= self.known:
                 raise InputError("these rules change what NOT or AGGREGATE has read, whatever the order they run in")
             self.known |= more
@@ -161,7 +163,7 @@ class Stages:
 
     def _equal(self) -> dict[int, int]:
         """With equality `axioms`: term -> the smallest of its class."""
-        if self.equality != "axioms":
+        if self.equality != Equality.AXIOMS:
             return {}
         table = self.engine.query(f"SELECT s, min(o) AS o FROM fact WHERE p = {SAME_AS} GROUP BY s").to_pydict()
         return {s: min(s, o) for s, o in zip(table["s"], table["o"], strict=True)}
@@ -185,11 +187,6 @@ class Stages:
             first.source if first else None,
             first.line if first else None,
         )
-
-
-def _node(fact: Fact) -> Node:
-    _, p, o = fact
-    return (p, o) if p == TYPE else (p, ALL)
 
 
 def _text(node: Node, tokens: Mapping[int, str]) -> str:

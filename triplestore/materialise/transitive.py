@@ -107,17 +107,17 @@ class Transitive:
     def _selects(self, rows: Sequence[Row], grown: set[int], late: Sequence[str]) -> tuple[list[str], bool]:
         """What finds the facts that are missing, and whether no two of these find the same."""
         self._scratch.clear()  # the statements of the last time have run
-        anew = [row for row in rows if row not in self._closed]
+        new = [row for row in rows if row not in self._closed]
         more = [row for row in rows if row in self._closed and row[1] in grown]
         touched = [row for row in rows if row in self._closed and row[0] != row[1] and (late or self._touched(row))]
         selects = [
             select_closure([row[1] for row in some if row[0] == row[1]], self._reached, fresh)
-            for some, fresh in ((anew, False), (more, True))
+            for some, fresh in ((new, False), (more, True))
             if any(row[0] == row[1] for row in some)
         ]
         delta = " UNION ALL ".join(f"SELECT s, p, o FROM {table}" for table in ("delta", *late))
         everything = self.facts.scan(CHAIN.body[0], Read.ALL)
-        for some, scan, fresh in ((anew, everything, False), (more, everything, True), (touched, f"({delta})", False)):
+        for some, scan, fresh in ((new, everything, False), (more, everything, True), (touched, f"({delta})", False)):
             if others := [row for row in some if row[0] != row[1]]:
                 selects.append(select_reached(scan, instances(self._scratch, others), self._reached, fresh))
         return selects, len({row[0] for row in rows}) == len(rows) and not set(more) & set(touched)

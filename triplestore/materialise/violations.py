@@ -24,6 +24,7 @@ from triplestore.materialise.same_as import clashes_between, clashes_in_classes,
 from triplestore.materialise.specialisation import Specialisation
 from triplestore.materialise.stages import Instances, equalities
 from triplestore.materialise.statements import instances, possible, triples_table
+from triplestore.model.equality import Equality
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 
 
@@ -44,9 +45,9 @@ class Violations:
 
     def find(self, stated: str, since: str | None, apart: bool, derive: Callable[[Instances], None]) -> None:
         """Fill `violation`. stated: the stated facts that are new. since: a working table of the facts of the closure
-        that are new, where it has been extended. apart: whether literals have been said to equal each other. derive:
+        that are new, where it has been extended. apart: whether literals have been derived to equal each other. derive:
         add to `derived` all that instances derive of the closure."""
-        if self.facts.equality != "off":
+        if self.facts.equality != Equality.OFF:
             self._settle_clashes(apart, derive)
         self.aggregates.forget_all()
         self._find_constraints(since)
@@ -63,7 +64,7 @@ class Violations:
         if len(kept) < len(rows):
             others = {"rule": strings(rule for rule, _ in kept), "facts": id_lists([facts for _, facts in kept])}
             self.engine.load("violation", pa.table(others))
-        axioms = self.facts.equality == "axioms"
+        axioms = self.facts.equality == Equality.AXIOMS
         equal = (
             f"fact WHERE p = {SAME_AS} AND o >= {FIRST_LITERAL}" if axioms else f"same_as WHERE term >= {FIRST_LITERAL}"
         )

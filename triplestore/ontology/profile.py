@@ -215,13 +215,13 @@ class _Grammar:
     ) -> Iterator[Fault]:
         left = side is Side.LEFT
         if p == _INTERSECTION:
-            members = [m for o in objects for ms in lists_at(o, self.facts.objects) for m in ms]
+            members = [m for o in objects for cells in lists_at(o, self.facts.objects) for m, _ in cells]
             faults = [list(self._expression(m, side, seen)) for m in members if m != _THING]
             some = any(not f for f in faults)
             for fault in (fault for found in faults for fault in found):
                 yield fault[0], fault[1] or (some and not left)
         elif p == _UNION and left:
-            members = [m for o in objects for ms in lists_at(o, self.facts.objects) for m in ms]
+            members = [m for o in objects for cells in lists_at(o, self.facts.objects) for m, _ in cells]
             for member in members:
                 yield from self._expression(member, side, seen)
         elif p == _SOME and left:

@@ -117,7 +117,7 @@ class Builder:
         premises = tuple(
             self._premise(
                 ground(atom, binding),
-                of_right[halves.like[i]] if i in halves.like else of_left[i],
+                of_right[halves.mirrored[i]] if i in halves.mirrored else of_left[i],
                 grouped.round,
             )
             for i, atom in enumerate(body.atoms)
@@ -190,12 +190,12 @@ def proof(root: Step, tokens: Mapping[int, str], leaves: Mapping[Fact, Proof]) -
         if current.triple is not None:
             s, p, o = (tokens[i] for i in current.triple)
             triple = s, p, o
-        told: tuple[str, ...] = ()
+        lines: tuple[str, ...] = ()
         if current.instance is not None:
             rule, values = current.instance
-            told = conditions(rule, {name: tokens[i] for name, i in values.items()})
+            lines = conditions(rule, {name: tokens[i] for name, i in values.items()})
         premises = tuple(made[id(p)] for p in current.premises)
-        made[id(current)] = Proof(triple, current.by, premises, current.depth, told)
+        made[id(current)] = Proof(triple, current.by, premises, current.depth, lines)
     return made[id(root)]
 
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triplestore.compile.plan import K, Pattern, Row, Shape, Slot, V
-from triplestore.compile.schema import Constants
 from triplestore.compile.specialise import Specialiser
 from triplestore.compile.sql import select
 from triplestore.compile.symmetry import half
@@ -20,7 +19,8 @@ from triplestore.engine import Workbench
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import instances
-from triplestore.model.terms import BUILTIN_IDS, OWL, SAME_AS, TYPE
+from triplestore.model.equality import Equality
+from triplestore.model.terms import OWL, SAME_AS, TYPE
 from triplestore.proof.computed import Source
 from triplestore.proof.proof import ASSERTED
 from triplestore.proof.slices import Slice
@@ -73,12 +73,8 @@ def _shapes(region: Slice) -> dict[Shape, dict[Row, str]]:
     """The program of the rules that say owl:sameAs in their heads."""
     source = region.source
     rules = [r for r in source.rules if r.monotone and any(head.p == f"<{OWL}sameAs>" for head in r.heads)]
-    own = Constants({**BUILTIN_IDS, **source.constants}, source.constants.equal)
-    normal = Constants(
-        {token: region.normal(i) for token, i in own.items()},
-        {token: [region.normal(i) for i in ids] for token, ids in own.equal.items()},
-    )
-    program = Specialiser(rules, "rewrite").program(region.schema, normal)
+    normal = source.own_constants.under(region.normal)
+    program = Specialiser(rules, Equality.REWRITE).program(region.schema, normal)
     same = region.normal(SAME_AS)
     kept: dict[Shape, dict[Row, str]] = {}
     for shape, rows in program.instances.items():
@@ -89,7 +85,7 @@ def _shapes(region: Slice) -> dict[Shape, dict[Row, str]]:
 
 
 def _asserted(source: Source) -> str:
-    """The SELECT of what was asserted, normalised (s, p, o), with the subject and object as asserted (s0, o0)."""
+    """The SELECT of the asserted triples, normalised (s, p, o), with the subject and object as asserted (s0, o0)."""
     columns = ", ".join(f"coalesce({c}m.representative, t.{c}) AS {c}" for c in "spo")
     joins = " ".join(f"LEFT JOIN {source.same_as} {c}m ON {c}m.term = t.{c}" for c in "spo")
     return f"SELECT {columns}, t.s AS s0, t.o AS o0 FROM {source.stated} t {joins}"
@@ -128,14 +124,14 @@ def _linked(
     engine.create(matched, f"SELECT DISTINCT {', '.join(names)} FROM ({found}) x")
     engine.append(link, [f"SELECT a, b FROM ({edges}) e WHERE a <> b"])
     each = ", ".join(keys)
-    counted = engine.query(
-        f"SELECT {each}, count(*) AS links FROM ({edges}) e WHERE a <> b GROUP BY {each}"
-    ).to_pylist()
-    return {tuple(row[key] for key in keys): int(row["links"]) for row in counted}
+    return {
+        tuple(row[:-1]): row[-1]
+        for row in engine.rows(f"SELECT {each}, count(*) AS links FROM ({edges}) e WHERE a <> b GROUP BY {each}")
+    }
 
 
 def _scan(asserted: str, element: Pattern, ends: set[V]) -> str:
-    """What an atom reads: the ends of links as they were said, everything else normalised."""
+    """What an atom reads: the ends of links as they were asserted, everything else normalised."""
     s, o = ("s0 AS s" if element.s in ends else "s"), ("o0 AS o" if element.o in ends else "o")
     return f"(SELECT {s}, p, {o} FROM {asserted})"
 

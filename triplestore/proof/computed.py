@@ -22,6 +22,7 @@ from triplestore.expressions.vectorised import register_all
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import instances
+from triplestore.model.equality import Equality
 from triplestore.model.rule import Aggregate, Atom, Rule, Span, SpanEnd, Var
 from triplestore.model.tables import TWIN, token_sql
 from triplestore.model.terms import BUILTIN_IDS, SAME_AS
@@ -63,7 +64,12 @@ class Source:
     constants: Constants
     stated: str = "asserted"
     by_value: bool = False
-    equality: str = "rewrite"
+    equality: Equality = Equality.REWRITE
+
+    @property
+    def own_constants(self) -> Constants:
+        """The constants of the rules and of the vocabulary, by the dictionary's own ids."""
+        return Constants({**BUILTIN_IDS, **self.constants}, self.constants.equal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +88,8 @@ class Computed:
     def __init__(self, source: Source, schema: SchemaFacts, normal: Callable[[int], int]) -> None:
         self.engine, self._equality, self._by_value = source.engine, source.equality, source.by_value
         self._schema = schema
-        self._own = {**BUILTIN_IDS, **source.constants}
-        self._constants = Constants(
-            {token: normal(i) for token, i in self._own.items()},
-            {token: [normal(i) for i in ids] for token, ids in source.constants.equal.items()},
-        )
+        self._own = source.own_constants
+        self._constants = self._own.under(normal)
         self._terms = Terms(self.engine.dialect, self._own)
         register_all(self.engine)  # what expressions may call
         known = _Known(self.engine, self._by_value)
@@ -115,7 +118,9 @@ class Computed:
             given = instances(self._scratch, list(rows))
             terms = Terms(self.engine.dialect, {**self._own, **constants})
             sql = select(shape, ["fact"] * len(shape.body), given, names, terms, _OCCURRING)
-            for row in self._rows(f"SELECT DISTINCT {', '.join(names)} FROM ({sql}) m ORDER BY {', '.join(names)}"):
+            for row in self.engine.rows(
+                f"SELECT DISTINCT {', '.join(names)} FROM ({sql}) m ORDER BY {', '.join(names)}"
+            ):
                 found.update(dict.fromkeys(_triples(row)))
         return list(found)
 
@@ -138,7 +143,7 @@ class Computed:
             ]
             sql = select(shape, scans, instances(self._scratch, some), names, self._terms, _OCCURRING)
             listed = ", ".join(names)
-            found = self._rows(
+            found = self.engine.rows(
                 f"SELECT DISTINCT {listed} FROM ({sql}) m WHERE {' AND '.join(wheres)} ORDER BY {listed} LIMIT {MOST}"
             )
             self._scratch.clear()
@@ -153,12 +158,8 @@ class Computed:
         several = list(ids)
         if self._by_value:
             listed = ", ".join(map(str, ids))
-            several += [int(i) for (i,) in self._rows(f"SELECT v.id FROM {TWIN} v WHERE v.value IN ({listed})")]
+            several += [int(i) for (i,) in self.engine.rows(f"SELECT v.id FROM {TWIN} v WHERE v.value IN ({listed})")]
         return sorted(encoding.decode(self.engine, several).values())
-
-    def _rows(self, sql: str) -> list[tuple[int | str, ...]]:
-        found = self.engine.query(sql)
-        return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
 
 def _triples(row: Sequence[int | str]) -> tuple[Fact, ...]:

@@ -39,8 +39,8 @@ def grounded(element: Element, values: Mapping[str, str]) -> Element:
             return Not(tuple(grounded(part, values) for part in body))  # type: ignore[return-value]
         case Aggregate(body, _, results):
             parts = tuple(grounded(part, values) for part in body)
-            told = tuple(replace(r, argument=r.argument and substituted(r.argument, made)) for r in results)
-            return replace(element, body=parts, results=told)
+            inner = tuple(replace(r, argument=r.argument and substituted(r.argument, made)) for r in results)
+            return replace(element, body=parts, results=inner)
     return element
 
 

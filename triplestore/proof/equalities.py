@@ -77,7 +77,7 @@ class Equalities:
     def chain(self, start: int, end: int, usable: Callable[[Hub], bool]) -> list[tuple[int, Hub, int]] | None:
         """The shortest way from one term to another over usable hubs: (term, hub, term) of each step, in order; None
         if there is none. Breadth first, hubs and members in the order in which they were found."""
-        came: dict[int, tuple[int, Hub]] = {}
+        reached_from: dict[int, tuple[int, Hub]] = {}
         entered: set[int] = set()
         queue = deque([start])
         while queue:
@@ -85,7 +85,7 @@ class Equalities:
             if term == end:
                 steps = []
                 while term != start:
-                    before, hub = came[term]
+                    before, hub = reached_from[term]
                     steps.append((before, hub, term))
                     term = before
                 return steps[::-1]
@@ -94,7 +94,7 @@ class Equalities:
                     continue
                 entered.add(id(hub))
                 for other, _ in hub.members:
-                    if other != start and other not in came:
-                        came[other] = term, hub
+                    if other != start and other not in reached_from:
+                        reached_from[other] = term, hub
                         queue.append(other)
         return None

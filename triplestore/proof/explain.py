@@ -92,18 +92,18 @@ def explain_violation(source: Source, rule: str, facts: Sequence[int]) -> Proof:
 def apart(region: Slice, left: int, right: int) -> list[Fact]:
     """Equalities of literals that are in no class (`triplestore.materialise.same_as.APART`), each derived by a rule,
     that lead from one to another: one, or several by way of literals whose values are not known."""
-    came: dict[int, Fact] = {}
+    reached_by: dict[int, Fact] = {}
     frontier, others = [left], [right]
-    while right not in came:
+    while right not in reached_by:
         ways = [(a, b, fact) for a in frontier for b in others for fact in ((a, SAME_AS, b), (b, SAME_AS, a))]
         region.want(fact for _, _, fact in ways)
         region.settle()
         region.expand([fact for _, _, fact in ways])
         found: dict[int, Fact] = {}
         for _, b, fact in ways:
-            if b not in came and b != left and region.entries[fact].instances:
+            if b not in reached_by and b != left and region.entries[fact].instances:
                 found.setdefault(b, fact)
-        came.update(found)
+        reached_by.update(found)
         if others == [right]:
             others = [right, *_unknown(region)]
         elif not found:
@@ -114,7 +114,7 @@ def apart(region: Slice, left: int, right: int) -> list[Fact]:
             frontier = list(found)
     chain = []
     while right != left:
-        chain.append(came[right])
+        chain.append(reached_by[right])
         right = chain[-1][0] if chain[-1][2] == right else chain[-1][2]
     return chain[::-1]
 
@@ -123,10 +123,8 @@ def _unknown(region: Slice) -> list[int]:
     """The literals of the closure whose values are not known."""
     engine = region.source.engine
     occurring = f"SELECT o FROM {region.source.fact} WHERE o >= {FIRST_LITERAL}"
-    found = engine.query(
-        f"SELECT id FROM term t WHERE id IN ({occurring}) AND NOT {known_value(engine, 't')} ORDER BY id"
-    )
-    return [int(i) for i in found.column(0).to_pylist()]
+    sql = f"SELECT id FROM term t WHERE id IN ({occurring}) AND NOT {known_value(engine, 't')} ORDER BY id"
+    return [number for (number,) in engine.rows(sql)]
 
 
 def prove_apart(region: Slice, pair: Fact) -> Step:
@@ -222,8 +220,8 @@ def written(source: Source, roots: Sequence[Step]) -> list[Proof]:
     leaves = {}
     for (s, p, o), form in forms.items():
         if form != o:
-            said = Proof((tokens[s], tokens[p], tokens[form]), ASSERTED, (), 0)
-            leaves[s, p, o] = _in_form(said, tokens[o])
+            asserted = Proof((tokens[s], tokens[p], tokens[form]), ASSERTED, (), 0)
+            leaves[s, p, o] = _in_form(asserted, tokens[o])
     for s, p, o in resting:
         if s >= FIRST_LITERAL:  # only proofs by value rest on such
             leaves[s, p, o] = Proof((tokens[s], tokens[p], tokens[o]), "dt-type2", (), 0)
@@ -237,8 +235,8 @@ def _forms(source: Source, resting: Sequence[Fact]) -> dict[Fact, int]:
         return {}
     with source.engine.scratch() as scratch:
         wanted = scratch.load("wanted", triples_table(stated))
-        found = source.engine.query(
+        found = source.engine.rows(
             f"SELECT w.s, w.p, w.o, min(a.o) AS form FROM {wanted} w JOIN asserted a ON a.s = w.s AND a.p = w.p "
             f"LEFT JOIN {TWIN} v ON v.id = a.o WHERE coalesce(v.value, a.o) = w.o GROUP BY w.s, w.p, w.o"
-        ).to_pydict()
-    return dict(zip(zip(found["s"], found["p"], found["o"], strict=True), found["form"], strict=True))
+        )
+    return {(s, p, o): form for s, p, o, form in found}

@@ -17,9 +17,9 @@ from itertools import chain
 
 from triplestore.compile.backward import Body, Known
 from triplestore.compile.schema import Fact
+from triplestore.compile.symmetry import Halves, halves
 from triplestore.model.terms import SAME_AS
 from triplestore.proof.equalities import Equalities, Hub
-from triplestore.proof.halves import Halves, like_halves
 from triplestore.proof.slices import Instance, Slice
 
 Find = Callable[[int], int]
@@ -139,7 +139,7 @@ class Forward:
         return find(triple[0]), find(triple[1]), find(triple[2])
 
     def but_apart(self, term: int) -> int:
-        """The term under which a term is looked up, where the members of one class are told apart."""
+        """The term under which a term is looked up, where the members of one class are kept apart."""
         return term if self._apart == self.region.normal(term) else self.equalities.find(term)
 
     # -- rounds ------------------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class Forward:
         share: k terms of a group are k edges of one hub, never k^2 pairs.
         """
         finds: list[tuple[Find, bool]] = [(self.equalities.find, False)]
-        if instance not in self._exact:  # what is equal as it was said, whatever else is equal
+        if instance not in self._exact:  # what is equal as it was asserted, whatever else is equal
             self._exact.add(instance)
             finds.insert(0, (itself, True))
         for find, exact in finds:
@@ -235,8 +235,8 @@ class Forward:
         body = instance.body
         assert body.head is not None
         s, p, _ = body.head
-        halves = like_halves(body) if p == SAME_AS else None
-        if halves is None:
+        found = halves(body) if p == SAME_AS else None
+        if found is None:
             for env, witnesses in self._join(instance, range(len(body.atoms)), find):
                 firing = self._firing(instance, env, witnesses)
                 if firing is None:
@@ -247,13 +247,13 @@ class Forward:
             return
         left = str(s)
         groups: dict[tuple[tuple[str, int], ...], dict[int, tuple[Version | None, ...]]] = {}
-        for env, witnesses in self._join(instance, halves.half, find):
+        for env, witnesses in self._join(instance, found.half, find):
             key = tuple(sorted((name, value) for name, value in env.items() if name != left))
-            term = self._own(instance, halves.half, witnesses, left, env)
+            term = self._own(instance, found.half, witnesses, left, env)
             groups.setdefault(key, {}).setdefault(term, witnesses)
         for members in groups.values():
             if len({apart(term) for term in members}) > 1:
-                yield Hub(self.round + 1, Grouped(instance, halves, self.round), list(members.items()))
+                yield Hub(self.round + 1, Grouped(instance, found, self.round), list(members.items()))
 
     def _own(
         self,

@@ -1,7 +1,7 @@
 """The slice of a closure that can take part in a proof: rule instances, found backwards from a goal, set at a time.
 
 All of it is normalised: ids are representatives. An equality within the class of c is the fact (c, owl:sameAs, c), and
-every fact that mentions c may need it. Facts that need no more than what is known already are not gone into.
+every fact that mentions c may need it. Facts that need no more than what is known already are not expanded.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Final
 
 from triplestore.compile.backward import Backward, Body, BodyMatch, Known, Triple
 from triplestore.compile.plan import K, Pattern, Row, Shape, V
-from triplestore.compile.schema import SCHEMA_CONDITION, Constants, Fact, SchemaFacts
+from triplestore.compile.schema import SCHEMA_CONDITION, Fact, SchemaFacts
 from triplestore.compile.sql import select
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import instances, triples_table
+from triplestore.model.equality import Equality
 from triplestore.model.rule import Aggregate, constants_of
-from triplestore.model.terms import BUILTIN_IDS, SAME_AS
+from triplestore.model.terms import SAME_AS
 from triplestore.proof.computed import Computed, Source
 
 SAMPLE: Final = 64
@@ -31,21 +32,17 @@ ALL: Final = 1 << 40
 
 @dataclass(slots=True, eq=False)
 class Instance:
-    """A rule with all variables bound, to normalised ids. `premises` are its body's atoms, in their order.
-
-    same: names that stand for the same term as another, by an equality in the body.
-    """
+    """A rule with all variables bound, to normalised ids. `premises` are its body's atoms, in their order."""
 
     body: Body
     head: Fact | None
     binding: dict[str, int]
     premises: tuple[Fact, ...]
-    same: tuple[tuple[str, Known], ...]
 
 
 @dataclass(slots=True)
 class Entry:
-    """A fact of the slice: the instances that derive it, and how far it was gone into."""
+    """A fact of the slice: the instances that derive it, and how far it was expanded."""
 
     instances: list[Instance] = field(default_factory=list)
     expanded: bool = False
@@ -78,10 +75,12 @@ class Slice:
         self._asserted_sets: dict[Fact, set[Fact]] = {}
         self._sample = sample
         self._scratch = Scratch(source.engine)
-        constants = Constants({**BUILTIN_IDS, **source.constants}, source.constants.equal)
+        constants = source.own_constants
         used = {constants[t] for r in source.rules for t in constants_of(r) if t in constants}
         self.meet(used | {i for ids in constants.equal.values() for i in ids} | {SAME_AS})
-        self.schema = SchemaFacts(self._triples(f"SELECT s, p, o FROM {source.fact} WHERE {SCHEMA_CONDITION}"))
+        self.schema = SchemaFacts(
+            self.source.engine.rows(f"SELECT s, p, o FROM {source.fact} WHERE {SCHEMA_CONDITION}")
+        )
         self.backward = Backward(source.rules, self.schema, constants, self.normal, source.same_as is not None)
 
     # -- ids -------------------------------------------------------------------------------------------------------
@@ -107,11 +106,10 @@ class Slice:
             return
         engine, same_as = self.source.engine, self.source.same_as
         listed = ", ".join(map(str, fresh))
-        found = engine.query(
+        for term, representative in engine.rows(
             f"SELECT m.term, m.representative FROM {same_as} m WHERE m.representative IN "
             f"(SELECT k.representative FROM {same_as} k WHERE k.term IN ({listed})) ORDER BY m.term"
-        ).to_pydict()
-        for term, representative in zip(found["term"], found["representative"], strict=True):
+        ):
             if term not in self._representative:
                 self._representative[term] = representative
                 self.classes.setdefault(representative, []).append(term)
@@ -175,8 +173,8 @@ class Slice:
     @cached_property
     def _computed(self) -> Computed:
         source = self.source
-        if source.equality == "axioms":  # `fact` has every name; this slice is of its classes
-            facts = self._triples(f"SELECT s, p, o FROM fact WHERE {SCHEMA_CONDITION}")
+        if source.equality == Equality.AXIOMS:  # `fact` has every name; this slice is of its classes
+            facts = self.source.engine.rows(f"SELECT s, p, o FROM fact WHERE {SCHEMA_CONDITION}")
             return Computed(source, SchemaFacts(facts), lambda term: term)
         return Computed(source, self.schema, self.normal)
 
@@ -217,11 +215,11 @@ class Slice:
         if not shapes:
             return
         selects = [self._select(number, shape, list(wanted[shape])) for number, shape in enumerate(shapes)]
-        found = self.source.engine.query(" UNION ALL ".join(selects) + " ORDER BY shape, leaf, ids").to_pydict()
+        found = self.source.engine.rows(" UNION ALL ".join(selects) + " ORDER BY shape, leaf, ids")
         self._scratch.clear()
         counts: dict[tuple[int, Row], int] = {}
         leaves: set[tuple[int, Row]] = set()
-        for number, ids, leaf in zip(found["shape"], found["ids"], found["leaf"], strict=True):
+        for number, ids, leaf in found:
             shape = shapes[number]
             width = len(next(iter(wanted[shape])))
             row, values = tuple(ids[:width]), ids[width:]
@@ -269,11 +267,11 @@ class Slice:
     def _add(self, fact: Fact | None, match: BodyMatch, values: Mapping[str, int]) -> None:
         binding = {**match.binding, **values}
         for name, target in match.same:
-            binding[name] = binding[target] if isinstance(target, str) and target in binding else self._some(target)
+            binding[name] = binding[target] if target in binding else self._any_term()
         for atom in match.body.atoms:
             for term in atom:
                 if isinstance(term, str) and term not in binding:
-                    binding[term] = self._some(term)
+                    binding[term] = self._any_term()
         if any(not self._may_differ(pair, binding) for pair in match.body.unequal):
             return
         if any(self._value(a, binding) != self._value(b, binding) for a, b in match.body.equal):
@@ -286,15 +284,13 @@ class Slice:
             return
         self._keys.add(key)
         entry = self.falsum if fact is None else self.entries[fact]
-        entry.instances.append(Instance(match.body, fact, binding, premises, match.same))
+        entry.instances.append(Instance(match.body, fact, binding, premises))
         self.want(premises)
 
-    def _some(self, term: Known) -> int:
-        """Any term that occurs, for a variable that may be any."""
-        if not isinstance(term, str):
-            return self.normal(term)
+    def _any_term(self) -> int:
+        """A term that occurs, for a variable that may be any."""
         if self.anything is None:
-            found = self.source.engine.query(f"SELECT min(p) AS p FROM {self.source.stated}").column(0)[0].as_py()
+            ((found,),) = self.source.engine.rows(f"SELECT min(p) AS p FROM {self.source.stated}")
             self.anything = SAME_AS if found is None else int(found)
             self.meet([self.anything])
         return self.normal(self.anything)
@@ -318,7 +314,7 @@ class Slice:
     def _fetch_asserted(self, facts: Sequence[Fact]) -> None:
         with self.source.engine.scratch() as scratch:
             sql = self._asserted_sql(scratch, scratch.load("wanted", triples_table(facts)), facts)
-            found = self._triples(sql + " ORDER BY a.s, a.p, a.o")
+            found = self.source.engine.rows(sql + " ORDER BY a.s, a.p, a.o")
         for triple in found:
             self.asserted.setdefault(self.normal_fact(triple), []).append(triple)
 
@@ -346,16 +342,12 @@ class Slice:
         )
         if SAME_AS in terms:
             places += f" UNION ALL SELECT CAST({SAME_AS} AS BIGINT) AS term FROM {self.source.stated}"
-        found = set(self.source.engine.query(f"SELECT DISTINCT term FROM ({places}) t").column(0).to_pylist())
+        found = {term for (term,) in self.source.engine.rows(f"SELECT DISTINCT term FROM ({places}) t")}
         self.occurring |= found
         for term in sorted(set(terms) - found):
             where = " OR ".join(f"{c} = {term}" for c in "spo")
-            facts = self._triples(
+            facts = self.source.engine.rows(
                 f"SELECT s, p, o FROM {self.source.fact} WHERE {where} ORDER BY s, p, o LIMIT {SAMPLE}"
             )
             self.entries[term, SAME_AS, term].mentions = facts
             self.want(facts)
-
-    def _triples(self, sql: str) -> list[Fact]:
-        found = self.source.engine.query(sql)
-        return list(zip(*(found.column(i).to_pylist() for i in range(3)), strict=True))

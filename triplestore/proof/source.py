@@ -8,6 +8,7 @@ from triplestore.engine import Engine
 from triplestore.engine.queries import count
 from triplestore.maintain import Reasoning
 from triplestore.materialise.datatypes import every_type_sql, representatives, types_sql
+from triplestore.model.equality import Equality
 from triplestore.model.rule import Rule
 from triplestore.model.tables import STATED
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS, TYPE
@@ -27,8 +28,8 @@ def source(engine: Engine, reasoning: Reasoning, congruence: tuple[Rule, ...]) -
     """
     rules, constants = reasoning.rules, reasoning.constants
     by_value = reasoning.datatypes is not None
-    if reasoning.equality != "axioms":
-        classes = "same_as" if reasoning.equality == "rewrite" else None
+    if reasoning.equality != Equality.AXIOMS:
+        classes = "same_as" if reasoning.equality == Equality.REWRITE else None
         leaves = _leaves(engine, reasoning.equality, classes) if by_value else "asserted"
         return Source(engine, "fact", classes, rules, constants, leaves, by_value, reasoning.equality)
     pairs = f"SELECT s AS a, o AS b FROM fact WHERE p = {SAME_AS} AND s <> o"
@@ -42,7 +43,7 @@ def source(engine: Engine, reasoning: Reasoning, congruence: tuple[Rule, ...]) -
     return Source(engine, FACT, CLASSES, kept, constants, leaves, by_value, reasoning.equality)
 
 
-def _leaves(engine: Engine, equality: str, classes: str | None) -> str:
+def _leaves(engine: Engine, equality: Equality, classes: str | None) -> str:
     """The name of what proofs rest on where literals stand for values: stated facts, and types of literals (dt-type2),
     which no rule derives. classes: the name of the classes, whose literals have all their types."""
     of_literals = f"SELECT s, p, o FROM fact WHERE p = {TYPE} AND s >= {FIRST_LITERAL}"

@@ -57,9 +57,9 @@ def text(proof: Proof, write: Write) -> Iterator[str]:
             number = f"{len(numbers)}: "
         yield f"{mark}{number}{line(step, write)}   [{step.by}]"
         below = step.premises
-        for i, told in enumerate(step.conditions, 1):
+        for i, condition in enumerate(step.conditions, 1):
             last = i == len(step.conditions) and not below
-            yield f"{indent}{'└─' if last else '├─'} {shortened(told, write)}"
+            yield f"{indent}{'└─' if last else '├─'} {shortened(condition, write)}"
         for i, premise in reversed(list(enumerate(below))):
             last = i + 1 == len(below)
             stack.append((premise, indent + ("└─ " if last else "├─ "), indent + ("   " if last else "│  ")))
@@ -90,8 +90,8 @@ def dot(proof: Proof, write: Write) -> Iterator[str]:
     yield "digraph proof {"
     yield "  rankdir=BT; node [fontname=Helvetica];"
     for place, step in enumerate(steps):
-        told = [shortened(condition, write) for condition in step.conditions]
-        label = line(step, write) if step.by == ASSERTED else "\n".join([line(step, write), step.by, *told])
+        conditions = [shortened(condition, write) for condition in step.conditions]
+        label = line(step, write) if step.by == ASSERTED else "\n".join([line(step, write), step.by, *conditions])
         shape = "box" if step.by == ASSERTED else "ellipse"
         yield f"  n{place} [shape={shape}, label={quoted(label)}];"
     for place, step in enumerate(steps):

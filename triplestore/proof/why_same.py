@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rdflib.term import Node
 
 SHOWN: Final = 20
-"""Bridges that are shown with their proofs if nothing is said."""
+"""Bridges that are shown with their proofs by default."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -113,7 +113,7 @@ def _link_text(link: Link, number: str, write: Write, more: str = "") -> Iterato
     yield f"{number}{write(link.left)} = {write(link.right)}   [{link.by}]{more}"
     below = _derived(link.proof)
     if below.by == ASSERTED:
-        if (below.tokens or ())[:1] != (link.left,):  # said the other way round
+        if (below.tokens or ())[:1] != (link.left,):  # asserted the other way round
             yield f"   └─ {line(below, write)}   [{ASSERTED}]"
         return
     for row in list(text(below, write))[1:]:

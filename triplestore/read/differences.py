@@ -1,8 +1,8 @@
-"""What a version changed: the triples that came and went from the version before it, asserted and inferred apart.
+"""What a version changed: the triples added and removed since the version before it, asserted and inferred apart.
 
 Versions are compared file by file (`triplestore.storage.segments.difference`), so it does not matter how a version was
 written: as patches, or whole. The closure is compared by representatives, each version under its own: a class of equal
-terms that came or went is told by its members, and the rest of the change is not multiplied by them.
+terms that was added or removed is listed by its members, and the rest of the change is not multiplied by them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from triplestore.closure.expand import RDF_ONLY, normalised_sql, ntriples_sql
-from triplestore.dictionary.literals import by_value
+from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine, Queries
 from triplestore.engine.queries import minus
 from triplestore.engine.scratch import Scratch
@@ -21,15 +21,14 @@ from triplestore.model.errors import EngineError, UsageError
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, Table
 from triplestore.model.terms import FIRST_LITERAL
 from triplestore.model.terms import SAME_AS as EQUALS
-from triplestore.read.reasoning import twins
 from triplestore.read.workspace import Workspace
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
 from triplestore.storage.verify import examine
 
 KINDS: Final = ("asserted", "inferred", "equal")
-"""What a change is told as: triples that were said; stored facts that were not; equalities of a term with the one that
-represents its class, of mode `rewrite`, where they are no facts."""
+"""The kinds of triples in a change: asserted triples; stored facts that are not asserted; equalities of a term with the
+one that represents its class, of mode `rewrite`, where they are no facts."""
 
 SIGNS: Final = ("added", "removed")
 _COMPARED: Final = (ASSERTED, FACT, SAME_AS)
@@ -88,11 +87,10 @@ def _changed(
 
 
 def _triples(manifest: Manifest, changed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Of each kind the triples (s, p, o: ids) that came to a version, or went from it, as SQL."""
-    stated = f"({by_value('asserted')})" if twins(manifest) else "asserted"
+    """Of each kind the triples (s, p, o: ids) that were added to a version, or removed from it, as SQL."""
     facts = f"(SELECT s, p, o FROM {changed[FACT.name]} WHERE {RDF_ONLY})"
     yield "asserted", f"SELECT s, p, o FROM {changed[ASSERTED.name]}"
-    yield "inferred", minus(facts, f"({normalised_sql(manifest.equality, stated)})", "spo")
+    yield "inferred", minus(facts, f"({normalised_sql(ClosureView.of(manifest), forms=False)})", "spo")
     literal = f"term >= {FIRST_LITERAL}"
     yield (
         "equal",
@@ -110,8 +108,8 @@ def _before(versions: Versions, manifest: Manifest) -> Manifest:
     if manifest.version - 1 in numbers:
         return versions.read(manifest.version - 1)
     able = [str(n) for n in numbers if n - 1 in numbers]
-    which = f"the change of {'version' if len(able) == 1 else 'versions'} {', '.join(able[-10:])} can be told"
+    which = f"the change of {'version' if len(able) == 1 else 'versions'} {', '.join(able[-10:])} can be listed"
     raise UsageError(
-        f"what version {manifest.version} of {versions.path} changed cannot be told any more: version "
+        f"what version {manifest.version} of {versions.path} changed cannot be listed any more: version "
         f"{manifest.version - 1}, which it was made from, has been vacuumed" + (f"; {which}" if able else "")
     )

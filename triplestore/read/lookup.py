@@ -9,7 +9,7 @@ that are not too large. What only a query knows (what holds of every term, liter
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,12 +17,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from triplestore.closure import expand
+from triplestore.closure.view import ClosureView
 from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import as_numpy, int64s
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, token_sql
 from triplestore.model.terms import OWL, RDF, RDFS, builtin, to_rdflib
 from triplestore.model.terms import SAME_AS as EQUALS
-from triplestore.read.reasoning import by_value, equal_literals, named, resources, twins
+from triplestore.read.cache import VersionCache
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import Manifest
 
@@ -121,97 +122,87 @@ _ORDERS: Final = {  # which places are known -> the order of places that begins 
 
 @dataclass(slots=True)
 class _Part:
-    """The asserted triples of a version, or all: how often they were asked for, and the index (None: not made)."""
+    """The asserted triples of a version, or all: how often they were asked for, and the index (None: not made). left:
+    what is left to queries, see `_left`."""
 
     asked: int = 0
     index: Index | None = None
-
-
-@dataclass(slots=True)
-class Lookups:
-    """The indexes of the version at hand; `tokens` of terms are kept from one version to the next."""
-
-    manifest: Manifest | None = None
-    tokens: dict[int, str] = field(default_factory=dict)
-    parts: dict[str, _Part] = field(default_factory=dict)
     left: tuple[frozenset[str], frozenset[str], frozenset[str]] = (frozenset(), frozenset(), frozenset())
+
+
+class Lookups:
+    """The indexes of the version at hand; tokens of terms are kept from one version to the next."""
+
+    def __init__(self) -> None:
+        self.cache = VersionCache()
 
     def index(self, workspace: Workspace, what: str, pattern: Pattern) -> Index | None:
         """The index that finds "asserted" triples, or "all", of a pattern; None where a statement is to find them."""
         manifest = workspace.manifest
-        if self.manifest is not manifest:
-            self._move(manifest)
-        part = self.parts.setdefault(what, _Part())
+        part = self.cache.get(what, manifest, _Part)
         part.asked += 1
         rows = manifest.files_of((ASSERTED if what == "asserted" else FACT).name).rows
         if part.index is None:
             if rows > min(MOST, part.asked * WORTH):
                 return None
-            part.index = self._made(workspace, what)
+            part.index = self._made(workspace, what, part)
             if part.index is None:
                 part.asked = -MOST  # too large: not to be tried again
                 return None
-        if what == "asserted" or not self._virtual(pattern):
+        if what == "asserted" or not _virtual(pattern, manifest, part):
             return part.index
         return part.index if None not in pattern and part.index.has(pattern) else None
 
-    def _move(self, manifest: Manifest) -> None:
-        if self.manifest is not None:
-            old, new = self.manifest.files_of(TERM.name).files, manifest.files_of(TERM.name).files
-            if old != new[: len(old)]:  # terms have been numbered anew, for all that is known
-                self.tokens.clear()
-        self.manifest = manifest
-        self.parts.clear()
-
-    def _virtual(self, pattern: Pattern) -> bool:
-        """Whether a query may find more than the triples: what holds of every term, or other forms of a literal."""
-        _, p, o = pattern
-        assert self.manifest is not None
-        if o is not None and o.startswith('"') and by_value(self.manifest):
-            return True
-        same, types, every = self.left
-        return p in same or (p in types and o in every)
-
-    def _made(self, workspace: Workspace, what: str) -> Index | None:
+    def _made(self, workspace: Workspace, what: str, part: _Part) -> Index | None:
         manifest, engine = workspace.manifest, workspace.engine
         workspace.views(TERM, ASSERTED, FACT, SAME_AS)
-        several, own, literals = twins(manifest), named(manifest), equal_literals(manifest)
+        view = ClosureView.of(manifest)
         if what == "asserted":
             sql, rows = "SELECT s, p, o FROM asserted", manifest.files_of(ASSERTED.name).rows
         else:
-            sql = expand.triples_sql("all", "expand", manifest.equality, several, None, own, literals)
-            ((rows,),) = engine.rows(expand.expanded_count_sql(manifest.equality, several, own, literals))
+            sql = expand.triples_sql(view, "all", "expand")
+            ((rows,),) = engine.rows(expand.expanded_count_sql(view))
         terms = min(3 * rows, manifest.files_of(TERM.name).rows)
         if rows > MOST or TRIPLE_BYTES * rows + TERM_BYTES * terms > engine.memory() // SHARE:
             return None
         found = engine.query(sql)
         s, p, o = (as_numpy(found.column(c)) for c in "spo")
-        self._learn(engine, np.unique(np.concatenate((s, p, o))).tolist())
+        tokens = self._tokens(engine, manifest, np.unique(np.concatenate((s, p, o))).tolist())
         if what != "asserted":
-            self.left = _left(engine, resources(manifest), manifest.equality)
-        return Index(s, p, o, self.tokens)
+            part.left = _left(engine, view)
+        return Index(s, p, o, tokens)
 
-    def _learn(self, engine: Workbench, ids: list[int]) -> None:
-        fresh = [number for number in ids if number not in self.tokens]
+    def _tokens(self, engine: Workbench, manifest: Manifest, ids: list[int]) -> dict[int, str]:
+        """The tokens of these ids, and of others."""
+        files, before = manifest.files_of(TERM.name), self.cache.last("tokens")
+        tokens: dict[int, str] = before[1] if before is not None and files.extend(before[0]) else {}
+        self.cache.put("tokens", files, tokens)
+        fresh = [number for number in ids if number not in tokens]
         if fresh:
             with engine.scratch() as scratch:
                 asked = scratch.load("looked_up", pa.table({"id": int64s(fresh)}))
                 found = engine.query(f"SELECT t.id, {token_sql()} AS token FROM term t JOIN {asked} a ON a.id = t.id")
-            self.tokens.update(zip(as_numpy(found.column(0)).tolist(), found.column(1).to_pylist(), strict=True))
+            tokens.update(zip(as_numpy(found.column(0)).tolist(), found.column(1).to_pylist(), strict=True))
+        return tokens
 
 
-def _left(engine: Queries, resource: bool, equality: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+def _virtual(pattern: Pattern, manifest: Manifest, part: _Part) -> bool:
+    """Whether a query may find more than the triples: what holds of every term, or other forms of a literal."""
+    _, p, o = pattern
+    if o is not None and o.startswith('"') and ClosureView.of(manifest).by_value:
+        return True
+    same, types, every = part.left
+    return p in same or (p in types and o in every)
+
+
+def _left(engine: Queries, view: ClosureView) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """What is left to queries: patterns of a predicate among the first (owl:sameAs and what equals it), or among the
     second (rdf:type) with an object among the third (rdfs:Resource, where all are)."""
-    if equality == "off":
-        return frozenset(), *_resources(engine, resource)
-    return _equals(engine, EQUALS, OWL + "sameAs"), *_resources(engine, resource)
-
-
-def _resources(engine: Queries, resource: bool) -> tuple[frozenset[str], frozenset[str]]:
-    if not resource:
-        return frozenset(), frozenset()
-    return _equals(engine, _TYPE, RDF + "type"), _equals(engine, _RESOURCE, RDFS + "Resource")
+    none = frozenset[str]()
+    equals = _equals(engine, EQUALS, OWL + "sameAs") if view.congruent else none
+    if not view.resources:
+        return equals, none, none
+    return equals, _equals(engine, _TYPE, RDF + "type"), _equals(engine, _RESOURCE, RDFS + "Resource")
 
 
 def _equals(engine: Queries, number: int, iri: str) -> frozenset[str]:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from triplestore.dictionary import encoding
+from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION
 from triplestore.model.terms import to_rdflib
-from triplestore.read.reasoning import reasoning, rules_of, twins
+from triplestore.read.reasoning import reasoning, rules_of
 from triplestore.read.session import Session
 from triplestore.storage.manifest import RulesetText
 
@@ -25,7 +26,7 @@ class Violation:
     """An inconsistency: the rule's id and the triples at fault (rdflib terms; representatives of their classes).
 
     by: for two values that are equal, if asked for, the rules of a shortest chain of equalities between them
-    ("asserted": one was said)."""
+    ("asserted": one was asserted)."""
 
     rule: str
     triples: tuple[tuple[Node, Node, Node], ...]
@@ -50,8 +51,7 @@ def violated(session: Session) -> dict[str, int]:
     """See `Store.violated`."""
     session.readable()
     session.workspace.views(VIOLATION)
-    rows = session.engine.query("SELECT rule, count(*) AS n FROM violation GROUP BY rule ORDER BY rule").to_pylist()
-    return {row["rule"]: int(row["n"]) for row in rows}
+    return dict(session.engine.rows("SELECT rule, count(*) AS n FROM violation GROUP BY rule ORDER BY rule"))
 
 
 def explain_violation(session: Session, rule: str, number: int) -> Proof:
@@ -66,25 +66,23 @@ def explain_violation(session: Session, rule: str, number: int) -> Proof:
 
 def source(session: Session) -> Source:
     """The closure as proofs read it; kept for as long as the workspace's tables are."""
-    from triplestore.proof import source as made
-    from triplestore.proof.computed import Source
+    from triplestore.proof.source import source as make
 
     session.readable()
     manifest, workspace, engine = session.manifest, session.workspace, session.engine
     workspace.views(TERM, ASSERTED, FACT, SAME_AS)
-    workspace.stated(twins(manifest))
-    kept = workspace.proofs
-    if kept is None or kept[0] is not manifest:
-        congruence = rules_of(RulesetText("equality")) if manifest.equality == "axioms" else ()
-        kept = manifest, made.source(engine, reasoning(engine, manifest), congruence)
-        workspace.proofs = kept
-    assert isinstance(kept[1], Source)
-    return kept[1]
+    workspace.stated(session.view.equal_values)
+
+    def made() -> Source:
+        congruence = rules_of(RulesetText("equality")) if manifest.equality == Equality.AXIOMS else ()
+        return make(engine, reasoning(engine, manifest), congruence)
+
+    return workspace.cache.get("proofs", manifest, made)
 
 
 def equality_source(session: Session) -> Source:
     """The same, where terms can be one at all. Raises UsageError with equality off."""
-    if session.manifest.equality == "off":
+    if not session.view.congruent:
         raise UsageError(
             f"{session.path} has equality off: owl:sameAs is a property like any other there, and makes nothing one"
         )
@@ -97,11 +95,11 @@ def _violations(session: Session, limit: int | None = None) -> list[tuple[Violat
     session.workspace.views(VIOLATION, TERM)
     ranked = "SELECT rule, facts, row_number() OVER (PARTITION BY rule ORDER BY facts) AS n FROM violation"
     bounded = "" if limit is None else f" WHERE n <= {limit}"
-    rows = session.engine.query(f"SELECT rule, facts FROM ({ranked}) v{bounded} ORDER BY rule, n").to_pylist()
-    tokens = encoding.decode(session.engine, (i for row in rows for i in row["facts"]))
+    rows = session.engine.rows(f"SELECT rule, facts FROM ({ranked}) v{bounded} ORDER BY rule, n")
+    tokens = encoding.decode(session.engine, (i for _, facts in rows for i in facts))
     found = []
-    for row in rows:
-        terms = [to_rdflib(tokens[i]) for i in row["facts"]]
+    for rule, facts in rows:
+        terms = [to_rdflib(tokens[i]) for i in facts]
         triples = tuple((terms[i], terms[i + 1], terms[i + 2]) for i in range(0, len(terms), 3))
-        found.append((Violation(row["rule"], triples), list(row["facts"])))
+        found.append((Violation(rule, triples), list(facts)))
     return found

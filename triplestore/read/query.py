@@ -11,7 +11,6 @@ from triplestore.dictionary import encoding
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, STATISTIC, TERM
 from triplestore.model.terms import to_rdflib, to_rdflib_all
-from triplestore.read.reasoning import by_value, equal_literals, named, resources, twins
 from triplestore.read.session import Session
 from triplestore.storage import statistics
 from triplestore.storage.manifest import Manifest
@@ -35,6 +34,9 @@ MOST_RESIDENT: Final = 1 << 28
 
 AT_ONCE: Final = 1_000
 """Triples that are made terms of rdflib at a time."""
+
+KNOWN: Final = "known"
+"""The key of what queries have looked up in a version, a `Known`, in the workspace's cache."""
 
 TokenTriple = tuple[str, str, str]
 Triple = tuple["Node", "Node", "Node"]
@@ -69,22 +71,18 @@ def graph(session: Session, generalised: bool = False) -> Graph:
     session.readable()
     manifest, workspace, engine = session.manifest, session.workspace, session.engine
     workspace.views(TERM, ASSERTED, FACT, SAME_AS)
-    hidden = manifest.stats.get("generalised", 0) > 0 and not generalised
-    several = twins(manifest)
-    virtual = ("all" if generalised else "terms") if resources(manifest) else ""
-    classes, matched = manifest.stats.get("classes", 0), by_value(manifest)
-    if session.known is None or session.known[0] is not manifest:
-        session.known, session.asked = (manifest, known_of(manifest, session.known)), 0
+    view = session.view
+    if not workspace.cache.has(KNOWN, manifest):
+        session.asked = 0
     session.asked += 1
+    known = workspace.cache.get(KNOWN, manifest, lambda: known_of(manifest, workspace.cache.last(KNOWN)))
     if session.asked > OFTEN and engine.resident and manifest.bytes <= MOST_RESIDENT:
         workspace.tables(TERM, ASSERTED, FACT, SAME_AS)
     if session.asked == VERY_OFTEN:
         workspace.indexed()
-    known, counts = session.known[1], _counts(session)
-    own, literals = named(manifest), equal_literals(manifest) and not generalised
     if known.linked is None:  # a job of its own is too much to ask on Spark
-        known.linked = classes > 0 or not engine.resident or bool(engine.rows(expand.REFLEXIVE))
-    return Graph(engine, manifest.equality, classes, hidden, matched, several, virtual, own, literals, known, counts)
+        known.linked = view.classes > 0 or not engine.resident or bool(engine.rows(expand.REFLEXIVE))
+    return Graph(engine, view, generalised, known, _counts(session))
 
 
 def known_of(manifest: Manifest, before: tuple[Manifest, Known] | None) -> Known:
@@ -94,8 +92,7 @@ def known_of(manifest: Manifest, before: tuple[Manifest, Known] | None) -> Known
     if before is None:
         return Known()
     then, known = before
-    old, new = then.files_of(TERM.name).files, manifest.files_of(TERM.name).files
-    if old != new[: len(old)]:
+    if not manifest.files_of(TERM.name).extend(then.files_of(TERM.name)):
         return Known()
     return known.later(then.files_of(SAME_AS.name) == manifest.files_of(SAME_AS.name))
 
@@ -103,17 +100,16 @@ def known_of(manifest: Manifest, before: tuple[Manifest, Known] | None) -> Known
 def _counts(session: Session) -> Statistics:
     """What is known of the closure for the order of joins."""
     stored, facts = (session.manifest.files_of(table.name) for table in (STATISTIC, FACT))
-    key = stored if stored.files else facts
-    if session.statistics is None or session.statistics[0] != key:
+
+    def made() -> Statistics:
         if stored.files:
             session.workspace.views(STATISTIC)
-            found = statistics.read(session.engine)
-        elif facts.rows <= statistics.FEW and session.engine.resident:
-            found = statistics.counted(session.engine)
-        else:
-            found = Statistics()
-        session.statistics = key, found
-    return session.statistics[1]
+            return statistics.read(session.engine)
+        if facts.rows <= statistics.FEW and session.engine.resident:
+            return statistics.counted(session.engine)
+        return Statistics()
+
+    return session.workspace.cache.get("statistics", stored if stored.files else facts, made)
 
 
 def token_batches(session: Session, what: str, same_as: str, virtual: bool) -> Iterator[list[TokenTriple]]:
@@ -197,10 +193,7 @@ def _shown_sql(session: Session, what: str, same_as: str, virtual: bool, prefer:
 
 
 def _triples_sql(session: Session, what: str, same_as: str, virtual: bool = False) -> str:
-    manifest = session.manifest
     if what != "asserted":
         session.readable()
     session.workspace.views(ASSERTED, FACT, SAME_AS, TERM)
-    typed = resources(manifest) if virtual else None
-    several, own, literals = twins(manifest), named(manifest), equal_literals(manifest)
-    return expand.triples_sql(what, same_as, manifest.equality, several, typed, own, literals)
+    return expand.triples_sql(session.view, what, same_as, virtual)

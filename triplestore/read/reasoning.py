@@ -9,6 +9,7 @@ from typing import Final
 from triplake import rulesets
 from triplake.loaders import check_bounds
 from triplake.rulesets import datalog, swrl
+from triplestore.closure.view import ClosureView
 from triplestore.compile import check
 from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding
@@ -17,6 +18,7 @@ from triplestore.dictionary.literals import equal_to
 from triplestore.engine import Engine
 from triplestore.maintain import Reasoning
 from triplestore.materialise.datatypes import Datatypes
+from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.expression import Call
 from triplestore.model.rule import Rule, constants_of
@@ -63,7 +65,7 @@ def parsed(name: str, text: str, check: Callable[[Call], str] | None = None) -> 
 
 
 def origin(ruleset: RulesetText) -> str:
-    """Where the rules of a ruleset come from: built in, or the language that the file is in."""
+    """The origin of the rules of a ruleset: built in, or the language that the file is in."""
     if ruleset.text is None:
         return "built in"
     suffix = Path(ruleset.name).suffix.lower()
@@ -82,9 +84,9 @@ def mentions_same_as(rule: Rule) -> bool:
     return f"<{OWL}sameAs>" in constants_of(rule)
 
 
-def check_countable(texts: Iterable[RulesetText], equality: str) -> None:
+def check_countable(texts: Iterable[RulesetText], equality: Equality) -> None:
     """Raise UsageError where the derivations of a store with these rulesets cannot be counted."""
-    if equality == "rewrite":
+    if equality == Equality.REWRITE:
         raise UsageError(
             "derivation counts are not kept with equality rewrite, where one stored fact stands for many: "
             "make the store with --equality axioms or --equality off, or without --counting"
@@ -100,7 +102,7 @@ def check_countable(texts: Iterable[RulesetText], equality: str) -> None:
 def all_rules(manifest: Manifest) -> tuple[Rule, ...]:
     """The rules of a store, with those of its equality mode."""
     rules = tuple(rule for text in manifest.rulesets for rule in rules_of(text))
-    return rules + (rulesets.named("equality").rules if manifest.equality == "axioms" else ())
+    return rules + (rulesets.named("equality").rules if manifest.equality == Equality.AXIOMS else ())
 
 
 def head_constants(manifest: Manifest) -> set[str]:
@@ -113,37 +115,11 @@ def head_constants(manifest: Manifest) -> set[str]:
     return tokens - BUILTIN_IDS.keys()
 
 
-def by_value(manifest: Manifest) -> bool:
-    """Whether a store's rulesets hold the datatype rules, so that literals are matched by value (dt-eq)."""
-    return any(text.text is None and text.name in rulesets.WITH_DATATYPES for text in manifest.rulesets)
-
-
-def resources(manifest: Manifest) -> bool:
-    """Whether every term is an rdfs:Resource by a store's rulesets (rdfs4a, rdfs4b), stored or not."""
-    return any(text.text is None and text.name in rulesets.RESOURCES for text in manifest.rulesets)
-
-
-def twins(manifest: Manifest) -> bool:
-    """Whether some literals stand for others in `fact`: they are matched by value, and there are equal ones."""
-    return manifest.counters.twins > 0 and by_value(manifest)
-
-
-def named(manifest: Manifest) -> bool:
-    """Whether owl:sameAs itself is in a class of equal terms, so that x owl:sameAs x is listed for every term
-    (`triplestore.closure.virtual`)."""
-    return manifest.stats.get("named", 0) > 0
-
-
-def equal_literals(manifest: Manifest) -> bool:
-    """Whether a literal equals another term: see `triplestore.closure.expand.expanded_sql`."""
-    return manifest.stats.get("literals", 0) > 0
-
-
 def reasoning(engine: Engine, manifest: Manifest) -> Reasoning:
     """The rules of a store with their constants as ids of the dictionary in `term`."""
     rules = all_rules(manifest)
     tokens = {token for rule in rules for token in constants_of(rule)} - BUILTIN_IDS.keys()
-    if not by_value(manifest):
+    if not ClosureView.of(manifest).by_value:
         equal = encoding.numbers_equal_to(engine, tokens)
         return Reasoning(rules, manifest.equality, Constants(encoding.lookup(engine, tokens), equal))
     literals = {token for token in tokens if token.startswith('"')}

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine
 from triplestore.model.errors import UsageError
 from triplestore.read.lookup import Lookups
 from triplestore.read.turns import Turns
 from triplestore.read.workspace import Workspace
-from triplestore.storage.manifest import Manifest, TableFiles, Versions
-from triplestore.storage.statistics import Statistics
+from triplestore.storage.manifest import Manifest, Versions
 from triplestore.storage.verify import examine
-
-if TYPE_CHECKING:
-    from triplake.sparql.constants import Known
 
 Notify = Callable[[str], None]
 """Where progress goes: one readable line at a time."""
@@ -50,10 +47,8 @@ class Session:
         self.versions, self.engine, self.pinned = versions, engine, pinned
         self.turns = Turns(versions.path) if in_memory else Turns(versions.path, self.examine)
         self.workspace = workspace or Workspace(engine, versions, manifest)
-        self.known: tuple[Manifest, Known] | None = None  # what queries of that version have looked up
-        self.asked = 0  # queries of that version
+        self.asked = 0  # queries of the version at hand
         self.lookups = Lookups() if workspace is None else None
-        self.statistics: tuple[TableFiles, Statistics] | None = None  # of the closure, from these files
         self.notify: Notify = lambda line: None
         self.verbose: Notify = lambda line: None
 
@@ -61,6 +56,11 @@ class Session:
     def manifest(self) -> Manifest:
         """The version at hand."""
         return self.workspace.manifest
+
+    @property
+    def view(self) -> ClosureView:
+        """How the closure of that version is to be read."""
+        return ClosureView.of(self.manifest)
 
     @property
     def path(self) -> Path:

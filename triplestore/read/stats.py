@@ -11,7 +11,7 @@ from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION
 from triplestore.model.terms import BUILTIN_IRIS
 from triplestore.ontology.imports import missing_imports as find_missing
 from triplestore.ontology.profile import Finding, findings
-from triplestore.read.reasoning import all_rules, equal_literals, named, twins
+from triplestore.read.reasoning import all_rules
 from triplestore.read.session import Session
 
 
@@ -58,7 +58,7 @@ def stats(session: Session) -> StoreStats:
         version=manifest.version,
         engine_written=manifest.engine,
         ruleset=tuple(r.name for r in manifest.rulesets),
-        equality=manifest.equality,
+        equality=manifest.equality.value,
         terms=manifest.files_of(TERM.name).rows - len(BUILTIN_IRIS),
         asserted=asserted,
         facts=manifest.files_of(FACT.name).rows,
@@ -80,14 +80,11 @@ def count(session: Session, what: str) -> int:
     """See `Store.count`."""
     if what not in expand.WHAT:
         raise UsageError(f"no part '{what}' of a store; give one of {', '.join(expand.WHAT)}")
-    manifest = session.manifest
-    stated = manifest.files_of(ASSERTED.name).rows
+    stated = session.manifest.files_of(ASSERTED.name).rows
     if what == "asserted":
         return stated
     session.workspace.views(ASSERTED, FACT, SAME_AS, TERM)
-    literals = equal_literals(manifest)
-    sql = expand.expanded_count_sql(manifest.equality, twins(manifest), named(manifest), literals)
-    ((found,),) = session.engine.rows(sql)
+    ((found,),) = session.engine.rows(expand.expanded_count_sql(session.view))
     return int(found) if what == "all" else max(int(found) - stated, 0)
 
 

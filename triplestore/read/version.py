@@ -72,7 +72,7 @@ class StoreVersion:
     @property
     def equality(self) -> str:
         """How owl:sameAs is handled: "rewrite", "axioms" or "off"."""
-        return self._session.manifest.equality
+        return self._session.manifest.equality.value
 
     @property
     def materialised(self) -> bool:

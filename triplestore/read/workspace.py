@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.dictionary.literals import by_value
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
 from triplestore.engine.sql import Select
-from triplestore.maintain import Reasoning
 from triplestore.maintain.cache import ClosureCache
 from triplestore.materialise.limits import Limits
 from triplestore.model.tables import ASSERTED, COUNT, FACT, LOOKED_UP, STATED, STORED, VIOLATION, Table
+from triplestore.read.cache import VersionCache
 from triplestore.storage import segments
-from triplestore.storage.manifest import Manifest, TableFiles, Versions
+from triplestore.storage.manifest import Manifest, Versions
 from triplestore.storage.verify import examine
 
 MOST_INDEXED: Final = 10_000_000
@@ -31,11 +30,9 @@ class Workspace:
     def __init__(self, engine: Engine, versions: Versions, manifest: Manifest) -> None:
         self.engine, self.versions, self.manifest = engine, versions, manifest
         self._bound: dict[str, str] = {}  # table -> "view" or "table"
-        self.proofs: tuple[Manifest, object] | None = None  # what proofs made of the tables, for which version
-        self.reasoning: tuple[object, Reasoning] | None = None  # the last rules resolved, and what they depend on
+        self.cache = VersionCache()
         self.memory: tuple[object, ClosureCache] | None = None  # the closure in memory, and what it was read from
         self.limits = Limits()  # of rules that make terms
-        self.fingerprints: tuple[TableFiles, Fingerprints | None] | None = None  # of the terms in the files, if read
 
     def views(self, *tables: Table) -> None:
         """Make sure that the tables can be read."""
@@ -109,18 +106,19 @@ class Workspace:
     def forget(self, manifest: Manifest | None = None) -> None:
         """Take nothing in the engine for valid (after a failure, or another writer's commit)."""
         self._bound.clear()
-        self.proofs = None
+        self.cache.drop("proofs")
         self.manifest = manifest or self.manifest
 
     def abandon(self, manifest: Manifest) -> None:
         """As `forget`, and throw away what is kept in memory from one change to the next: after an interruption it may
         be neither what it was nor what it was to become."""
-        self.memory = self.fingerprints = self.reasoning = None
+        self.memory = None
+        self.cache.drop("reasoning", "fingerprints")
         self.forget(manifest)
 
     def outdated(self) -> str:
-        """Why the closure is to be made anew, or nothing: it is of a version that took no literal for another term's
-        equal, and has such equalities among its violations."""
+        """Why the closure is to be computed from scratch, or nothing: it is of a version in which no literal
+        equals another term, and has such equalities among its violations."""
         if "literals" in self.manifest.stats:
             return ""
         self.views(VIOLATION)

@@ -28,7 +28,7 @@ from triplestore.engine.select import make_engine
 from triplestore.expressions.vectorised import register_all
 from triplestore.model.errors import EngineError
 from triplestore.model.tables import STORED
-from triplestore.read.query import known_of
+from triplestore.read.query import KNOWN, known_of
 from triplestore.read.session import Session
 from triplestore.read.workspace import Workspace
 from triplestore.storage import segments
@@ -175,7 +175,7 @@ class Readers:
             slot.at = self._newest
             if slot.at is not before:
                 workspace.forget(slot.at.manifest)
-        slot.session.known = slot.at.manifest, slot.at.known
+        workspace.cache.put(KNOWN, slot.at.manifest, slot.at.known)
 
     def _let_go(self) -> None:
         """Let readers that are free let go of the version before, of which the engine keeps the rows for them."""

@@ -27,6 +27,7 @@ from typing import Any, Final
 from triplestore.engine import WrittenFile
 from triplestore.engine.disk import DISK
 from triplestore.engine.written import sum_of
+from triplestore.model.equality import Equality
 from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, TriplakeError, UsageError
 from triplestore.storage import leases
 from triplestore.storage.durable import put_if_absent, sync_folder, write_durably
@@ -57,6 +58,10 @@ class TableFiles:
     @property
     def named(self) -> tuple[WrittenFile, ...]:
         return (*self.files, *self.tombstones)
+
+    def extend(self, before: TableFiles) -> bool:
+        """Whether these are the files of `before` and more after them: so terms keep their ids."""
+        return self.files[: len(before.files)] == before.files
 
     @property
     def paths(self) -> frozenset[str]:
@@ -91,7 +96,7 @@ class Manifest:
 
     version: int
     rulesets: tuple[RulesetText, ...]
-    equality: str
+    equality: Equality
     engine: str
     created: str = ""
     counters: Counters = Counters()
@@ -417,7 +422,8 @@ def _from_json(data: dict[str, Any]) -> Manifest:
         for name, table in data.pop("tables").items()
     }
     rulesets = tuple(RulesetText(**r) for r in data.pop("rulesets"))
-    return Manifest(rulesets=rulesets, counters=Counters(**data.pop("counters")), tables=tables, **data)
+    equality, counters = Equality(data.pop("equality")), Counters(**data.pop("counters"))
+    return Manifest(rulesets=rulesets, equality=equality, counters=counters, tables=tables, **data)
 
 
 def damaged(path: Path, table: str, manifest: Manifest, what: str) -> DamagedStoreError:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from triplestore.engine.select import make_engine
+from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.model.tables import COUNT, STORED, Table
@@ -27,29 +27,32 @@ from triplestore.write.in_tables import initial, rematerialised
 from triplestore.write.table_changes import Whole
 from triplestore.write.transaction import Transaction, writing
 
-EQUALITY_MODES: Final = ("rewrite", "axioms", "off")
-
 
 def create(path: str | Path, rules: Sequence[str], equality: str | None, counting: bool, hold: bool) -> Versions:
     """See `Store.create`."""
     texts = tuple(ruleset_text(name) for name in rules)
     mentioned = any(mentions_same_as(r) for text in texts for r in rules_of(text))
-    equality = equality or ("rewrite" if mentioned else "off")
-    if equality not in EQUALITY_MODES:
-        raise UsageError(f"no equality mode '{equality}'; give one of {', '.join(EQUALITY_MODES)}")
+    mode = _mode(equality) if equality else Equality.REWRITE if mentioned else Equality.OFF
     if counting:
-        check_countable(texts, equality)
+        check_countable(texts, mode)
     versions = Versions(path)
     versions.create(hold)
     with withdrawing(versions):
         small = make_engine("duckdb")
         try:
-            workspace = Workspace(small, versions, Manifest(0, texts, equality, small.name, counting=counting))
+            workspace = Workspace(small, versions, Manifest(0, texts, mode, small.name, counting=counting))
             tx = Transaction(workspace, "init", lambda line: None)
             commit(tx, initial(tx))
         finally:
             small.close()
     return versions
+
+
+def _mode(name: str) -> Equality:
+    try:
+        return Equality(name)
+    except ValueError as error:
+        raise UsageError(f"no equality mode '{name}'; give one of {', '.join(Equality)}") from error
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from triplestore.compile.schema import Fact
 from triplestore.dictionary.encoding import Numbered
@@ -22,6 +22,9 @@ from triplestore.engine.scratch import Scratch
 from triplestore.maintain import Outcome
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import Counters, Manifest, TableFiles, Versions
+
+if TYPE_CHECKING:
+    from triplake.sparql.update import Operation
 
 TokenTriple = tuple[str, str, str]
 
@@ -121,3 +124,13 @@ class ChangeSet:
 
     def undo(self) -> None:
         """The change is not to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A SPARQL Update request, one transaction. number to last: the file numbers that scope its blank nodes, and those
+    of the documents that it loads."""
+
+    operations: tuple[Operation, ...]
+    number: int
+    last: int

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from triplestore.closure.view import ClosureView
 from triplestore.engine import WrittenFile
 from triplestore.engine.arrow import as_numpy
 from triplestore.engine.scratch import Scratch
@@ -23,8 +24,9 @@ from triplestore.maintain.keys import NONE, Ids, Layout, LayoutFullError, union
 from triplestore.maintain.policy import Plan, Sizes, plan, plan_rules
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.violations import LiteralClashChecker, clashes_in
+from triplestore.model.equality import Equality
 from triplestore.model.tables import ASSERTED, COUNT, FACT, SAME_AS, TERM, VIOLATION, Table
-from triplestore.read.reasoning import all_rules, equal_literals, reasoning, touched, twins
+from triplestore.read.reasoning import all_rules, reasoning, touched
 from triplestore.storage.manifest import Manifest
 from triplestore.storage.patches import ArrowRows, TableRows
 from triplestore.write.change import Change, ChangeSet, Facts, Reason, Refused, TableChange
@@ -65,7 +67,7 @@ def _read(tx: Transaction) -> ClosureCache | Refused:
     workspace.memory = None
     if outdated := workspace.outdated():
         return Refused(Reason.OUTDATED, outdated)
-    if equal_literals(manifest):
+    if ClosureView.of(manifest).literals_in_classes:
         return Refused(Reason.NOT_MAINTAINABLE, EQUAL_LITERAL)
     if sum(manifest.files_of(table.name).rows for table in (ASSERTED, FACT)) > LARGEST:
         return Refused(Reason.LARGE_STORE)
@@ -111,7 +113,7 @@ def _sizes(memory: ClosureCache, manifest: Manifest) -> Sizes:
     stats, facts = manifest.stats, len(memory.state.facts)
     sampled = stats.get(SAMPLED) or memory.sampled_derivations
     derived = stats.get("materialise_derived", facts)
-    schema, axioms = len(memory.specialised.schema), memory.state.equality == "axioms"
+    schema, axioms = len(memory.specialised.schema), memory.state.equality == Equality.AXIOMS
     return Sizes(len(memory.asserted_forms), facts, schema, derived, sampled / 1000, axioms, memory.counts is not None)
 
 
@@ -163,7 +165,7 @@ def _updated(
         *_judges(tx),
         chosen.budget,
         tx.round_done,
-        terms.values if twins(manifest) else {},
+        terms.values if ClosureView.of(manifest).equal_values else {},
         terms.ill_typed,
     )
 
@@ -228,10 +230,10 @@ class InMemory(ChangeSet):
         workspace = self.tx.workspace
         self.memory.commit()
         workspace.memory = _content(now), self.memory
-        if (prints := workspace.fingerprints) is not None and prints[1] is not None:
+        if (prints := workspace.cache.last("fingerprints")) is not None and prints[1] is not None:
             assert self.change.facts is not None
             prints[1].add(self.change.facts.terms.new)
-            workspace.fingerprints = now.files_of(TERM.name), prints[1]
+            workspace.cache.put("fingerprints", now.files_of(TERM.name), prints[1])
 
     def undo(self) -> None:
         """See `ChangeSet`."""

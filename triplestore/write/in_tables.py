@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from triplestore.closure.view import ClosureView
 from triplestore.dictionary import encoding, literals
 from triplestore.engine.sql import Select
 from triplestore.maintain import Change as Sizes
@@ -27,7 +28,7 @@ from triplestore.model.tables import (
     VIOLATION,
     Table,
 )
-from triplestore.read.reasoning import by_value, head_constants, reasoning, twins
+from triplestore.read.reasoning import head_constants, reasoning
 from triplestore.storage.manifest import Counters, Manifest
 from triplestore.storage.patches import TableRows
 from triplestore.write.change import Change, ChangeSet, Facts, Refused, TableChange
@@ -92,7 +93,7 @@ def maintained(tx: Transaction, change: Change, algorithm: str | None, refused: 
         algorithm = rematerialise.NAME
         tx.verbose("the closure was not up to date: it is computed from scratch with this change")
     tx.workspace.tables(*CLOSURE)
-    mint = Mint(tx.engine, change.counters, by_value(before), tx.workspace.limits)
+    mint = Mint(tx.engine, change.counters, ClosureView.of(before).by_value, tx.workspace.limits)
     known = reasoning(tx.engine, replace(before, counters=change.counters))
     outcome = maintain(Task(tx.engine, known, sizes, tx.round_done, mint), algorithm, reason)
     tx.maintained(outcome)
@@ -106,7 +107,7 @@ def rematerialised(tx: Transaction, counting: bool) -> ChangeSet:
     manifest = tx.workspace.manifest = replace(tx.workspace.manifest, counting=counting)
     tx.workspace.tables(ASSERTED, FACT, SAME_AS)
     tx.workspace.views(TERM)
-    tx.workspace.stated(twins(manifest))
+    tx.workspace.stated(ClosureView.of(manifest).equal_values)
     before = manifest.files_of(FACT.name).rows
     tx.engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
     extend_terms(tx.workspace)
@@ -151,7 +152,10 @@ def _assert(tx: Transaction, change: Change) -> tuple[tuple[str, str], Sizes]:
     """Bring `asserted` and `stated` up to date with `plus` and `minus`, which become the net change of `stated`. The
     names of the tables of the net change of `asserted`, and the sizes for the algorithms."""
     engine, before = tx.engine, tx.workspace.manifest
-    several, facts = twins(replace(before, counters=change.counters)), before.files_of(FACT.name).rows
+    several, facts = (
+        ClosureView.of(replace(before, counters=change.counters)).equal_values,
+        before.files_of(FACT.name).rows,
+    )
     if several:
         tx.workspace.stated(several)
     if change.added:
@@ -199,8 +203,7 @@ def _materialised(tx: Transaction, counters: Counters) -> tuple[Figures, Counter
     """Materialise; the figures, and the dictionary's counters after it."""
     workspace, manifest = tx.workspace, tx.workspace.manifest
     key = (manifest.rulesets, manifest.equality, manifest.files_of(TERM.name))
-    if workspace.reasoning is None or workspace.reasoning[0] != key:
-        workspace.reasoning = key, reasoning(tx.engine, manifest)
-    mint = Mint(tx.engine, counters, by_value(manifest), workspace.limits)
-    run = workspace.reasoning[1].evaluation(tx.engine, tx.round_done, mint)
+    known = workspace.cache.get("reasoning", key, lambda: reasoning(tx.engine, manifest))
+    mint = Mint(tx.engine, counters, ClosureView.of(manifest).by_value, workspace.limits)
+    run = known.evaluation(tx.engine, tx.round_done, mint)
     return run.materialise(), mint.counters or counters

@@ -96,8 +96,8 @@ def _fingerprints(workspace: Workspace) -> Fingerprints | None:
     """Of the terms of the version at hand; None the first time, as a process that makes one change has found its terms
     in the files before they would be ready."""
     files, known = workspace.manifest.files_of(TERM.name), None
-    if workspace.fingerprints is not None:
-        before, known = workspace.fingerprints
+    if kept := workspace.cache.last("fingerprints"):
+        before, known = kept
         if known is None or not {*before.files} <= {*files.files}:
             known = Fingerprints.read(workspace.engine)
         elif new := [f for f in files.files if f not in before.files]:
@@ -106,7 +106,7 @@ def _fingerprints(workspace: Workspace) -> Fingerprints | None:
                 further = scratch.table("further_term")
                 workspace.engine.attach(further, paths, TERM.columns)
                 known.add(dict(workspace.engine.rows(f"SELECT {token_sql('t')} AS token, t.id FROM {further} t")))
-    workspace.fingerprints = files, known
+    workspace.cache.put("fingerprints", files, known)
     return known
 
 

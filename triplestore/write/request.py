@@ -22,11 +22,10 @@ from triplestore.model.report import UpdateReport
 from triplestore.model.stopping import check
 from triplestore.read.query import graph
 from triplestore.read.session import Session
-from triplestore.write.change import Change, ChangeSet, Reason, Refused, TokenTriple
+from triplestore.write.change import Change, ChangeSet, Reason, Refused, Request, TokenTriple
 from triplestore.write.commit import dry_run, publish, stage
 from triplestore.write.transaction import Transaction, writing
 from triplestore.write.update import maintained
-from triplestore.write.update_files import Request
 
 _SUMMED: Final = (
     *("rounds", "statements", "derived", "added", "deleted", "merged", "split", "doubted", "checked", "proved"),

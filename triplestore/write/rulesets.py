@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from triplestore.closure.view import ClosureView
 from triplestore.maintain import rematerialise
 from triplestore.maintain.policy import check as check_algorithm
 from triplestore.model.errors import UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.model.tables import ASSERTED
-from triplestore.read.reasoning import by_value, check_countable, head_constants, ruleset_text
+from triplestore.read.reasoning import check_countable, head_constants, ruleset_text
 from triplestore.read.session import Session
 from triplestore.storage.manifest import RulesetText
 from triplestore.write import in_memory, in_tables
@@ -54,7 +55,7 @@ def _maintained(tx: Transaction, rulesets: tuple[RulesetText, ...], algorithm: s
     found: ChangeSet | Refused
     if algorithm == rematerialise.NAME:
         found = Refused(Reason.FROM_SCRATCH, "asked for")
-    elif before.materialised and by_value(before) != by_value(after):
+    elif before.materialised and ClosureView.of(before).by_value != ClosureView.of(after).by_value:
         found = Refused(Reason.LITERALS)
     else:
         memory = in_memory.closure(tx, 0, algorithm)

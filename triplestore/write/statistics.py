@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from triplestore.closure.view import ClosureView
 from triplestore.maintain.cache import ClosureCache, Derivations, Rows
 from triplestore.maintain.keys import Ids
+from triplestore.model.equality import Equality
 from triplestore.model.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_LITERAL, SAME_AS
-from triplestore.read.reasoning import reasoning, twins
+from triplestore.read.reasoning import reasoning
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import Counters
 
@@ -25,7 +27,9 @@ def memory_of(
     manifest = replace(workspace.manifest, counters=counters or workspace.manifest.counters)
     known, now = reasoning(workspace.engine, manifest), manifest.counters
     counts = (len(BUILTIN_IDS), now.iri, now.blank, now.literal)
-    return ClosureCache.read(workspace.engine, known, counts, twins(manifest), now.ill_typed > 0, derivations)
+    return ClosureCache.read(
+        workspace.engine, known, counts, ClosureView.of(manifest).equal_values, now.ill_typed > 0, derivations
+    )
 
 
 def stats_of(workspace: Workspace) -> dict[str, int]:
@@ -37,7 +41,7 @@ def stats_of(workspace: Workspace) -> dict[str, int]:
         "FROM same_as GROUP BY representative) c"
     ).to_pylist()[0]
     literals = f"same_as WHERE term >= {FIRST_LITERAL}"
-    if workspace.manifest.equality == "axioms":
+    if workspace.manifest.equality == Equality.AXIOMS:
         literals = f"fact WHERE p = {SAME_AS} AND o >= {FIRST_LITERAL} AND s <> o"
     return {
         "classes": int(classes["n"]),

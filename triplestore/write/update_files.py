@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,24 +16,15 @@ from triplake.loaders.tokens import Triple
 from triplestore.model.errors import UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.read.session import Session
+from triplestore.write.change import Request
 from triplestore.write.update import apply
 
 if TYPE_CHECKING:
-    from triplake.sparql.update import Operation
+    pass
 
 PATCH_SUFFIXES: Final = (".rdfp", ".patch")
 SPARQL_SUFFIXES: Final = (".ru", ".rq", ".sparql")
 COMPRESSED: Final = (".gz", ".bz2", ".zst")
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A SPARQL Update request, one transaction. number to last: the file numbers that scope its blank nodes, and those
-    of the documents that it loads."""
-
-    operations: tuple[Operation, ...]
-    number: int
-    last: int
 
 
 def read_updates(

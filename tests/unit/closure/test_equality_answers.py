@@ -24,7 +24,9 @@ from tests.support.sparql_random import Vocabulary, Writer
 from tests.unit.materialise.test_closure import expected, materialised
 from tests.unit.sparql.test_sparql_random import check
 from triplake.sparql import Graph, query
+from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine
+from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 from triplestore.model.rule import Rule
 from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, OWL, RDFS, SAME_AS, to_rdflib
@@ -65,7 +67,8 @@ def graph_of(engine: Engine, by_value: bool = False) -> Graph:
     odd = engine.query(f"SELECT 1 FROM fact WHERE s >= {FIRST_LITERAL} OR p >= {FIRST_BLANK} LIMIT 1").num_rows > 0
     named = engine.query(f"SELECT 1 FROM same_as WHERE representative = {SAME_AS}").num_rows > 0
     literals = engine.query(f"SELECT 1 FROM same_as WHERE term >= {FIRST_LITERAL}").num_rows > 0
-    return Graph(engine, "rewrite", classes, odd, by_value, by_value, named=named, literals=literals)
+    view = ClosureView(Equality.REWRITE, classes, by_value, by_value, named, literals, odd)
+    return Graph(engine, view)
 
 
 class Asker(Writer):
@@ -306,7 +309,7 @@ def test_the_constants_of_rules_and_schema_are_rewritten(engine: Engine) -> None
     assert got == expected(facts, rules, "rewrite")[0]
     assert {(f"{e}{x}>", p, f"{e}E>") for x in "ac" for p in (TYPE, f"{e}is>")} <= got
     classes = engine.query("SELECT count(DISTINCT representative) AS n FROM same_as").column(0)[0].as_py()
-    asker = Asker(Random(0), Graph(engine, "rewrite", classes, False), got, "constants")
+    asker = Asker(Random(0), Graph(engine, ClosureView(Equality.REWRITE, classes)), got, "constants")
     for text in (
         f"SELECT ?x ?y {{ ?x {e}is> ?y . ?x {e}p> ?z }}",
         f"SELECT (COUNT(*) AS ?n) {{ ?x a ?y . ?x {e}p> ?z }}",

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from tests.support import oracle
 from tests.support.random_programs import Triple, facts, programs, rules_for, rules_of
 from triplestore.closure import expand
+from triplestore.closure.view import ClosureView
 from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding, literals
 from triplestore.engine import Engine
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.seminaive import SemiNaive
+from triplestore.model.equality import Equality
 from triplestore.model.rule import Rule
 from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
 from triplestore.storage.manifest import Counters
@@ -52,10 +54,11 @@ def expanded(engine: Engine, equality: str, twins: bool = False) -> tuple[set[Tr
     """The closure in the engine's tables, and the names of the violated rules."""
     named = engine.query(f"SELECT 1 FROM same_as WHERE representative = {SAME_AS}").num_rows > 0
     literals = engine.query(f"SELECT 1 FROM same_as WHERE term >= {FIRST_LITERAL}").num_rows > 0
-    table = engine.query(expand.tokens_sql(expand.expanded_sql(equality, twins, named, literals)))
+    view = ClosureView(Equality(equality), equal_values=twins, same_as_in_class=named, literals_in_classes=literals)
+    table = engine.query(expand.tokens_sql(expand.expanded_sql(view)))
     found = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
     assert len(found) == len(set(found)), "expanded triples are distinct"
-    count = engine.query(expand.expanded_count_sql(equality, twins, named, literals)).column(0)[0].as_py()
+    count = engine.query(expand.expanded_count_sql(view)).column(0)[0].as_py()
     assert count == len(found), "the count is that of the expansion"
     violated = set(engine.query("SELECT DISTINCT rule FROM violation").column(0).to_pylist())
     return set(found), violated

@@ -118,7 +118,8 @@ def test_when_it_is_worth_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             assert list(store.match(EX.s7)) == [(EX.s7, EX.p, EX.o7)]
             lookups = store._session.lookups
             assert lookups is not None
-            return lookups.parts["all"].index is not None
+            _, part = lookups.cache.last("all") or (None, None)
+            return part is not None and part.index is not None
 
         assert [indexed() for _ in range(4)] == [False, False, True, True]
         store.update(add=[(EX.s0, EX.p, EX.more)])

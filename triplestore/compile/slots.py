@@ -1,4 +1,4 @@
-"""From terms of a rule to places of its canonical form: atoms, expressions, negated groups and aggregates.
+"""From terms of a rule to slots of its canonical form: atoms, expressions, negated groups and aggregates.
 
 NOT and AGGREGATE speak of terms up to equality: they see each class of equal terms once. Their own variables are
 renamed apart from the rule's. A variable predicate in them stands for any predicate but owl:sameAs, which holds of
@@ -8,12 +8,10 @@ every term and itself. `NOT [?x, owl:sameAs, ?y]` is the test that x and y are o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import product
 
 from triplestore.compile.inline import numbered, substituted
 from triplestore.compile.plan import (
     Absent,
-    At,
     Condition,
     DataVar,
     Equal,
@@ -23,26 +21,26 @@ from triplestore.compile.plan import (
     Hole,
     Made,
     Member,
+    Numbering,
     Occurs,
+    OpenSlot,
     Pattern,
-    Place,
     Result,
     Unequal,
     canonical,
 )
+from triplestore.compile.unify import SAME_AS_TOKEN, Unifier, parted, readings
+from triplestore.model.equality import Equality
 from triplestore.model.expression import Expression, Variable
 from triplestore.model.rule import Aggregate, Atom, Filter, Not, Term, Var
 from triplestore.model.rule import Holds as RuleHolds
-from triplestore.model.terms import OWL
-
-SAME_AS_TOKEN = f"<{OWL}sameAs>"
 
 Now = Callable[[Term], Term]
 """What a term of a rule is after unification."""
 
 
-class Places:
-    """The places of one canonical form. `sources`: what fills its holes. is_free: whether a term stays a variable.
+class Slots:
+    """The slots of one canonical form. `sources`: what fills its holes. is_free: whether a term stays a variable.
 
     share: a constant that occurs twice is one parameter, not two, so that the halves of a symmetric body look alike
     (`triplestore.compile.symmetry`). Literals never are: each stands for all of its value.
@@ -54,8 +52,8 @@ class Places:
         self._shared: dict[Term, Hole] = {}
         self._copies: dict[Term, list[str]] = {}
 
-    def at(self, term: Term) -> Place:
-        """The place of a term of an atom."""
+    def of(self, term: Term) -> OpenSlot:
+        """The slot of a term of an atom."""
         if self._is_free(term):
             assert isinstance(term, Var)
             return DataVar(term.name)
@@ -64,44 +62,44 @@ class Places:
         self.sources.append(term)
         return Hole(len(self.sources) - 1)
 
-    def read(self, name: str, term: Term) -> tuple[Place, int]:
-        """The place (and copy, see `plan.Member`) of variable `name` of an expression, which is `term` now."""
+    def read(self, name: str, term: Term) -> tuple[OpenSlot, int]:
+        """The slot (and copy, see `plan.Member`) of variable `name` of an expression, which is `term` now."""
         names = self._copies.setdefault(term, [])
         if name not in names:
             names.append(name)
         copy = names.index(name)
         if self._is_free(term):
-            return self.at(term), copy
+            return self.of(term), copy
         if term not in self._shared:
             self.sources.append(term)
             self._shared[term] = Hole(len(self.sources) - 1)
         return self._shared[term], copy
 
 
-def holds(expression: Expression, now: Now, places: Places) -> Callable[[At], Holds]:
+def holds(expression: Expression, now: Now, slots: Slots) -> Callable[[Numbering], Holds]:
     """A condition by an expression of the rule."""
     plain, names = numbered(expression)
-    reads = [places.read(name, now(Var(name))) for name in names]
-    return lambda slot: Holds(plain, tuple(Member(slot(place), copy) for place, copy in reads))
+    reads = [slots.read(name, now(Var(name))) for name in names]
+    return lambda number: Holds(plain, tuple(Member(number(slot), copy) for slot, copy in reads))
 
 
-def made(expression: Expression, now: Now, places: Places) -> Callable[[At], Made]:
+def made(expression: Expression, now: Now, slots: Slots) -> Callable[[Numbering], Made]:
     """An output that an expression of the rule makes."""
     plain, names = numbered(expression)
-    reads = [places.read(name, now(Var(name))) for name in names]
-    return lambda slot: Made(plain, tuple(Member(slot(place), copy) for place, copy in reads))
+    reads = [slots.read(name, now(Var(name))) for name in names]
+    return lambda number: Made(plain, tuple(Member(number(slot), copy) for slot, copy in reads))
 
 
-def compared(condition: Filter, now: Now, places: Places) -> Callable[[At], Equal | Unequal]:
+def compared(condition: Filter, now: Now, slots: Slots) -> Callable[[Numbering], Equal | Unequal]:
     """A condition on two terms."""
     kind = Unequal if condition.operator == "!=" else Equal
-    left, right = places.at(now(condition.left)), places.at(now(condition.right))
-    return lambda slot: kind(slot(left), slot(right))
+    left, right = slots.of(now(condition.left)), slots.of(now(condition.right))
+    return lambda number: kind(number(left), number(right))
 
 
 def absences(
-    group: Not, number: int, outer: Iterable[str], equality: str, now: Now, places: Places
-) -> list[Callable[[At], Absent]] | None:
+    group: Not, number: int, outer: Iterable[str], equality: Equality, now: Now, slots: Slots
+) -> list[Callable[[Numbering], Absent]] | None:
     """The conditions that nothing matches a group, one for each way to read its equalities; None if that is never so.
 
     outer: the variables that occur outside of NOTs. number: tells the rule's NOTs apart.
@@ -109,96 +107,78 @@ def absences(
     group = _apart(group, f"not{number}", set(outer))
     own = {t.name for e in group.body if isinstance(e, Atom) for t in e.terms if isinstance(t, Var)} - set(outer)
     atoms = [e for e in group.body if isinstance(e, Atom)]
-    same = [equality != "off" and atom.p == SAME_AS_TOKEN for atom in atoms]
-    ways = [((True,) if equality == "rewrite" else (False, True)) if is_same else (False,) for is_same in same]
+    same = [equality != Equality.OFF and atom.p == SAME_AS_TOKEN for atom in atoms]
     found = []
-    for reflexive in product(*ways):
-        replaced: dict[str, Term] = {}
-
-        def here(term: Term, replaced: dict[str, Term] = replaced) -> Term:
-            while isinstance(term, Var) and term.name in replaced:
-                term = replaced[term.name]
-            return now(term)
-
-        equal: list[tuple[Term, Term]] = []
-        alike: list[Term] = []  # what is to equal itself, as terms do that occur
-        for atom, is_reflexive in zip(atoms, reflexive, strict=True):
-            s, o = here(atom.s), here(atom.o)
-            if not is_reflexive:
-                continue
-            alike.append(atom.s)
-            if s == o:
-                continue
-            if isinstance(s, Var) and s.name in own:
-                replaced[s.name] = o
-            elif isinstance(o, Var) and o.name in own:
-                replaced[o.name] = s
-            else:
-                equal.append((s, o))
-        stored = [atom for atom, is_reflexive in zip(atoms, reflexive, strict=True) if not is_reflexive]
+    for reading in readings(same, stored=equality != Equality.REWRITE):
+        here = Unifier[Term](lambda term: isinstance(term, Var) and term.name in own, now)
+        stored, reflexive = parted(atoms, reading)
+        equal = [(here(atom.s), here(atom.o)) for atom in reflexive if not here.unify(atom.s, atom.o)]
         patterns = [tuple(map(here, atom.terms)) for atom in stored]
         predicates = [here(atom.p) for atom in stored if isinstance(atom.p, Var)]
-        if equality != "off" and SAME_AS_TOKEN in predicates:
+        if equality != Equality.OFF and SAME_AS_TOKEN in predicates:
             continue  # the rule's body has bound it
-        conditions: list[Callable[[At], Condition]] = [
-            compared(Filter("=", left, right), here, places) for left, right in equal
+        conditions: list[Callable[[Numbering], Condition]] = [
+            compared(Filter("=", left, right), here, slots) for left, right in equal
         ]
-        conditions += _not_same_as(predicates, equality, places)
+        conditions += _not_same_as(predicates, equality, slots)
         for element in group.body:
             if isinstance(element, RuleHolds):
-                conditions.append(holds(element.expression, here, places))
+                conditions.append(holds(element.expression, here, slots))
             elif isinstance(element, Filter):
-                conditions.append(compared(element, here, places))
+                conditions.append(compared(element, here, slots))
         mentioned = {term for terms in patterns for term in terms}
-        constant = dict.fromkeys(term for term in map(here, alike) if isinstance(term, str))
+        constant = dict.fromkeys(term for term in (here(atom.s) for atom in reflexive) if isinstance(term, str))
         occurring = [(term,) for term in constant if term not in mentioned]
         if not patterns and not occurring and not conditions:
             return None
-        found.append(_absent([tuple(map(places.at, terms)) for terms in (*patterns, *occurring)], conditions))
+        found.append(_absent([tuple(map(slots.of, terms)) for terms in (*patterns, *occurring)], conditions))
     return found
 
 
 def _absent(
-    body: Sequence[tuple[Place, ...]], conditions: Sequence[Callable[[At], Condition]]
-) -> Callable[[At], Absent]:
-    def build(slot: At) -> Absent:
+    body: Sequence[tuple[OpenSlot, ...]], conditions: Sequence[Callable[[Numbering], Condition]]
+) -> Callable[[Numbering], Absent]:
+    def build(number: Numbering) -> Absent:
         patterns = tuple(
-            Occurs(slot(places[0])) if len(places) == 1 else Pattern(*map(slot, places)) for places in body
+            Occurs(number(open_slots[0])) if len(open_slots) == 1 else Pattern(*map(number, open_slots))
+            for open_slots in body
         )
-        return Absent(patterns, tuple(condition(slot) for condition in conditions))  # type: ignore[misc]
+        return Absent(patterns, tuple(condition(number) for condition in conditions))  # type: ignore[misc]
 
     return build
 
 
-def _not_same_as(predicates: Iterable[Term], equality: str, places: Places) -> list[Callable[[At], Condition]]:
+def _not_same_as(
+    predicates: Iterable[Term], equality: Equality, slots: Slots
+) -> list[Callable[[Numbering], Condition]]:
     """That variable predicates are not owl:sameAs; with `rewrite` no fact has it."""
-    if equality != "axioms":
+    if equality != Equality.AXIOMS:
         return []
     variables = dict.fromkeys(p for p in predicates if isinstance(p, Var))
-    return [compared(Filter("!=", p, SAME_AS_TOKEN), lambda term: term, places) for p in variables]
+    return [compared(Filter("!=", p, SAME_AS_TOKEN), lambda term: term, slots) for p in variables]
 
 
-def grouped(aggregate: Aggregate, equality: str, now: Now, places: Places) -> Callable[[At], Grouped] | None:
+def grouped(aggregate: Aggregate, equality: Equality, now: Now, slots: Slots) -> Callable[[Numbering], Grouped] | None:
     """A body element that joins the table of an aggregate; None if the group has no match ever."""
-    inner = Places(lambda term: isinstance(term, Var))
+    inner = Slots(lambda term: isinstance(term, Var))
     atoms = [e for e in aggregate.body if isinstance(e, Atom)]
     variables = dict.fromkeys(
         t.name for t in (*aggregate.keys, *(t for a in atoms for t in a.terms)) if isinstance(t, Var)
     )
-    columns = {name: Variable(str(place)) for place, name in enumerate(variables)}
+    columns = {name: Variable(str(column)) for column, name in enumerate(variables)}
 
     def as_is(term: Term) -> Term:
         return term
 
-    body = [tuple(map(inner.at, atom.terms)) for atom in dict.fromkeys(atoms)]
+    body = [tuple(map(inner.of, atom.terms)) for atom in dict.fromkeys(atoms)]
     conditions = _not_same_as([atom.p for atom in atoms], equality, inner)
-    for place, element in enumerate(aggregate.body):
+    for index, element in enumerate(aggregate.body):
         if isinstance(element, RuleHolds):
             conditions.append(holds(element.expression, as_is, inner))
         elif isinstance(element, Filter):
             conditions.append(compared(element, as_is, inner))
         elif isinstance(element, Not):
-            absent = absences(element, place, variables, equality, as_is, inner)
+            absent = absences(element, index, variables, equality, as_is, inner)
             if absent is None:
                 return None
             conditions += absent
@@ -207,9 +187,9 @@ def grouped(aggregate: Aggregate, equality: str, now: Now, places: Places) -> Ca
         Result(r.function, r.argument and substituted(r.argument, columns), r.distinct) for r in aggregate.results
     )
     group = Group(matches, len(aggregate.keys), results)
-    parameters = [places.at(inner.sources[hole]) for hole in holes]
-    slots = [places.at(now(v)) for v in (*aggregate.keys, *(r.variable for r in aggregate.results))]
-    return lambda slot: Grouped(group, tuple(map(slot, parameters)), tuple(map(slot, slots)))
+    parameters = [slots.of(inner.sources[hole]) for hole in holes]
+    columns_of = [slots.of(now(v)) for v in (*aggregate.keys, *(r.variable for r in aggregate.results))]
+    return lambda number: Grouped(group, tuple(map(number, parameters)), tuple(map(number, columns_of)))
 
 
 def _apart(group: Not, mark: str, outer: set[str]) -> Not:

@@ -21,15 +21,18 @@ from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.aggregates import CLASSES, Aggregates
 from triplestore.materialise.statements import instances
+from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule
 
 
-class Stability:
+class WellFoundedCheck:
     """The matches that fired: for each shape a table of its variables (v0, v1 ..) and parameters (k0 ..), in the run's
     scratch."""
 
-    def __init__(self, engine: Workbench, scratch: Scratch, rules: Sequence[Rule], equality: str, terms: Terms) -> None:
+    def __init__(
+        self, engine: Workbench, scratch: Scratch, rules: Sequence[Rule], equality: Equality, terms: Terms
+    ) -> None:
         self._scratch = scratch
         self.engine, self.rules, self.equality, self.terms = engine, rules, equality, terms
         self._tables: dict[Shape, str] = {}
@@ -74,7 +77,7 @@ class Stability:
 
     def _normal(self, table: str, columns: Sequence[str]) -> str:
         """A table of matches, under pi, and as they were (own_v0 ..)."""
-        pi = CLASSES if self.equality == "axioms" else "same_as"
+        pi = CLASSES if self.equality == Equality.AXIOMS else "same_as"
         listed = ", ".join(f"coalesce(e_{c}.representative, f.{c}) AS {c}, f.{c} AS own_{c}" for c in columns)
         joins = "".join(f" LEFT JOIN {pi} e_{c} ON e_{c}.term = f.{c}" for c in columns)
         return f"SELECT DISTINCT {listed} FROM {table} f{joins}"

@@ -1,0 +1,43 @@
+"""What an operator needs of the compiler that it is part of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from triplake.sparql.algebra import Node, Triple
+from triplake.sparql.patterns import Matching
+from triplake.sparql.relation import Relation, Steps
+from triplestore.expressions.compiler import Expressions
+from triplestore.expressions.staging import Staging
+from triplestore.expressions.values import Value
+from triplestore.model.expression import Exists, Expression
+
+Needed = frozenset[str]
+"""The variables that something above an operator reads."""
+
+
+class Context(Protocol):
+    """The query that is being compiled. outer: inside an EXISTS, the solutions that are substituted into its pattern
+    (`triplake.sparql.exists`)."""
+
+    steps: Steps
+    matching: Matching
+    outer: Relation | None
+
+    def node(self, node: Node, needed: Needed) -> Relation:
+        """The solutions of a pattern, with (at least) the columns of those needed variables that it binds."""
+
+    def factors(self, triples: Sequence[Triple]) -> list[Relation]:
+        """The matches of each triple of a basic graph pattern by itself."""
+
+    def filtered(self, relation: Relation, condition: Expression) -> Relation:
+        """The solutions for which a condition holds."""
+
+    def flat(self, relation: Relation) -> Relation:
+        """The relation with a row for each solution."""
+
+    def expressions(
+        self, variable: Callable[[str], Value], staging: Staging, flags: dict[Exists, str] | None = None
+    ) -> Expressions:
+        """A compiler of expressions over these variables. flags: the columns of the EXISTS in them."""

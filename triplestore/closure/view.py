@@ -1,0 +1,63 @@
+"""How the closure of a version is to be read: what its tables leave out, for all who list or match its triples."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from triplake import rulesets
+from triplestore.model.equality import Equality
+from triplestore.storage.manifest import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class ClosureView:
+    """What `fact` and `same_as` of a version say, and what follows from them without being stored.
+
+    equality: the store's mode. classes: how many classes of two or more equal terms there are. by_value: the datatype
+    rules are among the rules, so a literal of a pattern matches every literal of its value (dt-eq). equal_values:
+    by_value, and some values have several literals: `fact` has one of them, which stands for its value.
+    same_as_in_class: owl:sameAs itself equals another term, so that x owl:sameAs x is listed for every term
+    (`triplestore.closure.virtual`). literals_in_classes: some classes have literals, which are listed as objects only.
+    generalised: some facts have a literal for a subject or no IRI for a predicate: no answer or export shows them,
+    unless it is asked to. resources: every term is an rdfs:Resource by the rules (rdfs4a, rdfs4b), stored or not.
+    """
+
+    equality: Equality
+    classes: int = 0
+    by_value: bool = False
+    equal_values: bool = False
+    same_as_in_class: bool = False
+    literals_in_classes: bool = False
+    generalised: bool = False
+    resources: bool = False
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> ClosureView:
+        """The view of a version."""
+        by_value = _has(manifest, rulesets.WITH_DATATYPES)
+        return cls(
+            manifest.equality,
+            classes=manifest.stats.get("classes", 0),
+            by_value=by_value,
+            equal_values=by_value and manifest.counters.twins > 0,
+            same_as_in_class=manifest.stats.get("named", 0) > 0,
+            literals_in_classes=manifest.stats.get("literals", 0) > 0,
+            generalised=manifest.stats.get("generalised", 0) > 0,
+            resources=_has(manifest, rulesets.RESOURCES),
+        )
+
+    @property
+    def rewriting(self) -> bool:
+        """Whether facts are stored under representatives."""
+        return self.equality == Equality.REWRITE
+
+    @property
+    def congruent(self) -> bool:
+        """Whether equal terms stand for each other."""
+        return self.equality != Equality.OFF
+
+
+def _has(manifest: Manifest, names: Collection[str]) -> bool:
+    """Whether a built-in ruleset of these names is among a store's."""
+    return any(ruleset.text is None and ruleset.name in names for ruleset in manifest.rulesets)
