@@ -54,7 +54,10 @@ LONGEST: Final = 1_000
 """Most members of a list of which each is a join."""
 
 LONGEST_LINKED: Final = 400
-"""The same where each join has a variable of its own, as in chains and keys: more are too long for one statement."""
+"""The same where each join has a variable of its own, as in chains: more are too long for one statement."""
+
+LONGEST_COMPARED: Final = 100
+"""The same where two terms have these joins, as in keys: an engine's time for one statement grows with a high power."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +124,10 @@ class DataRule:
         """The data atoms, spans unrolled. Raises LimitError for a list that is too long to be joined."""
         if length is None:
             return self.atoms
-        spans = max((sum(isinstance(term, Span) for term in atom.terms) for atom in self.atoms), default=0)
-        most = LONGEST_LINKED if spans > 1 else LONGEST
-        if length > most and spans:
+        spans = [sum(isinstance(term, Span) for term in atom.terms) for atom in self.atoms]
+        linked = sum(found > 1 for found in spans)
+        most = LONGEST_COMPARED if linked > 1 else LONGEST_LINKED if linked else LONGEST
+        if length > most and any(spans):
             raise LimitError(
                 f"rule {self.rule.name} joins a fact for each member of a list, and a list of the data has {length:,} "
                 f"members: at most {most:,} are joined; shorten the list, or leave out the rule"

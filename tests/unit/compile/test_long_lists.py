@@ -37,12 +37,12 @@ def test_a_key_of_many_properties(tmp_path: Path) -> None:
     with Store.create(tmp_path / "kg") as store:
         store.load(path)
         assert store.query("ASK { <http://e/x> <http://www.w3.org/2002/07/owl#sameAs> <http://e/y> }").boolean
-    path.write_text(f"{PREFIXES}:C owl:hasKey ( {members(300)} ) . :x a :C; {values} . :y a :C; {values} .")
+    path.write_text(f"{PREFIXES}:C owl:hasKey ( {members(100)} ) . :x a :C; {values} . :y a :C; {values} .")
     with Store.create(tmp_path / "more") as store:
         store.load(path)
 
 
-@pytest.mark.parametrize(("axiom", "most"), [("hasKey", 400), ("propertyChainAxiom", 400), ("intersectionOf", 1_000)])
+@pytest.mark.parametrize(("axiom", "most"), [("hasKey", 100), ("propertyChainAxiom", 400), ("intersectionOf", 1_000)])
 def test_a_list_too_long_to_be_joined_is_told(tmp_path: Path, axiom: str, most: int) -> None:
     path = tmp_path / "x.ttl"
     path.write_text(f"{PREFIXES}:C owl:{axiom} ( {members(most + 1)} ) . :x :m1 :y; a :m1, :C .")
