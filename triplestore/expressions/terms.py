@@ -14,11 +14,11 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
-from triplestore.dictionary.encoding import DECIMALS, INTEGERS
+from triplestore.dictionary.encoding import DECIMALS
 from triplestore.expressions import calendar, exact, instants
 from triplestore.expressions.durations import DURATION, DURATIONS
-from triplestore.expressions.numerals import DECIMAL, DOUBLE, INTEGER, any_key, key, plain_text, unkeyed
-from triplestore.expressions.values import double_of
+from triplestore.expressions.numerals import any_key, key, plain_text, unkeyed
+from triplestore.expressions.values import double_of, rank_of
 from triplestore.model.terms import RDF, XSD, split_literal
 
 STRING: Final = XSD + "string"
@@ -58,7 +58,7 @@ class Term:
     @property
     def near(self) -> float:
         """A number as the DOUBLE nearest to it."""
-        return self.double if self.rank > 2 else float(unkeyed(self.exact))
+        return self.double if self.rank > 2 else float(unkeyed(self.exact)) + 0.0
 
     @property
     def operand(self) -> str:
@@ -88,10 +88,10 @@ def read(token: str) -> Term:
     if lang is not None:
         return Term(lexical, LANG_STRING, lang)
     bare = lexical.strip(" \t\r\n")
-    if datatype in DECIMALS and re.fullmatch(INTEGER if datatype in INTEGERS else DECIMAL, bare):
-        return Term(lexical, datatype, rank=1 if datatype in INTEGERS else 2, exact=key(bare) or bare)
-    if datatype in _FLOATING and re.fullmatch(DOUBLE, bare):
-        rank = 3 + _FLOATING.index(datatype)
+    rank = rank_of(bare, datatype)
+    if rank in (1, 2):
+        return Term(lexical, datatype, rank=rank, exact=key(bare) or bare)
+    if rank is not None:
         return Term(lexical, datatype, rank=rank, double=float(double_of(bare, rank)))
     if datatype in calendar.TEMPORAL:
         return Term(lexical, datatype, order=calendar.rest(bare, datatype) or "")
@@ -118,7 +118,7 @@ def effective(term: Term) -> bool:
         return term.near != 0 and not math.isnan(term.near) if term.rank > 2 else _read(term)[0] != 0
     if term.datatype == BOOLEAN:
         return bool(_truth(term))
-    if term.datatype == STRING:
+    if term.datatype in (STRING, LANG_STRING):
         return term.lexical != ""
     if term.datatype in DECIMALS or term.datatype in _FLOATING:
         return False

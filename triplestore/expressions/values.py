@@ -177,7 +177,7 @@ def constant(dialect: Dialect, token: str, number: int) -> Value:
         return replace(found, static="string")
     if datatype == XSD + "boolean" and lexical in ("true", "1", "false", "0"):
         return replace(found, static="boolean", truth="TRUE" if lexical in ("true", "1") else "FALSE")
-    if (rank := _rank_of(lexical, datatype)) is not None:
+    if (rank := rank_of(lexical, datatype)) is not None:
         bare = lexical.strip(" \t\r\n")
         rest = key(bare) if rank < 3 else None
         decimal = f"CAST('{bare}' AS DECIMAL(38,18))" if rank < 3 and rest is None else NULL
@@ -195,14 +195,14 @@ def constant(dialect: Dialect, token: str, number: int) -> Value:
     return found
 
 
-def _rank_of(lexical: str, datatype: str) -> int | None:
+def rank_of(lexical: str, datatype: str) -> int | None:
     """The rank of a literal, None if it is no well-formed number."""
     rank = 1 if datatype in INTEGERS else {"decimal": 2, "float": 3, "double": 4}.get(datatype.removeprefix(XSD))
     bare = lexical.strip(" \t\r\n")
     if rank is None or not re.fullmatch({1: INTEGER, 2: DECIMAL}.get(rank, DOUBLE), bare):
         return None
-    if rank == 1 and value_of(literal_token(bare, datatype)) is None:  # out of the datatype's bounds
-        return None
+    if rank == 1 and datatype != XSD + "integer" and value_of(literal_token(bare, datatype)) is None:
+        return None  # out of the datatype's bounds
     return rank
 
 
