@@ -71,6 +71,11 @@ def micros_sql(dialect: Dialect, text: str) -> str:
     return f"{dialect.micros(moment)} + {day}"
 
 
+def single_sql(text: str) -> str:
+    """The DOUBLE of a text's nearest single-precision number, which is the value of an xsd:float."""
+    return f"CAST(TRY_CAST({text} AS FLOAT) AS DOUBLE)"
+
+
 def unsigned_zero(double: str) -> str:
     """The DOUBLE of an exact number, which has no negative zero."""
     return f"{double} + CAST(0 AS DOUBLE)"
@@ -112,8 +117,7 @@ def term_sql(dialect: Dialect, source: str) -> str:
         f"(datatype IN {_list(dialect, INTEGERS)} AND {whole}) "
         f"OR (datatype = '{XSD}decimal' AND {dialect.matches(trimmed, _DECIMAL)})"
     )
-    single = f"CAST(TRY_CAST({trimmed} AS FLOAT) AS DOUBLE)"
-    double = f"CASE WHEN datatype = '{XSD}float' THEN {single} ELSE {dialect.double(trimmed)} END"
+    double = f"CASE WHEN datatype = '{XSD}float' THEN {single_sql(trimmed)} ELSE {dialect.double(trimmed)} END"
     return (
         f"SELECT id, lexical, datatype, lang, "
         f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN datatype IN {_list(dialect, DOUBLES)} "

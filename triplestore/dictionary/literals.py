@@ -183,7 +183,8 @@ def equals(dialect: Dialect, tokens: Iterable[str]) -> str:
 
 
 def _near(value: Value) -> str:
-    """Rows whose `double` may be this one; that of a float is not rounded to single precision."""
+    """Rows whose `double` may be this one; that of a float may not be rounded to single precision, in files of store
+    format 3."""
     number = float(value.number or 0)
     slack = abs(number) * 1e-6 if value.space is Space.FLOAT else 0.0
     return f"double BETWEEN CAST('{number - slack!r}' AS DOUBLE) AND CAST('{number + slack!r}' AS DOUBLE)"

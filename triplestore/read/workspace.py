@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from triplestore.dictionary.literals import by_value
+from triplestore.dictionary.older_numbers import corrected_sql
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
 from triplestore.engine.sql import Select
 from triplestore.maintain.cache import ClosureCache
 from triplestore.materialise.limits import Limits
-from triplestore.model.tables import ASSERTED, COUNT, FACT, LOOKED_UP, STATED, STORED, VIOLATION, Table
+from triplestore.model.tables import ASSERTED, COUNT, FACT, LOOKED_UP, STATED, STORED, TERM, VIOLATION, Table
 from triplestore.read.cache import VersionCache
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
@@ -34,12 +35,21 @@ class Workspace:
         self.memory: tuple[object, ClosureCache] | None = None  # the closure in memory, and what it was read from
         self.limits = Limits()  # of rules that make terms
 
+    def attach(self, table: Table, name: str) -> None:
+        """Make view `name` over the files of a table."""
+        if table is not TERM or self.manifest.current_numbers:
+            segments.attach(self.engine, self.versions, self.manifest, table, name)
+            return
+        raw = f"{name}_older"
+        segments.attach(self.engine, self.versions, self.manifest, table, raw)
+        self.engine.view(name, corrected_sql(self.engine.dialect, raw))
+
     def views(self, *tables: Table) -> None:
         """Make sure that the tables can be read."""
         for table in tables:
             if table.name not in self._bound:
                 stored = f"stored_{table.name}"
-                segments.attach(self.engine, self.versions, self.manifest, table, stored)
+                self.attach(table, stored)
                 self.engine.view(table.name, f"SELECT {table.select} FROM {stored}")
                 self._bound[table.name] = "view"
 
@@ -49,7 +59,7 @@ class Workspace:
         self.sound(*missing)
         for table in missing:
             stored = f"stored_{table.name}"
-            segments.attach(self.engine, self.versions, self.manifest, table, stored)
+            self.attach(table, stored)
             self.engine.create(table.name, Select(stored, table.names))
             self.engine.drop(stored)
             self._bound[table.name] = "table"

@@ -33,10 +33,11 @@ from triplestore.storage import leases
 from triplestore.storage.durable import put_if_absent, sync_folder, write_durably
 from triplestore.storage.making import DATA, MARK, VERSIONS, Making, is_empty, making_of, remove_files
 
-FORMAT: Final = 3
-"""The store format that this program writes. 2: terms carry ill_typed, canonical and value. 3: files have checksums."""
+FORMAT: Final = 4
+"""The store format that this program writes. 2: terms carry ill_typed, canonical and value. 3: files have checksums. 4:
+`double` of an xsd:float is single precision, integers out of their datatype's bounds are no numbers."""
 
-READABLE: Final = (2, 3)
+READABLE: Final = (2, 3, 4)
 """The formats that it reads. A store of an older one is of this one with its next version."""
 
 
@@ -92,7 +93,8 @@ class Counters:
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """One version of a store. `materialised` says whether `fact` is the closure of `asserted` under `rulesets`;
-    `counting` whether the derivations of facts are counted."""
+    `counting` whether the derivations of facts are counted; `current_numbers` whether all files of `term` have the
+    number columns of format 4."""
 
     version: int
     rulesets: tuple[RulesetText, ...]
@@ -105,6 +107,7 @@ class Manifest:
     stats: dict[str, int] = field(default_factory=dict)
     last: dict[str, Any] = field(default_factory=dict)
     counting: bool = False
+    current_numbers: bool = False
 
     def files_of(self, table: str) -> TableFiles:
         return self.tables.get(table, TableFiles())

@@ -40,7 +40,8 @@ def create(path: str | Path, rules: Sequence[str], equality: str | None, countin
     with withdrawing(versions):
         small = make_engine("duckdb")
         try:
-            workspace = Workspace(small, versions, Manifest(0, texts, mode, small.name, counting=counting))
+            first = Manifest(0, texts, mode, small.name, counting=counting, current_numbers=True)
+            workspace = Workspace(small, versions, first)
             tx = Transaction(workspace, "init", lambda line: None)
             commit(tx, initial(tx))
         finally:

@@ -17,7 +17,6 @@ from triplestore.materialise.statements import triples_table
 from triplestore.model.tables import ASSERTED, TERM, token_sql
 from triplestore.read.reasoning import head_constants
 from triplestore.read.workspace import Workspace
-from triplestore.storage import segments
 from triplestore.storage.manifest import Counters
 from triplestore.write.change import Change, Facts, TokenTriple
 from triplestore.write.transaction import Transaction
@@ -82,7 +81,7 @@ def encoded(tx: Transaction, raw: str, counters: Counters) -> tuple[int, Counter
 
 def extend_terms(workspace: Workspace) -> None:
     """Make `term` read the terms in `new_term` too."""
-    segments.attach(workspace.engine, workspace.versions, workspace.manifest, TERM, "stored_term")
+    workspace.attach(TERM, "stored_term")
     encoding.terms_view(workspace.engine)
     workspace.unbind(TERM)
 
