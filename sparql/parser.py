@@ -28,6 +28,7 @@ from triplake.sparql.algebra import (
     in_scope,
     visible,
 )
+from triplake.sparql.chains import Chains
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.pattern_parser import PatternParser, join
 from triplestore.expressions.functions import is_known
@@ -142,7 +143,7 @@ class Parser:
         variables = visible(pattern) if star else tuple(dict.fromkeys(one.name for one in selected))
         if star and modifiers.values != UNIT:
             variables = visible(join(pattern, modifiers.values))
-        node = self._modified(pattern, modifiers, [(one.name, one.expression) for one in selected])
+        node = self._modified(pattern, modifiers, selected)
         expressions.aggregates = outer
         node = Project(node, variables)
         if distinct:
@@ -290,7 +291,7 @@ class Parser:
             self.at.fail("expected a whole number")
         return int(self.at.next().text)
 
-    def _modified(self, pattern: Node, given: _Modifiers, selected: Sequence[tuple[str, Expression | None]]) -> Node:
+    def _modified(self, pattern: Node, given: _Modifiers, selected: Sequence[_Selected]) -> Node:
         """18.2.4: grouping, HAVING, VALUES, select expressions and ORDER BY around a pattern."""
         aggregates = self.patterns.expressions.aggregates or ()
         node = pattern
@@ -298,10 +299,11 @@ class Parser:
             node = _grouped(node, given.group, aggregates)
         for condition, _ in given.having:
             node = Filter(node, condition)
-        node = join(node, given.values)
-        for name, expression in selected:
-            if expression is not None:
-                node = Extend(node, name, expression)
+        node, chains = join(node, given.values), Chains(self.at)
+        for one in selected:
+            if one.expression is not None:
+                chains.add(one.name, one.expression, one.start)
+                node = Extend(node, one.name, one.expression)
         return OrderBy(node, tuple(given.order)) if given.order else node
 
     def _sliced(self, node: Node, given: _Modifiers) -> Node:

@@ -23,6 +23,7 @@ from triplake.sparql.algebra import (
     Values,
     in_scope,
 )
+from triplake.sparql.chains import Chains
 from triplake.sparql.cursor import NIL, Cursor
 from triplake.sparql.expression_parser import ExpressionParser
 from triplake.sparql.paths import Path
@@ -71,6 +72,7 @@ class PatternParser:
             return inner, None
         found: Node = UNIT
         scope: set[str] = set()
+        chains = Chains(self.at)
         filters: list[Expression] = []
         block = self._block()
         while not self.at.accept("}"):
@@ -93,11 +95,13 @@ class PatternParser:
                 found = LeftJoin(found, part, condition)
             elif self.at.accept("MINUS"):
                 found = Minus(found, self.group())
-            elif self.at.accept("BIND"):
+            elif self.at.is_("BIND"):
+                bind = self.at.next()
                 self.at.expect("(")
                 expression = self.expressions.expression()
                 self.at.expect("AS")
                 found = Extend(found, self.new(scope, "BIND"), expression)
+                chains.add(found.variable, expression, bind.start)
                 scope.add(found.variable)
                 self.at.expect(")")
             elif self.at.accept("VALUES"):

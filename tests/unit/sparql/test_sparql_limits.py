@@ -85,6 +85,18 @@ def test_a_limit_is_told_with_its_place() -> None:
         parse_query(SHAPES["unions"](12_000))
 
 
+def test_a_chain_of_assignments_is_bounded() -> None:
+    """What reads one variable over and over does not count, however many there are."""
+    wide = " ".join(f"BIND(?x0 + 1 AS ?x{i + 1})" for i in range(400))
+    long = " ".join(f"BIND(?x{i} + 1 AS ?x{i + 1})" for i in range(400))
+    parse_query(f"SELECT * {{ {wide} }}")
+    with pytest.raises(LimitError, match=r"line 1, column \d+: \?x101 ends a chain of more than 100 expressions"):
+        parse_query(f"SELECT * {{ {long} }}")
+    selected = " ".join(f"(?x{i} + 1 AS ?x{i + 1})" for i in range(400))
+    with pytest.raises(LimitError, match=r"\?x101 ends a chain"):
+        parse_query(f"SELECT {selected} {{ }}")
+
+
 @pytest.mark.parametrize("what", ["&&", "||"])
 def test_flat_chains_are_parsed_whole(what: str) -> None:
     parse_query(f"SELECT * {{ ?s ?p ?o FILTER({what.join(['?o = 1'] * 10_000)}) }}")
