@@ -249,7 +249,8 @@ def typed(dialect: Dialect, lexical: str, datatype: str) -> Value:
 
 def parsed(dialect: Dialect, keep: Callable[[str], str], token: str) -> Value:
     """The term of a token."""
-    tail = keep(f"CASE WHEN {token} LIKE '\"%' THEN regexp_extract({token}, '(@[^\"]*|\\^\\^<[^\"]*>|)$', 1) END")
+    pattern = dialect.string(r'(@[^"]*|\^\^<[^"]*>|)$')
+    tail = keep(f"CASE WHEN {token} LIKE '\"%' THEN regexp_extract({token}, {pattern}, 1) END")
     lang = keep(f"CASE WHEN {tail} LIKE '@%' THEN substr({tail}, 2) END")
     datatype = f"CASE WHEN {tail} = '' THEN {STRING} ELSE substr({tail}, 4, length({tail}) - 4) END"
     datatype = keep(f"CASE WHEN {lang} IS NOT NULL THEN {LANG_STRING} WHEN {tail} IS NOT NULL THEN {datatype} END")
