@@ -38,7 +38,7 @@ EXPANSION: Final = 32
 """How many times the bytes of a document its entities may expand to, beyond ENTITIES."""
 
 Again = Callable[[], AbstractContextManager[IO[bytes]]]
-"""Opens the same document anew."""
+"""Opens the same document again."""
 
 _BLOCK: Final = 1 << 20
 _PIECE: Final = 1 << 15

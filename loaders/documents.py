@@ -63,7 +63,7 @@ def _place_of_unsupported(source: Source) -> tuple[int | None, int | None]:
 
 
 def bounded(file: IO[bytes], syntax: Syntax, name: str, again: Again) -> Bounded:
-    """A document's text for its parser, scanned for what the parser cannot bear; `again` opens it anew."""
+    """A document's text for its parser, scanned for what the parser cannot bear; `again` opens it once more."""
     match syntax:
         case Syntax.RDFXML:
             return Xml(file, name, again)

@@ -36,7 +36,7 @@ class BadLine:
 
 @dataclass(slots=True)
 class Parsed:
-    """What came out of some lines: the triples, and the lines that are wrong, in order."""
+    """The result of some lines: the triples, and the lines that are wrong, in order."""
 
     triples: list[Triple] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)

@@ -33,7 +33,7 @@ class Rejects:
 
     @property
     def files(self) -> tuple[LeftOut, ...]:
-        """What there is, by file, in the order read."""
+        """The rejected parts, by file, in the order read."""
         return tuple(self._files.values())
 
     def add(self, file: str, line: int | None, reason: str, text: bytes | None) -> None:

@@ -38,7 +38,7 @@ def root(data: bytes) -> tuple[str, bytes] | None:
 
 def other_xml(path: str) -> str | None:
     """The first element of an XML file that is no RDF/XML (nothing in its head speaks of RDF); None for RDF/XML, and
-    for what cannot be told."""
+    for any other."""
     data = head(path, path).removeprefix(_BOM)
     first = root(data)
     return first[0] if first is not None and _RDF not in data else None
@@ -46,7 +46,7 @@ def other_xml(path: str) -> str | None:
 
 def seeming(data: bytes, syntax: str) -> str | None:
     """What a file of one syntax (N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD) seems to be instead, by its first
-    bytes, and what to do; None if that is its syntax or cannot be told."""
+    bytes, and what to do; None if that is its syntax or is not known."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0<\0" in data or b"<\0" in data[:200]:
         return "this seems to be UTF-16: save it as UTF-8"
     if packed := compression_of(data[:4]):

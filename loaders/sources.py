@@ -167,7 +167,7 @@ def sources(
     """Resolve what the user named to files: folders (recursively), globs, `file:` URLs, named pipes, `-` for standard
     input.
 
-    format: a `--format` name; None goes by suffix. passed_over: told of each file in a folder that is not read.
+    format: a `--format` name; None takes the suffix. passed_over: called for each file in a folder that is not read.
     Files come syntax by syntax (see `Syntax`), in the order named.
     Raises UsageError for an unknown format or suffix and for what is no path, InputError for what does not exist or
     holds nothing to read.

@@ -16,7 +16,7 @@ from triplake.sparql.relation import Column, Relation, Steps
 from triplestore.engine.dialect import Dialect
 from triplestore.model.terms import FIRST_BLANK
 
-_PORTION = 1 << 14
+_BATCH = 1 << 14
 """Copies of a row in one list."""
 
 MEMBERS = "same_as"
@@ -102,14 +102,14 @@ def copied(dialect: Dialect, selected: str, names: str, source: str) -> str:
     """The SELECT of rows of `source` (to stand after FROM), each as many times as its column `n` says.
 
     selected, names: what to select, and the names that it gets. Engines make a list of the copies of each row for
-    thousands of rows at a time, so lists are of portions first, then of the copies in one.
+    thousands of rows at a time, so lists are of batches first, then of the copies in one.
     """
-    most = _PORTION * _PORTION
+    most = _BATCH * _BATCH
     refused = dialect.error(f"a solution occurs more than {most:,} times: join fewer patterns")
-    counted = f"CASE WHEN n > {most} THEN {refused} ELSE CAST(floor((n + {_PORTION - 1}) / {_PORTION}.0) AS BIGINT) END"
-    portions = f"SELECT {selected}, n, {dialect.repeat(counted)} AS portion FROM {source}"
-    left = f"least(CAST({_PORTION} AS BIGINT), n - {_PORTION} * (portion - 1))"
-    return f"SELECT {names}, {dialect.repeat(left)} AS copy FROM ({portions}) p"
+    counted = f"CASE WHEN n > {most} THEN {refused} ELSE CAST(floor((n + {_BATCH - 1}) / {_BATCH}.0) AS BIGINT) END"
+    batches = f"SELECT {selected}, n, {dialect.repeat(counted)} AS batch FROM {source}"
+    left = f"least(CAST({_BATCH} AS BIGINT), n - {_BATCH} * (batch - 1))"
+    return f"SELECT {names}, {dialect.repeat(left)} AS copy FROM ({batches}) p"
 
 
 def first(steps: Steps, relation: Relation, length: int) -> Relation:

@@ -184,7 +184,7 @@ class Steps:
     def changed(
         self, label: str, relation: Relation, columns: Mapping[str, Column], values: Mapping[str, str], joins: str
     ) -> Relation:
-        """The relation with new values (SQL over the relation as x, and joins) in some columns, described anew."""
+        """The relation with new values (SQL over the relation as x, and joins) in some columns, described again."""
         parts = [f"{values.get(n, f'x.{self.column(n)}')} AS {self.column(n)}" for n in relation.columns]
         parts += ["x.n"] * relation.weighted + [f"x.{key}" for key, _ in relation.order]
         step = self.add(label, f"SELECT {', '.join(parts) or '1 AS unit'} FROM {relation.name} x {joins}")

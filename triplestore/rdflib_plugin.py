@@ -73,7 +73,7 @@ class TriplakeStore(rdflib.store.Store):
         return int(VALID_STORE)
 
     def close(self, commit_pending_transaction: bool = False) -> None:
-        """Commit what was changed, whatever is said (RDFLib says False unless told; `rollback` forgets it), and
+        """Commit the changes, whatever the argument is (RDFLib passes False by default; `rollback` forgets it), and
         close."""
         if self._store is not None:
             self.commit()

@@ -298,12 +298,12 @@ class TestGraphStore:
         text = f"<{EX}s> <{EX}p> [ <{EX}q> 1 ] ; <rel> <{EX}o> ."
         put = client.put("/data?default", content=text.encode(), headers=TURTLE)
         assert (put.status_code, put.json()["operation"]) == (200, "replace")
-        stated = client.get("/data?default&what=asserted")
-        found = rdflib.Graph().parse(data=stated.text, format="turtle")
+        given = client.get("/data?default&what=asserted")
+        found = rdflib.Graph().parse(data=given.text, format="turtle")
         assert isomorphic(found, rdflib.Graph().parse(data=text, format="turtle", publicID=f"{client.base_url}/data"))
         version = put.json()["version"]
-        assert client.get("/data/default?what=asserted").text == stated.text
-        again = client.put("/data?default", content=stated.content, headers=TURTLE)  # a blank node is a new one
+        assert client.get("/data/default?what=asserted").text == given.text
+        again = client.put("/data?default", content=given.content, headers=TURTLE)  # a blank node is a new one
         assert again.json()["version"] == version + 1
         more = client.post("/data/default", content=f"<{EX}s> <{EX}p> 2 .".encode(), headers=TURTLE)
         assert more.json()["added"] == 1

@@ -117,7 +117,7 @@ def materialised(
     _, counters = encoding.encode(engine, "raw", Counters(), tokens - BUILTIN_IDS.keys())
     encoding.terms_view(engine)
     engine.create("asserted", "SELECT s, p, o FROM encoded")
-    engine.view("stated", "SELECT s, p, o FROM asserted")
+    engine.view("given", "SELECT s, p, o FROM asserted")
     constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
     SemiNaive(engine, rules, equality, constants, mint=Mint(engine, counters)).materialise()
     got, violated = expanded(engine, equality)

@@ -56,7 +56,7 @@ class Bench:
 
     def materialise(self, asserted: Iterable[Fact]) -> State:
         self.engine.load("asserted", triples_table(sorted(asserted)))
-        self.engine.view("stated", literals.by_value("asserted") if self.by_value else "SELECT s, p, o FROM asserted")
+        self.engine.view("given", literals.by_value("asserted") if self.by_value else "SELECT s, p, o FROM asserted")
         constants = self.reasoning.constants
         SemiNaive(self.engine, self.rules, self.equality, constants, datatypes=self.datatypes).materialise()
         return self.state()

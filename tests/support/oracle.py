@@ -124,11 +124,11 @@ def closure_by_value(
         for datatype in literal_values.DATATYPES
         if _has_value(token) and literal_values.within(literal_values.value(token), datatype)
     )
-    stated = {(s, p, str(home(o))) for s, p, o in facts}
+    given = {(s, p, str(home(o))) for s, p, o in facts}
     plain = [replace(r, heads=tuple(map(homes, r.heads)), body=tuple(map(homes, r.body))) for r in rules]
-    found = _closure(stated, plain, equality, typed)
+    found = _closure(given, plain, equality, typed)
     violations = set(found.violations)
-    for s, p, o in found.triples | stated:
+    for s, p, o in found.triples | given:
         if is_literal(o) and literal_values.value(o) is literal_values.ILL:
             violations.add(("dt-not-type", frozenset([(s, p, o)])))
         if is_literal(s) and p == TYPE and o.strip("<>") in literal_values.DATATYPES:

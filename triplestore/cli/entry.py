@@ -35,9 +35,9 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
         err.write(f"triplake: {message}\n")
         return code
 
-    came: list[int] = []
+    caught: list[int] = []
     try:
-        with signals.raised(last) as came, heeding_signals():
+        with signals.raised(last) as caught, heeding_signals():
             from triplestore.cli.commands import cli  # what takes long to import, once signals are heard
 
             cli.main(arguments, prog_name="triplake", standalone_mode=False)
@@ -50,8 +50,8 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
         hint = f"\nTry `{error.ctx.command_path} --help`." if error.ctx else ""
         return fail(2, error.format_message() + hint)
     except EngineError as error:
-        said = error if verbose else str(error).splitlines()[0]
-        return fail(FAULT, "\n".join((f"{said}", *_notes(error), _REPORT)))
+        message = error if verbose else str(error).splitlines()[0]
+        return fail(FAULT, "\n".join((f"{message}", *_notes(error), _REPORT)))
     except TriplakeError as error:
         return fail(error.exit_code, "\n".join((str(error), *_notes(error))))
     except BrokenPipeError:
@@ -59,7 +59,7 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
         return 0
     except (KeyboardInterrupt, click.Abort) as error:  # click makes the one the other
         committed = _notes(error) or _notes(error.__cause__) or ["nothing was committed"]
-        why = (143, "ended by SIGTERM") if signal.SIGTERM in came else (130, "interrupted")
+        why = (143, "ended by SIGTERM") if signal.SIGTERM in caught else (130, "interrupted")
         return fail(why[0], f"{why[1]}; {committed[0]}")
     except OSError as error:
         if error.errno in DISK:

@@ -39,7 +39,7 @@ def write_export(
     suffix = suffixes[-1].lower() if suffixes else ""
     if suffix not in FORMATS:
         raise UsageError(
-            f"{output}: the format is told by the suffix; give one of {', '.join(FORMATS)} (.gz, .bz2, .zst on top)"
+            f"{output}: the suffix gives the format: use one of {', '.join(FORMATS)} (.gz, .bz2, .zst on top)"
         )
     if ordered and suffix != ".nt":
         raise UsageError(f"{output}: --sorted orders N-Triples lines; give a .nt file")

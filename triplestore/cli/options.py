@@ -236,7 +236,7 @@ def outside_profile_lines(found: Sequence[Finding]) -> list[str]:
 
 
 def warn(line: str) -> None:
-    """A warning on stderr, said even with --quiet."""
+    """A warning on stderr, even with --quiet."""
     click.echo(f"warning: {line}", err=True)
 
 

@@ -28,7 +28,7 @@ class Prefixes:
 
     @property
     def declarations(self) -> list[str]:
-        """What is to be said first: one line for each namespace that is not well known."""
+        """The first lines of an output: one line for each namespace that is not well known."""
         return [f"@prefix {name}: <{space}> ." for space, name in self._names.items() if space not in KNOWN]
 
     def term(self, term: Node) -> str:

@@ -73,7 +73,7 @@ def explain(
 
 
 LISTED: Final = 20
-"""Members and bridges that `why-same A` lists if nothing is said."""
+"""Members and bridges that `why-same A` lists by default."""
 
 
 @click.command()
@@ -122,10 +122,10 @@ def why_same(
         as_json, lines = why_text.class_json(found), why_text.class_text(found, write, limit or len(found.tokens))
         as_dot = why_text.class_dot(found, write)
     else:
-        said = f"{terms[0]} equals nothing else" if len(terms) == 1 else f"{' and '.join(terms)} are not one"
+        message = f"{terms[0]} equals nothing else" if len(terms) == 1 else f"{' and '.join(terms)} are not one"
         if missing:
-            said += f": no triple of the store has {' or '.join(missing)}"
-        say(options, said)
+            message += f": no triple of the store has {' or '.join(missing)}"
+        say(options, message)
         raise SystemExit(NO)
     if format_ == "json":
         click.echo(json.dumps(as_json, indent=2))
@@ -141,6 +141,6 @@ def _occurs(store: Store, node: Node) -> bool:
 
 
 def _numbered(violation: str) -> tuple[str, int]:
-    """A rule, and the number of one of its violations: 1 where none is said."""
+    """A rule, and the number of one of its violations: 1 where none is given."""
     rule, colon, number = violation.rpartition(":")
     return (rule, int(number)) if colon and number.isdigit() else (violation, 1)

@@ -113,7 +113,7 @@ def export(
 
 
 SHOWN: Final = 10
-"""Inconsistencies of each rule that `check` lists if nothing is said."""
+"""Inconsistencies of each rule that `check` lists by default."""
 
 
 @click.command()

@@ -13,11 +13,11 @@ from typing import Final
 _HEARD: Final = (signal.SIGINT, signal.SIGTERM)
 
 _AGAIN: Final = 0.02
-"""Seconds after which a signal that came while a module was imported is raised once more."""
+"""Seconds after which a signal that was caught while a module was imported is raised once more."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal came.
+    """A signal was caught.
 
     A class of its own: CPython remembers a KeyboardInterrupt that passes through `exec` of a text, as dataclasses use
     it while a module is imported, and ends by SIGINT in the end, whatever the exit code.
@@ -33,26 +33,26 @@ def raised(last: bool) -> Iterator[list[int]]:
 
     last: the process does nothing else, so that signals change nothing any more after it.
     """
-    came: list[int] = []
+    caught: list[int] = []
 
     def heard(number: int, frame: FrameType | None) -> None:
-        if came:
+        if caught:
             os._exit(128 + number)
         if _importing(frame):
             again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
             again.daemon = True
             again.start()
             return
-        came.append(number)
+        caught.append(number)
         raise Interrupted
 
     if threading.current_thread() is not threading.main_thread():
-        yield came
+        yield caught
         return
     heeded = [number for number in _HEARD if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, heard) for number in heeded}
     try:
-        yield came
+        yield caught
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_IGN if last else handler)

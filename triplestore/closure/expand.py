@@ -12,7 +12,7 @@ from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import minus
 from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
-from triplestore.model.tables import TWIN, token_sql
+from triplestore.model.tables import EQUAL_VALUED, token_sql
 from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, SAME_AS
 
 WHAT: Final = ("asserted", "inferred", "all")
@@ -135,14 +135,14 @@ def triples_sql(view: ClosureView, what: str, same_as: str, virtual: bool = Fals
             raise UsageError("what holds of every term is inferred, not asserted: ask for all triples, or the inferred")
         return asserted
     if same_as == "canonical":
-        closure, stated = f"SELECT s, p, o FROM {_source(view)} WHERE {RDF_ONLY}", normalised_sql(view, forms=True)
+        closure, given = f"SELECT s, p, o FROM {_source(view)} WHERE {RDF_ONLY}", normalised_sql(view, forms=True)
     else:
-        closure, stated = expanded_sql(view), asserted
+        closure, given = expanded_sql(view), asserted
     if virtual:
         closure = with_virtual_sql(closure, view.congruent, view.resources)
     if what == "all":
         return closure
-    return minus(f"({closure})", f"({stated})", "spo")
+    return minus(f"({closure})", f"({given})", "spo")
 
 
 def expanded_sql(view: ClosureView) -> str:
@@ -209,7 +209,7 @@ def _in_forms(listed: str, equality: Equality) -> str:
 
 def _forms(equality: Equality) -> str:
     """(s, p, o, form): in which forms a value with several literals was asserted; s, p as `fact` has them."""
-    several = f"(SELECT id, value FROM {TWIN} v UNION SELECT value, value FROM {TWIN} v)"
+    several = f"(SELECT id, value FROM {EQUAL_VALUED} v UNION SELECT value, value FROM {EQUAL_VALUED} v)"
     # With equality as axioms every member of a class has the facts itself, so it has the forms itself too.
     classes, kept = {
         Equality.REWRITE: ("same_as", "representative"),
@@ -233,7 +233,7 @@ def normalised_sql(view: ClosureView, forms: bool) -> str:
         return f"SELECT s, p, o FROM {source} a"
     columns = ", ".join(f"coalesce({c}m.representative, a.{c}) AS {c}" for c in "spo")
     ends = {"s": "a.s", "p": "a.p", "o": "coalesce(v.value, a.o)" if several and forms else "a.o"}
-    joins = f"LEFT JOIN {TWIN} v ON v.id = a.o " if several and forms else ""
+    joins = f"LEFT JOIN {EQUAL_VALUED} v ON v.id = a.o " if several and forms else ""
     joins += " ".join(f"LEFT JOIN same_as {c}m ON {c}m.term = {end}" for c, end in ends.items())
     return f"SELECT {columns} FROM {source} a {joins}"
 

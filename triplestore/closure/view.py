@@ -40,7 +40,7 @@ class ClosureView:
             manifest.equality,
             classes=manifest.stats.get("classes", 0),
             by_value=by_value,
-            equal_values=by_value and manifest.counters.twins > 0,
+            equal_values=by_value and manifest.counters.equal_valued > 0,
             same_as_in_class=manifest.stats.get("named", 0) > 0,
             literals_in_classes=manifest.stats.get("literals", 0) > 0,
             generalised=manifest.stats.get("generalised", 0) > 0,

@@ -1,6 +1,6 @@
 """`triplake demo`: the main job, end to end, on the museum example that the package brings along.
 
-Each step shows the command that does the same, then what came of it. Nothing is prepared: the store is made, reasoned
+Each step shows the command that does the same, then its result. Nothing is prepared: the store is made, reasoned
 over, queried and changed before the reader's eyes.
 """
 
@@ -110,7 +110,7 @@ class Demo:
         self._step("What follows from them", f"stats {self.name}")
         figures = store.stats()
         self._say(f"{figures['asserted']} asserted triples give a closure of {figures['expanded']}.")
-        self._step("Nobody is said to be a master: it follows from who was whose pupil", self._query("masters.rq"))
+        self._step("Nobody is asserted to be a master: it follows from who was whose pupil", self._query("masters.rq"))
         self._answers(store, "masters.rq")
 
     def _equality(self, store: Store) -> None:

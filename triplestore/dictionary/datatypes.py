@@ -13,7 +13,7 @@ Sources: OWL 2 Profiles, section 4.2 (the list); OWL 2 Structural Specification,
 * White space is not stripped: " 1 " is no xsd:integer (RDF 1.1 Semantics, test xmlsch-02).
 * xsd:date is known too, though not of the profile. Literals of any other datatype are values of their own.
 
-A literal's value is told by its *canonical token* (see `triplestore.model.terms`): equal values have equal ones.
+A literal's value is identified by its *canonical token* (see `triplestore.model.terms`): equal values have equal ones.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ def _numbered(
             engine.create(few, f"SELECT {TERM.select} FROM term WHERE {condition}")
         existing = few if len(tokens) <= SMALL else "term"
         _, counters = _settled(engine, "new_term", named, existing, before, counters)
-        if (counters.twins, counters.ill_typed) != (before.twins, before.ill_typed):
+        if (counters.equal_valued, counters.ill_typed) != (before.equal_valued, before.ill_typed):
             special = engine.query("SELECT id, value, ill_typed FROM new_term").to_pydict()
             for number, home, is_ill in zip(special["id"], special["value"], special["ill_typed"], strict=True):
                 if home is not None:
@@ -257,9 +257,13 @@ def _settled(
     new = engine.create(name, term_sql(engine.dialect, numbered))
     settle(engine, name, existing, few=existing != "term")
     if counters.literal > before.literal:
-        found = engine.query(f"SELECT count(value) AS twins, count(CASE WHEN ill_typed THEN 1 END) AS ill FROM {name}")
-        twins, ill = (int(column[0].as_py()) for column in found.columns)
-        counters = replace(counters, twins=counters.twins + twins, ill_typed=counters.ill_typed + ill)
+        found = engine.query(
+            f"SELECT count(value) AS equal_valued, count(CASE WHEN ill_typed THEN 1 END) AS ill FROM {name}"
+        )
+        equal_valued, ill = (int(column[0].as_py()) for column in found.columns)
+        counters = replace(
+            counters, equal_valued=counters.equal_valued + equal_valued, ill_typed=counters.ill_typed + ill
+        )
     return new, counters
 
 

@@ -2,7 +2,7 @@
 
 What a literal's value is, `triplestore.dictionary.datatypes` says, a literal at a time. Here the same is done for all
 new terms of a load: the common datatypes by SQL (plain strings, numbers, dates in their canonical form), the others by
-that module, on what is left. Numbers are told apart by the number columns, all else by canonical tokens; a canonical
+that module, on what is left. The number columns distinguish numbers, canonical tokens all else; a canonical
 token is stored only where it is not the literal's own.
 """
 
@@ -18,7 +18,7 @@ from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
-from triplestore.model.tables import TERM, TWIN, token_sql
+from triplestore.model.tables import EQUAL_VALUED, TERM, token_sql
 from triplestore.model.terms import FIRST_LITERAL, XSD, lexical_of, split_literal
 
 _FINITE: Final = "abs({0}) > 0 AND abs({0}) <= {1}"
@@ -246,4 +246,5 @@ def _join(engine: Workbench, new: str, rows: Sequence[tuple[int, bool, str | Non
 def by_value(source: str) -> str:
     """The triples of `source` with each literal object replaced by the first met literal of its value, distinct, as
     SQL over `term` too."""
-    return f"SELECT DISTINCT a.s, a.p, coalesce(v.value, a.o) AS o FROM {source} a LEFT JOIN {TWIN} v ON v.id = a.o"
+    value = f"LEFT JOIN {EQUAL_VALUED} v ON v.id = a.o"
+    return f"SELECT DISTINCT a.s, a.p, coalesce(v.value, a.o) AS o FROM {source} a {value}"

@@ -13,9 +13,9 @@ BEYOND: Final = "beyond a limit: "
 """With this begins what a statement fails with by `Dialect.error`, up to the end of its line."""
 
 
-def beyond(said: str) -> str | None:
+def beyond(message: str) -> str | None:
     """The message of `Dialect.error` in what an engine says, if it is there."""
-    found = re.search(f"{BEYOND}.*", said)
+    found = re.search(f"{BEYOND}.*", message)
     return found and found[0]
 
 

@@ -1,4 +1,4 @@
-"""The disk's faults in the words of engines, which wrap what the operating system has said."""
+"""The disk's faults in the words of engines, which wrap the message of the operating system."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from triplestore.model.errors import StorageError
 DISK: Final = frozenset((ENOSPC, EDQUOT, EIO))
 """Errors of the disk, not of what was asked."""
 
-_SAID: Final = re.compile("|".join(re.escape(os.strerror(number)) for number in sorted(DISK)), re.IGNORECASE)
+_MESSAGE: Final = re.compile("|".join(re.escape(os.strerror(number)) for number in sorted(DISK)), re.IGNORECASE)
 _FILE: Final = re.compile(r"""[\\"' ]((?:file:)?/[^\\"':\s]+)""")
 
 
-def disk_failure(said: str) -> StorageError | None:
+def disk_failure(message: str) -> StorageError | None:
     """The error to raise where an engine's message is about a disk that is full or fails, else None."""
-    found = _SAID.search(said)
+    found = _MESSAGE.search(message)
     if found is None:
         return None
-    file = _FILE.search(said)
+    file = _FILE.search(message)
     return StorageError(told(found[0], file[1] if file else ""))
 
 

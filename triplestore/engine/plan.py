@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """One operator of a plan. detail: what it does, as the engine puts it. rows: how many came out of it; estimated:
+    """One operator of a plan. detail: what it does, as the engine puts it. rows: how many it gave; estimated:
     how many the engine had reckoned with; None where it does not say. inputs: where its rows come from."""
 
     operation: str

@@ -1,7 +1,7 @@
 """Instants of xsd:dateTime, xsd:date and xsd:time as SQL: microseconds since 1970 UTC, and what these do not hold.
 
 The column `micros` of TERM holds instants of the years 0000 to 9999 with up to six digits of fraction. Others (years of
-up to eighteen digits, negative ones, any digits of fraction) are told by a text, the part `rest` of a `Value`: "p", the
+up to eighteen digits, negative ones, any digits of fraction) are in a text, the part `rest` of a `Value`: "p", the
 seconds since 1970 plus 2 * 10^29, a point, and the digits of the fraction; so is an xsd:time, taken on `ANY_DAY`.
 `near` gives the microseconds, cut, of either, `tail` what is left.
 """

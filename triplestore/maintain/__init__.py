@@ -1,7 +1,7 @@
 """Maintaining the closure when asserted facts change: one file per algorithm, one interface for all.
 
-An algorithm finds these working tables: `stated` (E', after the change: the asserted facts, with one literal for each
-value where the rules ask for it), `plus` and `minus` (stated facts that were added and removed; disjoint, net changes),
+An algorithm finds these working tables: `given` (E', after the change: the asserted facts, with one literal for each
+value where the rules ask for it), `plus` and `minus` (given facts that were added and removed; disjoint, net changes),
 and the closure of E as it was: `fact`, `same_as`, `violation`. It leaves the closure of E' in the latter three, and the
 net change of `fact` in `added` and `removed`.
 """
@@ -48,7 +48,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Sizes of an update: stated facts to add (`plus`) and to remove (`minus`), and facts in the closure before."""
+    """Sizes of an update: given facts to add (`plus`) and to remove (`minus`), and facts in the closure before."""
 
     plus: int
     minus: int

@@ -148,7 +148,7 @@ class ClosureCache:
         derivations: Derivations = "none",
     ) -> ClosureCache:
         """The closure in `asserted`, `fact`, `same_as` and `violation`; counts: terms of each kind, built-in first.
-        equal_valued: some literals have equal values (see `triplestore.model.tables.STATED`). ill_typed: some are
+        equal_valued: some literals have equal values (see `triplestore.model.tables.GIVEN`). ill_typed: some are
         ill-typed. derivations: are not counted, or their counts are "read" from `count`, or "counted" now.
 
         Raises NotMaintainableError for rules that cannot be run here, LayoutFullError for more terms than keys have
@@ -165,10 +165,10 @@ class ClosureCache:
         if ill_typed and reasoning.datatypes:
             ids = as_numpy(engine.query("SELECT id FROM term WHERE ill_typed").column(0))
             literals = literals.extended(NONE, NONE, layout.encode(ids))
-        stated = literals.stated(layout, asserted_forms)
+        given = literals.given(layout, asserted_forms)
         equal = engine.query("SELECT term, representative FROM same_as")
         classes = Classes(*(layout.encode(as_numpy(equal.column(i))) for i in range(2)))
-        state = ClosureState(layout, Relation(layout, stated), Relation(layout, facts), classes, reasoning.equality)
+        state = ClosureState(layout, Relation(layout, given), Relation(layout, facts), classes, reasoning.equality)
         wrong = engine.query("SELECT rule, facts FROM violation").to_pydict()
         violations = {(r, tuple(f)) for r, f in zip(wrong["rule"], wrong["facts"], strict=True)}
         specialiser = Specialiser(reasoning.rules, reasoning.equality)
@@ -192,8 +192,8 @@ class ClosureCache:
         plus: Iterable[Fact],
         minus: Iterable[Fact],
         algorithm: str,
-        judge: LiteralClashChecker,
-        type_judge: LiteralTypeChecker,
+        checker: LiteralClashChecker,
+        type_checker: LiteralTypeChecker,
         budget: Budget | None = None,
         report: Report | None = None,
         values: Mapping[int, int] | None = None,
@@ -226,7 +226,7 @@ class ClosureCache:
         try:
             added, removed = state.keys_of(plus), state.keys_of(minus)
             literals = self.literals.extended(*_codes(state.layout, values or {}, ill_typed))
-            state.change_asserted(*self._stated(literals, added, removed))
+            state.change_asserted(*self._given(literals, added, removed))
             name = ALGORITHMS[algorithm](run)
             _check(run, reasoning)
             if counts is not None and own is None:
@@ -234,9 +234,9 @@ class ClosureCache:
                     recount(run, counts)
             with run.phase("violations"):
                 others = {v for v in self.violations if v[0] != DATATYPE_RULE}
-                violations = maintained(run, others, judge)
+                violations = maintained(run, others, checker)
                 if reasoning.datatypes:
-                    violations |= datatypes.faults(run, self.violations - others, literals.ill_typed, type_judge)
+                    violations |= datatypes.faults(run, self.violations - others, literals.ill_typed, type_checker)
         except BaseException:
             self._revert()
             raise
@@ -304,18 +304,18 @@ class ClosureCache:
         keys = self.state.keys_of(facts)
         return set(self.state.facts_of(keys[self.asserted_forms.contains(keys)]))
 
-    def _stated(self, literals: Literals, added: Ids, removed: Ids) -> tuple[Ids, Ids]:
-        """The stated facts that are added and removed with these asserted ones."""
+    def _given(self, literals: Literals, added: Ids, removed: Ids) -> tuple[Ids, Ids]:
+        """The given facts that are added and removed with these asserted ones."""
         if not len(literals.equal_valued):
             return added, removed
-        layout, stated = self.state.layout, self.state.asserted
-        plus, gone = literals.stated(layout, added), literals.stated(layout, removed)
+        layout, given = self.state.layout, self.state.asserted
+        plus, gone = literals.given(layout, added), literals.given(layout, removed)
         s, p, o = layout.unpack(gone)
         rows, keys, _ = self.asserted_forms.match(layout.numbers(p), s, None)
         same = literals.by_value(layout.unpack(keys)[2]) == o[rows]
         rows, keys = rows[same], keys[same]
         left = np.bincount(rows[~member(keys, union(removed))], minlength=len(gone)) > 0
-        return plus[~stated.contains(plus)], minus(gone[~left], plus)
+        return plus[~given.contains(plus)], minus(gone[~left], plus)
 
     def revert(self) -> None:
         """Undo the last update."""

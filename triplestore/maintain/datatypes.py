@@ -1,6 +1,6 @@
 """The datatype rules under maintenance: the violations of dt-not-type follow the closure.
 
-Equal literals are one term already (`stated`). The types of literals (dt-type2), which rules need that name a datatype,
+Equal literals are one term already (`given`). The types of literals (dt-type2), which rules need that name a datatype,
 are not maintained here: such programs are refused.
 """
 
@@ -43,7 +43,7 @@ def check(run: MaintenanceContext) -> None:
 
 
 def faults(
-    run: MaintenanceContext, before: Iterable[Violation], ill_typed: Ids, judge: LiteralTypeChecker
+    run: MaintenanceContext, before: Iterable[Violation], ill_typed: Ids, checker: LiteralTypeChecker
 ) -> set[Violation]:
     """The violations of dt-not-type after a run, from those before it. ill_typed: codes of literals, sorted."""
     state, layout = run.state, run.layout
@@ -58,7 +58,7 @@ def faults(
     s, p, o = layout.unpack(state.added)
     fresh = state.added[(p == state.type) & (s >= layout.first_literal) & member(o, kinds)]
     if len(fresh):
-        kept.update(judge(state.facts_of(fresh), names))
+        kept.update(checker(state.facts_of(fresh), names))
     return kept | (_objects(run, ill_typed) if _touched(run, ill_typed) else objects)
 
 
@@ -70,15 +70,15 @@ def _touched(run: MaintenanceContext, ill_typed: Ids) -> bool:
 
 
 def _objects(run: MaintenanceContext, ill_typed: Ids) -> set[Violation]:
-    """The stated facts with an ill-typed literal, under pi; and the facts with one that no stated fact has."""
+    """The given facts with an ill-typed literal, under pi; and the facts with one that no given fact has."""
     state = run.state
     numbers = np.tile(np.arange(len(run.layout.predicates), dtype=np.int64), len(ill_typed))
     literals = np.repeat(ill_typed, len(run.layout.predicates))
-    stated = state.asserted.match(numbers, None, literals)[1]
-    spoken = union(run.layout.unpack(stated)[2])
+    given = state.asserted.match(numbers, None, literals)[1]
+    spoken = union(run.layout.unpack(given)[2])
     facts = state.facts.match(numbers, None, literals)[1]
     alone = facts[~member(run.layout.unpack(facts)[2], spoken)] if len(facts) else NONE
-    return {(RULE, fact) for fact in state.facts_of(union(state.normalised(stated), alone))}
+    return {(RULE, fact) for fact in state.facts_of(union(state.normalised(given), alone))}
 
 
 def wrong_types_in(engine: Workbench, facts: Iterable[Fact], names: Names) -> list[Violation]:

@@ -1,6 +1,6 @@
 """The literals of a closure in memory that have equal values, or are ill-typed.
 
-The reasoner reads the asserted facts as *stated* ones, each literal as the first met of equal value (`tables.STATED`).
+The reasoner reads the asserted facts as *given* ones, each literal as the first met of equal value (`tables.GIVEN`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Literals:
         at = np.minimum(np.searchsorted(self.equal_valued, codes), len(self.equal_valued) - 1)
         return np.where(self.equal_valued[at] == codes, self.firsts[at], codes)
 
-    def stated(self, layout: Layout, keys: Ids) -> Ids:
+    def given(self, layout: Layout, keys: Ids) -> Ids:
         """Asserted facts, normalised by value, sorted."""
         if not len(self.equal_valued):
             return keys

@@ -14,7 +14,7 @@ WHOLE_SHARE = 0.2
 
 
 def rematerialise(task: Task, reason: str) -> Outcome:
-    """Replace the closure by that of `stated`; see `triplestore.maintain` for the working tables.
+    """Replace the closure by that of `given`; see `triplestore.maintain` for the working tables.
 
     Where the change is large the closure is to be written whole: `added` and `removed` are counted, not made.
     """

@@ -37,7 +37,7 @@ LiteralClashChecker = Callable[[Iterable[tuple[int, int]]], Iterable[Violation]]
 """Returns the violations among equalities of two literals (ids)."""
 
 
-def maintained(run: MaintenanceContext, violations: set[Violation], judge: LiteralClashChecker) -> set[Violation]:
+def maintained(run: MaintenanceContext, violations: set[Violation], checker: LiteralClashChecker) -> set[Violation]:
     """The violations of the closure after a run, from those before it."""
     state, layout = run.state, run.layout
     dirty = layout.decode(np.array(sorted(run.dirty), dtype=np.int64)).tolist()
@@ -56,7 +56,7 @@ def maintained(run: MaintenanceContext, violations: set[Violation], judge: Liter
         triples = {facts[i : i + 3] for i in range(0, len(facts), 3)}
         if rule not in renewed and triples.isdisjoint(removed) and changed.isdisjoint(facts):
             kept.add(violation)
-    kept |= set(judge(_apart(run))) if run.apart else clashes
+    kept |= set(checker(_apart(run))) if run.apart else clashes
     kept -= run.before.program.violations - run.program.program.violations
     kept |= run.program.program.violations
     mentioned = state.mentioning(np.array(sorted(run.dirty), dtype=np.int64)) if run.dirty else NONE

@@ -3,10 +3,10 @@
 dt-type2, `lt rdf:type dt` for each literal in the value space of dt, is virtual: the facts are made for those datatypes
 only that the specialised program asks for by name, and for one literal of each value of the dictionary. They hold
 without condition. A literal that equals another term has all of its types, which are that term's too (eq-rep-s).
-dt-not-type is a check of the closure: an ill-typed literal in a stated fact, or a literal with a type that its value is
+dt-not-type is a check of the closure: an ill-typed literal in a given fact, or a literal with a type that its value is
 not in.
 
-dt-type1 is written out in owl2rl.dlog; dt-eq is `stated` (see `triplestore.model.tables`). dt-diff is not made, the
+dt-type1 is written out in owl2rl.dlog; dt-eq is `given` (see `triplestore.model.tables`). dt-diff is not made, the
 number of its facts being the square of that of the literals: what follows of it, a class with two values, is in
 `same_as.clashes`.
 """
@@ -27,7 +27,7 @@ from triplestore.engine.queries import count
 from triplestore.materialise.aggregates import parameters
 from triplestore.materialise.same_as import ILL_TYPED
 from triplestore.model.equality import Equality
-from triplestore.model.tables import STATED
+from triplestore.model.tables import GIVEN
 from triplestore.model.terms import FIRST_LITERAL, RDF, RDFS, SAME_AS, TYPE, XSD, builtin
 
 RULE: Final = ILL_TYPED
@@ -115,10 +115,10 @@ def every_type_sql(dialect: Dialect, source: str) -> str:
 
 
 def violations_sql(
-    engine: Queries, has: Datatypes, stated: str, facts: str, datatypes: Collection[int], names: Names
+    engine: Queries, has: Datatypes, given: str, facts: str, datatypes: Collection[int], names: Names
 ) -> list[str]:
-    """SELECTs of VIOLATION rows for dt-not-type: an ill-typed literal in the stated facts `stated`, or in `facts` if it
-    is in no stated fact at all (rules put it there); an instance, in `facts`, of one of the datatypes (representatives)
+    """SELECTs of VIOLATION rows for dt-not-type: an ill-typed literal in the given facts `given`, or in `facts` if it
+    is in no given fact at all (rules put it there); an instance, in `facts`, of one of the datatypes (representatives)
     given. Literals in classes of `same_as` are looked for in the whole of `fact`: their class may be new."""
     dialect = engine.dialect
     triple = dialect.array([f"f.{c}" for c in "spo"])
@@ -126,8 +126,8 @@ def violations_sql(
     selects = []
     if has.ill_typed:
         ill_typed = "JOIN (SELECT id FROM term WHERE ill_typed) t ON t.id = f.o"
-        nowhere = f"NOT EXISTS (SELECT 1 FROM {STATED} w WHERE w.o = f.o)"
-        selects.append(f"{head} FROM {stated} f {ill_typed}")
+        nowhere = f"NOT EXISTS (SELECT 1 FROM {GIVEN} w WHERE w.o = f.o)"
+        selects.append(f"{head} FROM {given} f {ill_typed}")
         selects.append(f"{head} FROM {facts} f {ill_typed} WHERE {nowhere}")
     for number in sorted(datatypes):
         outside = " OR ".join(f"NOT ({_within(dialect, name)})" for name in names[number])
@@ -151,7 +151,7 @@ def _violations_of_classes(dialect: Dialect, has: Datatypes, datatypes: Collecti
         equal = dialect.array(["m.representative", f"CAST({SAME_AS} AS BIGINT)", "m.term"])
         yield (
             f"SELECT {dialect.string(RULE)} AS rule, {equal} AS facts FROM {classes} WHERE t.ill_typed "
-            f"AND NOT EXISTS (SELECT 1 FROM {STATED} w WHERE w.o = m.term)"
+            f"AND NOT EXISTS (SELECT 1 FROM {GIVEN} w WHERE w.o = m.term)"
         )
     for number in sorted(datatypes):
         outside = " OR ".join(f"NOT ({_within(dialect, name)})" for name in names[number])

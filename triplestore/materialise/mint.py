@@ -9,7 +9,7 @@ from triplestore.dictionary import encoding
 from triplestore.engine import Workbench
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.limits import Limits
-from triplestore.model.tables import TWIN
+from triplestore.model.tables import EQUAL_VALUED
 from triplestore.storage.manifest import Counters
 
 
@@ -67,8 +67,8 @@ class Mint:
         for c in made:
             joins += f" JOIN {dictionary} d_{c} ON d_{c}.token = m.{c} LEFT JOIN same_as e_{c} ON e_{c}.term = d_{c}.id"
             value = ""
-            if self.by_value and self.counters and self.counters.twins:
-                joins += f" LEFT JOIN {TWIN} t_{c} ON t_{c}.id = d_{c}.id"
+            if self.by_value and self.counters and self.counters.equal_valued:
+                joins += f" LEFT JOIN {EQUAL_VALUED} t_{c} ON t_{c}.id = d_{c}.id"
                 value = f"t_{c}.value, "
             stored[c] = f"coalesce({value}e_{c}.representative, d_{c}.id)"
         listed = ", ".join(f"{sql} AS {c}" for c, sql in stored.items())

@@ -65,7 +65,7 @@ class Rewriting:
             lonely = scratch.create(
                 "lonely",
                 f"SELECT s, p, o FROM fact t WHERE {alike} "
-                f"AND NOT EXISTS (SELECT 1 FROM (SELECT s AS term FROM stated WHERE {alike}) k WHERE k.term = t.s) "
+                f"AND NOT EXISTS (SELECT 1 FROM (SELECT s AS term FROM given WHERE {alike}) k WHERE k.term = t.s) "
                 f"AND NOT EXISTS (SELECT 1 FROM ({others}) k WHERE k.term = t.s)",
             )
             if count(self.engine, lonely):
@@ -122,7 +122,7 @@ class Rewriting:
         return rows
 
     def _part_reflexive(self) -> None:
-        """Equality `axioms`: x sameAs x is left out, unless it is stated, and so are literals that stay apart."""
+        """Equality `axioms`: x sameAs x is left out, unless it is given, and so are literals that stay apart."""
         equalities, mixed, apart, same = self._equalities()
         if not equalities:
             return
@@ -136,7 +136,7 @@ class Rewriting:
             "SELECT s, p, o FROM derived WHERE p <> {p} UNION ALL SELECT a, {p}, b FROM ({mergeable}) e "
             "UNION ALL SELECT s, p, o FROM ({pairs}) w "
             "UNION ALL SELECT d.s, d.p, d.o FROM derived d "
-            "JOIN stated a ON a.s = d.s AND a.p = d.p AND a.o = d.o "
+            "JOIN given a ON a.s = d.s AND a.p = d.p AND a.o = d.o "
             "WHERE d.p = {p} AND d.s = d.o".format(p=SAME_AS, mergeable=mergeable("derived"), pairs=pairs),
         )
         if not mixed:

@@ -17,7 +17,7 @@ Rules with NOT or AGGREGATE run in stages (`triplestore.materialise.stages`), ea
 make get their ids before step 3 (`triplestore.materialise.mint`). What cannot be is looked for at the end
 (`triplestore.materialise.violations`).
 
-Working tables: stated (made by the caller: the asserted facts, literals by value), fact, same_as, violation (results);
+Working tables: given (made by the caller: the asserted facts, literals by value), fact, same_as, violation (results);
 delta, derived, merged, occurs.
 """
 
@@ -118,19 +118,19 @@ class SemiNaive:
 
     # -- entry points ----------------------------------------------------------------------------------------------
 
-    def materialise(self, stated: str = "stated") -> Figures:
-        """Compute `fact`, `same_as` and `violation` from working table (or view) `stated`."""
+    def materialise(self, given: str = "given") -> Figures:
+        """Compute `fact`, `same_as` and `violation` from working table (or view) `given`."""
         with self._scratch:
-            return self._materialise(stated)
+            return self._materialise(given)
 
-    def _materialise(self, stated: str) -> Figures:
+    def _materialise(self, given: str) -> Figures:
         started = time.perf_counter()
         while True:
             self._facts.empty("fact", "delta", "derived")
             self._facts.begin_identities()
             self.engine.load("same_as", pa.table({"term": int64s(), "representative": int64s()}))
             self._violations.empty()
-            self._absorb_stated(stated)
+            self._absorb_given(given)
             try:
                 self._run()
                 break
@@ -139,12 +139,12 @@ class SemiNaive:
         if self.stages.unsettled:
             self._well_founded.verify(self.stages.running(self.program.instances), self._aggregates)
         self._rewriting.complete_reflexive()
-        self._violations.find(stated, None, self._rewriting.apart, self._derive)
+        self._violations.find(given, None, self._rewriting.apart, self._derive)
         self.figures.phases["materialise"] = self.figures.seconds = time.perf_counter() - started
         return self.figures
 
     def insert(self, new: str) -> Figures:
-        """Add the stated facts of working table `new` (ids not under pi) to the closure in `fact`, `same_as`,
+        """Add the given facts of working table `new` (ids not under pi) to the closure in `fact`, `same_as`,
         `violation`: semi-naive from the new facts only."""
         with self._scratch:
             return self._insert(new)
@@ -184,13 +184,13 @@ class SemiNaive:
         self._specialisation.restore()
         self._violations.before = self.program
 
-    def _absorb_stated(self, stated: str) -> None:
-        """The first delta: the stated facts, normalised."""
-        if self.equality != Equality.OFF and count(self.engine, f"{stated} WHERE p = {SAME_AS}"):
-            self.engine.append("derived", [Select(stated, "spo")])
+    def _absorb_given(self, given: str) -> None:
+        """The first delta: the given facts, normalised."""
+        if self.equality != Equality.OFF and count(self.engine, f"{given} WHERE p = {SAME_AS}"):
+            self.engine.append("derived", [Select(given, "spo")])
             self._rewriting.absorb(RoundFigures(0))
         else:
-            self._facts.begin(Select(stated, "spo"))
+            self._facts.begin(Select(given, "spo"))
 
     # -- rounds ----------------------------------------------------------------------------------------------------
 

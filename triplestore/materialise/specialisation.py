@@ -121,7 +121,7 @@ class Specialisation:
             return
         names = f"SELECT term FROM same_as WHERE representative = {SAME_AS}"
         self.facts.begin_identities(
-            f"SELECT DISTINCT s AS term FROM stated WHERE s = o AND (p = {SAME_AS} OR p IN ({names}))"
+            f"SELECT DISTINCT s AS term FROM given WHERE s = o AND (p = {SAME_AS} OR p IN ({names}))"
         )
         rest = self.program.without_identities()
         heads = (head for rule in self.ontology.specialiser.schema_rules for head in rule.heads)

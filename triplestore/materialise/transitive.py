@@ -58,7 +58,7 @@ class Transitive:
         self._taken: set[Row] = set()
         self._closed: set[Row] = set()
         self.returned: set[Row] = set()
-        self._given_up: set[int] = set()
+        self._abandoned: set[int] = set()
         self._scratch = Scratch(facts.engine)
         self._reached = Reached(facts.scratch.table("component"), facts.scratch.table("reached"))
         self._reachable = facts.scratch.table("reachable")
@@ -66,7 +66,7 @@ class Transitive:
 
     def take(self, rows: Sequence[Row]) -> tuple[list[Row], set[Row]]:
         """Of instances of CHAIN, take those that are evaluated here, from the next round on: by then the rules have
-        made of the stated facts what they make in one step. The rest, and which of these were `returned`."""
+        made of the given facts what they make in one step. The rest, and which of these were `returned`."""
         if not self.facts.resumed:
             large = {row[1] for row in rows if self._transitive(row) and self._size(row[1]) >= self.large}
             self._taken |= {row for row in rows if row[1] in large and row[0] == row[2] != SAME_AS}
@@ -99,7 +99,7 @@ class Transitive:
                 return figures
 
     def _transitive(self, row: Row) -> bool:
-        return len(set(row)) == 1 and row[1] not in (TYPE, SAME_AS) and row[1] not in self._given_up
+        return len(set(row)) == 1 and row[1] not in (TYPE, SAME_AS) and row[1] not in self._abandoned
 
     def _size(self, relation: int) -> int:
         return self.facts.held[relation] + self.facts.sizes.get((relation, -1), 0)
@@ -142,7 +142,7 @@ class Transitive:
                 if graph.add(a, b):
                     grown.add(relation)
             except TooLargeError:
-                self._give_up(relation)
+                self._abandon(relation)
         if self._known and (grown or not self._closed):
             self._tabulate()
         return grown
@@ -152,10 +152,10 @@ class Transitive:
         found = self.engine.query(" UNION ALL ".join(selects))
         return as_numpy(found.column(0)), as_numpy(found.column(1))
 
-    def _give_up(self, relation: int) -> None:
+    def _abandon(self, relation: int) -> None:
         """Leave the instances over a relation to joins."""
         self._known.pop(relation, None)
-        self._given_up.add(relation)
+        self._abandoned.add(relation)
         self.returned |= {row for row in self._taken if row[1] == relation}
         self._taken -= self.returned
         self._closed -= self.returned

@@ -43,8 +43,8 @@ class Violations:
         """Make a table that holds none."""
         self.engine.load("violation", pa.table({"rule": strings(), "facts": id_lists()}))
 
-    def find(self, stated: str, since: str | None, apart: bool, derive: Callable[[Instances], None]) -> None:
-        """Fill `violation`. stated: the stated facts that are new. since: a working table of the facts of the closure
+    def find(self, given: str, since: str | None, apart: bool, derive: Callable[[Instances], None]) -> None:
+        """Fill `violation`. given: the given facts that are new. since: a working table of the facts of the closure
         that are new, where it has been extended. apart: whether literals have been derived to equal each other. derive:
         add to `derived` all that instances derive of the closure."""
         if self.facts.equality != Equality.OFF:
@@ -52,7 +52,7 @@ class Violations:
         self.aggregates.forget_all()
         self._find_constraints(since)
         if self.specialisation.datatypes is not None:
-            self._find_ill_typed(self.specialisation.datatypes, stated, since or "fact")
+            self._find_ill_typed(self.specialisation.datatypes, given, since or "fact")
         if count(self.engine, "violation"):
             normalise_violations(self.engine, self.facts.equality)
 
@@ -123,10 +123,10 @@ class Violations:
             self.engine.append("violation", selects)
         scratch.clear()
 
-    def _find_ill_typed(self, datatypes: Datatypes, stated: str, since: str) -> None:
+    def _find_ill_typed(self, datatypes: Datatypes, given: str, since: str) -> None:
         names = representatives(self.engine, self.facts.equality)
         kinds = {c for c in names if c in self.facts.classes}
         has = Datatypes(datatypes.ill_typed or bool(self.mint.counters and self.mint.counters.ill_typed))
-        found = violations_sql(self.engine, has, stated, since, kinds, names)
+        found = violations_sql(self.engine, has, given, since, kinds, names)
         if found:
             self.engine.append("violation", found)

@@ -52,7 +52,7 @@ TERM: Final = Table(
 )
 """The dictionary: one row per term that occurs (or is built in). Rows never change."""
 
-TWIN: Final = "(SELECT id, value FROM term WHERE value IS NOT NULL)"
+EQUAL_VALUED: Final = "(SELECT id, value FROM term WHERE value IS NOT NULL)"
 """The literals that are another one's equals, as SQL: (id, value)."""
 
 
@@ -68,9 +68,9 @@ def token_sql(term: str = "t") -> str:
 
 
 ASSERTED: Final = Table("asserted", _TRIPLE, ("p", "s", "o"))
-"""E: what the user said, in the user's own ids, never rewritten. A set."""
+"""E: the asserted triples, in the user's own ids, never rewritten. A set."""
 
-STATED: Final = "stated"
+GIVEN: Final = "given"
 """The name of the asserted facts as the reasoner reads them: literal objects replaced by the first met of equal value,
 where the rules hold dt-eq. Not stored."""
 

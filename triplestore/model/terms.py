@@ -3,7 +3,7 @@
 A *token* is the text of one term, unescaped, and unique for the term:
 
     <http://example.org/a>          an IRI
-    _:f1_x                          a blank node (its label is scoped to the file it came from)
+    _:f1_x                          a blank node (its label is scoped to its file)
     "chat"                          a plain literal (xsd:string is never written)
     "chat"@fr                       a language-tagged string (tag in lower case)
     "1"^^<http://...#integer>       any other literal
@@ -106,7 +106,7 @@ def literal_token(lexical: str, datatype: str | None = None, language: str | Non
 
 
 def kind_of_token(token: str) -> Kind:
-    """IRI, BLANK or LITERAL, by the first character (built-in terms are told apart by `BUILTIN_IDS`)."""
+    """IRI, BLANK or LITERAL, by the first character (`BUILTIN_IDS` has the built-in terms)."""
     return {"<": Kind.IRI, "_": Kind.BLANK, '"': Kind.LITERAL}[token[0]]
 
 

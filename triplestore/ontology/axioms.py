@@ -1,4 +1,4 @@
-"""What an axiom of OWL means, said with fresh individuals: the way from rules over data to conclusions about schema.
+"""What an axiom of OWL means, with fresh individuals: the way from rules over data to conclusions about schema.
 
 "OWL 2 RDF-Based Semantics", section 5, states most axioms as equivalences: a property is transitive if and only if
 x p y and y p z give x p z for all x, y, z. Individuals that occur nowhere else stand for all; so the axiom follows from

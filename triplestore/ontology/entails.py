@@ -291,9 +291,9 @@ class _Reduction:
             if negated:
                 return self._proof([complement_meaning(s, c) for c in negated], any)
         if s == o and _in_closure(self._current, [(p, RDF.type, OWL.ReflexiveProperty)]):
-            return self._said(f"{p} is reflexive (section 5.13)")
+            return self._reason(f"{p} is reflexive (section 5.13)")
         if p == RDFS.range and values_within(self._objects(s, RDFS.range), o):
-            return self._said(f"the values of the ranges of {s} are all in {o}")
+            return self._reason(f"the values of the ranges of {s} are all in {o}")
         if p in CLASS_AXIOMS and not (self._is_class(s) and self._is_class(o)):
             return None
         suppositions = meaning(triple)
@@ -318,7 +318,7 @@ class _Reduction:
 
         return prove
 
-    def _said(self, line: str) -> Callable[[], bool]:
+    def _reason(self, line: str) -> Callable[[], bool]:
         def prove() -> bool:
             self.by.append(line)
             return True

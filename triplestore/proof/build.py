@@ -47,7 +47,7 @@ class Builder:
             return self._leaf(triple)
         s, p, o = self.forward.region.normal_fact(triple)
         if self.forward.region.source.same_as is not None and p == SAME_AS and s == o:
-            return self._stated_equality(triple, round)
+            return self._given_equality(triple, round)
         version = self.forward.known(triple)
         assert version is not None, triple
         return self._convert(version, triple, round)
@@ -126,10 +126,10 @@ class Builder:
 
     def _premise(self, triple: Fact, witness: Version | None, round: int) -> Step:
         if witness is None:
-            return self._stated_equality(triple, round)
+            return self._given_equality(triple, round)
         return self._convert(witness, triple, round)
 
-    def _stated_equality(self, triple: Fact, round: int) -> Step:
+    def _given_equality(self, triple: Fact, round: int) -> Step:
         """An equality by the name that a property equal to owl:sameAs gives it."""
         s, p, o = triple
         if self._is_asserted(triple):

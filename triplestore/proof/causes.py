@@ -88,7 +88,7 @@ def _asserted(source: Source) -> str:
     """The SELECT of the asserted triples, normalised (s, p, o), with the subject and object as asserted (s0, o0)."""
     columns = ", ".join(f"coalesce({c}m.representative, t.{c}) AS {c}" for c in "spo")
     joins = " ".join(f"LEFT JOIN {source.same_as} {c}m ON {c}m.term = t.{c}" for c in "spo")
-    return f"SELECT {columns}, t.s AS s0, t.o AS o0 FROM {source.stated} t {joins}"
+    return f"SELECT {columns}, t.s AS s0, t.o AS o0 FROM {source.given} t {joins}"
 
 
 def _links(engine: Workbench, asserted: str, link: str, shape: Shape, rows: Sequence[Row]) -> dict[Row, int]:

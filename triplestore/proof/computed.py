@@ -24,7 +24,7 @@ from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import instances
 from triplestore.model.equality import Equality
 from triplestore.model.rule import Aggregate, Atom, Rule, Span, SpanEnd, Var
-from triplestore.model.tables import TWIN, token_sql
+from triplestore.model.tables import EQUAL_VALUED, token_sql
 from triplestore.model.terms import BUILTIN_IDS, SAME_AS
 from triplestore.proof.conditions import grounded
 from triplestore.storage.manifest import Counters
@@ -42,7 +42,7 @@ class _Known(Mint):
     """Ids for tokens that the dictionary has; rows with others fall away."""
 
     def __init__(self, engine: Engine, by_value: bool) -> None:
-        super().__init__(engine, Counters(twins=1) if by_value else Counters(), by_value)
+        super().__init__(engine, Counters(equal_valued=1) if by_value else Counters(), by_value)
 
     def encode(self, scratch: Scratch, tokens: str) -> str:
         token = token_sql("t")
@@ -62,7 +62,7 @@ class Source:
     same_as: str | None
     rules: tuple[Rule, ...]
     constants: Constants
-    stated: str = "asserted"
+    given: str = "asserted"
     by_value: bool = False
     equality: Equality = Equality.REWRITE
 
@@ -158,7 +158,9 @@ class Computed:
         several = list(ids)
         if self._by_value:
             listed = ", ".join(map(str, ids))
-            several += [int(i) for (i,) in self.engine.rows(f"SELECT v.id FROM {TWIN} v WHERE v.value IN ({listed})")]
+            several += [
+                int(i) for (i,) in self.engine.rows(f"SELECT v.id FROM {EQUAL_VALUED} v WHERE v.value IN ({listed})")
+            ]
         return sorted(encoding.decode(self.engine, several).values())
 
 

@@ -13,7 +13,7 @@ from triplestore.engine.queries import count
 from triplestore.materialise.same_as import is_clash, known_value
 from triplestore.materialise.statements import triples_table
 from triplestore.model.errors import EngineError
-from triplestore.model.tables import TWIN
+from triplestore.model.tables import EQUAL_VALUED
 from triplestore.model.terms import FIRST_LITERAL, OWL, SAME_AS
 from triplestore.proof.build import Builder, Step, ids_of, leaves_of, proof, step
 from triplestore.proof.computed import Source
@@ -229,14 +229,14 @@ def written(source: Source, roots: Sequence[Step]) -> list[Proof]:
 
 
 def _forms(source: Source, resting: Sequence[Fact]) -> dict[Fact, int]:
-    """Of the stated triples with a literal that proofs rest on, a form of the literal that was asserted."""
-    stated = [triple for triple in resting if triple[2] >= FIRST_LITERAL]
-    if not stated:
+    """Of the given triples with a literal that proofs rest on, a form of the literal that was asserted."""
+    given = [triple for triple in resting if triple[2] >= FIRST_LITERAL]
+    if not given:
         return {}
     with source.engine.scratch() as scratch:
-        wanted = scratch.load("wanted", triples_table(stated))
+        wanted = scratch.load("wanted", triples_table(given))
         found = source.engine.rows(
             f"SELECT w.s, w.p, w.o, min(a.o) AS form FROM {wanted} w JOIN asserted a ON a.s = w.s AND a.p = w.p "
-            f"LEFT JOIN {TWIN} v ON v.id = a.o WHERE coalesce(v.value, a.o) = w.o GROUP BY w.s, w.p, w.o"
+            f"LEFT JOIN {EQUAL_VALUED} v ON v.id = a.o WHERE coalesce(v.value, a.o) = w.o GROUP BY w.s, w.p, w.o"
         )
     return {(s, p, o): form for s, p, o, form in found}

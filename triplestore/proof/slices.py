@@ -251,7 +251,7 @@ class Slice:
             assert isinstance(element, Pattern)
             columns = [f"b.{'v' if isinstance(slot, V) else 'k'}{slot.number}" for slot in element.slots]
             same = " AND ".join(f"a{i}.{c} = {column}" for c, column in zip("spo", columns, strict=True))
-            joins.append(f"LEFT JOIN {self.source.stated} a{i} ON {same}")
+            joins.append(f"LEFT JOIN {self.source.given} a{i} ON {same}")
             flags.append(f"a{i}.s IS NOT NULL")
         partition = ", ".join(f"k{i}" for i in parameters)
         order = ", ".join(f"v{i}" for i in variables)
@@ -290,7 +290,7 @@ class Slice:
     def _any_term(self) -> int:
         """A term that occurs, for a variable that may be any."""
         if self.anything is None:
-            ((found,),) = self.source.engine.rows(f"SELECT min(p) AS p FROM {self.source.stated}")
+            ((found,),) = self.source.engine.rows(f"SELECT min(p) AS p FROM {self.source.given}")
             self.anything = SAME_AS if found is None else int(found)
             self.meet([self.anything])
         return self.normal(self.anything)
@@ -322,14 +322,14 @@ class Slice:
         """The asserted triples that facts, which are in table `wanted`, stand for."""
         if not any(t in self.classes for fact in facts for t in fact):
             same = " AND ".join(f"a.{c} = w.{c}" for c in "spo")
-            return f"SELECT a.s, a.p, a.o FROM {self.source.stated} a JOIN {wanted} w ON {same}"
+            return f"SELECT a.s, a.p, a.o FROM {self.source.given} a JOIN {wanted} w ON {same}"
         members = {t: t for fact in facts for t in fact}
         members.update({m: t for t in list(members) for m in self.classes.get(t, ())})
         table = scratch.load("member", triples_table([(term, rep, 0) for term, rep in members.items()]))
         joins = " ".join(f"JOIN {table} n{c} ON n{c}.s = a.{c}" for c in "spo")
         same = " AND ".join(f"n{c}.p = w.{c}" for c in "spo")
         exists = f"SELECT 1 FROM {wanted} w WHERE {same}"
-        return f"SELECT a.s, a.p, a.o FROM {self.source.stated} a {joins} WHERE EXISTS ({exists})"
+        return f"SELECT a.s, a.p, a.o FROM {self.source.given} a {joins} WHERE EXISTS ({exists})"
 
     def _fetch_occurring(self, terms: Sequence[int]) -> None:
         """Which terms that are one with no other occur in asserted triples; for others, facts that mention them.
@@ -338,10 +338,10 @@ class Slice:
             return
         listed = ", ".join(map(str, sorted(terms)))
         places = " UNION ALL ".join(
-            f"SELECT {c} AS term FROM {self.source.stated} WHERE {c} IN ({listed})" for c in "spo"
+            f"SELECT {c} AS term FROM {self.source.given} WHERE {c} IN ({listed})" for c in "spo"
         )
         if SAME_AS in terms:
-            places += f" UNION ALL SELECT CAST({SAME_AS} AS BIGINT) AS term FROM {self.source.stated}"
+            places += f" UNION ALL SELECT CAST({SAME_AS} AS BIGINT) AS term FROM {self.source.given}"
         found = {term for (term,) in self.source.engine.rows(f"SELECT DISTINCT term FROM ({places}) t")}
         self.occurring |= found
         for term in sorted(set(terms) - found):

@@ -10,7 +10,7 @@ from triplestore.maintain import Reasoning
 from triplestore.materialise.datatypes import every_type_sql, representatives, types_sql
 from triplestore.model.equality import Equality
 from triplestore.model.rule import Rule
-from triplestore.model.tables import STATED
+from triplestore.model.tables import GIVEN
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS, TYPE
 from triplestore.proof.computed import Source
 
@@ -21,7 +21,7 @@ LEAVES: Final = "proof_leaf"
 
 
 def source(engine: Engine, reasoning: Reasoning, congruence: tuple[Rule, ...]) -> Source:
-    """What to explain, of the working tables (or views) `asserted`, `stated`, `fact`, `same_as` and `term`.
+    """What to explain, of the working tables (or views) `asserted`, `given`, `fact`, `same_as` and `term`.
 
     Equality `axioms` stores what equality `rewrite` knows by classes: it is read, and explained, as if it were that;
     `congruence` are the rules that then say nothing new.
@@ -44,13 +44,13 @@ def source(engine: Engine, reasoning: Reasoning, congruence: tuple[Rule, ...]) -
 
 
 def _leaves(engine: Engine, equality: Equality, classes: str | None) -> str:
-    """The name of what proofs rest on where literals stand for values: stated facts, and types of literals (dt-type2),
+    """The name of what proofs rest on where literals stand for values: given facts, and types of literals (dt-type2),
     which no rule derives. classes: the name of the classes, whose literals have all their types."""
     of_literals = f"SELECT s, p, o FROM fact WHERE p = {TYPE} AND s >= {FIRST_LITERAL}"
     equal = f"SELECT t.* FROM term t JOIN {classes} m ON m.term = t.id WHERE t.id >= {FIRST_LITERAL}"
     several = classes is not None and count(engine, f"({equal}) t") > 0
     if not several and not count(engine, f"({of_literals}) f"):
-        return STATED
+        return GIVEN
     names = representatives(engine, equality)
     types = types_sql(engine.dialect, names, names)
     same = "t.s = f.s AND t.o = f.o"
@@ -58,5 +58,5 @@ def _leaves(engine: Engine, equality: Equality, classes: str | None) -> str:
     if several:
         found += f" UNION {every_type_sql(engine.dialect, f'({equal})')}"
     engine.create(TYPES, found)
-    engine.view(LEAVES, f"SELECT s, p, o FROM {STATED} UNION ALL SELECT s, p, o FROM {TYPES}")
+    engine.view(LEAVES, f"SELECT s, p, o FROM {GIVEN} UNION ALL SELECT s, p, o FROM {TYPES}")
     return LEAVES

@@ -27,7 +27,7 @@ _NAME: Final = re.compile(r"([^\W\d_][\w.-]*)?:(?!//)(.*)", re.DOTALL)
 _IRI: Final = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]*://|(urn|tag|mailto|tel|data|file|info|doi|did|geo|news|ni|cid|mid):", re.I
 )
-"""How an IRI begins that needs no angle brackets to be told from a prefixed name."""
+"""How an IRI begins that no angle brackets need to distinguish from a prefixed name."""
 
 
 def prefixes_of(declared: Sequence[str]) -> dict[str, str]:

@@ -71,7 +71,7 @@ def source(session: Session) -> Source:
     session.readable()
     manifest, workspace, engine = session.manifest, session.workspace, session.engine
     workspace.views(TERM, ASSERTED, FACT, SAME_AS)
-    workspace.stated(session.view.equal_values)
+    workspace.given(session.view.equal_values)
 
     def made() -> Source:
         congruence = rules_of(RulesetText("equality")) if manifest.equality == Equality.AXIOMS else ()

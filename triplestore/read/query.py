@@ -162,9 +162,9 @@ def _tokens_matching(session: Session, pattern: Sequence[str | None], what: str)
         return
     from triplake.sparql import match
 
-    stated = set(_among(session, pattern, "asserted")) if what == "inferred" else ()
+    given = set(_among(session, pattern, "asserted")) if what == "inferred" else ()
     for row in match(graph(session), *pattern).tokens():
-        if row not in stated:
+        if row not in given:
             yield row  # type: ignore[misc]
 
 

@@ -80,12 +80,12 @@ def count(session: Session, what: str) -> int:
     """See `Store.count`."""
     if what not in expand.WHAT:
         raise UsageError(f"no part '{what}' of a store; give one of {', '.join(expand.WHAT)}")
-    stated = session.manifest.files_of(ASSERTED.name).rows
+    given = session.manifest.files_of(ASSERTED.name).rows
     if what == "asserted":
-        return stated
+        return given
     session.workspace.views(ASSERTED, FACT, SAME_AS, TERM)
     ((found,),) = session.engine.rows(expand.expanded_count_sql(session.view))
-    return int(found) if what == "all" else max(int(found) - stated, 0)
+    return int(found) if what == "all" else max(int(found) - given, 0)
 
 
 def outside_profile(session: Session) -> list[Finding]:

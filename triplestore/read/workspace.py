@@ -15,7 +15,7 @@ from triplestore.engine.queries import count
 from triplestore.engine.sql import Select
 from triplestore.maintain.cache import ClosureCache
 from triplestore.materialise.limits import Limits
-from triplestore.model.tables import ASSERTED, COUNT, FACT, LOOKED_UP, STATED, STORED, TERM, VIOLATION, Table
+from triplestore.model.tables import ASSERTED, COUNT, FACT, GIVEN, LOOKED_UP, STORED, TERM, VIOLATION, Table
 from triplestore.read.cache import VersionCache
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest, Versions
@@ -80,15 +80,15 @@ class Workspace:
                 if self._bound.get(table.name) == "table":
                     shared.index(table.name, column)
 
-    def stated(self, twins: bool) -> None:
-        """Make sure that `stated` can be read: what the reasoner takes for asserted. twins: there are equal literals,
-        and only one of them stands for their value; else it is `asserted` itself."""
-        if not twins:
-            self.engine.view(STATED, f"SELECT {ASSERTED.select} FROM {ASSERTED.name}")
-            self._bound.pop(STATED, None)
-        elif self._bound.get(STATED) != "table":
-            self.engine.create(STATED, by_value(ASSERTED.name))
-            self._bound[STATED] = "table"
+    def given(self, equal_valued: bool) -> None:
+        """Make sure that `given` can be read: the asserted facts as the reasoner reads them. equal_valued: some
+        literals have equal values, and one of them stands for each value; else it is `asserted` itself."""
+        if not equal_valued:
+            self.engine.view(GIVEN, f"SELECT {ASSERTED.select} FROM {ASSERTED.name}")
+            self._bound.pop(GIVEN, None)
+        elif self._bound.get(GIVEN) != "table":
+            self.engine.create(GIVEN, by_value(ASSERTED.name))
+            self._bound[GIVEN] = "table"
 
     def moved(self, manifest: Manifest, changed: Iterable[Table]) -> None:
         """The working tables hold `manifest` now: `changed` were written as working tables, the others kept as they
@@ -106,7 +106,7 @@ class Workspace:
         """Take one table's view or working table for invalid, and what was made of it."""
         self._bound.pop(table.name, None)
         if table is ASSERTED:
-            self._bound.pop(STATED, None)
+            self._bound.pop(GIVEN, None)
 
     def adopt(self, manifest: Manifest, tables: Iterable[Table]) -> None:
         """Take the engine's tables of these names, and nothing else, for working tables that hold `manifest`."""

@@ -111,20 +111,20 @@ async def _in_time(request: Request) -> AsyncGenerator[bytes, None]:
     """The body's chunks; of the time, only what is spent waiting for them counts."""
     seconds = request.app.state.service.settings.clients.body_seconds
     loop, stream = asyncio.get_running_loop(), request.stream()
-    left, came = seconds, 0
+    left, received = seconds, 0
     while True:
         started = loop.time()
         try:
             async with asyncio.timeout(left):
                 chunk = await anext(stream, None)
         except TimeoutError:
-            said = f"less than {LEAST:,} bytes of the body came within {seconds:g} s: send it faster"
-            raise HttpError(408, said, {"Connection": "close"}) from None
+            message = f"less than {LEAST:,} bytes of the body arrived within {seconds:g} s: send it faster"
+            raise HttpError(408, message, {"Connection": "close"}) from None
         if chunk is None:
             return
-        left, came = left - loop.time() + started, came + len(chunk)
-        if came >= LEAST:
-            left, came = seconds, 0
+        left, received = left - loop.time() + started, received + len(chunk)
+        if received >= LEAST:
+            left, received = seconds, 0
         yield chunk
 
 
@@ -201,7 +201,7 @@ async def documents(request: Request, suffixes: Mapping[str, str], most: int) ->
 def _suffix(header: str | None, suffixes: Mapping[str, str]) -> str:
     media, charset = media_type(header)
     if media not in suffixes:
-        said = f"the content type {media} is not understood" if media else "the request says no content type"
-        raise HttpError(415, f"{said}: send {', '.join(suffixes)}")
+        message = f"the content type {media} is not understood" if media else "the request says no content type"
+        raise HttpError(415, f"{message}: send {', '.join(suffixes)}")
     check_charset(charset)
     return suffixes[media]

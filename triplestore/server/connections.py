@@ -107,7 +107,7 @@ class Connection(H11Protocol):
         if self.cycle is not None and not self.conn.trailing_data[0]:
             self.transport.close()  # between two requests
         else:
-            self._refuse(408, f"no request came within {self._bounds.head_seconds:g} s")
+            self._refuse(408, f"no request arrived within {self._bounds.head_seconds:g} s")
 
     def _watch_reader(self, size: int) -> None:
         """Cut off a client that reads nothing of its answer for a while, with `size` bytes to be sent."""

@@ -1,4 +1,4 @@
-"""Errors as answers: a status, a sentence that tells what to do, and where in the request it went wrong."""
+"""Errors as answers: a status, a sentence that tells what to do, and where in the request the fault is."""
 
 from __future__ import annotations
 

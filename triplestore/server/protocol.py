@@ -48,8 +48,8 @@ async def sparql(request: Request) -> Response:
         require_writer(request)
         return await _update(request, service, _whole(await text(request, most)), sent)
     if media != FORM:
-        said = f"the content type {media} is not understood" if media else "the request says no content type"
-        raise HttpError(415, f"{said}: POST {_TYPES}")
+        message = f"the content type {media} is not understood" if media else "the request says no content type"
+        raise HttpError(415, f"{message}: POST {_TYPES}")
     filled = await form(request, most)
     both = {name: [*filled.get(name, ()), *sent.get(name, ())] for name in {**filled, **sent}}
     _check(both)
@@ -67,8 +67,8 @@ async def sparql(request: Request) -> Response:
 def _whole(sent: str) -> str:
     """The text of a body. Raises HttpError (400) where all of it is one comment, which is no slip of who wrote it."""
     if sent.lstrip().startswith("#") and not re.search(r"[\r\n]", sent.strip()):
-        said = "the text is one line, and all of it a comment"
-        raise HttpError(400, f"{said}: curl's --data takes ends of lines out, --data-binary leaves them")
+        message = "the text is one line, and all of it a comment"
+        raise HttpError(400, f"{message}: curl's --data takes ends of lines out, --data-binary leaves them")
     return sent
 
 

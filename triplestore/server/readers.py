@@ -204,7 +204,7 @@ class Readers:
         self._index(after)
 
     def _index(self, manifest: Manifest) -> None:
-        """Of the tables that have none yet, or were made anew."""
+        """Of the tables that have none yet, or were made again."""
         tables = Workspace(self._engine, self._versions, manifest)
         tables.adopt(manifest, STORED)
         tables.indexed()

@@ -44,10 +44,10 @@ class _Server(uvicorn.Server):
             _end("a second signal")
         self.should_exit = True
         self._service.shut()
-        said = f"requests ran on for {self._grace:g} s after the signal"
+        message = f"requests ran on for {self._grace:g} s after the signal"
         for late in (
             threading.Timer(self._grace * (1 - CLOSING), self._service.stop_writing),
-            threading.Timer(self._grace, _end, [said]),
+            threading.Timer(self._grace, _end, [message]),
         ):
             late.daemon = True
             late.start()
@@ -71,7 +71,7 @@ def known_hosts(host: str, access: Access, more: tuple[str, ...]) -> tuple[str, 
 
 
 def listen(service: Service, host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serve until a signal ends it. `ready` is told the address once requests are answered (port 0 takes a free one).
+    """Serve until a signal ends it. `ready` gets the address once requests are answered (port 0 takes a free one).
 
     Raises UsageError where the address cannot be listened on.
     """

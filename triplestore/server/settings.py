@@ -42,7 +42,7 @@ class Clients:
     head_seconds: for the line and the headers of a request; body_seconds: in which at least a kilobyte of its body
     comes, or some of its answer is read; linger_seconds: for which the rest of a body is taken, and thrown away, after
     its answer, which a connection that is closed at once may lose; per_address: connections at a time from one address;
-    grace: for requests that run when the server is told to end.
+    grace: for requests that run when the server has to end.
     """
 
     head_seconds: float = 20.0

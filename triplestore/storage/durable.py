@@ -69,12 +69,12 @@ def put_if_absent(draft: Path, target: Path, claim: Callable[[Path], Callable[[]
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-    give_up = claim(target.with_name(f".{target.name}.claim"))
-    if give_up is None:
+    release = claim(target.with_name(f".{target.name}.claim"))
+    if release is None:
         raise ConflictError(f"another writer is publishing {target}; nothing was changed, run the command again")
     try:
         if target.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
         os.replace(draft, target)
     finally:
-        give_up()
+        release()

@@ -77,6 +77,10 @@ class RulesetText:
     text: str | None = None
 
 
+_EQUAL_VALUED: Final = "twins"
+"""The key that manifests have for `Counters.equal_valued`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counters:
     """Next free numbers: of each kind of term, and of input files (which scope blank nodes). Then, of the literals of
@@ -86,7 +90,7 @@ class Counters:
     blank: int = 0
     literal: int = 0
     files: int = 0
-    twins: int = 0
+    equal_valued: int = 0
     ill_typed: int = 0
 
 
@@ -242,7 +246,7 @@ class Versions:
         if number not in READABLE:
             raise DamagedStoreError(
                 f"{self.path} is of store format {number}, this program reads from {READABLE[0]} on; export its "
-                "asserted triples with the Triplake that made it (`triplake export --what asserted`) and load them anew"
+                "asserted triples with the Triplake that made it (`triplake export --what asserted`), and load those"
             )
 
     def numbers(self) -> list[int]:
@@ -399,12 +403,17 @@ def _claimed(path: Path) -> Callable[[], None] | None:
     return None if lease is None else lease.end
 
 
+def _counters(data: dict[str, int]) -> Counters:
+    return Counters(equal_valued=data.pop(_EQUAL_VALUED, 0), **data)
+
+
 def _mark() -> str:
     return json.dumps({"format": FORMAT})
 
 
 def _to_json(manifest: Manifest) -> dict[str, Any]:
     data = json.loads(json.dumps({"format": FORMAT, **asdict(manifest)}))
+    data["counters"][_EQUAL_VALUED] = data["counters"].pop("equal_valued")
     return {**data, "checksum": _checksum(data)}
 
 
@@ -416,8 +425,8 @@ def _checksum(data: Mapping[str, Any]) -> str:
 def _from_json(data: dict[str, Any]) -> Manifest:
     if data["format"] > FORMAT:
         raise DamagedStoreError(f"version {data['version']} was written by a newer Triplake; install that one")
-    said = data.pop("checksum", None)
-    if said is not None and said != _checksum(data):
+    checksum = data.pop("checksum", None)
+    if checksum is not None and checksum != _checksum(data):
         raise ValueError("it is not what was written: its checksum differs")
     del data["format"]
     tables = {
@@ -425,12 +434,12 @@ def _from_json(data: dict[str, Any]) -> Manifest:
         for name, table in data.pop("tables").items()
     }
     rulesets = tuple(RulesetText(**r) for r in data.pop("rulesets"))
-    equality, counters = Equality(data.pop("equality")), Counters(**data.pop("counters"))
+    equality, counters = Equality(data.pop("equality")), _counters(data.pop("counters"))
     return Manifest(rulesets=rulesets, equality=equality, counters=counters, tables=tables, **data)
 
 
 def damaged(path: Path, table: str, manifest: Manifest, what: str) -> DamagedStoreError:
-    """What is said of a file of a version that is not as it was written."""
+    """The message about a file of a version that is not as it was written."""
     store = path.parent.parent
     return DamagedStoreError(
         f"{path} (table {table}, version {manifest.version}) {what}; "

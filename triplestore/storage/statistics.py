@@ -18,7 +18,7 @@ from triplestore.model.tables import FACT, STATISTIC
 from triplestore.model.terms import TYPE
 
 STALE: Final = 0.2
-"""Share of the facts that have come or gone, beyond which counts are taken anew."""
+"""Share of the facts that were added or removed, beyond which counts are taken again."""
 
 FEW: Final = 2_000
 """Facts up to which no counts are stored."""

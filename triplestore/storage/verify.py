@@ -82,7 +82,7 @@ def examine(versions: Versions, *manifests: Manifest, sums: bool, among: Contain
 
 
 def sound(versions: Versions, files: Sequence[WrittenFile]) -> None:
-    """Raise DamagedStoreError where one of these files is not what was written: before it is written anew."""
+    """Raise DamagedStoreError where one of these files is not what was written: before it is rewritten."""
     for file, what in _wrong(versions, files, True):
         raise DamagedStoreError(
             f"{versions.data / file.path} {what}; `triplake verify {versions.path}` tells what can still be read"

@@ -20,15 +20,15 @@ def class_diff(engine: Workbench, before: str, after: str) -> ClassDiff:
     """What becomes of the classes between two tables (term, representative). `term` can be read, with all terms of
     both."""
     with engine.scratch() as scratch:
-        regrouped = scratch.create(
-            "regrouped",
+        moved = scratch.create(
+            "moved",
             "SELECT x.old, x.new, count(*) AS n FROM (SELECT t.term, coalesce(b.representative, t.term) AS old, "
             "coalesce(a.representative, t.term) AS new FROM "
             f"(SELECT term FROM {before} UNION SELECT term FROM {after}) t "
             f"LEFT JOIN {before} b ON b.term = t.term LEFT JOIN {after} a ON a.term = t.term) x GROUP BY x.old, x.new",
         )
-        merged_count, merged = _groups(engine, regrouped, "new", "old")
-        split_count, split = _groups(engine, regrouped, "old", "new")
+        merged_count, merged = _groups(engine, moved, "new", "old")
+        split_count, split = _groups(engine, moved, "old", "new")
     ids = [number for whole, parts in (*merged, *split) for number, _ in (whole, *parts)]
     tokens = encoding.decode(engine, ids)
 
@@ -43,15 +43,15 @@ def class_diff(engine: Workbench, before: str, after: str) -> ClassDiff:
     )
 
 
-def _groups(engine: Queries, regrouped: str, whole: str, part: str) -> tuple[int, list[tuple[_Part, list[_Part]]]]:
+def _groups(engine: Queries, moved: str, whole: str, part: str) -> tuple[int, list[tuple[_Part, list[_Part]]]]:
     """The classes of one side that are several of the other: how many, and the largest with their parts."""
-    several = f"SELECT {whole} AS id, sum(n) AS size FROM {regrouped} GROUP BY {whole} HAVING count(*) > 1"
+    several = f"SELECT {whole} AS id, sum(n) AS size FROM {moved} GROUP BY {whole} HAVING count(*) > 1"
     number = int(engine.query(f"SELECT count(*) AS n FROM ({several}) s").column(0)[0].as_py())
     largest = f"SELECT id, size FROM ({several}) s ORDER BY size DESC, id LIMIT {SHOWN}"
-    sizes = f"SELECT {part} AS id, sum(n) AS size FROM {regrouped} GROUP BY {part}"
+    sizes = f"SELECT {part} AS id, sum(n) AS size FROM {moved} GROUP BY {part}"
     rows = engine.query(
         f"SELECT w.id, w.size, r.{part} AS part, p.size AS part_size FROM ({largest}) w "
-        f"JOIN {regrouped} r ON r.{whole} = w.id JOIN ({sizes}) p ON p.id = r.{part} "
+        f"JOIN {moved} r ON r.{whole} = w.id JOIN ({sizes}) p ON p.id = r.{part} "
         f"ORDER BY w.size DESC, w.id, part_size DESC, part"
     ).to_pylist()
     found: dict[_Part, list[_Part]] = {}

@@ -162,7 +162,7 @@ def _updated(
         facts.added,
         facts.removed,
         chosen.name or "",
-        *_judges(tx),
+        *_checkers(tx),
         chosen.budget,
         tx.round_done,
         terms.values if ClosureView.of(manifest).equal_values else {},
@@ -170,7 +170,7 @@ def _updated(
     )
 
 
-def _judges(tx: Transaction) -> tuple[LiteralClashChecker, LiteralTypeChecker]:
+def _checkers(tx: Transaction) -> tuple[LiteralClashChecker, LiteralTypeChecker]:
     """What looks literals up in the engine."""
     return lambda pairs: clashes_in(tx.engine, pairs), lambda facts, names: wrong_types_in(tx.engine, facts, names)
 

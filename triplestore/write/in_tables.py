@@ -18,13 +18,13 @@ from triplestore.materialise.statements import absent, triples_table
 from triplestore.model.tables import (
     ASSERTED,
     COUNT,
+    EQUAL_VALUED,
     FACT,
+    GIVEN,
     SAME_AS,
-    STATED,
     STATISTIC,
     STORED,
     TERM,
-    TWIN,
     VIOLATION,
     Table,
 )
@@ -107,7 +107,7 @@ def rematerialised(tx: Transaction, counting: bool) -> ChangeSet:
     manifest = tx.workspace.manifest = replace(tx.workspace.manifest, counting=counting)
     tx.workspace.tables(ASSERTED, FACT, SAME_AS)
     tx.workspace.views(TERM)
-    tx.workspace.stated(ClosureView.of(manifest).equal_values)
+    tx.workspace.given(ClosureView.of(manifest).equal_values)
     before = manifest.files_of(FACT.name).rows
     tx.engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
     extend_terms(tx.workspace)
@@ -131,7 +131,7 @@ def initial(tx: Transaction) -> ChangeSet:
     engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
     encoding.terms_view(engine)
     engine.load("asserted", no_facts())
-    tx.workspace.stated(twins=False)
+    tx.workspace.given(equal_valued=False)
     figures, counters = _materialised(tx, counters)
     outcome = Outcome(rematerialise.NAME, "new store", figures, True, tx.workspace.count("fact"), 0, 0, 0)
     tx.maintained(outcome)
@@ -149,7 +149,7 @@ def _load(tx: Transaction, facts: Facts) -> None:
 
 
 def _assert(tx: Transaction, change: Change) -> tuple[tuple[str, str], Sizes]:
-    """Bring `asserted` and `stated` up to date with `plus` and `minus`, which become the net change of `stated`. The
+    """Bring `asserted` and `given` up to date with `plus` and `minus`, which become the net change of `given`. The
     names of the tables of the net change of `asserted`, and the sizes for the algorithms."""
     engine, before = tx.engine, tx.workspace.manifest
     several, facts = (
@@ -157,34 +157,34 @@ def _assert(tx: Transaction, change: Change) -> tuple[tuple[str, str], Sizes]:
         before.files_of(FACT.name).rows,
     )
     if several:
-        tx.workspace.stated(several)
+        tx.workspace.given(several)
     if change.added:
         engine.append("asserted", [Select("plus", "spo")])
     if change.removed:
         engine.remove("asserted", "SELECT s, p, o FROM minus")
     if not several:
-        tx.workspace.stated(several)
+        tx.workspace.given(several)
         return ("plus", "minus"), Sizes(change.added, change.removed, facts)
     names = ("asserted_plus", "asserted_minus")
     return names, Sizes(*_state(tx, *names), facts)
 
 
 def _state(tx: Transaction, plus: str, minus: str) -> tuple[int, int]:
-    """Bring `stated` up to date with `asserted` after the change in `plus` and `minus`, which move to the names given;
-    `plus` and `minus` become the net change of `stated`. Their numbers of rows."""
+    """Bring `given` up to date with `asserted` after the change in `plus` and `minus`, which move to the names given;
+    `plus` and `minus` become the net change of `given`. Their numbers of rows."""
     engine = tx.engine
     for name, kept in (("plus", plus), ("minus", minus)):
         engine.create(kept, Select(name, "spo"))
-    added = engine.create("plus", f"SELECT s, p, o FROM ({literals.by_value(plus)}) n WHERE {absent('n', STATED)}")
+    added = engine.create("plus", f"SELECT s, p, o FROM ({literals.by_value(plus)}) n WHERE {absent('n', GIVEN)}")
     left = (
-        f"SELECT 1 FROM asserted a LEFT JOIN {TWIN} v ON v.id = a.o "
+        f"SELECT 1 FROM asserted a LEFT JOIN {EQUAL_VALUED} v ON v.id = a.o "
         "WHERE a.s = n.s AND a.p = n.p AND coalesce(v.value, a.o) = n.o"
     )
     removed = engine.create("minus", f"SELECT s, p, o FROM ({literals.by_value(minus)}) n WHERE NOT EXISTS ({left})")
     if added:
-        engine.append(STATED, [Select("plus", "spo")])
+        engine.append(GIVEN, [Select("plus", "spo")])
     if removed:
-        engine.remove(STATED, "SELECT s, p, o FROM minus")
+        engine.remove(GIVEN, "SELECT s, p, o FROM minus")
     return added, removed
 
 

@@ -1,4 +1,4 @@
-"""How stored tables change, by what there is of the change: keys in memory, Arrow rows, or working tables."""
+"""How stored tables change, by the form of the change: keys in memory, Arrow rows, or working tables."""
 
 from __future__ import annotations
 

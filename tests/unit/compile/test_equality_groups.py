@@ -178,7 +178,7 @@ def run(engine: Engine, triples: list[Triple]) -> None:
     encoding.encode(engine, "raw", Counters())
     engine.append("term", ["SELECT * FROM new_term"])
     engine.create("asserted", "SELECT s, p, o FROM encoded")
-    engine.view("stated", "SELECT s, p, o FROM asserted")
+    engine.view("given", "SELECT s, p, o FROM asserted")
     SemiNaive(engine, rulesets.named("owl2rl").rules, "rewrite", Constants({})).materialise()
 
 

@@ -145,7 +145,7 @@ def numbered(engine: Engine, batches: list[list[str]], in_memory: bool) -> dict[
         if known is not None:
             assert len(known) == count(engine, "term")
     found = engine.query(f"SELECT {token_sql()} AS token, t.* FROM term t WHERE id >= {FIRST_LITERAL}").to_pylist()
-    assert counters.twins == sum(row["value"] is not None for row in found)
+    assert counters.equal_valued == sum(row["value"] is not None for row in found)
     assert counters.ill_typed == sum(row["ill_typed"] for row in found)
     return {row["token"]: row for row in found}
 

@@ -178,7 +178,7 @@ def test_a_statement_keeps_its_tables_until_it_runs(embedded: Engine) -> None:
 MAKING: Final = ("load", "create", "number", "view", "attach", "lines", "append")
 
 FIXED: Final = {
-    **dict.fromkeys(("term", "asserted", "stated", "fact", "same_as", "violation"), "a table of the store"),
+    **dict.fromkeys(("term", "asserted", "given", "fact", "same_as", "violation"), "a table of the store"),
     **dict.fromkeys(("stored_term", "new_term"), "the two parts of `term`"),
     **dict.fromkeys(("delta", "derived", "identity", "occurs", "occurs_delta"), "a run's, beside `fact`"),
     **dict.fromkeys(("added", "removed"), "what a run changed of `fact`"),

@@ -39,22 +39,24 @@ def materialised(
     engine.append("term", ["SELECT * FROM new_term"])
     engine.create("asserted", "SELECT s, p, o FROM encoded")
     if datatypes:
-        engine.view("stated", literals.by_value("asserted"))
+        engine.view("given", literals.by_value("asserted"))
         values = literals.equal_to(engine, [token for token in tokens if token.startswith('"')])
         constants = Constants({**encoding.lookup(engine, tokens), **values})
     else:
-        engine.view("stated", "SELECT s, p, o FROM asserted")
+        engine.view("given", "SELECT s, p, o FROM asserted")
         constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
     known = Datatypes(True) if datatypes else None
     SemiNaive(engine, rules, equality, constants, many=many, datatypes=known).materialise()
     return expanded(engine, equality, datatypes)
 
 
-def expanded(engine: Engine, equality: str, twins: bool = False) -> tuple[set[Triple], set[str]]:
+def expanded(engine: Engine, equality: str, equal_valued: bool = False) -> tuple[set[Triple], set[str]]:
     """The closure in the engine's tables, and the names of the violated rules."""
     named = engine.query(f"SELECT 1 FROM same_as WHERE representative = {SAME_AS}").num_rows > 0
     literals = engine.query(f"SELECT 1 FROM same_as WHERE term >= {FIRST_LITERAL}").num_rows > 0
-    view = ClosureView(Equality(equality), equal_values=twins, same_as_in_class=named, literals_in_classes=literals)
+    view = ClosureView(
+        Equality(equality), equal_values=equal_valued, same_as_in_class=named, literals_in_classes=literals
+    )
     table = engine.query(expand.tokens_sql(expand.expanded_sql(view)))
     found = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
     assert len(found) == len(set(found)), "expanded triples are distinct"

@@ -30,7 +30,7 @@ def close(engine: Engine, data: Taxonomy, many: int) -> SemiNaive:
     engine.load("raw", pa.table({c: [t[i] for t in tokens(data)] for i, c in enumerate("spo")}))
     encoding.encode(engine, "raw", Counters())
     engine.append("term", ["SELECT * FROM new_term"])
-    engine.create("stated", "SELECT s, p, o FROM encoded")
+    engine.create("given", "SELECT s, p, o FROM encoded")
     run = SemiNaive(engine, rulesets.named("owl2rl").rules, "rewrite", Constants({}), many=many)
     run.materialise()
     return run

@@ -1,4 +1,4 @@
-"""What DuckDB's errors are to Triplake: beyond memory or disk is told with the limit, all else with the statement."""
+"""What DuckDB's errors are to Triplake: a limit of memory or disk is reported as such, all else with the statement."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _MEMORY = "Out of Memory Error: "
 def failure(error: duckdb.Error | OSError | RuntimeError, sql: str) -> BaseException:
     """The error to raise for one of DuckDB's (or of Arrow's, which reports what DuckDB raised between two batches).
     What a signal's handler raises within a statement, Ctrl-C above all, comes out of it as a RuntimeError."""
-    said = str(error)
+    message = str(error)
     if isinstance(error, RuntimeError):
-        return KeyboardInterrupt() if said == "Query interrupted" else error
-    if (full := disk_failure(said)) is not None:
+        return KeyboardInterrupt() if message == "Query interrupted" else error
+    if (full := disk_failure(message)) is not None:
         return full
-    if (limit := beyond(said)) is not None:
+    if (limit := beyond(message)) is not None:
         return LimitError(limit)
-    if "Max expression depth limit" in said:
+    if "Max expression depth limit" in message:
         return LimitError("an expression goes beyond a limit: it is too long for one statement: say it in fewer parts")
-    if not isinstance(error, duckdb.OutOfMemoryException) and _MEMORY not in said:
-        return EngineError(said, sql)
-    reason = said.split(_MEMORY, 1)[-1].splitlines()[0].rstrip(".")
-    if "max_temp_directory_size" in said:
+    if not isinstance(error, duckdb.OutOfMemoryException) and _MEMORY not in message:
+        return EngineError(message, sql)
+    reason = message.split(_MEMORY, 1)[-1].splitlines()[0].rstrip(".")
+    if "max_temp_directory_size" in message:
         return MemoryLimitError(
             f"too much would be spilled to disk, half of what was free there is the limit ({reason}): ask for less "
             "(LIMIT, a closer pattern), give more memory with --memory-limit, or make room where TMPDIR points"

@@ -1,5 +1,5 @@
-"""What the errors of Spark, Py4J and Arrow are to Triplake: a full disk and a limit are told as such, all else with the
-statement."""
+"""What the errors of Spark, Py4J and Arrow are to Triplake: a full disk and a limit are reported as such, all else with
+the statement."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from triplestore.model.errors import EngineError, LimitError
 
 def failure(error: Exception, sql: str) -> BaseException:
     """The error to raise for one of Spark's, of the connection to it, or of Arrow's."""
-    said = _short(error)
-    if (full := disk_failure(f"{said}\n{error}")) is not None:
+    message = _short(error)
+    if (full := disk_failure(f"{message}\n{error}")) is not None:
         return full
-    if (limit := beyond(said)) is not None:
+    if (limit := beyond(message)) is not None:
         return LimitError(limit)
     if not isinstance(error, PySparkException | Py4JJavaError) and java_has_ended():
         return EngineError(
             "Spark's Java process has ended, most likely out of memory: give it more with --memory-limit", sql
         )
-    return EngineError(said, sql)
+    return EngineError(message, sql)
 
 
 def _short(error: Exception) -> str:
-    """What went wrong, without Spark's stack trace and plan: the root cause where Java names one."""
+    """The message, without Spark's stack trace and plan: the root cause where Java names one."""
     cause = getattr(error, "java_exception", None)
     if cause is not None:
         while cause.getCause() is not None:

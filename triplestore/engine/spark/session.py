@@ -115,8 +115,8 @@ def _start_context(master: str, settings: dict[str, str], chatter: Path) -> None
         if SparkContext._active_spark_context is None:
             SparkContext(conf=conf, gateway=gateway)
     except (PySparkException, Py4JError, RuntimeError, OSError) as error:
-        said = chatter.read_text(errors="replace").strip()[-2000:] if chatter.exists() else ""
-        raise EngineError(f"Spark did not start on {master}: {str(error)[:500]}\n{said}".strip()) from error
+        message = chatter.read_text(errors="replace").strip()[-2000:] if chatter.exists() else ""
+        raise EngineError(f"Spark did not start on {master}: {str(error)[:500]}\n{message}".strip()) from error
 
 
 def java_has_ended() -> bool:

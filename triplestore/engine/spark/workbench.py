@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SELECT: Final = "_select"
-"""The column that says which SELECT of an `append` a row came from."""
+"""The column that says which SELECT of an `append` gave a row."""
 
 ONE_TASK_UP_TO: Final = 20_000_000
 """Rows up to which `number` sorts them in one task; above, by ranges, which needs more jobs."""
@@ -154,7 +154,7 @@ class SparkWorkbench(SparkQueries):
         return Table(chosen, tuple(Part(p.path, self._tables.rows(Table(chosen, (p,)))) for p in table.parts))
 
     def _counts(self, folder: str) -> dict[int, int]:
-        """Rows of a folder by the SELECT they came from."""
+        """Rows of a folder by the SELECT that gave them."""
         if self._files.local(folder):
             files = self._files.parquet(folder)
             column = pa.concat_tables(pq.read_table(file, columns=[_SELECT]) for file in files)[_SELECT]
