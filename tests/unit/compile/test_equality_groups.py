@@ -140,7 +140,7 @@ class Profiled(DuckDBEngine):
 
     def append(self, name: str, selects: Sequence[str]) -> list[int]:
         for select in selects:
-            plan = json.loads(self._statement(f"EXPLAIN (ANALYZE, FORMAT json) {select}").fetchone()[1])
+            plan = json.loads(self.query(f"EXPLAIN (ANALYZE, FORMAT json) {select}").column(1)[0].as_py())
             self.most = max(self.most, *rows_of_operators(plan))
         return super().append(name, selects)
 
