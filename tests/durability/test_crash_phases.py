@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.durability.test_durability import EX, ONTOLOGY, people, state
 from tests.support.cli import done
+from tests.support.counting import stored
 from tests.support.crash import kill_in_phase
-from tests.unit.maintain.test_counting import stored
+from tests.support.writers import EX, ONTOLOGY, people, state
 from triplestore.storage.manifest import Versions
 
 CALLS = (1, 60)

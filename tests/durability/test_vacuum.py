@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from rdflib import Literal, URIRef
 
-from tests.durability.test_durability import hold_before_publishing
 from tests.support.cli import done, run
+from tests.support.writers import hold_before_publishing
 from triplestore import Store
 from triplestore.model.errors import ConflictError
 from triplestore.storage import leases

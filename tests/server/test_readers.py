@@ -17,6 +17,7 @@ from rdflib import RDF, RDFS, BNode, Literal, URIRef
 from rdflib.namespace import OWL, XSD
 
 from tests.conftest import ENGINES
+from tests.support.endless import endless
 from triplake.sparql.query import AT_ONCE
 from triplestore import Store
 from triplestore.model.errors import EngineError, StoppedError
@@ -159,18 +160,6 @@ def test_what_is_known_of_a_version_is_not_taken_for_the_next(store: Store, read
     assert answers() == [{f"{EX}b"}, {"07"}, set()]
     store.update(add=[(term("c"), OWL.sameAs, term("c"))])
     assert answers() == [{f"{EX}b"}, {"07"}, {f"{EX}c"}]
-
-
-def endless(engine: Any) -> str:
-    """A statement that would run for hours; on Spark minutes, in steps short enough for a task to be stopped."""
-    ten = "SELECT CAST(s.n AS BIGINT) AS n FROM (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (10)) s(n)"
-    engine.create("many", ten)
-    for _ in range(2):
-        engine.create("many", "SELECT a.n * 1000 + b.n AS n FROM many a, many b")
-    if engine.name == "spark":
-        engine.create("more", f"SELECT a.n * 100 + b.n * 10 + c.n AS n FROM many a, ({ten}) b, ({ten}) c")
-        return "SELECT count(*) AS n FROM more a, many b WHERE (a.n + b.n) * b.n % 1013 = 5"
-    return "SELECT count(*) AS n FROM many a, many b, many c WHERE (a.n + b.n) * c.n % 1013 = 5"
 
 
 def test_a_reader_can_be_stopped(readers: Readers) -> None:

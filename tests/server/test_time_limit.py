@@ -13,7 +13,7 @@ import pytest
 from rdflib import URIRef
 
 from tests.conftest import MakeStore
-from tests.server.test_readers import endless
+from tests.support.endless import endless
 from tests.support.server import eventually, serving_with
 from triplestore import Store
 from triplestore.engine import Engine

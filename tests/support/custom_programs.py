@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from tests.support import oracle
+from tests.support.closure import expanded
 from tests.support.random_programs import CLASSES, SAME, THINGS, TYPE, Triple, ex, facts, rules_for
-from tests.unit.materialise.test_closure import expanded
 from triplake import rulesets
 from triplake.rulesets import datalog
 from triplestore.compile.schema import Constants

@@ -17,7 +17,7 @@ from typing import Any, Final
 import triplestore
 from tests.support import oracle
 from tests.support.random_programs import SAME, TYPE, Triple, ex
-from tests.unit.write.test_updates import as_terms, tokens
+from tests.support.stores import as_terms, tokens
 from triplake.rulesets import datalog
 from triplestore import Store
 

@@ -23,11 +23,11 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from tests.support import custom_programs
+from tests.support.closure import expanded, expected
+from tests.support.custom_updates import follow
 from tests.support.maintain import Bench, State, counts_of, state_of
 from tests.support.random_programs import SAME, TYPE, Triple, ex
-from tests.unit.materialise.test_closure import expanded, expected
-from tests.unit.write.test_custom_updates import follow
-from tests.unit.write.test_updates import as_terms, tokens
+from tests.support.stores import as_terms, tokens
 from triplake.rulesets.render import render
 from triplestore import Store
 from triplestore.compile.schema import Fact

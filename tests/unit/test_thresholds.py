@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from tests.support.answers import check_seed
 from tests.support.equality_programs import random_facts
+from tests.support.histories import in_a_store
 from tests.support.random_programs import ex
 from tests.support.sparql_random import everywhere, random_grouped_query, random_path_query, random_query
+from tests.support.stores import as_terms
 from tests.support.tangles import check, tangle
 from tests.support.thresholds import Row, rows, set_threshold
-from tests.unit.maintain.test_histories import in_a_store
-from tests.unit.sparql.test_sparql_random import check_seed
-from tests.unit.write.test_updates import as_terms
 from triplestore import Store
 from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.model.terms import OWL, RDFS

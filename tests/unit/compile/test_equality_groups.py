@@ -9,9 +9,9 @@ from random import Random
 import pyarrow as pa
 import pytest
 
+from tests.support.closure import agree
 from tests.support.equality_programs import RULES, random_facts
 from tests.support.random_programs import SAME, Triple, lists, rules_of
-from tests.unit.materialise.test_closure import agree
 from triplake import rulesets
 from triplake.rulesets import datalog
 from triplestore.compile.schema import Constants, Fact, SchemaFacts

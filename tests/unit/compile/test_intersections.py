@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.closure import MODES, agree
 from tests.support.random_programs import SAME, TYPE, Triple, lists, rules_of
-from tests.unit.materialise.test_closure import MODES, agree
 from triplestore.engine import Engine
 from triplestore.materialise.ontology import MANY
 from triplestore.model.terms import OWL, RDFS

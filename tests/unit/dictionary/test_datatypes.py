@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from tests.conftest import MakeStore
 from tests.support import literal_values, oracle
+from tests.support.closure import materialised
+from tests.support.datatypes import E, Triple, closure, each_mode, loaded, of_data, triples
 from tests.support.rule_cases import ntriples
-from tests.unit.materialise.test_closure import materialised
 from triplestore import Store
 from triplestore.dictionary import encoding, literals
 from triplestore.dictionary.datatypes import DATATYPES, KNOWN, Space, in_space, value_of
@@ -27,8 +28,6 @@ from triplestore.model.errors import DamagedStoreError
 from triplestore.model.tables import TERM, token_sql
 from triplestore.model.terms import FIRST_LITERAL, RDF, XSD, builtin, from_rdflib, literal_token, to_rdflib
 from triplestore.storage.manifest import Counters
-
-Triple = tuple[str, str, str]
 
 _signs = st.sampled_from(["", "", "+", "-"])
 _digits = st.text("0019", max_size=3)
@@ -193,53 +192,12 @@ def test_the_dictionary_knows_the_values_on_spark(spark_engine: Engine, batches:
 
 # -- in stores
 
-E = "http://e/"
-PREFIXES = f"""@prefix : <{E}> . @prefix xsd: <{XSD}> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix rdf: <{RDF}> .
-"""
-
-
-def loaded(make_store: MakeStore, folder: Path, turtle: str, equality: str = "rewrite") -> Store:
-    store = make_store(["owl2rl"], equality)
-    file = folder / "data.ttl"
-    file.write_text(PREFIXES + turtle, encoding="utf-8")
-    store.load(str(file))
-    return store
-
-
-def triples(turtle: str) -> set[Triple]:
-    graph = rdflib.Graph()
-    rdflib.NORMALIZE_LITERALS, before = False, rdflib.NORMALIZE_LITERALS
-    try:
-        graph.parse(data=PREFIXES + turtle, format="turtle")
-    finally:
-        rdflib.NORMALIZE_LITERALS = before
-    return {(from_rdflib(s), from_rdflib(p), from_rdflib(o)) for s, p, o in graph}
-
-
-def closure(store: Store, what: str = "all") -> set[Triple]:
-    return {(from_rdflib(s), from_rdflib(p), from_rdflib(o)) for s, p, o in store.triples(what)}
-
-
-def of_data(found: set[Triple]) -> set[Triple]:
-    """The triples of the data's own predicates."""
-    return {triple for triple in found if triple[1].startswith(f"<{E}")}
-
 
 EQUAL = """
 :key a owl:InverseFunctionalProperty . :a :key 1 . :b :key "01"^^xsd:integer . :c :key "1"^^xsd:byte . :d :key 1e0 .
 :a :name "A" . :b :name "A"^^xsd:token . :c :p "x@en"^^rdf:PlainLiteral , "x"@en .
 :R owl:hasValue "1.0"^^xsd:decimal ; owl:onProperty :key .
 """
-each_mode = pytest.mark.parametrize(
-    ("make_store", "equality"),
-    [
-        *(("duckdb", mode) for mode in ("rewrite", "axioms", "off")),
-        pytest.param("spark", "rewrite", marks=pytest.mark.spark),
-        *(pytest.param("spark", mode, marks=[pytest.mark.spark, pytest.mark.long]) for mode in ("axioms", "off")),
-    ],
-    indirect=["make_store"],
-)
 
 
 @pytest.mark.long_on_spark

@@ -18,12 +18,12 @@ from rdflib import Literal
 from rdflib.namespace import OWL, RDF, RDFS, Namespace
 
 from tests.conftest import MakeStore
+from tests.support.closure import MODES, PHASES
 from tests.support.custom_programs import GIVEN, agree
 from tests.support.random_programs import Triple
 from tests.support.sparql import bag, make_graph
 from tests.support.sparql_random import everywhere, random_graph, random_path_query
 from tests.support.thresholds import modules
-from tests.unit.materialise.test_closure import MODES, PHASES
 from triplake.sparql import Graph, query
 from triplake.sparql.constants import Known
 from triplestore.dictionary import literals

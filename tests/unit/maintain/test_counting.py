@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from rdflib import Namespace
 from rdflib.namespace import RDF, RDFS
 
 from tests.support.cli import contents, done, run
+from tests.support.counting import stored
 from triplestore import Store
 from triplestore.maintain import counts as counts_kept
 from triplestore.maintain.cache import COUNTING, DELETING
@@ -34,20 +34,6 @@ SAID = """
 """
 
 Counts = dict[tuple[str, ...], tuple[int, int]]
-
-
-def stored(path: Path, name: str) -> list[tuple[int, ...]]:
-    """The rows of a table of the newest version, from its files."""
-    table = Versions(path).read().files_of(name)
-
-    def rows(files: tuple[object, ...]) -> list[tuple[int, ...]]:
-        read = (pq.read_table(path / "data" / f.path).to_pylist() for f in files)  # type: ignore[attr-defined]
-        return [tuple(row.values()) for part in read for row in part]
-
-    dead = rows(table.tombstones)
-    found = [row for row in rows(table.files) if row not in dead]
-    assert len(found) == len(set(found)) == table.rows
-    return found
 
 
 def counts(path: Path) -> Counts:

@@ -11,14 +11,15 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from tests.support.closure import PHASES
 from tests.support.maintain import Bench, counts_of, state_of
 from tests.support.random_programs import TYPE, Triple, ex, facts, programs, rules_of
-from tests.unit.materialise.test_closure import PHASES
+from tests.support.ways import WAYS
 from triplake import rulesets
 from triplestore.engine import Engine
 from triplestore.maintain import join
 from triplestore.maintain.budget import Budget, BudgetExceededError
-from triplestore.maintain.cache import COUNTING, DELETING, OVERDELETION, Derivations
+from triplestore.maintain.cache import COUNTING, DELETING, Derivations
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.model.terms import OWL, RDFS
 
@@ -121,13 +122,6 @@ def _follow(
         before = after
     return done
 
-
-WAYS = [
-    *(pytest.param("rewrite", name, False, id=f"rewrite-{name}") for name in DELETING if name not in COUNTING),
-    *(pytest.param(mode, name, True, id=f"{mode}-{name}") for mode in ("axioms", "off") for name in DELETING),
-    *(pytest.param(mode, OVERDELETION, mode != "rewrite", id=f"{mode}-auto") for mode in ("rewrite", "axioms", "off")),
-]
-"""Each mode with the algorithms that it has; counts are kept where they can be."""
 
 MANY = st.sampled_from([0, join.MANY])
 

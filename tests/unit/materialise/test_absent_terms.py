@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.write.test_updates import as_terms, tokens
+from tests.support.stores import as_terms, tokens
 from triplestore import Store
 
 GROUPS = (":k, owl:sameAs, :k", ":k, owl:sameAs, ?w", "?w, owl:sameAs, :k")

@@ -12,12 +12,12 @@ from rdflib import XSD as XSD_NAMES
 
 from tests.conftest import MakeStore
 from tests.support import oracle
+from tests.support.asker import Asker, graph_of
+from tests.support.closure import agree, expected, materialised
+from tests.support.datatypes import PREFIXES, E, closure, each_mode, loaded, of_data, triples
 from tests.support.literal_programs import ALONE, NUMBERS, OTHERS, random_facts, random_rules, typed
 from tests.support.random_programs import PROPERTIES, SAME, THINGS, TYPE, Triple, ex
 from tests.support.tangles import check, tangle
-from tests.unit.closure.test_equality_answers import Asker, graph_of
-from tests.unit.dictionary.test_datatypes import PREFIXES, E, closure, each_mode, loaded, of_data, triples
-from tests.unit.materialise.test_closure import agree, expected, materialised
 from triplake import rulesets
 from triplake.sparql.query import query
 from triplestore import Store

@@ -9,6 +9,9 @@ from random import Random
 import pytest
 
 from tests.support import custom_programs, oracle
+from tests.support.asker import Asker, graph_of
+from tests.support.both_routes import assert_both_routes_agree
+from tests.support.closure import MODES, agree, expected, materialised
 from tests.support.random_programs import (
     CLASSES,
     PROPERTIES,
@@ -22,10 +25,7 @@ from tests.support.random_programs import (
     rules_for,
     rules_of,
 )
-from tests.unit.closure.test_equality_answers import Asker, graph_of
-from tests.unit.materialise.test_closure import MODES, agree, expected, materialised
-from tests.unit.rulesets.test_rules import assert_both_routes_agree
-from tests.unit.write.test_updates import as_terms, follow, tokens
+from tests.support.stores import as_terms, follow, tokens
 from triplake.rulesets import datalog
 from triplestore.engine import Engine
 from triplestore.model.errors import InputError

@@ -10,9 +10,9 @@ from rdflib.namespace import OWL, Namespace
 
 from tests.conftest import MakeStore
 from tests.support import custom_programs
+from tests.support.closure import MODES, agree
 from tests.support.random_programs import SAME, TYPE, Triple, ex
 from tests.support.tangles import EQUIVALENT, Tangle, check, failing, tangle
-from tests.unit.materialise.test_closure import MODES, agree
 from triplake.rulesets import datalog
 from triplestore.engine import Engine
 from triplestore.model.terms import XSD

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
+from tests.support.closure import MODES, agree, materialised
 from tests.support.random_programs import SAME, TYPE, Triple, ex, rules_of
-from tests.unit.materialise.test_closure import MODES, agree, materialised
 from triplake.rulesets import datalog
 from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding

@@ -7,16 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import rdflib
 
 from tests.support.cli import contents, done, run
+from tests.support.turtle import PREFIXES, graph
 from triplestore import Store
-
-PREFIXES = """
-@prefix : <http://ex/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-"""
 
 PREMISE = """
 :Dog a owl:Class ; rdfs:subClassOf :Animal ; owl:disjointWith :Cat .
@@ -79,10 +73,6 @@ NOT = {
     "a range that is no class": ":p rdfs:range :new",
     "a kind of what is no property": ":new a owl:IrreflexiveProperty",
 }
-
-
-def graph(turtle: str) -> rdflib.Graph:
-    return rdflib.Graph().parse(data=f"{PREFIXES}{turtle} .", format="turtle")
 
 
 @pytest.fixture(scope="module")

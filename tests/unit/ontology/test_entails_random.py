@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support import random_programs
 from tests.support.oracle import closure_by_value
 from tests.support.random_programs import CLASSES, SAME, TYPE, Triple, ex
-from tests.unit.write.test_updates import as_terms
+from tests.support.stores import as_terms
 from triplake import rulesets
 from triplestore import Store
 from triplestore.model.terms import OWL, RDFS

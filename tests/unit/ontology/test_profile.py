@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import MakeStore
 from tests.support.cli import done, run
-from tests.unit.ontology.test_entails import PREFIXES, graph
+from tests.support.turtle import PREFIXES, graph
 from triplestore import Store
 
 _EXISTS = "[ a owl:Restriction ; owl:onProperty :p ; owl:someValuesFrom :B ]"

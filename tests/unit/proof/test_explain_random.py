@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.support import custom_programs, oracle
+from tests.support.closure import materialised
+from tests.support.proofs import check
 from tests.support.random_programs import SAME, Triple, facts, programs, rules_for, rules_of
-from tests.unit.materialise.test_closure import materialised
 from triplake import rulesets
 from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding
@@ -20,7 +21,6 @@ from triplestore.maintain import Reasoning
 from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule, constants_of
 from triplestore.proof.explain import explain
-from triplestore.proof.proof import ASSERTED, Proof
 from triplestore.proof.source import source
 
 MODES = ("rewrite", "axioms", "off")
@@ -46,58 +46,6 @@ def rounds_of(triples: Iterable[Triple], rules: tuple[Rule, ...], equality: str)
             return first
         first.update((t, number) for t in derived - known)
         known = derived
-
-
-def check(
-    proof: Proof,
-    goal: Triple,
-    asserted: set[Triple],
-    rules: tuple[Rule, ...],
-    congruent: bool,
-    complete: oracle.World | None = None,
-) -> None:
-    """The proof is one of the goal: each step puts equals for equals, which costs nothing, or is an instance of a rule
-    of that name. complete: the closure, in which NOT finds nothing and aggregates count."""
-    assert proof.tokens == goal
-    for step in proof.steps():
-        premises = [p.tokens for p in step.premises]
-        if step.by == ASSERTED:
-            assert step.tokens in asserted
-            assert not premises
-            continue
-        cost = step.depth - max((p.depth for p in step.premises), default=0)
-        assert cost in (0, 1), step
-        assert step.tokens is not None
-        if cost:
-            world = oracle.World({p for p in premises if p is not None}, complete, congruent)
-            named = [r for r in rules if r.name == step.by]
-            assert any(step.tokens in heads for r in named for heads, _ in world.matches(r)), step
-        else:
-            assert congruent
-            check_equality(step.by, step.tokens, [p for p in premises if p is not None])
-
-
-def check_equality(by: str, triple: Triple, premises: list[Triple]) -> None:
-    """The triple is had from the premises by putting equals for equals."""
-    s, p, o = triple
-    if by == "eq-ref":
-        assert (p, premises) == (SAME, [])
-        assert s == o
-    elif by == "eq-sym":
-        assert premises == [(o, SAME, s)]
-        assert p == SAME
-    elif by == "eq-trans":
-        assert p == SAME
-        assert len(premises) > 1
-        assert [(a, q) for a, q, _ in premises] == [(x, SAME) for x in (s, *(b for *_, b in premises[:-1]))]
-        assert premises[-1][2] == o
-    else:
-        assert by in ("eq-rep-s", "eq-rep-p", "eq-rep-o"), by
-        place = "spo".index(by[-1])
-        (a, q, b), before = premises
-        assert q == SAME
-        assert before[place] == a
-        assert triple == (*before[:place], b, *before[place + 1 :])
 
 
 def explained(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str, most: int = 60) -> None:

@@ -13,10 +13,10 @@ import pytest
 from rdflib import OWL, RDF, RDFS, Literal, Namespace
 
 from tests.support.cli import done, run
+from tests.support.closure import materialised
 from tests.support.equality_programs import RULES, random_facts
+from tests.support.proofs import check
 from tests.support.random_programs import SAME, TYPE, Triple
-from tests.unit.materialise.test_closure import materialised
-from tests.unit.proof.test_explain_random import check
 from triplake.rulesets import named
 from triplestore import Store
 from triplestore.compile.schema import Constants

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from tests.support import oracle
+from tests.support.closure import PHASES
 from tests.support.custom_programs import BY_NAME, MERGING, agree, materialised
 from tests.support.random_programs import CLASSES, SAME, THINGS, TYPE, Triple, ex
-from tests.unit.materialise.test_closure import PHASES
 from triplake import rulesets
 from triplake.rulesets import datalog
 from triplestore.engine import Engine

@@ -12,9 +12,9 @@ from rdflib.namespace import XSD as XSD_
 from rdflib.namespace import Namespace
 
 from tests.conftest import MakeStore
+from tests.support.closure import MODES, PHASES
 from tests.support.custom_programs import BY_NAME, EXAMPLE, GIVEN, MERGING, agree
 from tests.support.random_programs import Triple
-from tests.unit.materialise.test_closure import MODES, PHASES
 from triplestore import Store
 from triplestore.engine import Engine
 from triplestore.model.rule import Rule

@@ -13,20 +13,15 @@ from hypothesis import strategies as st
 
 from tests import ROOT
 from tests.support import oracle
+from tests.support.both_routes import AXIOMS, RULES, assert_both_routes_agree
 from tests.support.rule_cases import Case, Triple, equality, ntriples, owl2rl, rdfs
 from triplake import rulesets
 from triplake.rulesets import datalog
 from triplestore import Store
-from triplestore.model.rule import Rule
 from triplestore.model.terms import from_rdflib
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-RULES: dict[str, tuple[Rule, ...]] = {
-    name: rulesets.named(name).rules
-    for name in ("owl2rl", "rdfs", "rdfs-axiomatic", "rdf", "rdf-axiomatic", "rdfs-plus", "datatypes", "equality")
-}
 
 
 def _ids(name: str) -> list[str]:
@@ -186,22 +181,6 @@ def test_no_rule_derives_what_it_must_not(name: str, case: Case) -> None:
 def test_two_values_of_one_term_are_a_violation(case: Case) -> None:
     assert oracle.closure(case.triples("must"), RULES["owl2rl"]).violated == {case.rule}
     assert oracle.closure(case.triples("must_not"), RULES["owl2rl"]).violated == set()
-
-
-REFLEXIVITY = "[?s, owl:sameAs, ?s], [?p, owl:sameAs, ?p], [?o, owl:sameAs, ?o] :- [?s, ?p, ?o] ."
-AXIOMS = RULES["equality"] + datalog.parse(REFLEXIVITY, "eq-ref")
-
-
-def assert_both_routes_agree(facts: frozenset[Triple]) -> None:
-    """Two routes to one closure: the oracle's congruence, and eq-ref ... eq-rep-o as rules over plain sets."""
-    by_congruence = oracle.closure(facts, RULES["owl2rl"], "rewrite")
-    by_rules = oracle.closure(facts, RULES["owl2rl"] + AXIOMS, "off")
-
-    def plain(triples: frozenset[Triple]) -> set[Triple]:
-        return {(s, p, o) for s, p, o in triples if p != oracle.SAME_AS or s != o}
-
-    assert plain(by_congruence.triples) == plain(by_rules.triples)
-    assert by_congruence.violated == by_rules.violated
 
 
 @pytest.mark.parametrize("case", [c for c in owl2rl.CASES + equality.CASES if c.conclusion], ids=str)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdflib import Literal
 from rdflib.namespace import RDF, Namespace
 
 from tests.support import random_programs
-from tests.support.custom_programs import REFUSED, agree, data, numbers, programs, programs_over
+from tests.support.closure import MODES, PHASES
+from tests.support.custom_programs import data, numbers, programs, programs_over
+from tests.support.custom_updates import follow
 from tests.support.random_programs import Triple
-from tests.unit.materialise.test_closure import MODES, PHASES
-from tests.unit.write.test_updates import as_terms, tokens
-from triplake.rulesets import datalog
 from triplestore import Store
 from triplestore.engine import Engine
-from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule
 
 if TYPE_CHECKING:
@@ -43,44 +39,6 @@ def histories(draw: st.DrawFn) -> list[tuple[list[Triple], list[Triple]]]:
         updates.append((add, delete))
         now = (now - set(delete)) | set(add)
     return updates
-
-
-def follow(
-    updates: list[tuple[list[Triple], list[Triple]]],
-    rules: tuple[Rule, ...],
-    equality: str,
-    oracles: Engine,
-    told: Callable[[str], None] = event,
-    **kind: Any,
-) -> None:
-    """After each update a store is what the oracle says; an update that leaves no strata is refused as a whole.
-
-    oracles: an engine of theirs. told: hears the algorithms. kind: `engine` or `spark` of the store.
-    """
-    asserted: set[Triple] = set()
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "own.dlog")
-        file.write_text("\n".join(map(datalog.render, rules)), encoding="utf-8")
-        if agree(oracles, [], rules, equality) is None:
-            with pytest.raises(InputError, match=REFUSED):
-                Store.create(Path(folder, "kg"), [str(file)], equality, **kind)
-            return
-        store = Store.create(Path(folder, "kg"), [str(file)], equality, **kind)
-        for number, (add, delete) in enumerate(updates):
-            if number % 2:  # updates of one process, and of several
-                store.close()
-                store = Store.open(Path(folder, "kg"), **kind)
-            then = (asserted - set(delete)) | set(add)
-            wanted = agree(oracles, sorted(then), rules, equality)
-            if wanted is None:
-                with pytest.raises(InputError, match=REFUSED):
-                    store.update(add=as_terms(add), delete=as_terms(delete))
-            else:
-                told(str(store.update(add=as_terms(add), delete=as_terms(delete)).get("algorithm")))
-                asserted = then
-                assert tokens(store) == wanted
-            assert tokens(store, "asserted") == asserted
-        store.close()
 
 
 @pytest.mark.parametrize("equality", MODES)

@@ -14,10 +14,10 @@ from rdflib import BNode, Literal
 from rdflib.namespace import OWL, RDF, RDFS, Namespace
 
 from tests.conftest import MakeStore
+from tests.support.closure import MODES, PHASES, expected
 from tests.support.random_programs import CLASSES, PROPERTIES, SAME, THINGS, TYPE, Triple, facts, programs, rules_of
 from tests.support.sparql import ox_store, reference
-from tests.unit.materialise.test_closure import MODES, PHASES, expected
-from tests.unit.write.test_updates import as_terms, rule_names, tokens
+from tests.support.stores import as_terms, rule_names, tokens
 from triplestore import Store
 from triplestore.model.errors import InputError, TriplakeError, UsageError
 from triplestore.model.terms import to_ntriples

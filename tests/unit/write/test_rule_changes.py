@@ -12,9 +12,9 @@ from rdflib.namespace import OWL, RDF, RDFS, Namespace
 
 from tests.conftest import MakeStore
 from tests.support.cli import done, run
+from tests.support.closure import MODES, PHASES
 from tests.support.random_programs import _USER_RULES, Triple, facts
-from tests.unit.materialise.test_closure import MODES, PHASES
-from tests.unit.write.test_updates import as_terms
+from tests.support.stores import as_terms
 from triplake import rulesets
 from triplestore import Store
 

@@ -1,0 +1,89 @@
+"""A closure by the engine's tables, by the oracle, and their comparison."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from hypothesis import Phase
+
+from tests.support import oracle
+from tests.support.random_programs import Triple, rules_for
+from triplestore.closure import expand
+from triplestore.closure.view import ClosureView
+from triplestore.compile.schema import Constants
+from triplestore.dictionary import encoding, literals
+from triplestore.engine import Engine
+from triplestore.materialise.datatypes import Datatypes
+from triplestore.materialise.seminaive import SemiNaive
+from triplestore.model.equality import Equality
+from triplestore.model.rule import Rule
+from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
+from triplestore.storage.manifest import Counters
+
+
+def materialised(
+    engine: Engine,
+    triples: list[Triple],
+    rules: tuple[Rule, ...],
+    equality: str,
+    many: int | None = None,
+    datatypes: bool = False,
+) -> tuple[set[Triple], set[str]]:
+    """The expanded closure, generalised triples left out, and the names of the violated rules."""
+    encoding.builtin_terms(engine, "term")
+    engine.load("raw", pa.table({c: [t[i] for t in triples] for i, c in enumerate("spo")}))
+    rules = rules_for(rules, equality)
+    tokens = {t for r in rules for a in (*r.heads, *r.body) for t in getattr(a, "terms", ()) if isinstance(t, str)}
+    encoding.encode(engine, "raw", Counters(), tokens - BUILTIN_IDS.keys())
+    engine.append("term", ["SELECT * FROM new_term"])
+    engine.create("asserted", "SELECT s, p, o FROM encoded")
+    if datatypes:
+        engine.view("given", literals.by_value("asserted"))
+        values = literals.equal_to(engine, [token for token in tokens if token.startswith('"')])
+        constants = Constants({**encoding.lookup(engine, tokens), **values})
+    else:
+        engine.view("given", "SELECT s, p, o FROM asserted")
+        constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
+    known = Datatypes(True) if datatypes else None
+    SemiNaive(engine, rules, equality, constants, many=many, datatypes=known).materialise()
+    return expanded(engine, equality, datatypes)
+
+
+def expanded(engine: Engine, equality: str, equal_valued: bool = False) -> tuple[set[Triple], set[str]]:
+    """The closure in the engine's tables, and the names of the violated rules."""
+    named = engine.query(f"SELECT 1 FROM same_as WHERE representative = {SAME_AS}").num_rows > 0
+    literals = engine.query(f"SELECT 1 FROM same_as WHERE term >= {FIRST_LITERAL}").num_rows > 0
+    view = ClosureView(
+        Equality(equality), equal_values=equal_valued, same_as_in_class=named, literals_in_classes=literals
+    )
+    table = engine.query(expand.tokens_sql(expand.expanded_sql(view)))
+    found = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    assert len(found) == len(set(found)), "expanded triples are distinct"
+    count = engine.query(expand.expanded_count_sql(view)).column(0)[0].as_py()
+    assert count == len(found), "the count is that of the expansion"
+    violated = set(engine.query("SELECT DISTINCT rule FROM violation").column(0).to_pylist())
+    return set(found), violated
+
+
+def expected(
+    triples: list[Triple], rules: tuple[Rule, ...], equality: str, datatypes: bool = False
+) -> tuple[set[Triple], set[str]]:
+    """What the oracle says, in the same terms."""
+    found = (oracle.closure_by_value if datatypes else oracle.closure)(set(triples), rules, equality)
+    return oracle.rdf_only(found.triples), found.violated
+
+
+def agree(
+    engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str, many: int | None = None
+) -> None:
+    datatypes = any(rule.name == "dt-type1" for rule in rules)
+    got, violated = materialised(engine, triples, rules, equality, many, datatypes)
+    wanted, wanted_violated = expected(triples, rules, equality, datatypes)
+    assert got - wanted == set(), "derived too much"
+    assert wanted - got == set(), "derived too little"
+    assert violated == wanted_violated
+
+
+MODES = ("rewrite", "axioms", "off")
+
+
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
