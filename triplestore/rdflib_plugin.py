@@ -20,7 +20,7 @@ from rdflib.store import NO_STORE, VALID_STORE
 from rdflib.term import URIRef, Variable
 
 from triplestore.model.errors import UsageError
-from triplestore.storage.manifest import Versions
+from triplestore.storage.versions import Versions
 from triplestore.store import Store
 
 

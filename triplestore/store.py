@@ -21,9 +21,9 @@ from triplestore.read.proofs import Violation
 from triplestore.read.session import Session, several
 from triplestore.read.turns import in_turn
 from triplestore.read.version import StoreVersion
-from triplestore.storage.manifest import Versions
 from triplestore.storage.vacuum import VacuumReport
 from triplestore.storage.verify import examine
+from triplestore.storage.versions import Versions
 from triplestore.write import admin, load, rulesets, update, update_files
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tests.support.cli import done
 from tests.support.counting import stored
 from tests.support.crash import kill_in_phase
 from tests.support.writers import EX, ONTOLOGY, people, state
-from triplestore.storage.manifest import Versions
+from triplestore.storage.versions import Versions
 
 CALLS = (1, 60)
 """Calls of functions in a phase before the end comes: at its beginning, and in its middle (or at its end)."""

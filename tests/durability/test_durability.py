@@ -21,8 +21,8 @@ from tests.support.crash import kill_after, kill_at_step
 from tests.support.writers import EX, ONTOLOGY, hold_before_publishing, people, state
 from triplestore import Store
 from triplestore.model.errors import ConflictError
-from triplestore.storage.manifest import Versions
 from triplestore.storage.vacuum import vacuum
+from triplestore.storage.versions import Versions
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from triplestore.engine.duckdb.errors import failure
 from triplestore.engine.duckdb.reader import DuckDBReader
 from triplestore.engine.duckdb.spill import removed
 from triplestore.model.errors import StoppedError, StorageError
-from triplestore.storage.manifest import Versions
+from triplestore.storage.versions import Versions
 
 ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h . FILTER(?a != ?c && ?e != ?g) }"
 

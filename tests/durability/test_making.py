@@ -18,7 +18,8 @@ from triplestore import Store
 from triplestore.model.errors import ConflictError, DamagedStoreError, UsageError
 from triplestore.read.session import Session
 from triplestore.storage import leases
-from triplestore.storage.manifest import Manifest, Versions
+from triplestore.storage.manifest import Manifest
+from triplestore.storage.versions import Versions
 
 GOOD = "<http://ex/a> <http://ex/p> <http://ex/b> .\n"
 
@@ -221,7 +222,7 @@ def test_folders_are_synced_after_they_are_made(tmp_path: Path, monkeypatch: pyt
         synced.add(Path(folder).resolve())
 
     monkeypatch.setattr("triplestore.storage.making.sync_folder", noted)
-    monkeypatch.setattr("triplestore.storage.manifest.sync_folder", noted)
+    monkeypatch.setattr("triplestore.storage.versions.sync_folder", noted)
     Store.create(tmp_path / "new" / "kg", ["none"]).close()
     kg = tmp_path / "new" / "kg"
     assert synced == {tmp_path, kg.parent, kg, kg / "_versions", kg / "data"}

@@ -13,9 +13,9 @@ from tests.conftest import MakeStore
 from triplestore import Store
 from triplestore.server.readers import Readers
 from triplestore.storage import patches
-from triplestore.storage.manifest import Versions
 from triplestore.storage.vacuum import vacuum
 from triplestore.storage.verify import verify
+from triplestore.storage.versions import Versions
 
 
 def triple(n: int) -> tuple[URIRef, URIRef, Literal]:

@@ -14,9 +14,9 @@ from tests.support.writers import hold_before_publishing
 from triplestore import Store
 from triplestore.model.errors import ConflictError
 from triplestore.storage import leases
-from triplestore.storage.manifest import Versions
 from triplestore.storage.vacuum import forgettable, vacuum
 from triplestore.storage.verify import examine
+from triplestore.storage.versions import Versions
 
 
 def triple(name: str) -> tuple[URIRef, URIRef, Literal]:

@@ -17,9 +17,10 @@ from triplestore.engine.written import sum_of
 from triplestore.model.errors import DamagedStoreError, UsageError
 from triplestore.server.faults import HttpError, http_error
 from triplestore.server.readers import Readers
-from triplestore.storage.manifest import FORMAT, Versions
+from triplestore.storage.manifest import FORMAT
 from triplestore.storage.patches import MANY
 from triplestore.storage.verify import verify
+from triplestore.storage.versions import Versions
 
 FLIPS = 12
 """Places of each file at which a bit is flipped."""

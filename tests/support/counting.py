@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
-from triplestore.storage.manifest import Versions
+from triplestore.storage.versions import Versions
 
 if TYPE_CHECKING:
     pass

@@ -80,7 +80,7 @@ def kill_in_phase(phase: str, calls: int, arguments: Sequence[str | Path], scrat
 def _run_into(phase: str, calls: int, arguments: list[str], scratch: str) -> None:
     from triplestore.cli import main
     from triplestore.materialise.figures import Phases
-    from triplestore.storage.manifest import Versions
+    from triplestore.storage.versions import Versions
 
     os.environ["TMPDIR"] = scratch
     left = calls

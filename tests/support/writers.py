@@ -11,7 +11,8 @@ import pytest
 from rdflib import RDF
 
 from triplestore import Store
-from triplestore.storage.manifest import Manifest, Versions
+from triplestore.storage.manifest import Manifest
+from triplestore.storage.versions import Versions
 
 EX = "http://ex/"
 

@@ -105,7 +105,7 @@ def load(
 ) -> None:
     """Load RDF files (folders, globs, - for stdin), then materialise. Makes the store if there is none."""
     from triplake.loaders.read import of_relative
-    from triplestore.storage.manifest import Versions
+    from triplestore.storage.versions import Versions
     from triplestore.store import Store
 
     if max_errors is not None and on_error != "skip":

@@ -50,8 +50,8 @@ def log(options: Common, store: str, version: int | None, facts: bool, limit: in
                 (_write_json if as_json else _write_lines)(change, entry, most)
         return
     from triplestore.read.log import log_of
-    from triplestore.storage.manifest import Versions
     from triplestore.storage.verify import examine
+    from triplestore.storage.versions import Versions
 
     versions = Versions(store)
     versions.check()
@@ -133,9 +133,9 @@ def compact(options: Common, store: str) -> None:
 @common
 def vacuum(options: Common, store: str, keep: int | None) -> None:
     """Delete the files that no version needs; with --keep, forget older versions and delete theirs too."""
-    from triplestore.storage.manifest import Versions
     from triplestore.storage.vacuum import forgettable
     from triplestore.storage.vacuum import vacuum as remove_unneeded
+    from triplestore.storage.versions import Versions
 
     versions = Versions(store)
     versions.check()
@@ -154,8 +154,8 @@ def vacuum(options: Common, store: str, keep: int | None) -> None:
 @common
 def verify(options: Common, store: str, at: int | None, as_json: bool) -> None:
     """Read every file of every version (or of one, --at) and compare it with its checksum."""
-    from triplestore.storage.manifest import Versions
     from triplestore.storage.verify import verify as read_all
+    from triplestore.storage.versions import Versions
 
     versions = Versions(store)
     versions.check()

@@ -23,8 +23,9 @@ from triplestore.model.terms import FIRST_LITERAL
 from triplestore.model.terms import SAME_AS as EQUALS
 from triplestore.read.workspace import Workspace
 from triplestore.storage import segments
-from triplestore.storage.manifest import Manifest, Versions
+from triplestore.storage.manifest import Manifest
 from triplestore.storage.verify import examine
+from triplestore.storage.versions import Versions
 
 KINDS: Final = ("asserted", "inferred", "equal")
 """The kinds of triples in a change: asserted triples; stored facts that are not asserted; equalities of a term with the

@@ -12,7 +12,8 @@ from triplestore.model.report import JsonObject, Report, UpdateReport
 from triplestore.model.tables import ASSERTED, FACT
 from triplestore.read.differences import Difference, difference
 from triplestore.read.session import Session
-from triplestore.storage.manifest import Manifest, Versions
+from triplestore.storage.manifest import Manifest
+from triplestore.storage.versions import Versions
 
 DAMAGED: Final = "damaged"
 """The operation of a version whose manifest cannot be read."""

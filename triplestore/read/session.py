@@ -12,8 +12,9 @@ from triplestore.model.errors import UsageError
 from triplestore.read.lookup import Lookups
 from triplestore.read.turns import Turns
 from triplestore.read.workspace import Workspace
-from triplestore.storage.manifest import Manifest, Versions
+from triplestore.storage.manifest import Manifest
 from triplestore.storage.verify import examine
+from triplestore.storage.versions import Versions
 
 Notify = Callable[[str], None]
 """Where progress goes: one readable line at a time."""

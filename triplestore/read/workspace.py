@@ -18,8 +18,9 @@ from triplestore.materialise.limits import Limits
 from triplestore.model.tables import ASSERTED, COUNT, FACT, GIVEN, LOOKED_UP, STORED, TERM, VIOLATION, Table
 from triplestore.read.cache import VersionCache
 from triplestore.storage import segments
-from triplestore.storage.manifest import Manifest, Versions
+from triplestore.storage.manifest import Manifest
 from triplestore.storage.verify import examine
+from triplestore.storage.versions import Versions
 
 MOST_INDEXED: Final = 10_000_000
 """Facts up to which tables are indexed."""

@@ -32,8 +32,9 @@ from triplestore.read.query import KNOWN, known_of
 from triplestore.read.session import Session
 from triplestore.read.workspace import Workspace
 from triplestore.storage import segments
-from triplestore.storage.manifest import Manifest, Versions
+from triplestore.storage.manifest import Manifest
 from triplestore.storage.verify import examine
+from triplestore.storage.versions import Versions
 from triplestore.store import Store
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ from triplestore.engine.queries import count
 from triplestore.engine.scratch import unique
 from triplestore.engine.written import finished
 from triplestore.model.tables import Table
-from triplestore.storage.manifest import TableFiles, Versions
+from triplestore.storage.manifest import TableFiles
 from triplestore.storage.verify import checked, sound
+from triplestore.storage.versions import Versions
 
 MANY: Final = 16
 """Files (or tombstone files) beyond which the small ones are merged."""

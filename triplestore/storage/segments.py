@@ -14,8 +14,9 @@ from triplestore.engine.queries import count, minus
 from triplestore.engine.scratch import Scratch
 from triplestore.engine.sql import Select
 from triplestore.model.tables import Table
-from triplestore.storage.manifest import Manifest, TableFiles, Versions
+from triplestore.storage.manifest import Manifest, TableFiles
 from triplestore.storage.patches import TableRows, patched
+from triplestore.storage.versions import Versions
 
 
 def attach(engine: Engine, versions: Versions, manifest: Manifest, table: Table, name: str | None = None) -> None:

@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 from triplestore.model.errors import DamagedStoreError
 from triplestore.storage import leases
 from triplestore.storage.durable import sync_folder
-from triplestore.storage.manifest import Manifest, Versions
+from triplestore.storage.manifest import Manifest
 from triplestore.storage.verify import examine
+from triplestore.storage.versions import Versions
 
 ORPHAN_AGE: Final = 3600.0
 """Seconds before a file that no version names is taken for a dead writer's, where no lease tells of a living one."""

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 from triplestore.engine import WrittenFile
 from triplestore.engine.written import sum_of
 from triplestore.model.errors import DamagedStoreError
-from triplestore.storage.manifest import Manifest, Versions, damaged
+from triplestore.storage.manifest import Manifest, damaged
+from triplestore.storage.versions import Versions
 
 _AT_A_TIME: Final = 4
 """Files that are read at a time."""

@@ -16,11 +16,12 @@ from triplestore.model.tables import COUNT, STORED, Table
 from triplestore.read.reasoning import check_countable, mentions_same_as, rules_of, ruleset_text
 from triplestore.read.session import Session
 from triplestore.read.workspace import Workspace
-from triplestore.storage.manifest import Manifest, TableFiles, Versions
+from triplestore.storage.manifest import Manifest, TableFiles
 from triplestore.storage.patches import TableRows, whole
 from triplestore.storage.vacuum import VacuumReport
 from triplestore.storage.vacuum import vacuum as remove_unneeded
 from triplestore.storage.verify import examine
+from triplestore.storage.versions import Versions
 from triplestore.write.change import Change, ChangeSet
 from triplestore.write.commit import commit
 from triplestore.write.in_tables import initial, rematerialised

@@ -21,7 +21,8 @@ from triplestore.dictionary.encoding import Numbered
 from triplestore.engine.scratch import Scratch
 from triplestore.maintain import Outcome
 from triplestore.model.tables import Table
-from triplestore.storage.manifest import Counters, Manifest, TableFiles, Versions
+from triplestore.storage.manifest import Counters, Manifest, TableFiles
+from triplestore.storage.versions import Versions
 
 if TYPE_CHECKING:
     from triplake.sparql.update import Operation

@@ -15,8 +15,9 @@ from triplestore.maintain.program import NotMaintainableError
 from triplestore.model.tables import COUNT, FACT, Table
 from triplestore.read.workspace import Workspace
 from triplestore.storage import segments
-from triplestore.storage.manifest import Counters, TableFiles, Versions
+from triplestore.storage.manifest import Counters, TableFiles
 from triplestore.storage.patches import ArrowRows, Rows, TableRows, extended, patched, whole
+from triplestore.storage.versions import Versions
 from triplestore.write.rows import table_of
 from triplestore.write.statistics import memory_of
 

@@ -17,7 +17,8 @@ from triplestore.engine import Engine
 from triplestore.engine.written import sum_of
 from triplestore.model.tables import TERM
 from triplestore.model.terms import FIRST_LITERAL, XSD
-from triplestore.storage.manifest import FORMAT, Versions
+from triplestore.storage.manifest import FORMAT
+from triplestore.storage.versions import Versions
 
 OLDER = {
     ("0.1", "float"): (0.1, None),

@@ -19,7 +19,7 @@ from triplestore.maintain import counts as counts_kept
 from triplestore.maintain.cache import COUNTING, DELETING
 from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE
 from triplestore.model.errors import UsageError
-from triplestore.storage.manifest import Versions
+from triplestore.storage.versions import Versions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

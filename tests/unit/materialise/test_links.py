@@ -18,7 +18,7 @@ from triplestore.engine.arrow import as_numpy
 from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.model.tables import SAME_AS, TERM
 from triplestore.storage import segments
-from triplestore.storage.manifest import Versions
+from triplestore.storage.versions import Versions
 from triplestore.store import Store
 
 

@@ -10,7 +10,8 @@ import pytest
 from tests.support.cli import contents, done, run
 from triplestore import Store
 from triplestore.model.errors import ConflictError
-from triplestore.storage.manifest import Manifest, Versions
+from triplestore.storage.manifest import Manifest
+from triplestore.storage.versions import Versions
 
 P, MAIL = "<http://e/p>", "<http://e/mail>"
 AXIOMS = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
