@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ENGINES = ["duckdb", pytest.param("spark", marks=pytest.mark.spark)]
+
+
+def pytest_configure() -> None:
+    """Children heed Ctrl-C, also where the tests are a background job, for which shells ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -592,9 +592,7 @@ class TestExport:
         assert Path("out.nt").read_bytes().splitlines() == lines
 
     def test_refusals(self, kg: Path) -> None:
-        refused(
-            2, "export", kg, "-o", "out.xyz", says="out.xyz: the format is told by the suffix; give one of .nt, .ttl"
-        )
+        refused(2, "export", kg, "-o", "out.xyz", says="out.xyz: the suffix gives the format: use one of .nt, .ttl")
         refused(2, "export", kg, "-o", "out.ttl", "--sorted", says="--sorted orders N-Triples lines; give a .nt file")
         refused(2, "export", kg, "-o", "no/where.nt", says="no/where.nt: cannot be written")
         refused(2, "export", kg, "--what", "derived", says="'derived' is not one of 'asserted', 'inferred', 'all'")
