@@ -190,7 +190,7 @@ class TestSlowClients:
         _, answer = spoken(impatient, said)
         assert time.monotonic() - started >= IMPATIENT.head_seconds
         assert b"HTTP/1.1 408 Request Timeout" in answer
-        assert answer.endswith(b"no request came within 0.4 s\n")
+        assert answer.endswith(b"no request arrived within 0.4 s\n")
 
     def test_a_head_that_comes_by_and_by(self, impatient: httpx.Client) -> None:
         """Each byte does not buy more time."""
@@ -211,7 +211,7 @@ class TestSlowClients:
         kind = QUERY if "sparql" in line else "text/turtle"
         status, answer = spoken(impatient, request(line, b"ASK", f"Content-Type: {kind}\r\n", length=100))
         assert status == 408
-        assert b"came within 0.4 s" in answer
+        assert b"arrived within 0.4 s" in answer
 
     def test_a_body_that_comes_by_and_by(self, impatient: httpx.Client) -> None:
         def trickle() -> Iterator[bytes]:

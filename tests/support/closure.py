@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import Phase
 
 from tests.support import oracle
-from tests.support.random_programs import Triple, rules_for
+from tests.support.random_programs import SAME, Triple, rules_for
 from triplestore.closure import expand
 from triplestore.closure.view import ClosureView
 from triplestore.compile.schema import Constants
@@ -15,8 +15,9 @@ from triplestore.engine import Engine
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.model.equality import Equality
+from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule
-from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
+from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, RDF, SAME_AS
 from triplestore.storage.manifest import Counters
 
 
@@ -72,12 +73,22 @@ def expected(
     return oracle.rdf_only(found.triples), found.violated
 
 
+LISTS = {f"<{RDF}{name}>" for name in ("first", "rest", "nil")}
+
+
 def agree(
     engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str, many: int | None = None
 ) -> None:
+    """The closure is the oracle's, or refused: rules read lists, and the vocabulary of lists equals other terms."""
     datatypes = any(rule.name == "dt-type1" for rule in rules)
-    got, violated = materialised(engine, triples, rules, equality, many, datatypes)
     wanted, wanted_violated = expected(triples, rules, equality, datatypes)
+    try:
+        got, violated = materialised(engine, triples, rules, equality, many, datatypes)
+    except InputError as refused:
+        renamed = any(p == SAME and s != o and {s, o} & LISTS for s, p, o in wanted)
+        if "can read no list" not in str(refused) or not renamed:
+            raise
+        return
     assert got - wanted == set(), "derived too much"
     assert wanted - got == set(), "derived too little"
     assert violated == wanted_violated

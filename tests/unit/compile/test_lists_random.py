@@ -50,4 +50,4 @@ def test_a_table_of_lists_finds_what_their_pairs_do(
                 found.append((seed, set(), set(), set()))
     half = len(found) // 2
     assert found[:half] == found[half:]
-    assert sum(bool(violations) for *_, violations in found) > 10 or not isinstance(engine, DuckDBEngine)
+    assert sum(bool(violations) for *_, violations in found) >= 10 or not isinstance(engine, DuckDBEngine)
