@@ -10,7 +10,12 @@ TESTS ?=
 # Two processes: one runs the tests on Spark, the other those on DuckDB. (Under pytest 9.2, pytest-xdist 3.8 mixes them.)
 PROCESSES ?= -n 2 --dist loadgroup
 
-.PHONY: demo test test-all lint bench clean
+# The inner loop: no Spark, and what checks most in little time.
+QUICK ?= tests/project/test_layers.py tests/project/test_words.py tests/project/test_constants.py tests/papers \
+	tests/unit/model tests/unit/rulesets/test_datalog.py tests/unit/materialise/test_closure.py \
+	tests/unit/maintain/test_policy.py tests/unit/sparql/test_sparql_query.py
+
+.PHONY: demo test test-quick test-all lint bench clean
 
 demo: $(READY)
 	@$(BIN)/triplake demo
@@ -19,6 +24,9 @@ test: $(READY)
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest $(PROCESSES) $(TESTS)
+
+test-quick: $(READY)
+	@$(BIN)/python -m pytest -m 'not long and not spark' $(QUICK)
 
 test-all: $(READY)
 	@$(BIN)/python -m pytest -m "" $(PROCESSES) $(TESTS)
