@@ -37,11 +37,11 @@ def test_a_table_of_lists_finds_what_their_pairs_do(
     engine: Engine, equality: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Which members, not only whether there are any."""
-    found = []
+    found, seeds = [], 110 if equality == "off" else 40  # fewer violations follow without equality
     for table in (True, False):
         if not table:
             monkeypatch.setattr(Pair, "of", lambda rule, schema: None)
-        for seed in range(40 if isinstance(engine, DuckDBEngine) else 2):
+        for seed in range(seeds if isinstance(engine, DuckDBEngine) else 2):
             one = listed(seed)
             bench = Bench(engine, set(one.start), one.rules, equality, False)
             try:
@@ -50,4 +50,4 @@ def test_a_table_of_lists_finds_what_their_pairs_do(
                 found.append((seed, set(), set(), set()))
     half = len(found) // 2
     assert found[:half] == found[half:]
-    assert sum(bool(violations) for *_, violations in found) >= 10 or not isinstance(engine, DuckDBEngine)
+    assert sum(bool(violations) for *_, violations in found) > 10 or not isinstance(engine, DuckDBEngine)
