@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pyarrow as pa
-from hypothesis import Phase
+from hypothesis import Phase, reject
 
 from tests.support import oracle
 from tests.support.random_programs import Triple, rules_for
@@ -85,7 +85,7 @@ def agree(
     except InputError as refused:
         if not re.match(f"<{RDF}(first|rest|nil)> equals another term .* can read no list", str(refused)):
             raise
-        return  # the oracle's closure is too large to wait for: nearly everything is equal
+        reject()  # the program has no closure: no example
     wanted, wanted_violated = expected(triples, rules, equality, datatypes)
     assert got - wanted == set(), "derived too much"
     assert wanted - got == set(), "derived too little"
