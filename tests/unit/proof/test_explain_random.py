@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support import custom_programs, oracle
-from tests.support.closure import materialised
+from tests.support.closure import MODES, PHASES, materialised
 from tests.support.proofs import check
 from tests.support.random_programs import SAME, Triple, facts, programs, rules_for, rules_of
 from triplake import rulesets
@@ -22,8 +22,6 @@ from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule, constants_of
 from triplestore.proof.explain import explain
 from triplestore.proof.source import source
-
-MODES = ("rewrite", "axioms", "off")
 
 
 def rounds_of(triples: Iterable[Triple], rules: tuple[Rule, ...], equality: str) -> dict[Triple, int]:
@@ -85,9 +83,6 @@ def explained_in_full(
         proof = explain(read, goal)
         assert proof is not None, goal
         check(proof, goal, set(triples), rules, congruent, world)
-
-
-PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
 @pytest.mark.parametrize("equality", MODES)
