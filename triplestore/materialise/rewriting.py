@@ -60,13 +60,13 @@ class Rewriting:
         """Leave out `x p x`, where p is a name of owl:sameAs, if a rule derives `x owl:sameAs x`, no other fact has
         x, and no such triple of x is asserted: by every name it is then virtual. names: a SELECT of column o."""
         alike = f"s = o AND p IN ({names})"
-        others = " UNION ".join(f"SELECT {c} AS term FROM fact WHERE NOT ({alike})" for c in "spo")
+        kept = [f"SELECT s AS term FROM given WHERE {alike}"]
+        kept += [f"SELECT {c} AS term FROM fact WHERE NOT ({alike})" for c in "spo"]
         with self.engine.scratch() as scratch:
             lonely = scratch.create(
                 "lonely",
                 f"SELECT s, p, o FROM fact t WHERE {alike} "
-                f"AND NOT EXISTS (SELECT 1 FROM (SELECT s AS term FROM given WHERE {alike}) k WHERE k.term = t.s) "
-                f"AND NOT EXISTS (SELECT 1 FROM ({others}) k WHERE k.term = t.s)",
+                f"AND NOT EXISTS (SELECT 1 FROM ({' UNION '.join(kept)}) k WHERE k.term = t.s)",
             )
             if count(self.engine, lonely):
                 self.facts.leave_out(lonely)
