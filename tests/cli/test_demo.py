@@ -39,6 +39,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, outcome.out
 
 
+@pytest.mark.long_on_spark
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_engine_shows_the_same(engine: str, request: pytest.FixtureRequest, told: tuple[Path, str]) -> None:
     if engine == "spark":

@@ -122,6 +122,7 @@ def test_what_a_reader_makes_is_its_own(readers: Readers) -> None:
         assert persons(store) == ["a"]
 
 
+@pytest.mark.long_on_spark
 def test_a_reader_goes_on_with_its_version(readers: Readers) -> None:
     """Whatever was made, and failed, in the request before."""
     for _ in range(3):
@@ -138,6 +139,7 @@ def test_a_reader_goes_on_with_its_version(readers: Readers) -> None:
             assert persons(store) == ["a"]
 
 
+@pytest.mark.long_on_spark
 def test_what_is_known_of_a_version_is_not_taken_for_the_next(store: Store, readers: Readers) -> None:
     """Terms, values of literals and equals that the version before did not have, or has no more."""
     texts = [

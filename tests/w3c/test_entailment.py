@@ -64,7 +64,14 @@ def closure_of(store: Store) -> set[tuple[str, str, str]]:
     return {(from_rdflib(s), from_rdflib(p), from_rdflib(o)) for s, p, o in store.triples(what="all")}
 
 
-@pytest.mark.parametrize("suite", [owl2_rl, owl2_w3c, rdf_mt], ids=lambda suite: suite.__name__)
+ON_SPARK = pytest.mark.long_on_spark
+
+
+@pytest.mark.parametrize(
+    "suite",
+    [owl2_rl, pytest.param(owl2_w3c, marks=ON_SPARK), pytest.param(rdf_mt, marks=ON_SPARK)],
+    ids=lambda suite: suite.__name__,
+)
 def test_a_suite_in_one_store_closes_as_the_oracle_says(
     suite: Callable[[], list[Case]], make_store: MakeStore, tmp_path: Path
 ) -> None:

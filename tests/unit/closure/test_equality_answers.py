@@ -77,8 +77,7 @@ def test_answers_often(embedded: Engine, seed: int) -> None:
 
 @pytest.mark.spark
 def test_answers_on_spark(spark_engine: Engine) -> None:
-    for seed in range(2):
-        run(spark_engine, seed, 2)
+    run(spark_engine, 0, 2)
 
 
 @pytest.mark.spark
@@ -175,6 +174,7 @@ def test_what_came_first_does_not_choose_who_stands_for_a_class(make_store: Make
     assert len(representatives) == 2
 
 
+@pytest.mark.long_on_spark
 def test_the_constants_of_rules_and_schema_are_rewritten(engine: Engine) -> None:
     """Equal classes, equal properties, and a user's property equal to rdf:type: what rules say of one holds of both."""
     e = "<http://e/"

@@ -181,6 +181,7 @@ def test_the_dictionary_knows_the_values(embedded: Engine, batches: list[list[st
         check_numbered(embedded, batches, in_memory=how == "in memory")
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(batches=st.lists(st.lists(tokens, min_size=60, max_size=80), min_size=2, max_size=2))

@@ -492,6 +492,7 @@ def test_round_trip(
     assert Counter(Scope(1, anonymous=False).triples(quads)) == expected
 
 
+@pytest.mark.long_on_spark
 @RANDOM
 @given(
     pieces=st.lists(

@@ -70,6 +70,7 @@ def test_what_is_within_the_budget_is_finished(
     assert "tried" not in figures["phases"]
 
 
+@pytest.mark.long_on_spark
 def test_an_aborted_attempt_leaves_no_trace(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "LIMITS", LOW)
     before = set(store.triples())
@@ -89,6 +90,7 @@ def test_a_named_algorithm_is_never_aborted(store: Store, monkeypatch: pytest.Mo
     assert store.update(delete=DELETED, maintain="dred")["algorithm"] == "dred"
 
 
+@pytest.mark.long_on_spark
 @pytest.mark.parametrize("constants", [LIMITS, LOW], ids=["finished", "aborted"])
 def test_time_does_not_matter(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constants: Limits) -> None:
     """The same change of two copies, one of them on a machine whose clocks leap: the same choice and the same work."""

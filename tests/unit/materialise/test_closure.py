@@ -13,7 +13,7 @@ from triplestore.engine import Engine
 
 @pytest.mark.parametrize("equality", MODES)
 @settings(
-    max_examples=40,
+    max_examples=16,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=True,
@@ -27,7 +27,7 @@ def test_equals_the_oracle(embedded: Engine, triples: list[Triple], program: tup
 @pytest.mark.parametrize("equality", MODES)
 @pytest.mark.parametrize("many", [0, 3])
 @settings(
-    max_examples=15,
+    max_examples=8,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=True,
@@ -63,7 +63,7 @@ def test_equals_the_oracle_often(
 
 
 @pytest.mark.spark
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(triples=facts(), program=programs, equality=st.sampled_from(MODES))
 def test_equals_the_oracle_on_spark(
     spark_engine: Engine, triples: list[Triple], program: tuple[str, ...], equality: str

@@ -29,7 +29,7 @@ def rules(folder: Path, condition: str = "") -> str:
     ("limits", "said"),
     [
         pytest.param(Limits(rounds=5), "--max-rounds 50", id="rounds", marks=pytest.mark.long_on_spark),
-        pytest.param(Limits(3), "--max-terms 30", id="terms"),
+        pytest.param(Limits(3), "--max-terms 30", id="terms", marks=pytest.mark.long_on_spark),
     ],
 )
 def test_an_endless_rule_is_stopped(make_store: MakeStore, tmp_path: Path, limits: Limits, said: str) -> None:

@@ -124,6 +124,7 @@ def test_the_oracles_equality_is_that_of_the_six_rules(name: str) -> None:
     assert_both_routes_agree(frozenset([*DATA[:3], *axiom(name)]))
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_the_closure_is_the_oracles_on_spark(spark_engine: Engine) -> None:
     agree(spark_engine, [*DATA, *axiom("equal")], (), "rewrite")

@@ -80,6 +80,7 @@ def test_classes(tmp_path: Path) -> None:
     loaded(tmp_path, links(20_000, 3_000, seed=1))
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_classes_on_spark(tmp_path: Path, spark: object) -> None:
     loaded(tmp_path, links(3_000, 500, seed=1), "spark", spark)

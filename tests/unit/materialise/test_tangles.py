@@ -197,12 +197,12 @@ def test_what_is_asserted_to_equal_itself_by_another_name_of_owl_same_as(engine:
         agree(engine, [(C[0], P0, C[0]), (P0, SAME, SAME), (P1, SAME, P0), (C[2], P0, C[3])], rules, equality)
 
 
-FEW = 60
+FEW = 36
 
 
 @pytest.mark.parametrize("part", range(6))
 def test_tangles(embedded: Engine, part: int) -> None:
-    assert sum(check(embedded, tangle(seed)) for seed in range(part, FEW, 6)) > 40
+    assert sum(check(embedded, tangle(seed)) for seed in range(part, FEW, 6)) > 24
 
 
 MANY = 400

@@ -53,6 +53,7 @@ def test_the_closure_is_what_the_tree_says(embedded: Engine, many: int) -> None:
     assert counted(embedded) == (types(data), superclasses(data))
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_the_closure_is_what_the_tree_says_on_spark(spark_engine: Engine) -> None:
     data = taxonomy(300, 6, 0.05, 60, 300, seed=4)

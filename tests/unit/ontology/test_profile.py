@@ -82,6 +82,7 @@ def test_what_is_within_is_not(empty: Store, axiom: str) -> None:
     assert empty.outside_profile() == []
 
 
+@pytest.mark.long_on_spark
 def test_axioms_of_a_kind_are_counted_together(make_store: MakeStore) -> None:
     store = make_store()
     store.update(add=graph(f":A rdfs:subClassOf {_EXISTS} . :B rdfs:subClassOf {_EXISTS} . :p a owl:ReflexiveProperty"))
@@ -91,6 +92,7 @@ def test_axioms_of_a_kind_are_counted_together(make_store: MakeStore) -> None:
     ]
 
 
+@pytest.mark.long_on_spark
 def test_other_rules_say_what_they_have_no_rule_for(make_store: MakeStore) -> None:
     store = make_store(["rdfs"])
     store.update(add=graph(":p owl:inverseOf :q ; a owl:TransitiveProperty ; rdfs:domain :A . :A owl:unionOf (:B :C)"))

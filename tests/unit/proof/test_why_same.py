@@ -330,6 +330,7 @@ def test_links_often(embedded: Engine, equality: str) -> None:
         valid(embedded, Random(seed), equality)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_links_on_spark(spark_engine: Engine) -> None:
     agree_with_a_graph(spark_engine, Random(4), "rewrite", 1)

@@ -68,6 +68,7 @@ def test_all_rules_together(embedded: Engine, equality: str) -> None:
 SOME = ["not-join", "not-other", "statistics", "count", "made", "no-next", "either", "must", "count-merge"]
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_some_rules_together_on_spark(spark_engine: Engine) -> None:
     """One run with all that has a way of its own: NOT, AGGREGATE, expressions, and an equality to be verified."""

@@ -205,6 +205,7 @@ def test_virtual_triples_make_the_closure_of_all_rules(mode: str, part: str, tmp
             assert_virtual(store, facts, tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_virtual_triples_make_the_closure_of_all_rules_on_spark(spark: SparkSession, tmp_path: Path) -> None:
     facts = {triple for case in rdfs.CASES[::2] + equality.CASES for triple in case.triples("must_not")}
@@ -270,7 +271,7 @@ ON_BOTH = [
         for name in ("owl2rl", "rdfs-plus")
         for mode in ("axioms", "off")
     ),
-    ("rdfs", "off"),
+    pytest.param("rdfs", "off", marks=pytest.mark.long_on_spark),
     ("rdfs-axiomatic", "off"),
 ]
 ON_ONE = [(name, mode) for name in ("rdfs", "rdfs-axiomatic") for mode in ("rewrite", "axioms")]

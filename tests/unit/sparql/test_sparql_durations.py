@@ -204,6 +204,7 @@ QUERIES: dict[str, list[tuple[str, ...]]] = {
 }
 
 
+@pytest.mark.long_on_spark
 def test_stored_durations(engine: Engine) -> None:
     """Order and aggregates."""
     named = {"d": ("dayTimeDuration", DAYS), "m": ("yearMonthDuration", MONTHS), "t": ("time", TIMES)}

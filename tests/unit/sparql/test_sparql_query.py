@@ -249,6 +249,7 @@ def test_construct(graph: Graph) -> None:
     assert sorted(short.tokens()) == sorted(fact for fact in FACTS if fact[1] == e("name"))
 
 
+@pytest.mark.long_on_spark
 def test_describe_follows_blank_nodes(engine: Engine) -> None:
     facts = [(e("a"), e("p"), "_:x"), ("_:x", e("q"), "_:y"), ("_:y", e("r"), '"end"'), (e("b"), e("p"), e("a"))]
     graph = make_graph(engine, facts, [[e("a"), e("a2")]])
@@ -334,6 +335,7 @@ def test_the_type_predicate_is_rdf_type(engine: Engine) -> None:
     assert rows(graph, "SELECT ?x { ?x a :Thing }") == [(e("a"),)]
 
 
+@pytest.mark.long_on_spark
 @pytest.mark.parametrize(
     ("text", "answer"),
     [

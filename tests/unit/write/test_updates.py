@@ -38,7 +38,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Triple], list[Update]]:
 
 
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(history=histories(), program=programs)
 def test_updates_equal_the_oracle(
     history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
@@ -109,6 +109,7 @@ def test_a_schema_triple_is_a_rule_change(make_store: MakeStore) -> None:
     assert (E.x, RDF.type, E.Animal) not in set(store.triples())
 
 
+@pytest.mark.long_on_spark
 def test_an_update_without_effect_publishes_nothing(make_store: MakeStore) -> None:
     store = make_store()
     store.update(add=[(E.x, E.p, E.y)])
@@ -117,6 +118,7 @@ def test_an_update_without_effect_publishes_nothing(make_store: MakeStore) -> No
     assert store.version == version == Store.open(store.path, engine="duckdb").version
 
 
+@pytest.mark.long_on_spark
 def test_a_dry_run_tells_and_commits_nothing(make_store: MakeStore) -> None:
     store = make_store()
     store.update(add=[(E.p, RDFS.domain, E.C)])
@@ -127,6 +129,7 @@ def test_a_dry_run_tells_and_commits_nothing(make_store: MakeStore) -> None:
     assert store.update(add=[(E.x, E.p, E.y)])["added"] == 2
 
 
+@pytest.mark.long_on_spark
 @pytest.mark.parametrize(
     "maintain", ["auto", pytest.param("rematerialise", marks=pytest.mark.long_on_spark)], ids=["in memory", "by tables"]
 )
