@@ -136,7 +136,8 @@ class Store(StoreVersion):
     def replace(self, *files: str | Path, format: str | None = None, base: str | None = None) -> LoadReport:
         """Let the triples of RDF files (none: nothing) take the place of all that were asserted, as one transaction.
 
-        format, base, errors: as for `load`. What is asserted before and after keeps its ids.
+        format, base, errors: as for `load`. What is asserted before and after keeps its ids; blank nodes of a single
+        file keep the labels that the store gave them.
         """
         return load.replace_all(self._session, files, format, base)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from triplake.loaders import LoadReport, OnError, Progress, read_into, sources
+from triplestore.engine.dialect import Dialect
 from triplestore.model.stopping import check
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Counters
@@ -18,6 +19,10 @@ from triplestore.write.transaction import Transaction, writing
 
 _NAMED: Final = 10
 """Files that are not read of which each is named."""
+
+_DIGITS: Final = 18
+_SCOPED: Final = rf"f[0-9]{{1,{_DIGITS}}}[_g].*"
+"""The labels of blank nodes that files gave (see `triplake.loaders.tokens.Scope`), without `_:`."""
 
 
 def load(
@@ -49,7 +54,7 @@ def load(
 def replace_all(session: Session, files: Sequence[str | Path], format: str | None, base: str | None) -> LoadReport:
     """See `Store.replace`."""
     with writing(session, "replace") as tx:
-        report, _, counters = _read(session, tx, files, format, "stop", None, base)
+        report, _, counters = _read(session, tx, files, format, "stop", None, base, replacing=True)
         change = net_encoded(tx, counters, replacing=True)
         if change or not session.manifest.materialised:
             commit(tx, in_tables.maintained(tx, change, "auto"))
@@ -64,8 +69,10 @@ def _read(
     on_error: OnError,
     rejects: str | Path | None,
     base: str | None,
+    replacing: bool = False,
 ) -> tuple[LoadReport, int, Counters]:
-    """Make the working table `encoded` of the triples of files; the report, new terms, and the counters."""
+    """Make the working table `encoded` of the triples of files; the report, new terms, and the counters. replacing:
+    nothing else stays asserted, so a single file may use the store's own blank node labels."""
 
     def reading(at: Progress) -> None:
         check()
@@ -91,9 +98,29 @@ def _read(
         progress=reading,
     )
     session.notify(f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, tx.seconds)}")
-    new_terms, counters = encoded(tx, "raw", replace(counters, files=counters.files + len(found)))
+    number, counters = counters.files + 1, replace(counters, files=counters.files + len(found))
+    with session.engine.scratch() as scratch:
+        own = replacing and len(found) == 1
+        table = scratch.create("raw", _with_own_labels(session.engine.dialect, number)) if own else "raw"
+        new_terms, counters = encoded(tx, table, counters)
     session.engine.drop("raw")
     return report, new_terms, counters
+
+
+def _with_own_labels(dialect: Dialect, number: int) -> str:
+    """A SELECT of (s, p, o) from `raw`, where labels of file `number` that earlier files gave are as those files gave
+    them: `_:f2_f1_x` of file 2 is `_:f1_x`. No label of a file from `number` on is one of these, so two labels stay
+    two nodes."""
+    scope = f"_:f{number}_"
+
+    def label(token: str) -> str:
+        rest = f"substr({token}, {len(scope) + 1})"
+        of = f"split_part(replace(substr({rest}, 2), 'g', '_'), '_', 1)"
+        earlier = f"lpad({of}, {_DIGITS}, '0') < '{number:0{_DIGITS}}'"
+        scoped = f"substr({token}, 1, {len(scope)}) = '{scope}' AND {dialect.matches(rest, _SCOPED)}"
+        return f"CASE WHEN {scoped} AND {earlier} THEN '_:' || {rest} ELSE {token} END"
+
+    return f"SELECT {label('s')} AS s, p, {label('o')} AS o FROM raw"
 
 
 def _rate(rows: int, seconds: float) -> str:

@@ -119,6 +119,36 @@ def test_an_update_without_effect_publishes_nothing(make_store: MakeStore) -> No
 
 
 @pytest.mark.long_on_spark
+def test_a_replacement_keeps_the_labels_of_the_store(make_store: MakeStore, tmp_path: Path) -> None:
+    """Of blank nodes that earlier files named, so that what was exported changes nothing; two labels are two nodes."""
+
+    def written(name: str, *lines: str) -> Path:
+        (tmp_path / name).write_text("".join(f"{line} .\n" for line in lines), encoding="utf-8")
+        return tmp_path / name
+
+    def lines(store: Store) -> list[str]:
+        return sorted(line.removesuffix(" .") for lines in store.lines("asserted") for line in lines)
+
+    with make_store(["none"]) as store:
+        p = "<http://e/p>"
+        store.load(written("1.ttl", f"_:x {p} [ {p} _:g.1 ]"))
+        store.load(written("2.nt", f"_:x {p} <http://e/a>"))
+        before = lines(store)
+        assert before == [f"_:f1_x {p} _:f1g1", f"_:f1g1 {p} _:f1_g.1", f"_:f2_x {p} <http://e/a>"]
+        for suffix in ("nt", "ttl"):
+            version = store.version
+            store.replace(written(f"again.{suffix}", *before))
+            assert (store.version, lines(store)) == (version, before)
+        # A label that no file before this one gave is the file's own, as are labels of one of several files.
+        labels = ("f3_x", "f02_x", "f1", "fg1", "f1_", "f1gx")
+        store.replace(written("strange.nt", *(f"_:{label} {p} <http://e/a>" for label in labels)))
+        found = [line.split()[0] for line in lines(store)]
+        assert found == ["_:f02_x", "_:f1_", "_:f1gx", "_:f3_f1", "_:f3_f3_x", "_:f3_fg1"]
+        store.replace(*(written(f"{n}.nt", f"_:f1_x {p} <http://e/a>") for n in range(2)))
+        assert [line.split()[0] for line in lines(store)] == ["_:f4_f1_x", "_:f5_f1_x"]
+
+
+@pytest.mark.long_on_spark
 def test_a_dry_run_tells_and_commits_nothing(make_store: MakeStore) -> None:
     store = make_store()
     store.update(add=[(E.p, RDFS.domain, E.C)])
