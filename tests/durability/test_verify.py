@@ -218,11 +218,36 @@ class TestCommand:
             assert [d["versions"] for d in found["damages"]] == [[3]]
         assert run("verify", kg, "--at", "7").code == 2
 
+    @pytest.mark.parametrize("at_fault", ["file", "manifest"])
+    def test_tells_damage_of_older_versions_apart(self, kg: Path, at_fault: str) -> None:
+        """And vacuum removes it."""
+        versions = Versions(kg)
+        last = next(f for _, f in versions.read().named if f not in {g for _, g in versions.read(2).named})
+        path = kg / "data" / last.path if at_fault == "file" else versions.file(3)
+        path.write_bytes(b"x" * path.stat().st_size)
+        assert run("verify", kg).code == 5
+        done("restore", kg, "--to", "2")
+        with Store.open(kg) as store:
+            store.update(add=[triple("after")])
+        outcome = run("verify", kg)
+        assert outcome.code == 1
+        assert f"{path}" in outcome.out
+        assert "of older versions only: 3; the newest, 5, is whole" in outcome.err
+        assert f"`triplake vacuum {kg} --keep 2` forgets" in outcome.err
+        assert run("verify", kg, "--json").code == 1
+        assert run("verify", kg, "--at", "3").code == 5
+        assert run("verify", kg, "--at", "5").code == 0
+        assert run("vacuum", kg).code == 5
+        done("vacuum", kg, "--keep", "2")
+        assert versions.numbers() == [4, 5]
+        assert run("verify", kg).code == 0
+        assert not path.exists()
+
     def test_tells_of_a_manifest(self, kg: Path) -> None:
         Versions(kg).file(3).write_text("garbage")
         outcome = run("verify", kg)
         assert outcome.code == 5
-        assert "_versions/0000000003.json" in outcome.out
+        assert "_versions/0000000003.json cannot be read (" in outcome.out
         assert "whole: 1 to 2" in outcome.err
 
 

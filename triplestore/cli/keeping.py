@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from triplestore.cli.options import (
+    NO,
     Common,
     at_option,
     common,
@@ -153,7 +154,11 @@ def vacuum(options: Common, store: str, keep: int | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @common
 def verify(options: Common, store: str, at: int | None, as_json: bool) -> None:
-    """Read every file of every version (or of one, --at) and compare it with its checksum."""
+    """Read every file of every version (or of one, --at) and compare it with its checksum.
+
+    Exit code 0: all are whole; 1: older versions are damaged, the newest is whole; 5: the newest one, or that of --at,
+    is damaged.
+    """
     from triplestore.storage.verify import verify as read_all
     from triplestore.storage.versions import Versions
 
@@ -175,11 +180,20 @@ def verify(options: Common, store: str, at: int | None, as_json: bool) -> None:
     if not found.damages:
         say(options, f"{read}: {counted(len(found.versions), 'version')} whole")
         return
-    newest = found.whole[-1] if found.whole else None
+    summary = f"{read}, {counted(len(found.damages), 'file')} damaged"
+    if found.newest_is_whole:
+        damaged = [n for n in found.versions if n not in found.whole]
+        keep = sum(n > damaged[-1] for n in found.versions)
+        warn(
+            f"{summary}, of older versions only: {_listed(damaged)}; the newest, {found.versions[-1]}, is whole. "
+            f"`triplake vacuum {store} --keep {keep}` forgets the damaged ones, and those before them"
+        )
+        raise SystemExit(NO)
     way = "none is whole: restore the store from a copy"
-    if newest is not None:
-        way = f"whole: {_listed(found.whole)}; `triplake restore {store} --to {newest}` goes back to version {newest}"
-    raise DamagedStoreError(f"{read}, {counted(len(found.damages), 'file')} damaged; of the versions {way}")
+    if found.whole:
+        last = found.whole[-1]
+        way = f"whole: {_listed(found.whole)}; `triplake restore {store} --to {last}` goes back to version {last}"
+    raise DamagedStoreError(f"{summary}; of the versions {way}")
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -48,6 +48,11 @@ class Verified:
         hurt = {number for damage in self.damages for number in damage.versions}
         return tuple(number for number in self.versions if number not in hurt)
 
+    @property
+    def newest_is_whole(self) -> bool:
+        """Whether the newest of the versions that were looked at has no damage."""
+        return self.versions[-1:] == self.whole[-1:] != ()
+
 
 def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified:
     """Read every file of versions (default: of all), each once."""
@@ -58,8 +63,9 @@ def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified
             for table, file in versions.manifest(number).named:
                 named.setdefault(file, (table, []))[1].insert(0, number)
         except DamagedStoreError as error:
-            path = versions.file(number).relative_to(versions.path)
-            damages.append(Damage(str(path), "", str(error).partition(" cannot ")[2].partition(";")[0], (number,)))
+            path, what = versions.file(number), str(error).partition(";")[0]
+            path_in_store = str(path.relative_to(versions.path))
+            damages.append(Damage(path_in_store, "", what.removeprefix(f"{path} "), (number,)))
     for file, what in _wrong(versions, list(named), True):
         table, of = named[file]
         damages.append(Damage(f"{versions.data.name}/{file.path}", table, what, tuple(of)))
