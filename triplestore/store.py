@@ -246,6 +246,7 @@ class Store(StoreVersion):
             lambda folder: Store.open(folder, engine="duckdb"),
             extensional="owl2rl" in names,
             axiomatic="rdfs-axiomatic" in names,
+            resources="rdfs" in names,
         )
 
 

@@ -89,13 +89,19 @@ Open = Callable[[Path], Asked]
 
 
 def entails(
-    store: Asked, graph: Iterable[Triple], open_copy: Open, extensional: bool, axiomatic: bool = False
+    store: Asked,
+    graph: Iterable[Triple],
+    open_copy: Open,
+    extensional: bool,
+    axiomatic: bool = False,
+    resources: bool = False,
 ) -> Entailment:
     """Whether the store entails a graph (rdflib triples); see the module's text for how.
 
     extensional: axioms are equivalences, as OWL's semantics has it; RDFS leaves them implications ("RDF 1.1 Semantics",
     section 9), so steps 3 to 5 are not for its rules. axiomatic: the axiomatic triples of RDF and RDFS hold; of rdf:_1,
-    rdf:_2 .. they are supposed where the graph mentions these.
+    rdf:_2 .. they are supposed where the graph mentions these. resources: everything is an rdfs:Resource, so it is
+    supposed of the IRIs that only the graph mentions ("RDF 1.1 Semantics", section 9.2.1, the closure towards a graph).
 
     Raises UsageError where the closure is not up to date, or for a triple that RDF has no place for.
     """
@@ -111,6 +117,8 @@ def entails(
         reduction = _Reduction(store, scratch, conclusion)
         if axiomatic:
             reduction.number_members()
+        if resources:
+            reduction.add_resources()
         return reduction.answer(extensional)
 
 
@@ -152,14 +160,23 @@ class _Reduction:
 
     def number_members(self) -> None:
         """Suppose what holds of the rdf:_n that the graph mentions."""
-        mentioned = {term for triple in self.graph for term in triple if _MEMBER.fullmatch(str(term))}
-        new = [
-            t
-            for term in sorted(mentioned, key=str)
-            if not _in_closure(self.store, [t := (term, RDF.type, RDF.Property)])
-        ]
+        members = [(term, RDF.type, RDF.Property) for term in self._mentioned if _MEMBER.fullmatch(term)]
+        self._suppose(members, "container membership property(ies) of the graph are properties (axiomatic)")
+
+    def add_resources(self) -> None:
+        """Suppose that what the graph mentions are resources."""
+        resources = [(term, RDF.type, RDFS.Resource) for term in self._mentioned]
+        self._suppose(resources, "IRI(s) that only the graph mentions are resources (section 9.2.1)")
+
+    @property
+    def _mentioned(self) -> list[URIRef]:
+        return sorted({term for triple in self.graph for term in triple if isinstance(term, URIRef)})
+
+    def _suppose(self, triples: Sequence[Triple], why: str) -> None:
+        """Suppose triples that are not in the closure, for good."""
+        new = [triple for triple in triples if not _in_closure(self._current, [triple])]
         if new:
-            self.by.append(f"{len(new)} container membership property(ies) of the graph are properties (axiomatic)")
+            self.by.append(f"{len(new)} {why}")
             self.scratch.store.update(add=new)
 
     def answer(self, extensional: bool) -> Entailment:
@@ -287,7 +304,7 @@ class _Reduction:
     def _axiom_proof(self, triple: Triple) -> Callable[[], bool] | None:
         s, p, o = triple
         if p == RDF.type:
-            negated = self._negated(o)
+            negated = self._objects(o, OWL.complementOf)
             if negated:
                 return self._proof([complement_meaning(s, c) for c in negated], any)
         if s == o and _in_closure(self._current, [(p, RDF.type, OWL.ReflexiveProperty)]):
@@ -348,9 +365,6 @@ class _Reduction:
     def _take(self, triples: Iterable[Triple]) -> None:
         for triple in list(triples):
             self.graph.remove(triple)
-
-    def _negated(self, kind: Node) -> list[Node]:
-        return self._objects(kind, OWL.complementOf)
 
     def _objects(self, s: Node, p: Node) -> list[Node]:
         if not isinstance(s, URIRef):

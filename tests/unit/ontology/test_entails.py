@@ -134,6 +134,24 @@ def test_terms_that_only_the_conclusion_has(tmp_path: Path) -> None:
         assert made.entails(graph(":b rdfs:subPropertyOf :b . :b rdfs:domain rdfs:Resource")).holds
 
 
+@pytest.mark.parametrize("rules", [("rdfs",), ("owl2rl", "rdfs"), ("owl2rl", "rdfs", "rdfs-axiomatic")], ids="+".join)
+def test_everything_is_a_resource(tmp_path: Path, rules: tuple[str, ...]) -> None:
+    """Also what only the conclusion mentions, with what follows of resources."""
+    with Store.create(tmp_path / "kg", rules, engine="duckdb") as made:
+        for conclusion in (":new a rdfs:Resource", "[] a rdfs:Resource"):
+            assert made.entails(graph(conclusion)).holds, conclusion
+        made.update(add=graph("rdfs:Resource rdfs:subClassOf :Known . :a :b :c"))
+        assert made.entails(graph(":new a rdfs:Resource , :Known . :a :b [ a :Known ]")).holds
+        answer = made.entails(graph(":new a rdfs:Resource , :Other"))
+        assert answer.missing == tuple(graph(":new a :Other"))
+        assert not made.entails(graph(":new a rdfs:Class")).holds
+        assert not made.entails(graph(":a :new :c")).holds
+    with Store.create(tmp_path / "owl", ["owl2rl"], engine="duckdb") as made:
+        made.update(add=graph(":a :b :c"))
+        assert not made.entails(graph(":new a rdfs:Resource")).holds
+        assert made.entails(graph(":new owl:sameAs :new")).holds
+
+
 @pytest.mark.parametrize("rules", [("rdfs",), ("owl2rl", "rdfs")], ids="+".join)
 def test_members_of_containers_that_only_the_conclusion_has(tmp_path: Path, rules: tuple[str, ...]) -> None:
     """Of rdf:_1, rdf:_2 .. the axiomatic triples hold, which are too many to be stored."""
