@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from triplake.loaders import Source, sources
 from triplake.loaders.compression import open_text
@@ -18,9 +18,6 @@ from triplestore.model.report import UpdateReport
 from triplestore.read.session import Session
 from triplestore.write.change import Request
 from triplestore.write.update import apply
-
-if TYPE_CHECKING:
-    pass
 
 PATCH_SUFFIXES: Final = (".rdfp", ".patch")
 SPARQL_SUFFIXES: Final = (".ru", ".rq", ".sparql")
@@ -169,7 +166,8 @@ def read_changes(path: str, number: int, base: str | None = None) -> list[Change
     """
     suffix = _suffix(path)
     if not Path(path).is_file():
-        raise UsageError(f"{path}: no such file")
+        what = "an update is read from a file: write it to one (.ru)" if "{" in path else "check the path"
+        raise UsageError(f"{path}: no such file; {what}")
     if suffix in PATCH_SUFFIXES:
         return read_patch(path)
     if suffix in SPARQL_SUFFIXES:
