@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from triplake.sparql.constants import Constants
 from triplestore.closure.expand import preferred_sql
-from triplestore.dictionary.encoding import term_sql
+from triplestore.dictionary.term_rows import term_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.decoding import derived, mentioned
 from triplestore.expressions.values import ERROR, Value, stored

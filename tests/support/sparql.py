@@ -11,7 +11,7 @@ import pyoxigraph as ox
 
 from triplake.sparql import Graph
 from triplestore.closure.view import ClosureView
-from triplestore.dictionary.encoding import term_sql
+from triplestore.dictionary.term_rows import term_sql
 from triplestore.engine import Engine
 from triplestore.model.equality import Equality
 from triplestore.model.terms import BUILTIN_IRIS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, OWL, RDF, XSD, split_literal

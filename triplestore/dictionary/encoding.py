@@ -15,12 +15,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from triplestore.dictionary.datatypes import BOUNDS
 from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.dictionary.literals import candidates, equals, settle
+from triplestore.dictionary.term_rows import DECIMAL, DECIMALS, EXACT, INTEGER, listed, term_sql
 from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s, strings
-from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
 from triplestore.engine.sql import Select
@@ -31,7 +30,6 @@ from triplestore.model.terms import (
     FIRST_IRI,
     FIRST_LITERAL,
     KIND_BITS,
-    RDF,
     XSD,
     Kind,
     iri_token,
@@ -46,89 +44,6 @@ SMALL: Final = 500
 
 FEW: Final = 50
 """Ids up to which terms are asked for by a list, which takes half the time to plan that a join takes."""
-
-INTEGERS: Final = tuple(BOUNDS)
-"""xsd:integer and the types derived from it."""
-
-DECIMALS: Final = (XSD + "decimal", *INTEGERS)
-DOUBLES: Final = (XSD + "double", XSD + "float")
-INSTANTS: Final = (XSD + "dateTime", XSD + "dateTimeStamp", XSD + "date")
-
-_INTEGER = r"[+-]?[0-9]+"
-_DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)"
-_EXACT = r"[+-]?0*([0-9]{1,20}(\.[0-9]{0,18}0*)?|\.[0-9]{1,18}0*)"
-_DOUBLE = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN"
-_INSTANT = (
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T(([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(\.[0-9]{1,6}0*)?|24:00:00(\.0+)?))?"
-    r"(Z|[+-][0-9]{2}:[0-9]{2})?"
-)
-
-
-def micros_sql(dialect: Dialect, text: str) -> str:
-    """The text of an xsd:dateTime as microseconds since 1970 UTC; 24:00:00 is the next day's first moment."""
-    day = f"CASE WHEN substr({text}, 12, 3) = '24:' THEN 86400000000 ELSE 0 END"
-    moment = f"replace({text}, 'T24:', 'T00:')"
-    return f"{dialect.micros(moment)} + {day}"
-
-
-def single_sql(text: str) -> str:
-    """The DOUBLE of a text's nearest single-precision number, which is the value of an xsd:float."""
-    return f"CAST(TRY_CAST({text} AS FLOAT) AS DOUBLE)"
-
-
-def unsigned_zero(double: str) -> str:
-    """The DOUBLE of an exact number, which has no negative zero."""
-    return f"{double} + CAST(0 AS DOUBLE)"
-
-
-def within_sql(dialect: Dialect, text: str, datatype: str) -> str:
-    """Whether a whole number, as text, is within the bounds of one of `INTEGERS`, as texts in SQL."""
-    cases = []
-    for name, (low, high) in BOUNDS.items():
-        if low is not None and high is not None:
-            number = f"TRY_CAST({text} AS DECIMAL(38,0))"
-            cases.append(f"WHEN '{name}' THEN coalesce({number} BETWEEN {low} AND {high}, FALSE)")
-        elif low is not None or high is not None:
-            bound = f"<= {high}" if low is None else f">= {low}"
-            cases.append(f"WHEN '{name}' THEN {dialect.double(text)} {bound}")
-    return f"CASE {datatype} {' '.join(cases)} ELSE TRUE END"
-
-
-def term_sql(dialect: Dialect, source: str) -> str:
-    """Rows (id, token) of `source` as rows of the TERM table up to `micros`: tokens cut up, typed literals read."""
-    close = "(length(token) - instr(reverse(token), '\"') + 1)"
-    cut = (
-        f"SELECT id, CASE WHEN id < {FIRST_BLANK} THEN substr(token, 2, length(token) - 2) "
-        f"WHEN id < {FIRST_LITERAL} THEN substr(token, 3) ELSE substr(token, 2, {close} - 2) END AS lexical, "
-        f"CASE WHEN id >= {FIRST_LITERAL} THEN substr(token, {close} + 1) END AS tail FROM {source}"
-    )
-    parts = (
-        f"SELECT id, lexical, CASE WHEN tail IS NULL THEN NULL WHEN tail = '' THEN '{XSD}string' "
-        f"WHEN substr(tail, 1, 1) = '@' THEN '{RDF}langString' ELSE substr(tail, 4, length(tail) - 4) END AS datatype, "
-        f"CASE WHEN substr(tail, 1, 1) = '@' THEN substr(tail, 2) END AS lang FROM ({cut}) c"
-    )
-    trimmed = dialect.trim("lexical")
-    instant = (
-        f"CASE WHEN datatype = '{XSD}date' THEN concat(substr({trimmed}, 1, 10), 'T00:00:00', substr({trimmed}, 11)) "
-        f"ELSE {trimmed} END"
-    )
-    whole = f"{dialect.matches(trimmed, _INTEGER)} AND {within_sql(dialect, trimmed, 'datatype')}"
-    number = (
-        f"(datatype IN {_list(dialect, INTEGERS)} AND {whole}) "
-        f"OR (datatype = '{XSD}decimal' AND {dialect.matches(trimmed, _DECIMAL)})"
-    )
-    double = f"CASE WHEN datatype = '{XSD}float' THEN {single_sql(trimmed)} ELSE {dialect.double(trimmed)} END"
-    return (
-        f"SELECT id, lexical, datatype, lang, "
-        f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN datatype IN {_list(dialect, DOUBLES)} "
-        f"AND {dialect.matches(trimmed, _DOUBLE)} THEN {double} "
-        f"WHEN is_exact THEN {unsigned_zero(double)} END AS double, "
-        f"CASE WHEN is_exact AND {dialect.matches(trimmed, _EXACT)} "
-        f"THEN TRY_CAST({trimmed} AS DECIMAL(38,18)) END AS decimal, "
-        f"CASE WHEN datatype IN {_list(dialect, INSTANTS)} AND {dialect.matches(trimmed, _INSTANT)} "
-        f"THEN {micros_sql(dialect, instant)} END AS micros "
-        f"FROM (SELECT p.*, id >= {FIRST_LITERAL} AND ({number}) AS is_exact FROM ({parts}) p) q"
-    )
 
 
 def builtin_terms(engine: Workbench, name: str) -> int:
@@ -321,7 +236,7 @@ def lookup(engine: Queries, tokens: Iterable[str]) -> dict[str, int]:
     ordered = sorted(wanted)
     for start in range(0, len(ordered), SMALL):
         part = ordered[start : start + SMALL]
-        lexicals = _list(engine.dialect, sorted({lexical_of(t) for t in part}))
+        lexicals = listed(engine.dialect, sorted({lexical_of(t) for t in part}))
         found.update(
             (token, number)
             for number, token in _terms(engine, f"term t WHERE t.lexical IN {lexicals}")
@@ -349,11 +264,11 @@ def numbers_equal_to(engine: Queries, tokens: Iterable[str]) -> dict[str, list[i
     for token in tokens:
         if token.startswith('"') and (value := _exact(*split_literal(token)[:2])) is not None:
             values.setdefault(value, []).append(token)
-    narrow = [f"CAST('{v:f}' AS DECIMAL(38,18))" for v in values if re.fullmatch(_EXACT, f"{v:f}")]
-    wide = [_near(v) for v in values if not re.fullmatch(_EXACT, f"{v:f}")]
+    narrow = [f"CAST('{v:f}' AS DECIMAL(38,18))" for v in values if re.fullmatch(EXACT, f"{v:f}")]
+    wide = [_near(v) for v in values if not re.fullmatch(EXACT, f"{v:f}")]
     tests = [f"decimal IN ({', '.join(narrow)})"] if narrow else []
     if wide:
-        datatypes = _list(engine.dialect, DECIMALS)
+        datatypes = listed(engine.dialect, DECIMALS)
         tests.append(f"(decimal IS NULL AND datatype IN {datatypes} AND ({' OR '.join(wide)}))")
     if not tests:
         return {}
@@ -369,7 +284,7 @@ def numbers_equal_to(engine: Queries, tokens: Iterable[str]) -> dict[str, list[i
 def _exact(lexical: str, datatype: str) -> Decimal | None:
     """The value of an exact number; None of anything else."""
     text = lexical.strip(" \t\r\n")
-    if datatype not in DECIMALS or not re.fullmatch(_DECIMAL if datatype == XSD + "decimal" else _INTEGER, text):
+    if datatype not in DECIMALS or not re.fullmatch(DECIMAL if datatype == XSD + "decimal" else INTEGER, text):
         return None
     return Decimal(text)
 
@@ -378,10 +293,6 @@ def _near(value: Decimal) -> str:
     """A condition on TERM that holds for literals of a value, and of others near it."""
     low, high = sorted(float(value) * factor for factor in (1 - 1e-12, 1 + 1e-12))
     return f"double BETWEEN CAST('{low!r}' AS DOUBLE) AND CAST('{high!r}' AS DOUBLE)"
-
-
-def _list(dialect: Dialect, texts: Sequence[str]) -> str:
-    return f"({', '.join(dialect.string(text) for text in texts)})"
 
 
 def _terms(engine: Queries, source: str) -> Iterator[tuple[int, str]]:

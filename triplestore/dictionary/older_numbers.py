@@ -6,7 +6,7 @@ exact numbers had a negative zero. Rows of TERM never change, so such a store is
 
 from __future__ import annotations
 
-from triplestore.dictionary.encoding import DECIMALS, single_sql, unsigned_zero, within_sql
+from triplestore.dictionary.term_rows import DECIMALS, single_sql, unsigned_zero, within_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.model.tables import TERM
 from triplestore.model.terms import XSD

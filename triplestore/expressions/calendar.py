@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
-from triplestore.dictionary.encoding import INSTANTS
+from triplestore.dictionary.term_rows import INSTANTS
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import durations, exact, instants
 from triplestore.expressions.durations import DAY_TIME, DURATION, YEAR_MONTH

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from triplestore.dictionary.datatypes import NO_CHARACTERS, TEXTS
-from triplestore.dictionary.encoding import INSTANTS
+from triplestore.dictionary.term_rows import INSTANTS
 from triplestore.expressions import calendar
 from triplestore.model.terms import XSD
 

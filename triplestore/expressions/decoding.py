@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from triplestore.dictionary.encoding import DECIMALS
+from triplestore.dictionary.term_rows import DECIMALS
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import calendar, numerals
 from triplestore.model.terms import XSD

@@ -12,7 +12,7 @@ import re
 from datetime import datetime
 from typing import Final
 
-from triplestore.dictionary.encoding import micros_sql
+from triplestore.dictionary.term_rows import micros_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.decimals import NULL
 

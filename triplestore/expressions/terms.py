@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
-from triplestore.dictionary.encoding import DECIMALS
+from triplestore.dictionary.term_rows import DECIMALS
 from triplestore.expressions import calendar, exact, instants
 from triplestore.expressions.durations import DURATION, DURATIONS
 from triplestore.expressions.numerals import any_key, key, plain_text, unkeyed

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from triplestore.dictionary.datatypes import value_of
-from triplestore.dictionary.encoding import DECIMALS, INSTANTS, INTEGERS, unsigned_zero, within_sql
+from triplestore.dictionary.term_rows import DECIMALS, INSTANTS, INTEGERS, unsigned_zero, within_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import calendar, instants, numerals
 from triplestore.expressions.decimals import NULL

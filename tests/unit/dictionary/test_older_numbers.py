@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from triplestore import Store
-from triplestore.dictionary.encoding import term_sql
 from triplestore.dictionary.older_numbers import corrected_sql
+from triplestore.dictionary.term_rows import term_sql
 from triplestore.engine import Engine
 from triplestore.engine.written import sum_of
 from triplestore.model.tables import TERM

@@ -27,7 +27,7 @@ from tests.support.thresholds import modules
 from triplake.sparql import Graph, query
 from triplake.sparql.constants import Known
 from triplestore.dictionary import literals
-from triplestore.dictionary.encoding import term_sql
+from triplestore.dictionary.term_rows import term_sql
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
 from triplestore.engine.scratch import Scratch, unique

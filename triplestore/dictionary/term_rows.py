@@ -1,0 +1,98 @@
+"""Terms as rows of the TERM table: tokens cut up, and the values of literals, in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from triplestore.dictionary.datatypes import BOUNDS
+from triplestore.engine.dialect import Dialect
+from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, RDF, XSD
+
+INTEGERS: Final = tuple(BOUNDS)
+"""xsd:integer and the types derived from it."""
+
+DECIMALS: Final = (XSD + "decimal", *INTEGERS)
+DOUBLES: Final = (XSD + "double", XSD + "float")
+INSTANTS: Final = (XSD + "dateTime", XSD + "dateTimeStamp", XSD + "date")
+
+INTEGER: Final = r"[+-]?[0-9]+"
+DECIMAL: Final = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)"
+EXACT: Final = r"[+-]?0*([0-9]{1,20}(\.[0-9]{0,18}0*)?|\.[0-9]{1,18}0*)"
+DOUBLE: Final = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN"
+INSTANT: Final = (
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T(([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(\.[0-9]{1,6}0*)?|24:00:00(\.0+)?))?"
+    r"(Z|[+-][0-9]{2}:[0-9]{2})?"
+)
+
+
+def micros_sql(dialect: Dialect, text: str) -> str:
+    """The text of an xsd:dateTime as microseconds since 1970 UTC; 24:00:00 is the next day's first moment."""
+    day = f"CASE WHEN substr({text}, 12, 3) = '24:' THEN 86400000000 ELSE 0 END"
+    moment = f"replace({text}, 'T24:', 'T00:')"
+    return f"{dialect.micros(moment)} + {day}"
+
+
+def single_sql(text: str) -> str:
+    """The DOUBLE of a text's nearest single-precision number, which is the value of an xsd:float."""
+    return f"CAST(TRY_CAST({text} AS FLOAT) AS DOUBLE)"
+
+
+def unsigned_zero(double: str) -> str:
+    """The DOUBLE of an exact number, which has no negative zero."""
+    return f"{double} + CAST(0 AS DOUBLE)"
+
+
+def within_sql(dialect: Dialect, text: str, datatype: str) -> str:
+    """Whether a whole number, as text, is within the bounds of one of `INTEGERS`, as texts in SQL."""
+    cases = []
+    for name, (low, high) in BOUNDS.items():
+        if low is not None and high is not None:
+            number = f"TRY_CAST({text} AS DECIMAL(38,0))"
+            cases.append(f"WHEN '{name}' THEN coalesce({number} BETWEEN {low} AND {high}, FALSE)")
+        elif low is not None or high is not None:
+            bound = f"<= {high}" if low is None else f">= {low}"
+            cases.append(f"WHEN '{name}' THEN {dialect.double(text)} {bound}")
+    return f"CASE {datatype} {' '.join(cases)} ELSE TRUE END"
+
+
+def term_sql(dialect: Dialect, source: str) -> str:
+    """Rows (id, token) of `source` as rows of the TERM table up to `micros`: tokens cut up, typed literals read."""
+    close = "(length(token) - instr(reverse(token), '\"') + 1)"
+    cut = (
+        f"SELECT id, CASE WHEN id < {FIRST_BLANK} THEN substr(token, 2, length(token) - 2) "
+        f"WHEN id < {FIRST_LITERAL} THEN substr(token, 3) ELSE substr(token, 2, {close} - 2) END AS lexical, "
+        f"CASE WHEN id >= {FIRST_LITERAL} THEN substr(token, {close} + 1) END AS tail FROM {source}"
+    )
+    parts = (
+        f"SELECT id, lexical, CASE WHEN tail IS NULL THEN NULL WHEN tail = '' THEN '{XSD}string' "
+        f"WHEN substr(tail, 1, 1) = '@' THEN '{RDF}langString' ELSE substr(tail, 4, length(tail) - 4) END AS datatype, "
+        f"CASE WHEN substr(tail, 1, 1) = '@' THEN substr(tail, 2) END AS lang FROM ({cut}) c"
+    )
+    trimmed = dialect.trim("lexical")
+    instant = (
+        f"CASE WHEN datatype = '{XSD}date' THEN concat(substr({trimmed}, 1, 10), 'T00:00:00', substr({trimmed}, 11)) "
+        f"ELSE {trimmed} END"
+    )
+    whole = f"{dialect.matches(trimmed, INTEGER)} AND {within_sql(dialect, trimmed, 'datatype')}"
+    number = (
+        f"(datatype IN {listed(dialect, INTEGERS)} AND {whole}) "
+        f"OR (datatype = '{XSD}decimal' AND {dialect.matches(trimmed, DECIMAL)})"
+    )
+    double = f"CASE WHEN datatype = '{XSD}float' THEN {single_sql(trimmed)} ELSE {dialect.double(trimmed)} END"
+    return (
+        f"SELECT id, lexical, datatype, lang, "
+        f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN datatype IN {listed(dialect, DOUBLES)} "
+        f"AND {dialect.matches(trimmed, DOUBLE)} THEN {double} "
+        f"WHEN is_exact THEN {unsigned_zero(double)} END AS double, "
+        f"CASE WHEN is_exact AND {dialect.matches(trimmed, EXACT)} "
+        f"THEN TRY_CAST({trimmed} AS DECIMAL(38,18)) END AS decimal, "
+        f"CASE WHEN datatype IN {listed(dialect, INSTANTS)} AND {dialect.matches(trimmed, INSTANT)} "
+        f"THEN {micros_sql(dialect, instant)} END AS micros "
+        f"FROM (SELECT p.*, id >= {FIRST_LITERAL} AND ({number}) AS is_exact FROM ({parts}) p) q"
+    )
+
+
+def listed(dialect: Dialect, texts: Sequence[str]) -> str:
+    """Texts as what IN takes."""
+    return f"({', '.join(dialect.string(text) for text in texts)})"
