@@ -196,3 +196,10 @@ def test_nothing_is_printed() -> None:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in ("print", "breakpoint"), f"{file}:{node.lineno}"
+
+
+def test_no_module_is_long() -> None:
+    """What needs more than 400 lines is two things."""
+    files = [file for part in (*PARTS, "triplestore", "triplake") for file in (ROOT / part).rglob("*.py")]
+    assert len(files) > 200
+    assert {str(file.relative_to(ROOT)): n for file in files if (n := file.read_bytes().count(b"\n")) > 400} == {}
