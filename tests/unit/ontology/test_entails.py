@@ -152,6 +152,20 @@ def test_everything_is_a_resource(tmp_path: Path, rules: tuple[str, ...]) -> Non
         assert made.entails(graph(":new owl:sameAs :new")).holds
 
 
+def test_literals_are_of_recognised_datatypes(tmp_path: Path) -> None:
+    """rdfD1 and rdfs1: `rdfs` alone recognises no datatype."""
+    with Store.create(tmp_path / "with", ["rdfs", "datatypes"], engine="duckdb") as made:
+        made.update(add=graph(":a :p 1 , 'x'@en"))
+        for datatype in ("xsd:integer", "xsd:byte", "xsd:decimal", "rdfs:Literal", "rdf:PlainLiteral"):
+            assert made.entails(graph(f":a :p [ a {datatype} ] . {datatype} a rdfs:Datatype")).holds, datatype
+        for datatype in ("xsd:string", "xsd:boolean", "rdf:langString"):
+            assert not made.entails(graph(f":a :p [ a {datatype} ]")).holds, datatype
+    with Store.create(tmp_path / "without", ["rdfs"], engine="duckdb") as made:
+        made.update(add=graph(":a :p 1"))
+        assert not made.entails(graph(":a :p [ a xsd:integer ]")).holds
+        assert not made.entails(graph("xsd:integer a rdfs:Datatype")).holds
+
+
 @pytest.mark.parametrize("rules", [("rdfs",), ("owl2rl", "rdfs")], ids="+".join)
 def test_members_of_containers_that_only_the_conclusion_has(tmp_path: Path, rules: tuple[str, ...]) -> None:
     """Of rdf:_1, rdf:_2 .. the axiomatic triples hold, which are too many to be stored."""
