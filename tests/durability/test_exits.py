@@ -11,11 +11,12 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from tests.conftest import MakeStore
-from tests.support.cli import command, done, run
+from tests.support.cli import command, contents, done, run
 from triplestore import Store
 from triplestore.engine.disk import disk_failure
 from triplestore.engine.duckdb import DuckDBEngine
@@ -23,6 +24,8 @@ from triplestore.engine.duckdb.errors import failure
 from triplestore.engine.duckdb.reader import DuckDBReader
 from triplestore.engine.duckdb.spill import removed
 from triplestore.model.errors import StoppedError, StorageError
+from triplestore.server.faults import http_error
+from triplestore.storage import leases
 from triplestore.storage.versions import Versions
 
 ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h . FILTER(?a != ?c && ?e != ?g) }"
@@ -61,8 +64,32 @@ def test_a_disk_that_fails(kg: Path, monkeypatch: pytest.MonkeyPatch, number: in
             outcome = run("update", kg, "--add", kg.parent / "y.nt")
         assert outcome.code == 6, outcome
         assert f"{os.strerror(number)}; nothing was committed. Make room on the disk" in outcome.err
+        assert f"triplake: {kg}/" in outcome.err
         assert Versions(kg).numbers() == [1, 2]
     done("update", kg, "--add", kg.parent / "y.nt")
+
+
+def test_a_disk_too_full_for_a_lease(kg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is left, which others would take for a lease of another machine; the message has a file."""
+
+    def full(path: Path, mode: str, encoding: str) -> IO[str]:
+        file = open(path, mode, encoding=encoding)  # noqa: SIM115 it is the caller's
+        monkeypatch.setattr(file, "write", fail)
+        return file
+
+    def fail(text: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = contents(kg)
+    with monkeypatch.context() as patch:
+        patch.setattr(leases, "open", full, raising=False)
+        outcomes = run("update", kg, "--add", kg.parent / "y.nt"), run("init", tmp_path / "new")
+    for outcome, lease in zip(outcomes, (kg / "_versions/.lease-", tmp_path / "new/_versions/.making"), strict=True):
+        assert outcome.code == 6, outcome
+        assert f"triplake: {lease}" in outcome.err
+    assert contents(kg) == before
+    assert not (tmp_path / "new").exists()
+    done("init", tmp_path / "new")
 
 
 def test_a_disk_that_fails_when_all_is_done(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,8 +124,9 @@ def test_a_full_disk_that_an_engine_meets(tmp_path: Path) -> None:
         ("IOException: No space left on device", "a file"),
         ("Job aborted: java.io.IOException: /tmp/spark/x: Input/output error", "/tmp/spark/x"),
         ('{"exception_message":"Could not write file \\"/dev/full\\": No space left on device"}', "/dev/full"),
+        ('{"exception_message":"Could not write file \\"a kg/data/x\\": Input/output error"}', "a kg/data/x"),
     ],
-    ids=["spark", "spark with a file", "duckdb"],
+    ids=["spark", "spark with a file", "duckdb", "duckdb in a relative folder"],
 )
 def test_messages_of_engines(said: str, file: str) -> None:
     found = disk_failure(said)
@@ -160,8 +188,9 @@ def test_a_disk_that_fails_in_either_engine(make_store: MakeStore, monkeypatch: 
     a = URIRef("http://ex/a")
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", failing(errno.ENOSPC))
-        with pytest.raises((StorageError, OSError)):
+        with pytest.raises(StorageError, match="nothing was committed") as caught:
             store.update(add=[(a, a, a)])
+    assert http_error(caught.value).status == http_error(OSError(errno.EIO, "Input/output error")).status == 507
     store.update(add=[(a, a, a)])
     assert len(list(store.triples())) == 1
 

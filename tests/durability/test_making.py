@@ -15,7 +15,7 @@ import pytest
 from tests.support.cli import command, contents, done, run
 from tests.support.crash import kill_at_step
 from triplestore import Store
-from triplestore.model.errors import ConflictError, DamagedStoreError, UsageError
+from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, UsageError
 from triplestore.read.session import Session
 from triplestore.storage import leases
 from triplestore.storage.manifest import Manifest
@@ -314,7 +314,7 @@ class TestFailedWrites:
         with Store.open("kg") as store:
             with monkeypatch.context() as patch:
                 patch.setattr(Versions, "_publish", full)
-                with pytest.raises(OSError, match="No space"):
+                with pytest.raises(StorageError, match="No space"):
                     store.update(add=[_triple("x")])
             assert {*contents(Path("kg"))} == before
             store.update(add=[_triple("x")])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from errno import EDQUOT, EIO, ENOSPC
+from pathlib import Path
 from typing import Final
 
 from triplestore.model.errors import StorageError
@@ -13,7 +16,28 @@ DISK: Final = frozenset((ENOSPC, EDQUOT, EIO))
 """Errors of the disk, not of what was asked."""
 
 _MESSAGE: Final = re.compile("|".join(re.escape(os.strerror(number)) for number in sorted(DISK)), re.IGNORECASE)
-_FILE: Final = re.compile(r"""[\\"' ]((?:file:)?/[^\\"':\s]+)""")
+_FILE: Final = re.compile(r"""["']((?:file:)?[^\\"']*/[^\\"']+)\\?["']| ((?:file:)?/[^\\"':\s]+)""")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Give an error of the operating system the file that it is about, where it has none, as those of writes."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
+@contextmanager
+def storage_errors() -> Iterator[None]:
+    """Raise StorageError for an error of the operating system that is about a disk which is full or fails."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in DISK:
+            raise
+        raise StorageError(told(error.strerror, error.filename)) from error
 
 
 def disk_failure(message: str) -> StorageError | None:
@@ -22,7 +46,7 @@ def disk_failure(message: str) -> StorageError | None:
     if found is None:
         return None
     file = _FILE.search(message)
-    return StorageError(told(found[0], file[1] if file else ""))
+    return StorageError(told(found[0], file and (file[1] or file[2])))
 
 
 def told(what: str | None, file: str | None) -> str:

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from triplestore.engine.disk import naming
 from triplestore.engine.protocol import WrittenFile
 
 ROW_GROUP: Final = 122_880
@@ -19,7 +20,7 @@ BATCH: Final = 100_000
 def finished(path: Path, rows: int, name: str = "") -> WrittenFile:
     """A file that has been written, on disk on return. It is read once for its sum, from the system's cache. name: by
     which it will be known, where it is to be renamed."""
-    with open(path, "r+b") as file:  # not every platform syncs what is open to be read
+    with naming(path), open(path, "r+b") as file:  # not every platform syncs what is open to be read
         os.fsync(file.fileno())
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return WrittenFile(name or path.name, rows, file.tell(), digest)

@@ -11,6 +11,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from triplestore.engine.disk import DISK, told
 from triplestore.model.errors import (
     ConflictError,
     EndlessError,
@@ -55,6 +56,8 @@ def http_error(error: Exception) -> HttpError:
         return HttpError(406, str(error))
     if isinstance(error, InputError | UnsupportedError | UsageError):
         return HttpError(400, str(error))
+    if isinstance(error, OSError) and error.errno in DISK:
+        return HttpError(507, told(error.strerror, error.filename))
     if isinstance(error, TriplakeError):
         return HttpError(500, str(error).splitlines()[0])  # what follows is the statement that failed
     return HttpError(500, f"a fault of Triplake's ({type(error).__name__}); the server's log has more")

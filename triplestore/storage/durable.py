@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from triplestore.engine.disk import naming
 from triplestore.model.errors import ConflictError
 
 _NOT_OPENED: Final = frozenset((errno.EACCES, errno.EPERM, errno.EISDIR))
@@ -27,7 +28,7 @@ _NO_LINKS: Final = frozenset((errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EO
 def write_durably(path: Path, text: str) -> None:
     """Write a new file, on disk on return. Whatever fails, nothing is left of it."""
     try:
-        with open(path, "w", encoding="utf-8") as file:
+        with naming(path), open(path, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -45,7 +46,8 @@ def sync_folder(path: Path) -> None:
             return
         raise
     try:
-        os.fsync(handle)
+        with naming(path):
+            os.fsync(handle)
     except OSError as error:
         if error.errno not in _NOT_SYNCED:
             raise

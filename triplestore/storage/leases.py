@@ -18,7 +18,9 @@ from dataclasses import asdict, dataclass
 from errno import EACCES, EPERM, EROFS
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
+
+from triplestore.engine.disk import naming
 
 RENEWAL: Final = 30.0
 """Seconds between two renewals."""
@@ -66,14 +68,25 @@ def take(path: Path, version: int = 0) -> Lease | None:
     text = written(holder_now(version))
     for _ in range(3):
         try:
-            with open(path, "x", encoding="utf-8") as file:
-                file.write(text)
-            return Lease(path)
+            file = open(path, "x", encoding="utf-8")  # noqa: SIM115 closed by `_fill`
         except FileExistsError:
             if living(path, now(path.parent)):
                 return None
             _bury(path)
+        else:
+            _fill(file, path, text)
+            return Lease(path)
     return None
+
+
+def _fill(file: IO[str], path: Path, text: str) -> None:
+    """Write a lease. Whatever fails, nothing is left of it: an empty one would seem to be held by another machine."""
+    try:
+        with naming(path), file:
+            file.write(text)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

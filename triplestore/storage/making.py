@@ -37,7 +37,11 @@ class Making:
 
     def __init__(self, path: Path, mark: str) -> None:
         self._path, self._made, self._marked = path, list[Path](), False
-        self._lease = self._taken()
+        try:
+            self._lease = self._taken()
+        except OSError:
+            self._remove_folders()
+            raise
         try:
             self._folder(path / DATA)
             if not (path / MARK).exists():
@@ -98,8 +102,12 @@ class Making:
             with suppress(OSError):
                 data.rmdir()  # as long as nobody else may make one
         self._lease.end()
-        for folder in reversed([made for made in self._made if made != data]):
-            with suppress(OSError):  # not empty: another process is at work there
+        self._remove_folders()
+
+    def _remove_folders(self) -> None:
+        """Remove the folders that were made, but that of data, and are empty: in others another process is at work."""
+        for folder in reversed([made for made in self._made if made != self._path / DATA]):
+            with suppress(OSError):
                 folder.rmdir()
 
 

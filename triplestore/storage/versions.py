@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from triplestore.engine import WrittenFile
-from triplestore.engine.disk import DISK
+from triplestore.engine.disk import DISK, storage_errors
 from triplestore.engine.written import sum_of
 from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, TriplakeError, UsageError
 from triplestore.storage import leases
@@ -113,8 +113,9 @@ class Versions:
     @contextmanager
     def working(self) -> Iterator[None]:
         """Be known as a writer, whose files `vacuum` leaves alone. To be held from before the newest version is read,
-        until the next one is published; if it fails before that, the files that were written go."""
-        with leases.held(self.folder, self.version):
+        until the next one is published; if it fails before that, the files that were written go. Raises StorageError
+        where the disk is full or fails."""
+        with storage_errors(), leases.held(self.folder, self.version):
             if self._making is None:
                 self._stems.clear()
             before = len(self._stems)
