@@ -118,6 +118,23 @@ def test_a_literal_is_an_equal_by_another_name(embedded: Engine, equality: str) 
     agree(embedded, [*DATA, *axiom("a literal")], rules_of(("owl2rl",)), equality)
 
 
+@pytest.mark.parametrize("equality", MODES)
+@pytest.mark.parametrize("name", ["equal", "equivalent", "below", "between", "above and equal"])
+def test_two_literals_are_a_pair_by_another_name(embedded: Engine, name: str, equality: str) -> None:
+    """A rule may relate two literals, by which name ever: they stay two, with a violation, until one of the two equals
+    an IRI. A literal cannot be written as the subject of a head."""
+    pair = datalog.parse(f"[?y, {P}, ?z] :- [?x, <http://e/k>, ?y], [?x, <http://e/l>, ?z] .", "pair.dlog")
+    rules = (*rules_of(("owl2rl",)), *pair)
+    facts = [*axiom(name), (A, ex("k"), '"v"'), (A, ex("l"), '"w"'), (B, Q, '"v"')]
+    for more in ([], [(C, SAME, '"w"')]):
+        agree(embedded, [*facts, *more], rules, equality)
+        wanted = oracle.closure_by_value([*facts, *more], rules, equality)
+        assert ((B, Q, '"w"') in wanted.triples) is bool(more and equality != "off")
+        assert wanted.violated == ({"eq-diff1"} if equality != "off" else set())
+    with pytest.raises(InputError, match="a literal cannot be the subject of a head"):
+        datalog.parse(f'["v", {P}, "w"] .', "pair.dlog")
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_the_oracles_equality_is_that_of_the_six_rules(name: str) -> None:
