@@ -24,7 +24,9 @@ RULES: Final = (
 )
 
 
-@pytest.mark.parametrize("equality", ["rewrite", "axioms", "off"])
+@pytest.mark.parametrize(
+    "equality", ["rewrite", *(pytest.param(mode, marks=pytest.mark.long) for mode in ("axioms", "off"))]
+)
 @pytest.mark.parametrize("rules", RULES, ids="+".join)
 def test_counts_are_those_of_exports(tmp_path: Path, rules: tuple[str, ...], equality: str) -> None:
     with Store.create(tmp_path / "kg", rules, equality, engine="duckdb") as store:
