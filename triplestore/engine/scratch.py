@@ -20,8 +20,9 @@ _NUMBERS: Final = count(1)
 
 
 def unique(label: str) -> str:
-    """A name for a working table, unlike any other that was or will be given in this process."""
-    return f"{label}_{next(_NUMBERS)}"
+    """A name for a working table, unlike any other that was or will be given in this process, and unlike those of the
+    subqueries of a statement (`label_3`), which would hide a table of their name."""
+    return f"{label}_t{next(_NUMBERS)}"
 
 
 class _Tables(Protocol):

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -143,6 +144,18 @@ def asks(graph: Graph, seed: int, ask: Callable[[Random], str]) -> Callable[[Any
         return [bag(query(replace(graph, engine=engine, known=Known()), ask(rng)).tokens()) for _ in range(4)]
 
     return answers
+
+
+def test_a_subquery_hides_no_working_table(embedded: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement names its subqueries itself; whatever the number of the next working table, they have other names."""
+    text = "SELECT ?w { ?y <http://e/p>? ?x . ?y <http://e/q>? ?z . ?x (<http://e/p>/<http://e/q>)+ ?w }"
+    graph = make_graph(embedded, [(f"<http://e/{a}>", f"<http://e/{p}>", "<http://e/a>") for a in "ab" for p in "pq"])
+    found = []
+    for first in range(12):
+        monkeypatch.setattr("triplestore.engine.scratch._NUMBERS", count(first))
+        found.append(bag(query(graph, text).tokens()))
+    assert found == found[:1] * 12
+    assert found[0]
 
 
 @pytest.mark.parametrize("seed", range(4))
