@@ -74,6 +74,11 @@ def alike(ours: str | None, theirs: str | None) -> bool:
     return one == two
 
 
+def zoned(token: str | None) -> bool:
+    """Whether a time has a zone."""
+    return token is not None and re.search(r"(Z|[+-]\d\d:\d\d)\"", token) is not None
+
+
 PARTS = ("YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS", "TZ", "TIMEZONE")
 WHOLE = ("integer", "decimal", "long", "byte", "unsignedShort", "nonNegativeInteger", "positiveInteger")
 DERIVED = (*WHOLE[2:], "int", "unsignedInt", "unsignedLong", "negativeInteger")
@@ -112,6 +117,15 @@ DIFFERENCES: dict[str, Callable[[Case], bool]] = {
     "SPARQL 19.8, rule 139: a % in an IRI stands for itself": lambda c: c.of("IRI", "URI") and "%" in (c.ours or ""),
     "XPath F&O 3.1, 5.4.3: SUBSTR begins at position 1 if it should begin before": lambda c: (
         c.of("SUBSTR") and len(c.operands) == 2
+    ),
+    "SPARQL 17.4.3.3: SUBSTR takes integers, and those that ARQ's int does not hold too": lambda c: (
+        c.of("SUBSTR") and (c.has("decimal", "float", "double") or any(len(o or "") > 54 for o in c.operands[1:]))
+    ),
+    "XSD 1.1, 3.4.13: an integer has no negative zero": lambda c: (
+        c.of("float", "double") and bool({"integer", *DERIVED} & {*map(datatype_of, c.operands)}) and "-0" in str(c)
+    ),
+    "XSD 1.1, 3.3.7.3: a time without a zone is neither before nor after one with a zone that is near": lambda c: (
+        c.of("<", ">", "<=", ">=", "=", "!=") and c.ours is None and len({*map(zoned, c.operands)}) == 2
     ),
     "XPath F&O 3.1, 8.2: op:less-than is of one of the two derived durations": lambda c: (
         c.of("<", ">", "<=", ">=") and c.has("duration") and c.ours is None

@@ -138,7 +138,9 @@ _MOST: Final = 2**62
 
 
 def _datatype(value: Value) -> str:
-    return split_literal(str(value.constant))[1]
+    """The datatype of a constant; none of an IRI."""
+    token = str(value.constant)
+    return split_literal(token)[1] if token.startswith('"') else ""
 
 
 def _of_family(left: Value, moment: Moment) -> str:
