@@ -41,8 +41,10 @@ def random_facts(rng: Random) -> list[Triple]:
     for _ in range(rng.randint(0, 2)):
         found.add(rng.choice([_link(rng, things), _link(rng, things), _link(rng, CLASSES), _link(rng, properties)]))
     if rng.random() < 0.3:
-        keys = rng.sample(properties, rng.randint(1, 2))
-        found.update([(rng.choice(CLASSES[:2]), f"<{OWL}hasKey>", "_:k0"), *lists("k", keys)])
+        length = rng.randint(1, 2)
+        for name in "klm"[: rng.choice([1, 1, 2, 3])]:  # several keys of one length are one shape
+            keys = rng.sample(properties, length)
+            found.update([(rng.choice(CLASSES[:2]), f"<{OWL}hasKey>", f"_:{name}0"), *lists(name, keys)])
     if rng.random() < 0.3:
         kind = rng.choice(["maxCardinality", "maxQualifiedCardinality"])
         node = rng.choice(CLASSES[:2])

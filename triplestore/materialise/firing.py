@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
+from triplestore.compile.join import is_wide
 from triplestore.compile.plan import K, Occurs, Pattern, Read, Row, Shape, V
 from triplestore.compile.sql import Instances as Source
 from triplestore.compile.sql import Terms, select, select_links, select_star
@@ -113,8 +114,15 @@ class Firing:
         if focused:
             touched = set[Row]().union(*(usable for _, usable in focused))
             source = instances(self._scratch, sorted(touched))
-            focused_scans = [[self.facts.scan(e, reads(i, n)) for i, e in enumerate(member.body)] for n, _ in focused]
-            yield shape, "groups", select_links(member, scans, focused_scans if self.facts.old else (), source, SAME_AS)
+            new_members = self._new_members(member, [n for n, _ in focused], scans) if self.facts.old else ()
+            yield shape, "groups", select_links(member, scans, new_members, source, SAME_AS)
+
+    def _new_members(self, member: Shape, focuses: Sequence[int], scans: Sequence[str]) -> list[list[str]]:
+        """The scans that find the new members of groups. Of many facts about the member, any that is new will do: one
+        scan of all such members, where those for each fact in turn would join the square of their number."""
+        if is_wide(member.body) and all(isinstance(e, Pattern) and e.s == member.output[0] for e in member.body):
+            return [[f"(SELECT s, p, o FROM {scans[0]} a WHERE s IN (SELECT s FROM delta))", *scans[1:]]]
+        return [[self.facts.scan(e, reads(i, n)) for i, e in enumerate(member.body)] for n in focuses]
 
     def _stars(self, shape: Shape, new: Sequence[Row], rows: Sequence[Row]) -> Iterator[Statement]:
         """The same for instances that ask several things of one term: joined two by two, these would meet in terms that

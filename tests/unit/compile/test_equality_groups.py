@@ -14,6 +14,7 @@ from tests.support.equality_programs import RULES, random_facts
 from tests.support.random_programs import SAME, Triple, lists, rules_of
 from triplake import rulesets
 from triplake.rulesets import datalog
+from triplestore.compile import join
 from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Specialiser
 from triplestore.compile.symmetry import half
@@ -118,6 +119,19 @@ def check(engine: Engine, seed: int, equality: str) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_no_equality_is_lost(embedded: Engine, seed: int, equality: str) -> None:
     check(embedded, seed, equality)
+
+
+@pytest.mark.parametrize("equality", [*MODES, "off"])
+@pytest.mark.parametrize(
+    "seeds", [range(10), pytest.param(range(2000, 2150), marks=pytest.mark.long)], ids=["some", "many"]
+)
+def test_no_equality_is_lost_by_an_order_of_our_own(
+    embedded: Engine, seeds: range, equality: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bodies with many elements about one variable are joined one by one: here, all with more than one."""
+    monkeypatch.setattr(join, "TOGETHER", 1)
+    for seed in seeds:
+        check(embedded, seed, equality)
 
 
 @pytest.mark.long

@@ -42,6 +42,30 @@ def test_a_key_of_many_properties(tmp_path: Path) -> None:
         store.load(path)
 
 
+@pytest.mark.parametrize("equality", ["rewrite", "axioms"])
+def test_several_keys_of_many_properties(tmp_path: Path, equality: str) -> None:
+    """Keys of one length are one statement, whose time grows with their members."""
+    path, texts = tmp_path / "x.ttl", []
+    for key in "abc":
+        names = [f":{key}{i}" for i in range(60)]
+        values = "; ".join(f"{name} :v" for name in names[1:])
+        texts += [f":{key} owl:hasKey ( {' '.join(names)} ) ."]
+        texts += [f":{key}x a :{key}; {names[0]} :v; {values} . :{key}y a :{key}; {names[0]} :w; {values} ."]
+    path.write_text("\n".join([PREFIXES, *texts, ":by :b0 :v ."]))
+    link = tmp_path / "link.ttl"
+    link.write_text(f"{PREFIXES}:ay :a0 :v . :cy :c0 :v .")
+    same = "http://www.w3.org/2002/07/owl#sameAs"
+    with Store.create(tmp_path / "kg", equality=equality) as store:
+        store.load(path)
+        for _ in range(2):
+            found = [store.query(f"ASK {{ <http://e/{k}x> <{same}> <http://e/{k}y> }}").boolean for k in "abc"]
+            assert found == [False, True, False]
+            store.update(add=triples(link))
+            found = [store.query(f"ASK {{ <http://e/{k}x> <{same}> <http://e/{k}y> }}").boolean for k in "abc"]
+            assert found == [True, True, True]
+            store.update(delete=triples(link))
+
+
 @pytest.mark.parametrize(("axiom", "most"), [("hasKey", 100), ("propertyChainAxiom", 400), ("intersectionOf", 1_000)])
 def test_a_list_too_long_to_be_joined_is_told(tmp_path: Path, axiom: str, most: int) -> None:
     path = tmp_path / "x.ttl"
