@@ -125,7 +125,20 @@ DIFFERENCES: dict[str, Callable[[Case], bool]] = {
         c.of("float", "double") and bool({"integer", *DERIVED} & {*map(datatype_of, c.operands)}) and "-0" in str(c)
     ),
     "XSD 1.1, 3.3.7.3: a time without a zone is neither before nor after one with a zone that is near": lambda c: (
-        c.of("<", ">", "<=", ">=", "=", "!=") and c.ours is None and len({*map(zoned, c.operands)}) == 2
+        c.of("<", ">", "<=", ">=", "=", "!=", "IN", "NOT IN") and c.ours is None and len({*map(zoned, c.operands)}) == 2
+    ),
+    "XPath F&O 3.1, 4.3: nothing is less than NaN, nor NaN than anything": lambda c: (
+        c.of("<", ">", "<=", ">=") and any((operand or "").startswith('"NaN"') for operand in c.operands)
+    ),
+    "XPath F&O 3.1, 4.4.4: the ROUND of NaN is NaN": lambda c: c.of("ROUND") and (c.ours or "").startswith('"NaN"'),
+    "XPath F&O 3.1, 5.6.1: \\w is of Unicode": lambda c: (
+        c.of("REGEX", "REPLACE") and "\\w" in c.form and not (c.operands[0] or "").isascii()
+    ),
+    "SPARQL 17.2.2: the truth of an ill-typed number is false": lambda c: (
+        c.theirs is None and (c.of("IF", "&&", "||") or c.form.startswith("(!"))
+    ),
+    "SPARQL 17.4.2.8: IRI takes a text or an IRI, and an IRI may have [ and ] (rule 139)": lambda c: (
+        c.of("IRI", "URI") and ((c.operands[0] or "").startswith("_:") or "[" in (c.ours or ""))
     ),
     "XPath F&O 3.1, 8.2: op:less-than is of one of the two derived durations": lambda c: (
         c.of("<", ">", "<=", ">=") and c.has("duration") and c.ours is None

@@ -228,8 +228,11 @@ def random_path_query(rng: Random) -> str:
 
 
 def everywhere() -> list[Triple]:
-    """Facts that have every term of path queries in the graph."""
-    return [(IRIS[n % len(IRIS)], "<http://e/all>", literal) for n, literal in enumerate(LITERALS)]
+    """Facts that have every term of path queries in the graph, at the ends of a fact."""
+    ends = [*IRIS, *PREDICATES, SAME, "<http://e/all>"]
+    return [(end, "<http://e/all>", LITERALS[n % len(LITERALS)]) for n, end in enumerate(ends)] + [
+        (IRIS[n % len(IRIS)], "<http://e/all>", literal) for n, literal in enumerate(LITERALS)
+    ]
 
 
 class PathWriter(Writer):
