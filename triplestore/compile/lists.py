@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
+from triplestore.model.errors import LimitError
 from triplestore.model.rule import Aggregate, Atom, BodyElement, Filter, Not, Rule, Span, SpanEnd, Term, Var
 from triplestore.model.terms import RDF, builtin
 
 FIRST, REST, NIL = (builtin(RDF + name) for name in ("first", "rest", "nil"))
 
+WAYS: Final = 100_000
+"""Nodes visited to find the lists that begin at one node, where nodes have several rdf:rest: there may be as many lists
+as ways through a graph."""
 
 Cell = tuple[int, int]
 """The member of a cell of a list, and the node after it."""
@@ -18,7 +23,7 @@ def lists_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> Iterato
     """The cells of the rdf lists that start at `head`; `objects(s, p)` are the objects of the facts (s, p, ?).
 
     Well-formed data has one list; where equal or broken nodes give several rdf:first or rdf:rest, each way to rdf:nil
-    is a list of its own. A way never visits a node twice.
+    is a list of its own. A way never visits a node twice. Raises LimitError for more than `WAYS`.
     """
     ways: list[tuple[int, tuple[Cell, ...], frozenset[int]]] = []
     node, seen = head, {head}
@@ -35,8 +40,15 @@ def lists_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> Iterato
         seen.add(node)
     else:
         yield tuple(cells)
+    steps = 0
     while ways:
         node, so_far, visited = ways.pop()
+        steps += 1
+        if steps > WAYS:
+            raise LimitError(
+                f"rules read the lists of the data, and from one node more than {WAYS:,} ways lead along rdf:rest: "
+                "give each node of a list one rdf:rest, or leave out the rules over lists"
+            )
         if node == NIL:
             yield so_far
             continue

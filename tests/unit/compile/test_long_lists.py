@@ -119,3 +119,19 @@ def test_a_rule_that_derives_from_two_members_has_a_limit(tmp_path: Path) -> Non
         pytest.raises(LimitError, match="a list of the data has 4,000 members: at most 3,000"),
     ):
         store.load(path)
+
+
+@pytest.mark.parametrize("axiom", [":C owl:unionOf", ":C owl:intersectionOf", "[] a owl:AllDifferent ; owl:members"])
+def test_a_list_of_too_many_ways_is_refused(tmp_path: Path, axiom: str) -> None:
+    """Each node the rest of all: as many lists as ways through them, which no computer counts."""
+    path, nodes = tmp_path / "x.ttl", range(12)
+    cells = " ".join(f":n{i} rdf:first :m{i} ; rdf:rest {', '.join(f':n{j}' for j in nodes)}, rdf:nil ." for i in nodes)
+    prefix = "@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .\n"
+    path.write_text(f"{PREFIXES}{prefix}{axiom} :n0 . {cells} :x a :m3 .")
+    with Store.create(tmp_path / "kg") as store:
+        with pytest.raises(LimitError, match="more than 100,000 ways lead along rdf:rest"):
+            store.load(path)
+        assert list(store.triples("asserted")) == []
+    with Store.create(tmp_path / "rdfs", ["rdfs"]) as store:
+        store.load(path)
+        assert store.query("ASK { <http://e/x> a <http://e/m3> }").boolean
