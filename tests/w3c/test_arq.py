@@ -119,7 +119,8 @@ QUERIES = {
 
 def check_queries(engine: Engine, arq: Arq, seed: int, kind: str, queries: int = 5) -> None:
     """Over the expanded graph. ARQ fails to answer some nested queries: a literal in the place of a predicate, an
-    optional join within another."""
+    optional join within another. Where EXISTS has a variable predicate it may find nothing for such a literal, without
+    an error, also outside of the EXISTS: such queries are left out."""
     rng = Random(seed)
     facts, classes, asserted = random_graph(rng)
     facts += everywhere() if kind == "paths" else []
@@ -127,6 +128,8 @@ def check_queries(engine: Engine, arq: Arq, seed: int, kind: str, queries: int =
     arq.load(expanded(facts, classes, asserted))
     for number in range(queries):
         text = QUERIES[kind](rng)
+        if re.search(r"EXISTS \{[^}]* \?\w \?\w ", text):
+            continue
         result = query(graph, text)
         ours = bag(result.tokens())
         try:
