@@ -88,8 +88,7 @@ class WellFoundedCheck:
         match = f" (for {', '.join(tokens[i] for i in ids)})" if ids else ""
         raise InputError(
             f"rule {name or '(one of them)'}: an equality that follows changes what its NOT or AGGREGATE had read"
-            f"{match}: the rules have no meaning together for these facts, or one that "
-            "needs an order of steps\n"
+            f"{match}: the rules have no meaning together for these facts, or one that needs an order of steps\n"
             "break the circle: let the equality depend on other facts, or take out one of the rules, or the facts",
             rule.source if rule else None,
             rule.line if rule else None,
