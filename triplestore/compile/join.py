@@ -87,7 +87,7 @@ class Join:
 
     def add(self, body: Sequence[Element], scans: Sequence[str], alias: str) -> None:
         """Join body elements, which read `scans`."""
-        for number, (element, scan) in enumerate(zip(body, scans, strict=True)):
+        for number, (element, scan) in enumerate(zip(body, scans, strict=True), len(self.froms)):
             self.froms.append(f"{scan} {alias}{number}")
             for slot, name in zip(element.slots, columns_of(element), strict=True):
                 column = f"{alias}{number}.{name}"

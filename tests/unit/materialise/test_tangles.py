@@ -14,6 +14,7 @@ from tests.support.closure import MODES, agree
 from tests.support.random_programs import SAME, TYPE, Triple, ex
 from tests.support.tangles import EQUIVALENT, Tangle, check, failing, tangle
 from triplake.rulesets import datalog
+from triplestore.compile import join
 from triplestore.engine import Engine
 from triplestore.model.terms import XSD
 
@@ -203,6 +204,13 @@ FEW = 36
 @pytest.mark.parametrize("part", range(6))
 def test_tangles(embedded: Engine, part: int) -> None:
     assert sum(check(embedded, tangle(seed)) for seed in range(part, FEW, 6)) > 24
+
+
+def test_tangles_joined_one_by_one(embedded: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long bodies are, here each of several elements; some tangles have several without a variable."""
+    monkeypatch.setattr(join, "TOGETHER", 0)
+    for seed in range(0, FEW, 6):
+        check(embedded, tangle(seed))
 
 
 MANY = 400
