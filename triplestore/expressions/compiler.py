@@ -120,7 +120,7 @@ class Expressions:
                 return f"({self.truth(expression)})"
 
     def _is_long(self, expression: Expression) -> bool:
-        return weight(expression) >= self.least
+        return weight(expression) >= max(1, self.least)
 
     def _evaluated(self, expression: Expression, truth: bool = False) -> str:
         """The token of an expression's value, or of its effective boolean value, row by row."""
