@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
+from rdflib.term import Node
 
 from triplestore import Store
 from triplestore.engine import Engine
@@ -15,6 +16,7 @@ from triplestore.engine import Engine
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+Triple = tuple[Node, Node, Node]
 ENGINES = ["duckdb", pytest.param("spark", marks=pytest.mark.spark)]
 
 
@@ -80,20 +82,27 @@ def spark_engine(spark: SparkSession) -> Iterator[Engine]:
 
 
 class MakeStore(Protocol):
-    """Makes an empty store on the engine at hand; the test closes nothing."""
+    """Makes a store on the engine at hand, empty or with triples that DuckDB adds; the test closes nothing."""
 
-    def __call__(self, rules: Sequence[str] = ("owl2rl",), equality: str | None = None) -> Store: ...
+    def __call__(
+        self, rules: Sequence[str] = ("owl2rl",), equality: str | None = None, add: Collection[Triple] = ()
+    ) -> Store: ...
 
 
 @pytest.fixture(params=ENGINES)
 def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeStore]:
-    """Empty stores on each engine in turn."""
+    """Stores on each engine in turn."""
     made: list[Store] = []
     session = request.getfixturevalue("spark") if request.param == "spark" else None
 
-    def make(rules: Sequence[str] = ("owl2rl",), equality: str | None = None) -> Store:
+    def make(rules: Sequence[str] = ("owl2rl",), equality: str | None = None, add: Collection[Triple] = ()) -> Store:
         path = tmp_path / f"store{len(made)}"
-        made.append(Store.create(path, rules, equality, engine=request.param, spark=session))
+        if add:
+            with Store.create(path, rules, equality, engine="duckdb") as store:
+                store.update(add=add)
+            made.append(Store.open(path, engine=request.param, spark=session))
+        else:
+            made.append(Store.create(path, rules, equality, engine=request.param, spark=session))
         return made[-1]
 
     yield make

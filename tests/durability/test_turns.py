@@ -26,11 +26,9 @@ PATH = "SELECT ?x WHERE { ?x <http://ex/next>+ <http://ex/n20> }"
 
 @pytest.fixture
 def store(make_store: MakeStore) -> Store:
-    made = make_store()
     chain = [(EX[f"n{i}"], EX.next, EX[f"n{i + 1}"]) for i in range(20)]
     students = [(EX[f"s{i}"], RDF.type, EX.Student) for i in range(10)]
-    made.update(add=[(EX.Student, RDFS.subClassOf, EX.Person), *students, *chain])
-    return made
+    return make_store(add=[(EX.Student, RDFS.subClassOf, EX.Person), *students, *chain])
 
 
 @pytest.fixture
@@ -38,11 +36,8 @@ def long(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store whose answers come in several pieces."""
     monkeypatch.setattr("triplestore.engine.written.BATCH", 2048)
     monkeypatch.setattr(import_module("triplake.sparql.query"), "AT_ONCE", 10)
-    made = make_store(["rdfs"])
-    made.update(
-        add=[(EX.Student, RDFS.subClassOf, EX.Person), *((EX[f"s{i}"], RDF.type, EX.Student) for i in range(5000))]
-    )
-    return made
+    students = ((EX[f"s{i}"], RDF.type, EX.Student) for i in range(5000))
+    return make_store(["rdfs"], add=[(EX.Student, RDFS.subClassOf, EX.Person), *students])
 
 
 @pytest.mark.long_on_spark

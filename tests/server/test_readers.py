@@ -40,9 +40,10 @@ def options(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 @pytest.fixture
 def store(tmp_path: Path, options: dict[str, Any]) -> Iterator[Store]:
-    with Store.create(tmp_path / "kg", ["owl2rl"], **options) as made:
+    with Store.create(tmp_path / "kg", ["owl2rl"], engine="duckdb") as made:
         made.update(add=[(term("Student"), RDFS.subClassOf, term("Person")), (term("a"), RDF.type, term("Student"))])
-        yield made
+    with Store.open(tmp_path / "kg", **options) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -30,8 +30,9 @@ LOW = Limits(fact=1, scratch=len(DELETED) + 1, schema=0, share=10**9)
 @pytest.fixture
 def store(make_store: MakeStore) -> Store:
     """A store with short transitive chains, whose closure is in memory."""
-    made = make_store(equality="axioms")
-    made.update(add=[(E.p, RDF.type, OWL.TransitiveProperty), (E.p, RDFS.domain, E.Node), *EDGES])
+    made = make_store(
+        equality="axioms", add=[(E.p, RDF.type, OWL.TransitiveProperty), (E.p, RDFS.domain, E.Node), *EDGES]
+    )
     made.update(delete=EDGES[1:3])
     made.update(add=EDGES[1:3])
     return made
