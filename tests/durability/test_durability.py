@@ -115,25 +115,26 @@ def jobs(files: Path) -> dict[str, Job]:
 
 
 JOBS = ["first load", "load", "update", "materialise", "compact"]
-STEPPED = [n if n in ("first load", "update") else pytest.param(n, marks=pytest.mark.long) for n in JOBS]
+STEPPED = [("first load", 5), ("update", 5), *(pytest.param(name, 1, marks=pytest.mark.long) for name in JOBS)]
 
 
 class TestKilled:
+    @pytest.mark.parametrize("moments", [2, pytest.param(6, marks=pytest.mark.long)])
     @pytest.mark.parametrize("name", JOBS)
-    def test_at_random_moments(self, jobs: dict[str, Job], name: str, tmp_path: Path) -> None:
-        """Four moments of each job, one in each quarter of its run, the same in every test run."""
+    def test_at_random_moments(self, jobs: dict[str, Job], name: str, moments: int, tmp_path: Path) -> None:
+        """Moments of each job, one in each equal part of its run, the same in every test run."""
         job, dice = jobs[name], random.Random(name)
         wanted = expected(job, tmp_path / "whole")
-        for quarter in range(4):
-            store = tmp_path / f"kg{quarter}"
+        for part in range(moments):
+            store = tmp_path / f"kg{part}"
             job.start(store)
-            kill_after((quarter + dice.random()) / 4 * wanted.seconds, job.on(store), tmp_path)
+            kill_after((part + dice.random()) / moments * wanted.seconds, job.on(store), tmp_path)
             version_found(job, store, wanted)
             check_goes_on(job, store, wanted)
 
-    @pytest.mark.parametrize("name", STEPPED)
-    def test_at_each_step(self, jobs: dict[str, Job], name: str, tmp_path: Path) -> None:
-        """Before each file that is opened, linked or removed: so both versions must have been found."""
+    @pytest.mark.parametrize(("name", "stride"), STEPPED)
+    def test_at_each_step(self, jobs: dict[str, Job], name: str, stride: int, tmp_path: Path) -> None:
+        """Before each (or each fifth) file that is opened, linked or removed: so both versions must have been found."""
         job = jobs[name]
         wanted = expected(job, tmp_path / "whole")
         found, step, killed = set(), 1, True
@@ -142,10 +143,10 @@ class TestKilled:
             job.start(store)
             killed = kill_at_step(step, job.on(store), store, tmp_path)
             found.add(version_found(job, store, wanted))
-            if step % 3 == 0:
+            if step // stride % 3 == 0:
                 check_goes_on(job, store, wanted)
             shutil.rmtree(store, ignore_errors=True)
-            step += 1
+            step += stride
         assert found - {0} == set(wanted.states)
         assert step > 4
 

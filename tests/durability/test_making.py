@@ -142,7 +142,8 @@ class TestRaces:
 
 
 class TestKilled:
-    def test_leaves_nothing_or_what_the_next_load_takes_up(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.long)])
+    def test_leaves_nothing_or_what_the_next_load_takes_up(self, stride: int, tmp_path: Path) -> None:
         step, killed = 1, True
         while killed:
             store = tmp_path / f"kg{step}"
@@ -152,7 +153,7 @@ class TestKilled:
                     assert not leases.living(lost, leases.now(lost.parent))
                 done("load", store, "good.nt")
             assert asserted(store) == 1
-            step += 2
+            step += stride
         assert step > 5
 
 

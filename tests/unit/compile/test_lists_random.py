@@ -35,7 +35,9 @@ def _fault(engine: Engine, seed: int) -> str:
 
 
 @pytest.mark.long_on_spark
-@pytest.mark.parametrize("equality", ["rewrite", "axioms", "off"])
+@pytest.mark.parametrize(
+    "equality", ["rewrite", *(pytest.param(mode, marks=pytest.mark.long) for mode in ("axioms", "off"))]
+)
 def test_a_table_of_lists_finds_what_their_pairs_do(
     engine: Engine, equality: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

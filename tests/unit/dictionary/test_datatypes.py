@@ -172,7 +172,7 @@ def check_numbered(engine: Engine, batches: list[list[str]], in_memory: bool = F
 
 
 @pytest.mark.parametrize("how", ["one by one", "by SQL", "in memory"])
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=10, deadline=None, derandomize=True)
 @given(batches=st.lists(st.lists(tokens, max_size=12), min_size=1, max_size=3))
 def test_the_dictionary_knows_the_values(embedded: Engine, batches: list[list[str]], how: str) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -476,6 +476,7 @@ def scoped(token: str) -> str:
     return "_:f1_" + token[2:] if token.startswith("_:") else token
 
 
+@pytest.mark.long_on_spark
 @RANDOM
 @given(triples=TRIPLES, end=st.sampled_from([".\n", " .\n", "\t. \r\n", " . # x\n"]), gap=st.sampled_from(" \t"))
 def test_round_trip(

@@ -25,7 +25,7 @@ FEW: Final = (
 
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), FEW)
 def test_a_history(tmp_path: Path, equality: str, algorithm: str, counting: bool) -> None:
-    assert in_a_store(tmp_path, "6", (equality, algorithm, counting), 20) > 5
+    assert in_a_store(tmp_path, "6", (equality, algorithm, counting), 8) > 1
 
 
 @pytest.mark.long

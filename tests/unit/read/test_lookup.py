@@ -94,7 +94,7 @@ def test_as_the_statements(make_store: MakeStore, place: int) -> None:
     store = make_store(rules, equality)
     for _ in range(2):  # the second version goes on with the terms of the first
         store.update(add=random_facts(rng))
-        agree(store, rng, 25)
+        agree(store, rng, 10)
 
 
 @pytest.mark.long

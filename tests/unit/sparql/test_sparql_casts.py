@@ -54,7 +54,13 @@ def test_casts_of_stored_terms(engine: Engine) -> None:
     assert found == list(zip([None, "1999", None, None, None, None, None], tokens, strict=True))
 
 
-@pytest.mark.parametrize("name", [name.removeprefix(XSD) for name in BOUNDS])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("byte", "unsignedLong") else pytest.param(name, marks=pytest.mark.long_on_spark)
+        for name in (name.removeprefix(XSD) for name in BOUNDS)
+    ],
+)
 def test_integers_are_within_their_bounds(engine: Engine, name: str) -> None:
     """By the dictionary's reading of what is legal: of numbers at the bounds and around them, from text and number."""
     numbers = sorted({n + d for bound in BOUNDS.values() for n in bound if n is not None for d in (-1, 0, 1)})
