@@ -287,7 +287,7 @@ class _Run:
         todo = described(parsed)
         while todo is not None:
             met: set[str] = set()
-            for rows in self.answer(Query("select", todo, PLACES, base=parsed.base)).token_batches(AT_ONCE):
+            for rows in self.answer(Query("select", todo, PLACES, base=parsed.base)).token_batches():
                 subjects, predicates, objects = zip(*rows, strict=True)
                 columns = [pa.array(column, pa.string()) for column in (subjects, predicates, objects)]
                 yield pa.record_batch(columns, names=["c0", "c1", "c2"])
