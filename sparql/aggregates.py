@@ -79,8 +79,7 @@ def group(compiler: Context, node: Group) -> Relation:
         for place, (a, v) in enumerate(zip(node.aggregates, found, strict=True))
         for sql in parts(steps.dialect, place, a.function, a.distinct, v, weight(a), a.separator)
     ]
-    staging.prune(" ".join([*marks, *sizes, *raw]))
-    inner = staging.source(steps.dialect, steps.decode(relation, " ".join([*marks, *sizes, *raw, staging.sql])).name)
+    inner = steps.staged(relation, staging, *marks, *sizes, *raw)
     for more in filter(None, (marks, sizes)):  # sizes read the marks
         inner = f"(SELECT x.*, {', '.join(more)} FROM {inner} x)"
 

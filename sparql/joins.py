@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ from triplake.sparql.algebra import Node, in_scope
 from triplake.sparql.classes import aligned, expanded, folded, joinable, only
 from triplake.sparql.context import Context, Needed
 from triplake.sparql.relation import Column, Relation, Steps
+from triplestore.expressions.columns import columns_read
 from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import Value, stored
 from triplestore.model.expression import Exists, Expression, variables_of, walk
@@ -43,10 +43,8 @@ def left_join(compiler: Context, a: Relation, b: Relation, condition: Expression
     columns, selected = _merged_columns(steps, a, b, needed, inner=False)
     weight = _product(a, b, "coalesce(r.n, 1)")
     if condition is not None:
-        a, b = (
-            steps.decode(side, " ".join(re.findall(rf"\b{alias}\.\w+", conditions[-1])))
-            for side, alias in ((a, "l"), (b, "r"))
-        )
+        read = columns_read(conditions[-1])
+        a, b = steps.decode(a, read, "l."), steps.decode(b, read, "r.")
     on = " AND ".join(conditions) or "TRUE"
     sql = f"SELECT {', '.join([*selected, *weight]) or '1 AS unit'} FROM {a.name} l LEFT JOIN {b.name} r ON {on}"
     return only(steps, Relation(steps.add("optional", sql), columns, bool(weight)), needed)

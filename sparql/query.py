@@ -94,7 +94,6 @@ def explain(graph: Graph, text: str, same_as: str = "expand", prefer: Sequence[s
             sql = compiler.construct(pattern, parsed.template)
         else:
             sql = compiler.ask(pattern) if parsed.kind == "ask" else compiler.select(pattern, variables)
-        register(graph.engine, sql)
         orders = {name: order(steps) for name, steps in compiler.orders.items() if steps}
         return QueryExplanation(parsed.kind, tree(pattern), sql, graph.engine.plan(sql), orders)
     finally:
@@ -155,6 +154,7 @@ class _Run:
 
     def compiler(self, parsed: Query) -> Compiler:
         graph, view = self.graph, self.graph.view
+        register(graph.engine)
         classes = view.classes if view.rewriting else 0
         constants = look_up(graph.engine, parsed, classes, view.by_value, graph.known)
         ids = constants.ids
@@ -209,7 +209,6 @@ class _Run:
             return Result(parsed.kind, variables, whole, nodes=self._nodes(engine, whole, compiler.steps.constants))
         try:
             sql = _statement(compiler, parsed, decoded=not engine.resident)
-            register(engine, sql)
             rows = engine.query(sql)
         finally:
             compiler.paths.drop()
@@ -236,7 +235,6 @@ class _Run:
         return nodes
 
     def _streamed(self, sql: str, compiler: Compiler) -> Iterator[pa.RecordBatch]:
-        register(self.graph.engine, sql)
         try:
             yield from self.graph.engine.batches(sql)
         finally:
@@ -264,7 +262,6 @@ class _Run:
         compiler = self.compiler(parsed)
         try:
             sql = compiler.select(parsed.pattern, variables)
-            register(self.graph.engine, sql)
             return self.graph.engine.query(sql)
         finally:
             compiler.paths.drop()
@@ -275,7 +272,6 @@ class _Run:
         compiler = self.compiler(parsed)
         try:
             sql = compiler.ask(parsed.pattern)
-            register(self.graph.engine, sql)
             return bool(self.graph.engine.rows(sql))
         finally:
             compiler.paths.drop()

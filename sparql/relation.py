@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,7 +9,9 @@ from triplake.sparql.constants import Constants
 from triplestore.closure.expand import preferred_sql
 from triplestore.dictionary.term_rows import term_sql
 from triplestore.engine.dialect import Dialect
-from triplestore.expressions.decoding import derived, mentioned
+from triplestore.expressions.columns import reference, unmarked
+from triplestore.expressions.decoding import STORED, derived, parts_read
+from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import ERROR, Value, stored
 from triplestore.model.stopping import check
 from triplestore.model.tables import token_sql
@@ -53,10 +54,6 @@ class Relation:
         return f" ORDER BY {', '.join(keys)}" if self.order else ""
 
 
-TERM_COLUMNS = ("lexical", "datatype", "lang", "double", "decimal", "micros")
-"""The columns that decoding a variable adds, prefixed with the variable's own."""
-
-
 @dataclass(slots=True)
 class Steps:
     """The named steps of one statement in the making, and the names in it. prefer: what the members that stand for
@@ -80,7 +77,7 @@ class Steps:
         """Add a step; its name."""
         check()
         name = f"{label}_{len(self.done)}"
-        self.done.append((name, sql))
+        self.done.append((name, unmarked(sql)))
         return name
 
     def statement(self, sql: str) -> str:
@@ -105,7 +102,7 @@ class Steps:
     def qualifier(self, variable: str, column: Column, alias: str) -> Callable[[str], str]:
         name = self.column(variable)
         dot = f"{alias}." if alias else ""
-        return lambda part: f"{dot}{name}" if part == "id" and not column.token else f"{dot}{name}_{part}"
+        return lambda part: f"{dot}{name}" if part == "id" and not column.token else reference(f"{dot}{name}_{part}")
 
     def listed(self, relation: Relation, prefix: str = "", more: Sequence[str] = ()) -> str:
         """The select list that carries a relation on: its variables, count and sort keys, and more."""
@@ -113,24 +110,23 @@ class Steps:
         own += [f"{prefix}n"] * relation.weighted + [f"{prefix}{key}" for key, _ in relation.order]
         return ", ".join([*own, *more]) or "1 AS unit"
 
-    def decode(self, relation: Relation, sql: str) -> Relation:
-        """The relation with the term columns of those of its variables whose term columns `sql` mentions."""
-        read = set(re.findall(r"\b(v[0-9]+)_[a-z]+\b", sql))
+    def staged(self, relation: Relation, staging: Staging, *sql: str) -> str:
+        """The relation with the term columns and staged values that some SQL reads, to stand after FROM."""
+        read = staging.prune(*sql)
+        return staging.source(self.dialect, self.decode(relation, read).name)
+
+    def decode(self, relation: Relation, read: Collection[str], prefix: str = "") -> Relation:
+        """The relation with the term columns of those of its variables of which some, so prefixed, are `read`."""
         joins, selected = [], []
         for name, column in relation.columns.items():
             own = self.column(name)
-            if own not in read:
+            parts = parts_read(f"{prefix}{own}", read)
+            if not parts:
                 continue
-            alias = f"t_{own}"
-            more = mentioned(f"{own}_", sql)
-            if column.token:
-                terms = derived(self.dialect, f"({self._parsed(relation, own)})", more)
-                joins.append(f"LEFT JOIN {terms} {alias} ON {alias}.token = x.{own}")
-                selected.append(f"{alias}.id AS {own}_id")
-            else:
-                terms = derived(self.dialect, self._terms(), more)
-                joins.append(f"LEFT JOIN {terms} {alias} ON {alias}.id = x.{own}")
-            selected += [f"{alias}.{part} AS {own}_{part}" for part in (*TERM_COLUMNS, *more)]
+            alias, key = f"t_{own}", "token" if column.token else "id"
+            source = f"({self._parsed(relation, own)})" if column.token else self._terms()
+            joins.append(f"LEFT JOIN {derived(self.dialect, source, parts)} {alias} ON {alias}.{key} = x.{own}")
+            selected += [f"{alias}.{part} AS {own}_{part}" for part in parts]
         if not joins:
             return relation
         listed = self.listed(relation, "x.", selected)
@@ -150,7 +146,7 @@ class Steps:
             return "term"
         rows = ", ".join(f"({number}, {self.dialect.string(text)})" for text, number in own.items())
         extra = term_sql(self.dialect, f"(VALUES {rows}) y(id, token)")
-        columns = ", ".join(f"z.{part}" for part in ("id", *TERM_COLUMNS))
+        columns = ", ".join(f"z.{part}" for part in STORED)
         return f"(SELECT {columns} FROM term z UNION ALL SELECT {columns} FROM ({extra}) z)"
 
     def tokens(self, relation: Relation, variables: Sequence[str]) -> tuple[str, list[str]]:

@@ -209,10 +209,7 @@ class Compiler:
             staging = Staging()
             expressions = self.expressions(self.steps.value(relation, ""), staging, tested)
             where = expressions.condition(Call("&&", tuple(plain)))
-            staging.prune(where)
-            source = staging.source(
-                self.steps.dialect, self.steps.decode(relation, short(f"{where} {staging.sql}")).name
-            )
+            source = self._staged(relation, staging, where)
             relation = replace(relation, columns=kept)
             sql = f"SELECT {self.steps.listed(relation)} FROM {source} x WHERE {where}"
             relation = replace(relation, name=self.steps.add("filter", sql))
@@ -266,10 +263,7 @@ class Compiler:
                 case computed:
                     columns[bind.variable] = Column(token=True, nullable=True)
                     selected.append(f"{token(expressions.value(computed))} AS {name}")
-        staging.prune(" ".join(selected))
-        source = staging.source(
-            self.steps.dialect, self.steps.decode(relation, short(" ".join([*selected, staging.sql]))).name
-        )
+        source = self._staged(relation, staging, *selected)
         relation = replace(relation, columns=kept)
         step = self.steps.add("bind", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source} x")
         return replace(relation, name=step, columns=columns)
@@ -319,10 +313,7 @@ class Compiler:
             for sql in sort_keys(self.steps.dialect, expressions.value(key)):
                 order.append((f"k{len(order)}", descending))
                 selected.append(f"{sql} AS {order[-1][0]}")
-        staging.prune(" ".join(selected))
-        source = staging.source(
-            self.steps.dialect, self.steps.decode(relation, short(" ".join([*selected, staging.sql]))).name
-        )
+        source = self._staged(relation, staging, *selected)
         relation = replace(relation, columns=kept)
         step = self.steps.add("ordered", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source} x")
         return replace(relation, name=step, order=tuple(order))
@@ -340,6 +331,16 @@ class Compiler:
 
     # -- parts ------------------------------------------------------------------------------------------------------
 
+    def _staged(self, relation: Relation, staging: Staging, *sql: str) -> str:
+        """`Steps.staged` for the expressions of one step. Raises LimitError where planning them would take longer than
+        any limit: an engine that plans heeds no interruption."""
+        source = self.steps.staged(relation, staging, *sql)
+        if staging.length(*sql) > EXPRESSIONS:
+            raise LimitError(
+                "the query goes beyond a limit: its expressions are too long for one statement: ask for less"
+            )
+        return source
+
     def expressions(
         self, variable: Callable[[str], Value], staging: Staging, flags: dict[Exists, str] | None = None
     ) -> Expressions:
@@ -350,14 +351,6 @@ class Compiler:
             refusing=False,
             least=least(self.rows),
         )
-
-
-def short(sql: str) -> str:
-    """The SQL of the expressions of one step. Raises LimitError where planning it would take longer than any limit: an
-    engine that plans heeds no interruption."""
-    if len(sql) > EXPRESSIONS:
-        raise LimitError("the query goes beyond a limit: its expressions are too long for one statement: ask for less")
-    return sql
 
 
 def _iris(triples: Sequence[Triple]) -> frozenset[str]:

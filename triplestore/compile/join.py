@@ -7,7 +7,6 @@ of a value is not repeated by what is built on it (`StagedJoin`).
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,10 +33,9 @@ from triplestore.compile.plan import (
 )
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import Expressions, Value, stored, token
-from triplestore.expressions.decoding import DERIVED, derived
+from triplestore.expressions.columns import reference, unmarked
+from triplestore.expressions.decoding import derived, parts_read
 from triplestore.expressions.staging import Staging
-
-_MEMBER: Final = re.compile(r"\bm([0-9]+)_(id|lexical|datatype|lang|double|decimal|micros|rank|rest)\b")
 
 TOGETHER: Final = 8
 """Most elements about one variable that the engine joins in an order of its own. It can join any two of them, and looks
@@ -171,12 +169,14 @@ class StagedJoin:
     def select(self, columns: Sequence[str], distinct: bool = False) -> str:
         """The rows for which all expressions hold."""
         asked = (name for names, _ in self.absent for name in names)
-        source, _ = self.rows.source(" ".join([*columns, *self.wheres, *asked]))
+        source, _ = self.rows.source(*columns, *self.wheres, *map(reference, asked))
         start = f"SELECT {'DISTINCT ' if distinct else ''}{', '.join(columns)} FROM"
-        if not self.absent:
-            return f"{start} {source} j{where(self.wheres)}"
-        tests = [f"NOT EXISTS ({sql})" for _, sql in self.absent]
-        return f"SELECT * FROM (WITH j AS (SELECT * FROM {source} x{where(self.wheres)}) {start} j{where(tests)}) w"
+        sql = f"{start} {source} j{where(self.wheres)}"
+        if self.absent:
+            tests = [f"NOT EXISTS ({group})" for _, group in self.absent]
+            rows = f"SELECT * FROM {source} x{where(self.wheres)}"
+            sql = f"SELECT * FROM (WITH j AS ({rows}) {start} j{where(tests)}) w"
+        return unmarked(sql)
 
     def _absent(self, group: Absent) -> tuple[list[str], str]:
         """What a NOT reads of the rows, and its matches for the row `j`.
@@ -199,7 +199,7 @@ class StagedJoin:
                 rows.name(slot)
         chosen = dict.fromkeys(member for member in group.reads if member in self.rows.members)
         keys = [*rows.named, *(f"m{self.rows.members[member]}_id" for member in chosen)]
-        source, asked = rows.source(" ".join([*wheres, *keys]))
+        source, asked = rows.source(*wheres, *map(reference, keys))
         same = [f"g.{key} = j.{key}" for key in keys]
         return asked, f"SELECT 1 AS one FROM {source} g{where([*wheres, *same])}"
 
@@ -241,7 +241,7 @@ class _Rows:
 
         def value(name: str) -> Value:
             number = known[reads[int(name)]]
-            return stored(lambda part: f"m{number}_{part}", token=False)
+            return stored(lambda part: reference(f"m{number}_{part}"), token=False)
 
         return Expressions(self.terms.dialect, self.terms.ids, value, self._staging.stage, kept=self._kept)
 
@@ -249,26 +249,25 @@ class _Rows:
         """A condition on the rows."""
         return self.expressions(condition.reads).condition(condition.expression)
 
-    def source(self, sql: str) -> tuple[str, list[str]]:
+    def source(self, *sql: str) -> tuple[str, list[str]]:
         """The rows with the columns that some SQL reads, to stand after FROM, and what of them the rows around have."""
-        self._staging.prune(sql)
-        read = dict.fromkeys((int(n), part) for n, part in _MEMBER.findall(f"{sql} {self._staging.sql}"))
+        read = self._staging.prune(*sql)
         columns = [f"{found} AS {name}" for name, found in self.named.items()]
         asked = []
         if self._given is not None:
-            asked = [*self.named, *(f"m{n}_{part}" for n, part in read if n < len(self._given))]
+            given = (f"m{number}" for number in self._given.values())
+            asked = [*self.named, *(f"{start}_{part}" for start in given for part in parts_read(start, read))]
             columns += [f"o.{name}" for name in asked if name not in self.named]
             if asked:
                 self.join.froms.insert(0, f"(SELECT DISTINCT {', '.join(asked)} FROM j) o")
         decoded = ""
         for member, number in self.members.items():
-            parts = [part for n, part in read if n == number]
+            parts = parts_read(f"m{number}", read)
             slot = self.join.slot(member.slot)
             chosen = f"coalesce(e{number}.term, {slot})"
             decoded += f" LEFT JOIN same_as e{number} ON e{number}.representative = {slot}"
             if parts not in ([], ["id"]):
-                terms = derived(self.terms.dialect, "term", [part for part in parts if part in DERIVED])
-                decoded += f" JOIN {terms} t{number} ON t{number}.id = {chosen}"
+                decoded += f" JOIN {derived(self.terms.dialect, 'term', parts)} t{number} ON t{number}.id = {chosen}"
             columns += [f"{chosen if part == 'id' else f't{number}.{part}'} AS m{number}_{part}" for part in parts]
         rows = self.join.select(columns or ["1 AS one"], decoded)
         return self._staging.source(self.terms.dialect, f"({rows})"), asked

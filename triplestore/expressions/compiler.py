@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
+from triplestore.expressions.columns import is_repeatable
 from triplestore.expressions.compare import equals, less, same_term
 from triplestore.expressions.constants import compare_exact, compare_instant, is_exact, is_instant, is_ordered
 from triplestore.expressions.constructors import bnode, to_iri
@@ -41,9 +42,6 @@ PARTS: Final = ("kind", "text", "datatype", "lang", "rank", "decimal", "inexact"
 
 Stage = Callable[[Value], Value]
 """Makes columns of a value's parts, so that what is built on it names them instead of repeating them."""
-
-_SHORT: Final = 40
-"""Characters of SQL that are as well repeated."""
 
 _LONG: Final = 400
 """Characters of SQL from which a value becomes columns."""
@@ -171,7 +169,7 @@ class Expressions:
 
     def keep(self, sql: str) -> str:
         """SQL for the value of some SQL: a column, the same for the same SQL, unless it is short."""
-        if "(" not in sql and len(sql) <= _SHORT:
+        if is_repeatable(sql):
             return sql
         if sql not in self.kept:
             self.kept[sql] = self.stage(Value(NULL, sql, NULL)).text

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Final
 
 from triplestore.dictionary.term_rows import DECIMALS
@@ -11,18 +10,21 @@ from triplestore.engine.dialect import Dialect
 from triplestore.expressions import calendar, numerals
 from triplestore.model.terms import XSD
 
+STORED: Final = ("id", "lexical", "datatype", "lang", "double", "decimal", "micros")
+"""The parts that it has columns for."""
+
 DERIVED: Final = ("rank", "rest")
 
 
-def mentioned(start: str, sql: str) -> list[str]:
-    """Which of the derived parts some SQL reads. start: a regular expression of what a column's name starts with."""
-    return [part for part in DERIVED if re.search(rf"\b{start}{part}\b", sql)]
+def parts_read(start: str, read: Collection[str]) -> list[str]:
+    """The parts of a stored term of which some columns that are `read` have the names, ``<start>_<part>``."""
+    return [part for part in (*STORED, *DERIVED) if f"{start}_{part}" in read]
 
 
-def derived(dialect: Dialect, table: str, parts: Iterable[str]) -> str:
-    """A table of terms with derived parts as columns, to stand after FROM."""
+def derived(dialect: Dialect, table: str, parts: Collection[str]) -> str:
+    """A table of terms with the derived ones of some parts as columns, to stand after FROM."""
     made = {"rank": _rank(), "rest": _rest(dialect)}
-    columns = "".join(f", {made[part]} AS {part}" for part in parts)
+    columns = "".join(f", {sql} AS {part}" for part, sql in made.items() if part in parts)
     return f"(SELECT d.*{columns} FROM {table} d)" if columns else table
 
 

@@ -2,63 +2,52 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from triplestore.engine.dialect import Dialect
+from triplestore.expressions.columns import columns_read, is_repeatable, reference, unmarked
 from triplestore.expressions.compiler import PARTS
 from triplestore.expressions.values import Value
-
-_SHORT: Final = 40
-"""Characters of SQL that are as well repeated."""
-
-_STAGED: Final = re.compile(r"\bs([0-9]+)_[a-z]+\b")
-_COLUMN: Final = re.compile(r"\bs[0-9]+_[a-z]+\b")
 
 
 @dataclass(slots=True)
 class Staging:
     """The staged values of one step. A value that is built on others comes a level after them."""
 
-    levels: dict[int, int] = field(default_factory=dict)
-    parts: list[tuple[int, str, str]] = field(default_factory=list)
-    """(level, column, SQL)."""
+    parts: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Column -> (level, SQL), each after those that it reads."""
+    values: int = 0
 
     def stage(self, value: Value) -> Value:
         """The value with its parts as columns."""
-        number = len(self.levels)
         texts = {part: getattr(value, part) for part in PARTS}
         if value.truth is not None:
             texts["truth"] = value.truth
-        used = {int(found) for text in texts.values() for found in _STAGED.findall(text)}
-        level = self.levels[number] = 1 + max((self.levels[one] for one in used), default=-1)
-        named: dict[str, str] = {}
-        for part, sql in texts.items():
-            if len(sql) > _SHORT or "(" in sql:
-                named[part] = f"s{number}_{part}"
-                self.parts.append((level, named[part], sql))
-        return replace(value.computed, **named)  # type: ignore[arg-type]  # of parts that are texts
+        read = columns_read(*texts.values()) & self.parts.keys()
+        level = 1 + max((self.parts[name][0] for name in read), default=-1)
+        names = {part: f"s{self.values}_{part}" for part, sql in texts.items() if not is_repeatable(sql)}
+        self.parts |= {name: (level, texts[part]) for part, name in names.items()}
+        self.values += 1
+        return replace(value.computed, **{part: reference(name) for part, name in names.items()})  # type: ignore[arg-type]
 
-    def prune(self, sql: str) -> None:
-        """Take away the columns that neither `sql` reads nor any that it reads."""
-        wanted = set(_COLUMN.findall(sql))
-        kept = []
-        for level, name, text in sorted(self.parts, reverse=True, key=lambda part: part[0]):
-            if name in wanted:
-                kept.append((level, name, text))
-                wanted.update(_COLUMN.findall(text))
-        self.parts = kept[::-1]
+    def prune(self, *sql: str) -> set[str]:
+        """Take away the columns that neither `sql` reads nor any that it reads. All that is read then."""
+        read, kept = columns_read(*sql), {}
+        for name, (level, text) in reversed(self.parts.items()):
+            if name in read:
+                kept[name] = level, text
+                read |= columns_read(text)
+        self.parts = dict(reversed(kept.items()))
+        return read
 
-    @property
-    def sql(self) -> str:
-        """All of the SQL, to look for what it mentions."""
-        return " ".join(sql for _, _, sql in self.parts)
+    def length(self, *sql: str) -> int:
+        """Characters of some SQL together with that of the columns."""
+        return len(unmarked(" ".join([*sql, *(text for _, text in self.parts.values())])))
 
     def source(self, dialect: Dialect, table: str) -> str:
         """`table` (a name) with the staged columns, to stand after FROM."""
         found = table
-        for place, level in enumerate(sorted({level for level, _, _ in self.parts})):
-            columns = ", ".join(f"{sql} AS {name}" for at, name, sql in self.parts if at == level)
+        for place, level in enumerate(sorted({level for level, _ in self.parts.values()})):
+            columns = ", ".join(f"{sql} AS {name}" for name, (at, sql) in self.parts.items() if at == level)
             found = f"(SELECT y{place}.*, {columns} FROM {found} y{place})"
         return dialect.fenced(found) if self.parts else found

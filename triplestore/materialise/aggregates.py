@@ -8,7 +8,7 @@ error has none either.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from triplestore.compile.plan import Group, Grouped, K, Row, Shape
@@ -16,7 +16,8 @@ from triplestore.compile.sql import Instances, Terms, select
 from triplestore.engine import Workbench
 from triplestore.engine.scratch import Scratch
 from triplestore.expressions import Expressions, Value, parts, result, stored, token
-from triplestore.expressions.decoding import derived, mentioned
+from triplestore.expressions.columns import reference, unmarked
+from triplestore.expressions.decoding import derived, parts_read
 from triplestore.expressions.staging import Staging
 from triplestore.materialise.mint import Mint
 from triplestore.model.equality import Equality
@@ -70,7 +71,7 @@ class Aggregates:
         matched = scratch.create("matched", f"SELECT DISTINCT {', '.join(columns)} FROM ({represented}) m")
 
         def column(variable: str) -> Value:
-            return stored(lambda part: f"v{variable}_{part}", token=False)
+            return stored(lambda part: reference(f"v{variable}_{part}"), token=False)
 
         staging = Staging()
         expressions = Expressions(self.terms.dialect, self.terms.ids, column, staging.stage)
@@ -86,9 +87,8 @@ class Aggregates:
             for place, (r, v) in enumerate(zip(group.results, values, strict=True))
             for part in parts(self.terms.dialect, place, r.function, r.distinct and v is not None, v)
         ]
-        read = " ".join([*marks, *raw])
-        staging.prune(read)
-        source = staging.source(self.terms.dialect, self._decoded(matched, columns, f"{read} {staging.sql}"))
+        read = staging.prune(*marks, *raw)
+        source = staging.source(self.terms.dialect, self._decoded(matched, columns, read))
         if marks:
             source = f"(SELECT x.*, {', '.join(marks)} FROM {source} x)"
         grouped = f"SELECT {', '.join([*keys, *raw])} FROM {source} y"
@@ -103,18 +103,16 @@ class Aggregates:
         ]
         bound = " AND ".join(f"{c} IS NOT NULL" for c in results)
         table = f"SELECT * FROM (SELECT {', '.join([*keys, *tokens])} FROM ({grouped}) g) r WHERE {bound}"
-        _, rows = self.mint.rows(scratch, table, [*keys, *results], results)
+        _, rows = self.mint.rows(scratch, unmarked(table), [*keys, *results], results)
         self.engine.create(name, self._mapped(rows, [*keys, *results], "representative", "term"))
 
-    def _decoded(self, matched: str, columns: list[str], text: str) -> str:
-        """The rows of `matched` with the term columns that the SQL `text` reads: v0_id, v0_lexical ... for c0."""
-        read = [place for place in range(len(columns)) if f"v{place}_" in text]
+    def _decoded(self, matched: str, columns: list[str], read: Collection[str]) -> str:
+        """The rows of `matched` with the term columns that are `read`: v0_id, v0_lexical ... for c0."""
         selected, joins = [f"m.{column}" for column in columns], ""
-        for place in read:
-            more = mentioned(f"v{place}_", text)
-            parts_ = ("id", "lexical", "datatype", "lang", "double", "decimal", "micros", *more)
-            selected += [f"t{place}.{part} AS v{place}_{part}" for part in parts_]
-            joins += f" JOIN {derived(self.engine.dialect, 'term', more)} t{place} ON t{place}.id = m.c{place}"
+        for place in range(len(columns)):
+            if found := parts_read(f"v{place}", read):
+                selected += [f"t{place}.{part} AS v{place}_{part}" for part in found]
+                joins += f" JOIN {derived(self.engine.dialect, 'term', found)} t{place} ON t{place}.id = m.c{place}"
         return f"(SELECT {', '.join(selected)} FROM {matched} m{joins})"
 
     def _mapped(self, sql: str, columns: list[str], old: str, new: str) -> str:

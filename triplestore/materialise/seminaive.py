@@ -36,7 +36,7 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import count
 from triplestore.engine.sql import Select
-from triplestore.expressions.vectorised import register_all
+from triplestore.expressions.vectorised import register
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.facts import Facts
@@ -86,7 +86,7 @@ class SemiNaive:
         self.figures = Figures()
         self.mint = mint or Mint(engine)
         if any(isinstance(part, Call | Aggregate) for part in walk(self.rules)):
-            register_all(engine)  # what expressions may call
+            register(engine)  # what expressions may call
         self.stages = Stages(engine, self.rules, equality)
         self._terms = Terms(engine.dialect, {**BUILTIN_IDS, **constants})
         self._constants, self._datatypes, self._many = constants, datatypes, MANY if many is None else many

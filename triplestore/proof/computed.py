@@ -18,7 +18,7 @@ from triplestore.compile.sql import Terms, select
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.engine.scratch import Scratch
-from triplestore.expressions.vectorised import register_all
+from triplestore.expressions.vectorised import register
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import instances
@@ -91,7 +91,7 @@ class Computed:
         self._own = source.own_constants
         self._constants = self._own.under(normal)
         self._terms = Terms(self.engine.dialect, self._own)
-        register_all(self.engine)  # what expressions may call
+        register(self.engine)  # what expressions may call
         known = _Known(self.engine, self._by_value)
         self._scratch = Scratch(self.engine)
         self._aggregates = Aggregates(self.engine, self.engine.scratch(), self._equality, self._terms, known)

@@ -25,7 +25,7 @@ from triplake.sparql.constants import Known
 from triplestore.engine import Engine, Reader, Shared
 from triplestore.engine.arrow import int64s
 from triplestore.engine.select import make_engine
-from triplestore.expressions.vectorised import register_all
+from triplestore.expressions.vectorised import register
 from triplestore.model.errors import EngineError
 from triplestore.model.tables import STORED
 from triplestore.read.query import KNOWN, known_of
@@ -95,7 +95,7 @@ class Readers:
         self._newest = _Version(manifest, Known())
         self._remembered = {manifest.version: self._newest}
         self._moving = threading.Lock()
-        register_all(self._engine)  # a reader cannot
+        register(self._engine)  # a reader cannot
         self._shared = self._engine.shared
         if self._shared is not None:
             self._fill(self._shared, manifest)
