@@ -64,6 +64,7 @@ class Join:
     def __init__(self, instances: Instances, occurring: str, source: str = "i") -> None:
         self.instances, self.occurring, self.source = instances, occurring, source
         self.variables: dict[V, str] = {}
+        self.folded: set[V] = set()
         self.froms: list[str] = []
         self.wheres: list[str] = []
 
@@ -97,10 +98,11 @@ class Join:
     def fold(self) -> None:
         """Make a subquery `b` of what is joined so far: its columns are v0, v1 .. and the constants of instances."""
         kept = [f"{self.source}.*"] if self.source == "b" or self.instances.source else []
-        found = [f"{column} AS v{v.number}" for v, column in self.variables.items() if not column.startswith("b.")]
+        found = [f"{column} AS v{v.number}" for v, column in self.variables.items() if v not in self.folded]
         self.froms = [f"({self.select([*kept, *found])}) b"]
         self.wheres, self.source = [], "b"
         self.variables = {v: f"b.v{v.number}" for v in self.variables}
+        self.folded = set(self.variables)
 
     def slot(self, slot: Slot) -> str:
         """The id that a slot has in a row."""

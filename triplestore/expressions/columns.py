@@ -31,5 +31,6 @@ def unmarked(sql: str) -> str:
 
 
 def is_repeatable(sql: str) -> bool:
-    """Whether SQL is as well repeated as made a column: it is short, and calls no function."""
+    """Whether SQL is as well repeated as made a column: it is short, and calls no function. (A bracket in a literal
+    costs a column, no more.)"""
     return len(sql) <= _SHORT and "(" not in sql

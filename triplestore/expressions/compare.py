@@ -40,8 +40,11 @@ def _numbers(d: Dialect, left: Value, operator: str, right: Value) -> str:
         if "4" not in ranks:
             single = f"{numerals.single(left.double)} {operator} {numerals.single(right.double)}"
             cases.append(f"WHEN greatest({left.rank}, {right.rank}) = 3 AND {number} THEN {single}")
-        cases.append(f"ELSE ({left.double}) {operator} ({right.double}) AND {number}")
-    return cases[0].removeprefix("ELSE ") if cases[0].startswith("ELSE") else f"CASE {' '.join(cases)} END"
+        double = f"({left.double}) {operator} ({right.double}) AND {number}"
+        if not cases:
+            return double
+        cases.append(f"ELSE {double}")
+    return f"CASE {' '.join(cases)} END"
 
 
 def _same_family(left: Value, right: Value) -> str:

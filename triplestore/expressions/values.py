@@ -318,35 +318,23 @@ def token(value: Value) -> str:
     """The token of a value (`triplestore.model.terms`), NULL for an error."""
     if value.written is not None:
         return value.written
+    text = f"({value.lexical})"
+    iri_, plain = f"'<' || {text} || '>'", f"'\"' || {text} || '\"'"
+    typed_ = f"'\"' || {text} || '\"^^<' || ({value.datatype}) || '>'"
     if value.static == "iri" and value.constant is None:
-        return _joined(LESS, value.lexical, CLOSE)
+        return iri_
     if value.static == "string":
-        return _joined(QUOTE, value.lexical, QUOTE)
+        return plain
     if value.static in ("boolean", "number", "quantity"):
-        return _joined(QUOTE, value.lexical, TYPE, value.datatype, CLOSE)
+        return typed_
+    tagged = f"'\"' || {text} || '\"@' || ({value.lang})"
     literal = (
-        f"CASE WHEN {value.lang} IS NOT NULL THEN {_joined(QUOTE, value.lexical, TAG, value.lang)} "
-        f"WHEN {value.datatype} = {STRING} THEN {_joined(QUOTE, value.lexical, QUOTE)} "
-        f"ELSE {_joined(QUOTE, value.lexical, TYPE, value.datatype, CLOSE)} END"
+        f"CASE WHEN {value.lang} IS NOT NULL THEN {tagged} "
+        f"WHEN {value.datatype} = {STRING} THEN {plain} ELSE {typed_} END"
     )
     if value.static == "text":
         return f"CASE WHEN {value.kind} = 3 THEN {literal} END"
-    return (
-        f"CASE {value.kind} WHEN 1 THEN {_joined(LESS, value.lexical, CLOSE)} "
-        f"WHEN 2 THEN {_joined(BLANK, value.lexical)} WHEN 3 THEN {literal} END"
-    )
-
-
-QUOTE: Final = "'\"'"
-TAG: Final = "'\"@'"
-TYPE: Final = "'\"^^<'"
-LESS: Final = "'<'"
-CLOSE: Final = "'>'"
-BLANK: Final = "'_:'"
-
-
-def _joined(*parts: str) -> str:
-    return " || ".join(f"({part})" if not part.startswith("'") else part for part in parts)
+    return f"CASE {value.kind} WHEN 1 THEN {iri_} WHEN 2 THEN '_:' || {text} WHEN 3 THEN {literal} END"
 
 
 def _list(texts: tuple[str, ...]) -> str:
