@@ -159,8 +159,10 @@ class Reader:
     def unescape(self, text: str, token: Token) -> str:
         def one(match: re.Match[str]) -> str:
             escape = match[1]
-            if escape[0] in "uU" and len(escape) > 1 and int(escape[1:], 16) <= 0x10FFFF:
-                return chr(int(escape[1:], 16))
+            if escape[0] in "uU" and len(escape) > 1:
+                code = int(escape[1:], 16)
+                if code < 0xD800 or 0xDFFF < code <= 0x10FFFF:  # no half of a surrogate pair
+                    return chr(code)
             if escape not in _ESCAPES:
                 self.fail(f"unknown escape \\{escape}", token)
             return _ESCAPES[escape]

@@ -175,6 +175,8 @@ def test_an_empty_text_has_no_rules() -> None:
         ('[?x, a, ?y] :- [?x, "p", ?y] .', 1, 21, "a literal cannot be a predicate"),
         ('["s", a, ?y] :- [?x, a, ?y] .', 1, 1, "a literal cannot be the subject of a head"),
         (r'[?x, a, "\q"] :- [?x, a, ?y] .', 1, 9, r"unknown escape \q"),
+        (r'[?x, a, "\uD800"] :- [?x, a, ?y] .', 1, 9, r"unknown escape \uD800"),
+        (r'[?x, a, "\U00110000"] :- [?x, a, ?y] .', 1, 9, r"unknown escape \U00110000"),
         ('[?x, a, "open] :- [?x, a, ?y] .', 1, 9, "expected an object, found '\"'"),
         ('[?x, a, "x"^^"y"] :- [?x, a, ?y] .', 1, 14, "expected a datatype after ^^"),
         ("\n  [?x, a, ?z] :- [?x, a, ?y] .", 2, 3, "rule family:2: ?z occurs in no atom of the body"),
