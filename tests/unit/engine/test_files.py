@@ -1,0 +1,132 @@
+"""Files that engines read and write, one body for both engines."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from tests.support.engines import PHYSICAL, lines, pairs, physical, rows, values
+from triplestore.engine import Engine
+from triplestore.model.errors import EngineError
+from triplestore.model.tables import STORED
+
+
+class TestFiles:
+    def test_attach_nothing(self, engine: Engine) -> None:
+        for table in STORED:
+            engine.attach("t", [], table.columns)
+            assert engine.query(f"SELECT {table.select} FROM t").num_rows == 0
+
+    def test_attach_replaces(self, engine: Engine, tmp_path: Path) -> None:
+        columns = [("a", "BIGINT"), ("b", "BIGINT")]
+        files = []
+        for number in range(3):
+            files.append(str(tmp_path / f"part {number} [x].parquet"))
+            pq.write_table(pairs((number, number)), files[-1])
+        engine.load("t", pairs((9, 9)))
+        engine.attach("t", files[:1], columns)
+        assert rows(engine, "SELECT a, b FROM t") == [(0, 0)]
+        engine.attach("t", files, columns)
+        assert rows(engine, "SELECT a, b FROM t") == [(0, 0), (1, 1), (2, 2)]
+
+    def test_copies_of_attached_tables(self, engine: Engine, tmp_path: Path) -> None:
+        pq.write_table(pairs((1, 2), (3, 4)), tmp_path / "a.parquet")
+        pq.write_table(pairs((5, 6)), tmp_path / "b.parquet")
+        engine.attach(
+            "stored", [str(tmp_path / name) for name in ("a.parquet", "b.parquet")], [("a", "BIGINT"), ("b", "BIGINT")]
+        )
+        assert engine.create("t", "SELECT a, b FROM stored") == 3
+        engine.drop("stored")
+        assert engine.append("t", ["SELECT 7, 8"]) == [1]
+        assert engine.remove("t", "SELECT 3 AS a, 4 AS b") == 1
+        engine.drop("t")
+        assert pq.read_table(tmp_path / "a.parquet").num_rows == 2
+
+    def test_attach_many_files(self, engine: Engine, tmp_path: Path) -> None:
+        files = [str(tmp_path / f"{number}.parquet") for number in range(40)]
+        for number, file in enumerate(files):
+            pq.write_table(pairs((number, 0)), file)
+        engine.attach("t", files, [("a", "BIGINT"), ("b", "BIGINT")])
+        assert rows(engine, "SELECT COUNT(*) AS n, SUM(a) AS s FROM t") == [(40, 780)]
+
+    def test_attach_a_missing_file(self, engine: Engine, tmp_path: Path) -> None:
+        with pytest.raises(EngineError, match=r"gone\.parquet"):
+            engine.attach("t", [str(tmp_path / "gone.parquet")], [("a", "BIGINT")])
+
+    def test_write_sorts_and_counts(self, engine: Engine, tmp_path: Path) -> None:
+        numbers = list(range(5000))
+        random.Random(7).shuffle(numbers)
+        engine.load("t", pairs(*((number % 7, number) for number in numbers)))
+        files = engine.write("SELECT a, b FROM t WHERE b < 4000", str(tmp_path), "fact-1", ["a", "b"])
+        found = []
+        for file in files:
+            path = tmp_path / file.path
+            assert file.path.startswith("fact-1")
+            assert file.bytes == path.stat().st_size
+            table = pq.read_table(path)
+            assert file.rows == table.num_rows
+            found += list(zip(table["a"].to_pylist(), table["b"].to_pylist(), strict=True))
+        assert found == sorted((number % 7, number) for number in range(4000))
+        assert {path.name for path in tmp_path.iterdir()} == {file.path for file in files}
+
+    def test_write_nothing(self, engine: Engine, tmp_path: Path) -> None:
+        engine.load("t", pairs())
+        assert engine.write("SELECT a, b FROM t", str(tmp_path), "t", ["a"]) == []
+        assert list(tmp_path.iterdir()) == []
+
+    def test_parquet_types(self, engine: Engine, tmp_path: Path) -> None:
+        engine.load("t", values())
+        (file,) = engine.write("SELECT * FROM t", str(tmp_path), "t", [])
+        assert physical(tmp_path / file.path) == PHYSICAL
+
+
+class TestLines:
+    def test_one_row_per_line(self, engine: Engine, tmp_path: Path) -> None:
+        file = tmp_path / "a.nt"
+        file.write_bytes('<a> "x, \\"y\\"; \'z\'"\n\n\n  # é, \t\x02\nlast'.encode())
+        assert lines(engine, file) == [
+            (0, ""),
+            (0, ""),
+            (0, "  # é, \t\x02"),
+            (0, '<a> "x, \\"y\\"; \'z\'"'),
+            (0, "last"),
+        ]
+
+    def test_windows_line_ends(self, engine: Engine, tmp_path: Path) -> None:
+        file = tmp_path / "a.nt"
+        file.write_bytes(b"a\r\nb\r\nc\r\n")
+        assert lines(engine, file) == [(0, "a"), (0, "b"), (0, "c")]
+
+    def test_files_are_numbered(self, engine: Engine, tmp_path: Path) -> None:
+        files = []
+        for number in range(5):
+            files.append(tmp_path / f"{number} {{a,b}}*[c].nt")
+            files[-1].write_text(f"{number}\n{number}\n")
+        assert lines(engine, *files) == [(number, str(number)) for number in range(5) for _ in range(2)]
+
+    def test_empty_files_and_none(self, engine: Engine, tmp_path: Path) -> None:
+        (tmp_path / "empty.nt").touch()
+        assert lines(engine, tmp_path / "empty.nt") == []
+        assert lines(engine) == []
+
+    @pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("zst", zstandard.ZstdCompressor().compress)])
+    def test_compressed(self, engine: Engine, tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes]) -> None:
+        file = tmp_path / f"a.nt.{suffix}"
+        file.write_bytes(pack(b"a\nb\n"))
+        assert lines(engine, file) == [(0, "a"), (0, "b")]
+
+    def test_hidden_names(self, engine: Engine, tmp_path: Path) -> None:
+        for name in ("_a.nt", ".b.nt"):
+            (tmp_path / name).write_text("x\n")
+        assert lines(engine, tmp_path / "_a.nt", tmp_path / ".b.nt") == [(0, "x"), (1, "x")]
+
+    def test_bytes_that_are_not_utf8(self, engine: Engine, tmp_path: Path) -> None:
+        (tmp_path / "a.nt").write_bytes(b"a\n\xff\xfe\n")
+        with pytest.raises(EngineError):
+            lines(engine, tmp_path / "a.nt")

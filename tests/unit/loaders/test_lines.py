@@ -1,0 +1,283 @@
+"""Reading N-Triples and N-Quads by their lines: what is right, what is wrong and where, any text."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+import pyoxigraph
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.loading import INTEGER, A, B, P, read, write
+from triplake.loaders import LoadReport, Source, Syntax, Triple
+from triplake.loaders.ntriples import CLEAN
+from triplake.loaders.tokens import Scope
+from triplestore.engine import Engine
+from triplestore.engine.duckdb import DuckDBEngine
+from triplestore.model.errors import InputError
+from triplestore.model.terms import RDF, XSD, to_ntriples
+
+# One table of odd but right lines: what stands on the line, the triple it is (None: nothing).
+RIGHT_LINES: dict[str, tuple[str, str, str] | None] = {
+    f"{A} {P} {B} .": (A, P, B),
+    f"{A}\t{P}\t{B}\t.": (A, P, B),
+    f'{A}\t{P}\t"tab\there, space here ." .': (A, P, '"tab\there, space here ."'),
+    f"{A} {P} {B}.": (A, P, B),
+    f"{A}{P}{B}.": (A, P, B),
+    f"   {A}   {P}  {B}  .   ": (A, P, B),
+    f"{A} {P} {B} . # a comment": (A, P, B),
+    f"{A} {P} {B} .# {A}": (A, P, B),
+    "": None,
+    "   \t ": None,
+    "# only a comment": None,
+    "  # only a comment": None,
+    f"_:x {P} _:y .": ("_:f1_x", P, "_:f1_y"),
+    f"_:x.y {P} _:y.": ("_:f1_x.y", P, "_:f1_y"),
+    f"_:é {P} _:0 .": ("_:f1_é", P, "_:f1_0"),
+    f"_:deadbeefdeadbeefdeadbeefdeadbeef {P} {B} .": ("_:f1_deadbeefdeadbeefdeadbeefdeadbeef", P, B),
+    f'{A} {P} "" .': (A, P, '""'),
+    f'{A} {P} "a . b" .': (A, P, '"a . b"'),
+    f'{A} {P} "ends with dot ." .': (A, P, '"ends with dot ."'),
+    f'{A} {P} "<x>" .': (A, P, '"<x>"'),
+    f'{A} {P} "x <y" .': (A, P, '"x <y"'),
+    f'{A} {P} "x _:y" .': (A, P, '"x _:y"'),
+    f'{A} {P} "x _:y"@en .': (A, P, '"x _:y"@en'),
+    f'{A} {P} "@en" .': (A, P, '"@en"'),
+    f'{A} {P} "x"@en .': (A, P, '"x"@en'),
+    f'{A} {P} "x"@en-US .': (A, P, '"x"@en-us'),
+    f'{A} {P} "x"@DE-Latn-DE .': (A, P, '"x"@de-latn-de'),
+    f'{A} {P} "x"@zh-Hans-x-y .': (A, P, '"x"@zh-hans-x-y'),
+    f'{A} {P} "x"^^<{XSD}string> .': (A, P, '"x"'),
+    f'{A} {P} "^^<{XSD}string>"^^<{XSD}string> .': (A, P, f'"^^<{XSD}string>"'),
+    f'{A} {P} "01"{INTEGER} .': (A, P, f'"01"{INTEGER}'),
+    f'{A} {P} "x y"^^<http://e/mine#wkt> .': (A, P, '"x y"^^<http://e/mine#wkt>'),
+    f'{A} {P} "x"^^<http://e/g> .': (A, P, '"x"^^<http://e/g>'),
+    f'{A} {P} "q\\"q\\\\n\\n\\t\\r" .': (A, P, '"q"q\\n\n\t\r"'),
+    f'{A} {P} "\\u00e9\\U0001F600" .': (A, P, '"é😀"'),
+    f'{A} {P} "é😀\ufffd\x01\x7f" .': (A, P, '"é😀\ufffd\x01\x7f"'),
+    f"{A} {P} <http://e/\\u00e9> .": (A, P, "<http://e/é>"),
+    f"{A} {P} <http://e/é/%C3%A9?q=1#f> .": (A, P, "<http://e/é/%C3%A9?q=1#f>"),
+    f"{A} {P} <urn:isbn:1> .": (A, P, "<urn:isbn:1>"),
+    f"{A} {P} <http://u@h:80/> .": (A, P, "<http://u@h:80/>"),
+    f"{A} {P} <http://h:80> .": (A, P, "<http://h:80>"),
+    f"{A} {P} <http://[::1]/> .": (A, P, "<http://[::1]/>"),
+    f"{A} {P} <mailto:a@b.c> .": (A, P, "<mailto:a@b.c>"),
+}
+# Wrong lines, and the column where each goes wrong.
+WRONG_LINES = {
+    f"{A} {P} .": 27,
+    f"{A} {P} {B}": None,
+    f"{A} {P} {B} . {A}": None,
+    f"{A} {P} <rel> .": 27,
+    f"{A} {P} <http://e/%zz> .": 27,
+    f"{A} {P} <http://e/a#b#c> .": 27,
+    f"{A} {P} <http://e:p/> .": 27,
+    f"{A} {P} <http://e/a b> .": 27,
+    f'{A} {P} "x"@toolonglonglang .': 31,
+    f'{A} {P} "x"^^<{RDF}langString> .': 32,
+    f'{A} {P} "\\q" .': 28,
+    f'{A} {P} "\\uD800" .': 28,
+    f'{A} {P} "x .': None,
+    f"{A} _:x {B} .": None,
+    f'"x" {P} {B} .': 1,
+    f"{A} {P} <<( {A} {P} {B} )>> .": None,
+    f'{A} {P} "x"@en--ltr .': None,
+    "nonsense": None,
+}
+
+
+def test_right_lines(engine: Engine, tmp_path: Path) -> None:
+    """All at once, with either line end, in N-Triples and (with and without a graph's name) in N-Quads."""
+    expected = Counter(triple for triple in RIGHT_LINES.values() if triple is not None)
+    for end in ("\n", "\r\n"):
+        path = write(tmp_path, "lines.nt", end.join(RIGHT_LINES))
+        assert read(engine, path)[0] == expected
+    path = write(tmp_path, "lines.nq", "\n".join(RIGHT_LINES))
+    assert read(engine, path) == (expected, LoadReport(expected.total(), 0, None, 0, 1))
+
+
+def test_graph_names_are_dropped_and_counted(engine: Engine, tmp_path: Path) -> None:
+    objects = [
+        A,
+        "_:x",
+        '"x"',
+        '"x _:y"',
+        '"x <y"@en',
+        '"<y>"^^<http://e/d>',
+        '"a\\nb"',
+        '"t\tt"',
+        f'"x"^^<{XSD}string>',
+    ]
+    names = ["", " <http://e/g>", " _:g", "\t<http://e/g>", "  <http://e/%20>"]
+    path = write(tmp_path, "x.nq", "".join(f"{A} {P} {obj}{name} .\n" for obj in objects for name in names))
+    found, report = read(engine, path)
+    expected = [A, "_:f1_x", '"x"', '"x _:y"', '"x <y"@en', '"<y>"^^<http://e/d>', '"a\nb"', '"t\tt"', '"x"']
+    assert found == Counter({(A, P, obj): 5 * expected.count(obj) for obj in expected})
+    assert report.graphs_dropped == len(objects) * 4
+
+
+@pytest.mark.parametrize("line", WRONG_LINES)
+def test_wrong_line_stops(engine: Engine, tmp_path: Path, line: str) -> None:
+    path = write(tmp_path, "wrong.nt", f"# one\n{A} {P} {B} .\n\n{line}\n{A} {P} {B} .\nnonsense too\n")
+    with pytest.raises(InputError) as caught:
+        read(engine, path)
+    error = caught.value
+    assert (error.file, error.line) == (str(path), 4)
+    assert WRONG_LINES[line] in (None, error.column)
+    assert error.reason
+    assert not error.reason.startswith("Parser error")
+
+
+def test_first_bad_file_in_order(engine: Engine, tmp_path: Path) -> None:
+    good = write(tmp_path, "a.nt", f"{A} {P} {B} .\n" * 10)
+    first = write(tmp_path, "b.nt", f"{A} {P} {B} .\n" * 3 + "wrong\n" + "worse\n")
+    second = write(tmp_path, "c.nt", "wrong\n")
+    with pytest.raises(InputError) as caught:
+        read(engine, good, first, second)
+    assert (caught.value.file, caught.value.line, caught.value.column) == (str(first), 4, 1)
+
+
+def test_wrong_lines_are_skipped_and_listed(engine: Engine, tmp_path: Path) -> None:
+    wrong = list(WRONG_LINES)
+    lines = [*RIGHT_LINES, *wrong]
+    random.Random(7).shuffle(lines)
+    path = write(tmp_path, "mixed.nt", "\n".join(lines) + "\n")
+    rejects = tmp_path / "rejects.txt"
+    found, report = read(engine, path, on_error="skip", rejects=rejects)
+    assert found == Counter(triple for triple in RIGHT_LINES.values() if triple is not None)
+    assert (report.skipped, report.rejects_path) == (len(wrong), rejects)
+    listed = rejects.read_text().splitlines()
+    assert listed[1::2] == [line for line in lines if line in WRONG_LINES]
+    numbers = [number for number, line in enumerate(lines, 1) if line in WRONG_LINES]
+    assert [int(re.match(rf"# {re.escape(str(path))}:(\d+): .", text)[1]) for text in listed[::2]] == numbers
+
+
+def test_many_wrong_lines(engine: Engine, tmp_path: Path) -> None:
+    text = "".join(f'{A} {P} "{n}" .\n' if n % 3 else f"wrong {n}\n" for n in range(30_000))
+    path = write(tmp_path, "many.nt.gz", text)
+    found, report = read(engine, path, on_error="skip", rejects=tmp_path / "rejects.txt")
+    assert found == Counter({(A, P, f'"{n}"'): 1 for n in range(30_000) if n % 3})
+    assert report.skipped == 10_000
+    assert (tmp_path / "rejects.txt").read_text().count("\nwrong ") == 10_000
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b'%s "\xff" .\n', id="one byte"),
+        pytest.param(b'%s "\xed\xa0\x80" .\n', id="surrogate"),
+        pytest.param(b'%s "\xe2\x82" .\n', id="cut short"),
+    ],
+)
+def test_bad_utf8(engine: Engine, tmp_path: Path, content: bytes) -> None:
+    good = f"{A} {P} {B} .\n".encode()
+    path = write(tmp_path, "bad.nt", good * 4 + content.replace(b"%s", f"{A} {P}".encode()) + good)
+    with pytest.raises(InputError, match="UTF-8") as caught:
+        read(engine, path)
+    assert (caught.value.file, caught.value.line) == (str(path), 5)
+    rejects = tmp_path / "rejects"
+    found, report = read(engine, path, path, on_error="skip", rejects=rejects)
+    assert (found, report.skipped) == (Counter({(A, P, B): 10}), 2)
+    assert rejects.read_bytes().splitlines()[1::2] == [content.replace(b"%s", f"{A} {P}".encode()).rstrip(b"\n")] * 2
+
+
+def test_lines_over_the_limit(tmp_path: Path) -> None:
+    """DuckDB and the strict parser alike read no line over 16 MiB: a message, not a crash."""
+    text = f'{A} {P} {B} .\n{A} {P} "{"6" * 17_000_000}" .\n'
+    engine = DuckDBEngine()
+    for name in ("long.nt", "long.ttl"):
+        with pytest.raises(InputError, match="16 MiB"):
+            read(engine, write(tmp_path, name, text))
+    engine.close()
+
+
+def test_more_odd_lines_than_a_batch(engine: Engine, tmp_path: Path) -> None:
+    path = write(tmp_path, "odd.nt", "".join(f'{A} {P} "{n}\\n" .\n' for n in range(150_000)))
+    found, _ = read(engine, path)
+    assert found == Counter({(A, P, f'"{n}\n"'): 1 for n in range(150_000)})
+
+
+LEXICAL = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+SAFE = st.text("abzAZ019-._~!$&'()*+,;=:@/?éΩ漢", max_size=8)
+IRIS = st.builds("<http://h/{}>".format, SAFE) | st.builds("<urn:x{}>".format, SAFE)
+BLANKS = st.builds("_:{}".format, st.text("abcz019_é", min_size=1, max_size=5))
+LITERALS = (
+    st.builds('"{}"'.format, LEXICAL)
+    | st.builds('"{}"@{}'.format, LEXICAL, st.sampled_from(["en", "de-at", "zh-hans", "x-y"]))
+    | st.builds('"{}"^^{}'.format, LEXICAL, IRIS)
+)
+TRIPLES = st.lists(st.tuples(IRIS | BLANKS, IRIS, IRIS | BLANKS | LITERALS), max_size=40)
+RANDOM = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+
+def scoped(token: str) -> str:
+    return "_:f1_" + token[2:] if token.startswith("_:") else token
+
+
+@pytest.mark.long_on_spark
+@RANDOM
+@given(triples=TRIPLES, end=st.sampled_from([".\n", " .\n", "\t. \r\n", " . # x\n"]), gap=st.sampled_from(" \t"))
+def test_round_trip(
+    engine: Engine, tmp_path_factory: pytest.TempPathFactory, triples: list[Triple], end: str, gap: str
+) -> None:
+    """Random triples, written as N-Triples by us, are read as they were; pyoxigraph, alone, reads the same."""
+    if gap == "\t" and end == ".\n":
+        end = " .\n"
+    text = "".join(f"{gap.join(map(to_ntriples, triple))} {end}" for triple in triples)
+    path = write(tmp_path_factory.mktemp("random"), "random.nt", text)
+    expected = Counter((scoped(s), p, scoped(o)) for s, p, o in triples)
+    assert read(engine, path)[0] == expected
+    quads = pyoxigraph.parse(text.encode(), pyoxigraph.RdfFormat.N_TRIPLES)
+    assert Counter(Scope(1, anonymous=False).triples(quads)) == expected
+
+
+@pytest.mark.long_on_spark
+@RANDOM
+@given(
+    pieces=st.lists(
+        st.sampled_from([A, P, "_:b", "_:b.c", '"x"', '"é y"@en', "@EN", "^^", "<http://e/a#b#>", "<a:%41>", " ", "\t"])
+        | st.sampled_from(
+            [" .", ".", "\n", "\r", "\r\n", "#", '"', "\\n", "\\u0041", f'"1"{INTEGER}', f"<{RDF}langString>"]
+        )
+        | st.sampled_from(
+            [f"{A} {P} {B} .\n", f"_:b {P} _:b .\r\n", f'{A} {P} "a\\"b" . # c\n', f"{A} {P} {B} {A} .\n"]
+        ),
+        max_size=60,
+    ),
+    syntax=st.sampled_from([Syntax.NTRIPLES, Syntax.NQUADS]),
+)
+def test_any_text_is_read_as_the_strict_parser_reads_it(
+    engine: Engine, tmp_path_factory: pytest.TempPathFactory, pieces: list[str], syntax: Syntax
+) -> None:
+    """Skipping bad lines of any text gives, line by line, what pyoxigraph gives for each line alone."""
+    text = "".join(pieces)
+    path = write(tmp_path_factory.mktemp("random"), "random.txt", text)
+    format = pyoxigraph.RdfFormat.N_TRIPLES if syntax is Syntax.NTRIPLES else pyoxigraph.RdfFormat.N_QUADS
+    expected: Counter[Triple] = Counter()
+    wrong = named = 0
+    for line in re.split(r"\r\n|\n|\r", text):
+        scope = Scope(1, anonymous=False)
+        try:
+            expected.update(list(scope.triples(pyoxigraph.parse(line.encode(), format))))
+            named += scope.named_graphs
+        except SyntaxError:
+            wrong += 1
+    found, report = read(engine, Source(str(path), syntax, "random"), on_error="skip")
+    assert found == expected
+    assert (report.skipped, report.graphs_dropped) == (wrong, named)
+
+
+PYTHON_CLEAN = re.sub(r"\\x\{([0-9A-F]{2,4})\}", lambda code: chr(int(code[1], 16)), CLEAN[Syntax.NQUADS])
+
+
+@given(st.from_regex(PYTHON_CLEAN, fullmatch=True))
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_clean_lines_are_right(line: str) -> None:
+    """Whatever the expression of the fast path accepts, the strict parser accepts."""
+    assert len(list(pyoxigraph.parse(line.encode(), pyoxigraph.RdfFormat.N_QUADS))) == 1
