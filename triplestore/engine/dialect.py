@@ -139,6 +139,10 @@ class Dialect:
         """An aggregate: the texts of a group in their order, with a separator between them."""
         return f"string_agg({expression}, {self.string(separator)} ORDER BY {expression})"
 
+    def sorted_set(self, expression: str) -> str:
+        """An aggregate: the distinct numbers of a group as an array, in order."""
+        return f"array_agg(DISTINCT {expression} ORDER BY {expression})"
+
     def gathered(self, expression: str) -> str:
         """An aggregate: the texts of a group in any order, with a blank between them."""
         return f"string_agg({expression}, ' ')"
@@ -229,6 +233,9 @@ class SparkDialect(Dialect):
 
     def concatenation(self, expression: str, separator: str) -> str:
         return f"array_join(sort_array(collect_list({expression})), {self.string(separator)})"
+
+    def sorted_set(self, expression: str) -> str:
+        return f"array_sort(collect_set({expression}))"
 
     def gathered(self, expression: str) -> str:
         return f"array_join(collect_list({expression}), ' ')"

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from triplestore.compile.join import is_wide
+from triplestore.compile.groups import is_by_property, select_links_by_property
 from triplestore.compile.plan import K, Occurs, Pattern, Read, Row, Shape, V
 from triplestore.compile.sql import Instances as Source
 from triplestore.compile.sql import Terms, select, select_links, select_star
@@ -106,23 +106,24 @@ class Firing:
         """The same for instances whose matches are pairs of a group: a member, and links to it from the others."""
         member = half(shape)
         assert member is not None
-        scans = [self.facts.scan(e, Read.ALL) for e in member.body]
         if new:
-            source = instances(self._scratch, new)
-            yield shape, "groups", select_links(member, scans, (), source, SAME_AS)
+            yield shape, "groups", self._groups(member, new, None)
         focused = self._focused(member, kept)
         if focused:
             touched = set[Row]().union(*(usable for _, usable in focused))
-            source = instances(self._scratch, sorted(touched))
-            new_members = self._new_members(member, [n for n, _ in focused], scans) if self.facts.old else ()
-            yield shape, "groups", select_links(member, scans, new_members, source, SAME_AS)
+            yield shape, "groups", self._groups(member, sorted(touched), [n for n, _ in focused])
 
-    def _new_members(self, member: Shape, focuses: Sequence[int], scans: Sequence[str]) -> list[list[str]]:
-        """The scans that find the new members of groups. Of many facts about the member, any that is new will do: one
-        scan of all such members, where those for each fact in turn would join the square of their number."""
-        if is_wide(member.body) and all(isinstance(e, Pattern) and e.s == member.output[0] for e in member.body):
-            return [[f"(SELECT s, p, o FROM {scans[0]} a WHERE s IN (SELECT s FROM delta))", *scans[1:]]]
-        return [[self.facts.scan(e, reads(i, n)) for i, e in enumerate(member.body)] for n in focuses]
+    def _groups(self, member: Shape, rows: Sequence[Row], focuses: Sequence[int] | None) -> str:
+        """The links of the groups of instances. focuses: only groups with a member for which one of these elements of
+        the body reads the delta (for which any does, where there are many); None: all groups."""
+        source = instances(self._scratch, rows)
+        scans = [self.facts.scan(e, Read.ALL) for e in member.body]
+        only = focuses if self.facts.old else None
+        if is_by_property(member):
+            fresh = None if only is None else "delta"
+            return select_links_by_property(member, scans[0], fresh, source, SAME_AS, self.engine.dialect)
+        new = [[self.facts.scan(e, reads(i, n)) for i, e in enumerate(member.body)] for n in only or ()]
+        return select_links(member, scans, new, source, SAME_AS)
 
     def _stars(self, shape: Shape, new: Sequence[Row], rows: Sequence[Row]) -> Iterator[Statement]:
         """The same for instances that ask several things of one term: joined two by two, these would meet in terms that
