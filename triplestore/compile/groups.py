@@ -1,7 +1,7 @@
 """Links of groups whose members share a value of each of many properties, as a key of many properties asks.
 
-A member with two values of each of n properties is in 2^n groups by values, which are few sets of members. So groups are
-found one property after the other, and after each those with the same members become one.
+A member with two values of each of n properties is in 2^n groups by values, which are few sets of members. So groups
+are found one property after the other, and after each those with the same members become one.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def select_links_by_property(
 ) -> str:
     """The links of groups, as `select_links` gives them: (s, p, o) = (least member, `equal`, other member), distinct.
 
-    member: one for which `is_by_property` holds. scan: the facts. fresh: facts, whose subjects are the new members: only
-    groups that have one are linked, and those that had one by the first property; None: all groups.
+    member: one for which `is_by_property` holds. scan: the facts. fresh: facts whose subjects are the new members: only
+    groups that have one by the first property are linked; None: all groups.
     """
     patterns = [e for e in member.body if isinstance(e, Pattern)]
     has = [e for e in patterns if isinstance(e.o, K)]

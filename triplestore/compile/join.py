@@ -8,7 +8,7 @@ of a value is not repeated by what is built on it (`StagedJoin`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -64,7 +64,6 @@ class Join:
     def __init__(self, instances: Instances, occurring: str, source: str = "i") -> None:
         self.instances, self.occurring, self.source = instances, occurring, source
         self.variables: dict[V, str] = {}
-        self.folded: set[V] = set()
         self.froms: list[str] = []
         self.wheres: list[str] = []
 
@@ -75,9 +74,9 @@ class Join:
         if instances.source:
             join.froms.append(f"{instances.source} i")
         if is_wide(shape.body):
-            for element, scan in _in_order(shape.body, scans):
+            for element, scan, read in _in_order(shape, scans):
                 if join.variables:
-                    join.fold()
+                    join.fold(read)
                 join.add([element], [scan], "f")
         else:
             join.add(shape.body, scans, "f")
@@ -95,14 +94,17 @@ class Join:
                 else:
                     self.wheres.append(f"{column} = {self.slot(slot)}")
 
-    def fold(self) -> None:
-        """Make a subquery `b` of what is joined so far: its columns are v0, v1 .. and the constants of instances."""
-        kept = [f"{self.source}.*"] if self.source == "b" or self.instances.source else []
-        found = [f"{column} AS v{v.number}" for v, column in self.variables.items() if v not in self.folded]
-        self.froms = [f"({self.select([*kept, *found])}) b"]
+    def fold(self, read: Collection[Slot]) -> None:
+        """Make a subquery `b` of what is joined so far: its columns are v0, v1 .. and the constants of instances, k0,
+        k1 .. Variables that are not read any more are left out, and what then is one row is: x and y may agree in a
+        property by several of its values, and in n of them by the n-th power of that."""
+        kept = [v for v in self.variables if v in read]
+        found = [f"{self.variables[v]} AS v{v.number}" for v in kept]
+        numbers = sorted(slot.number for slot in read if isinstance(slot, K)) if self.instances.source else []
+        columns = [*(f"{self.source}.k{number}" for number in numbers), *found]
+        self.froms = [f"({self.select(columns or ['1 AS one'], distinct=len(kept) < len(self.variables))}) b"]
         self.wheres, self.source = [], "b"
-        self.variables = {v: f"b.v{v.number}" for v in self.variables}
-        self.folded = set(self.variables)
+        self.variables = {v: f"b.v{v.number}" for v in kept}
 
     def slot(self, slot: Slot) -> str:
         """The id that a slot has in a row."""
@@ -286,15 +288,25 @@ def is_wide(body: Sequence[Element]) -> bool:
     return max(about.values(), default=0) > TOGETHER
 
 
-def _in_order(body: Sequence[Element], scans: Sequence[str]) -> Iterator[tuple[Element, str]]:
-    """Elements and what they read, so that each has as many variables as possible in common with those before it."""
-    left = list(zip(body, scans, strict=True))
-    known: set[Slot] = set()
+def _in_order(shape: Shape, scans: Sequence[str]) -> Iterator[tuple[Element, str, Collection[Slot]]]:
+    """Elements, what they read, and what they and those after them read of the rows before.
+
+    Each has a variable in common with those before it, where one has; of these it is the first after which most
+    variables are not read any more, and the first that has most in common."""
+    left = list(zip(shape.body, scans, strict=True))
+    readers = Counter(slot for element in shape.body for slot in set(element.slots))
+    read, known = shape.read, set[Slot]()
+
+    def rank(place: int) -> tuple[bool, int, int, int]:
+        slots = {slot for slot in left[place][0].slots if isinstance(slot, V)}
+        common = len(slots & known)
+        return common > 0, sum(readers[slot] == 1 and slot not in read for slot in slots), common, -place
+
     while left:
-        place = max(range(len(left)), key=lambda i: (sum(s in known for s in left[i][0].slots), -i))
-        element, scan = left.pop(place)
+        element, scan = left.pop(max(range(len(left)), key=rank))
         known.update(slot for slot in element.slots if isinstance(slot, V))
-        yield element, scan
+        yield element, scan, read.union(readers)
+        readers -= Counter(set(element.slots))
 
 
 def is_expressive(condition: Condition) -> bool:

@@ -229,6 +229,13 @@ class Shape:
         return *conditions, *(m for column in self.output if isinstance(column, Made) for m in column.reads)
 
     @property
+    def read(self) -> frozenset[Slot]:
+        """What its conditions and output read of its body."""
+        conditions = [slot for c in self.conditions for slot in _read_by(c)]
+        made = [member.slot for column in self.output if isinstance(column, Made) for member in column.reads]
+        return frozenset([*conditions, *made, *(column for column in self.output if not isinstance(column, Made))])
+
+    @property
     def sees_members(self) -> bool:
         """Whether it may have more matches when a class of equal terms grows."""
         return bool(self.members) or any(isinstance(c, Unequal) for c in self.conditions)
@@ -236,6 +243,16 @@ class Shape:
     def __str__(self) -> str:
         body = ", ".join(f"{_KINDS.get(type(e), '')}{_text(e.slots)}" for e in self.body)
         return f"{_text(self.output)} :- {body}{''.join(f', {_condition(c)}' for c in self.conditions)}"
+
+
+def _read_by(condition: Condition) -> list[Slot]:
+    match condition:
+        case Holds():
+            return [member.slot for member in condition.reads]
+        case Absent():
+            within = [slot for element in condition.body for slot in element.slots]
+            return [*within, *(slot for c in condition.conditions for slot in _read_by(c))]
+    return [condition.left, condition.right]
 
 
 _KINDS: Final[dict[type, str]] = {Grouped: "AGGREGATE", Listed: "MEMBER"}

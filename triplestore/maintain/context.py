@@ -13,14 +13,16 @@ import numpy as np
 from triplestore.compile.plan import Pattern, Row, Shape
 from triplestore.compile.schema import Constants, Fact
 from triplestore.compile.specialise import Specialiser
+from triplestore.maintain.bindings import Which
 from triplestore.maintain.budget import Budget, split
 from triplestore.maintain.classes import Map
 from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE, Counts
+from triplestore.maintain.derivations import bodies
 from triplestore.maintain.join import Instances, Rules, all_matches, encoded, matches
 from triplestore.maintain.keys import NONE, Ids, Mask, union
 from triplestore.maintain.program import NotMaintainableError, Specialised, as_keys, instances_lost, specialise
 from triplestore.maintain.relation import ALL, Relation
-from triplestore.maintain.state import ClosureState, body_facts, heads
+from triplestore.maintain.state import ClosureState, heads
 from triplestore.materialise.figures import Figures, Report, RoundFigures
 from triplestore.model.equality import Equality
 from triplestore.model.stopping import check
@@ -136,7 +138,9 @@ class MaintenanceContext:
                 self.afford()
                 others = [(relation, older if i < focus else done) for i in range(len(instances.shape.body))]
                 self.figures.joins += 1
-                _, output, _ = matches(instances, focus, delta, others, classes or self.state.classes)
+                _, output, _ = matches(
+                    instances, focus, delta, others, classes or self.state.classes, which=self._which
+                )
                 if len(output):
                     check()
                     self._derived += len(output)
@@ -147,22 +151,20 @@ class MaintenanceContext:
     def backward(self, rules: Rules, facts: Ids, relation: Relation, without: Ids, most: int) -> tuple[Ids, Ids, Mask]:
         """The derivations of facts by bodies in `relation` but for some keys: (the bodies' facts, distinct; positions
         of the facts that have one; which facts may have more, since an atom had more than `most` matches)."""
-        bodies: list[Ids] = []
+        found: list[Ids] = []
         derived: list[Ids] = []
         cut = np.zeros(len(facts), dtype=np.bool_)
         for instances in rules.backward:
-            others = [(relation, without)] * len(instances.shape.body)
             self.afford()
             self.figures.joins += 1
-            at, output, some_cut = matches(instances, 0, facts, others, self.state.classes, most)
+            at, some, some_cut = bodies(instances, facts, relation, without, self.state.classes, most)
             if some_cut:
                 cut |= instances.having(self.layout, 0, facts)
             if len(at):
                 derived.append(at)
-                found = body_facts(self.layout, output)
-                self._looked_at(len(found) * len(at))
-                bodies.extend(found)
-        return union(*bodies), union(*derived), cut
+                self._looked_at(sum(map(len, some)))
+                found.extend(some)
+        return union(*found), union(*derived), cut
 
     def derivable(self, rules: Rules, facts: Ids, relation: Relation, without: Ids = NONE) -> Mask:
         """Which facts have a derivation by a body in `relation` but for some keys."""
@@ -177,8 +179,8 @@ class MaintenanceContext:
                 self.afford()
                 self.figures.joins += 1
                 others = [(relation, without)] * len(instances.shape.body)
-                at, output, some_cut = matches(instances, 0, facts[left], others, self.state.classes, most)
-                self._looked_at(output.size // 3)
+                at, _, some_cut = matches(instances, 0, facts[left], others, self.state.classes, most, Which.FOCUS)
+                self._looked_at(len(at) * len(instances.shape.output) // 3)
                 if some_cut:
                     cut[left[instances.having(self.layout, 0, facts[left])]] = True
                 found[left[at]] = True
@@ -186,10 +188,12 @@ class MaintenanceContext:
         return found
 
     def derivations_of(self, rules: Rules, facts: Ids, relation: Relation) -> int:
-        """The derivations of facts by bodies in `relation`; of those by one atom, up to `FEW[1]` matches of each."""
+        """The derivations of facts by bodies in `relation`; of those by one atom, up to `FEW[1]` matches of each, and
+        of those by bodies with many atoms about one variable at least one."""
         every = ((instances, [(relation, NONE)] * len(instances.shape.body)) for instances in rules.backward)
         return sum(
-            len(matches(instances, 0, facts, others, self.state.classes, FEW[1])[0]) for instances, others in every
+            len(matches(instances, 0, facts, others, self.state.classes, FEW[1], Which.FOCUS)[0])
+            for instances, others in every
         )
 
     def heads_of(
@@ -199,12 +203,17 @@ class MaintenanceContext:
         found: list[tuple[Ids, bool]] = []
         for instances in rules.forward:
             self.figures.joins += 1
-            output = all_matches(instances, relation, self.state.classes, without)
+            output = all_matches(instances, relation, self.state.classes, without, which=self._which)
             self._derived += len(output)
             figures.derivations += len(output)
             if len(output):
                 found.append((heads(self.layout, output), instances.recursive))
         return self._counted(found, times)
+
+    @property
+    def _which(self) -> Which:
+        """Which matches forward joins find: each is one derivation, where these are counted."""
+        return Which.OUTPUT if self.counts is None else Which.EVERY
 
     def _looked_at(self, facts: int) -> None:
         self._derived += facts

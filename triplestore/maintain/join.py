@@ -8,26 +8,24 @@ with the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
-from triplestore.compile.plan import Before, Element, Equal, K, Listed, Made, Pattern, Row, Shape, Slot, Unequal, V
+from triplestore.compile.plan import K, Listed, Pattern, Row, Shape, Slot, V
+from triplestore.maintain.bindings import Bindings, Known, Which, folding, matched
 from triplestore.maintain.classes import Map
-from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, member, places
+from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, places
 from triplestore.maintain.recursion import Recursion
 from triplestore.maintain.relation import ALL, Relation
-from triplestore.model.stopping import check
 
 TRIPLE = ("s", "p", "o")
+NO_OUTPUT: Final = np.empty((0, 0), dtype=np.int64)
 
 MANY: Final = 4
 """How many times more, from which on the smaller of two joins comes first even if that takes more steps."""
-
-_Known = tuple[Ids, Ids | None, Ids | None]
-"""Of an atom, for each row: the number of its predicate, its subject and its object, where they are known."""
 
 
 @dataclass(slots=True)
@@ -38,7 +36,15 @@ class Instances:
     shape: Shape
     rows: Ids  # (instances, parameters)
     recursive: bool = False
+    parts: tuple[Shape, ...] | None = None  # of a shape read backwards, see `triplestore.maintain.derivations`
     _found: dict[tuple[int, ...], _Lookup] = field(default_factory=dict)
+    _read: dict[Which, Collection[Slot] | None] = field(default_factory=dict)
+
+    def read(self, which: Which) -> Collection[Slot] | None:
+        """What `Bindings` takes."""
+        if which not in self._read:
+            self._read[which] = folding(self.shape, which)
+        return self._read[which]
 
     def having(self, layout: Layout, focus: int, keys: Ids) -> Mask:
         """The keys for which there is an instance whose parameters in body atom `focus` agree with them."""
@@ -182,10 +188,11 @@ def matches(
     others: Sequence[tuple[Relation, Ids]],
     classes: Map,
     most: int = ALL,
+    which: Which = Which.EVERY,
 ) -> tuple[Ids, Ids, bool]:
     """The matches of a shape with body atom `focus` in `delta` (keys) and each other atom i in others[i], a relation
     without some keys: (position in delta of each, its output as rows of codes, whether some matches were left out since
-    an atom had more than `most` for one binding)."""
+    an atom had more than `most` for one binding). There is no output for `Which.FOCUS`."""
     layout, shape = others[0][0].layout, instances.shape
     start, end = instances.ranges(layout, (focus,), (delta,))
     pairs = int((end - start).sum())
@@ -198,29 +205,29 @@ def matches(
         first = _fewer(layout, instances, focus, delta, patterns, pairs)
     if first is None:
         at, chosen = instances.matching((focus,), start, end)
-        bindings = _Bindings(layout, shape, at, instances.rows[chosen])
+        bindings = Bindings(layout, shape, at, instances.rows[chosen], instances.read(which))
         bindings.bind(shape.body[focus], delta[at])
     else:
         number, known = first
         left.remove(number)
-        at, keys, cut = _match(*others[number], known, most)
+        at, keys, cut = matched(*others[number], known, most)
         both = focus, number
         found, chosen = instances.matching(both, *instances.ranges(layout, both, (delta[at], keys)))
-        bindings = _Bindings(layout, shape, found, instances.rows[chosen])
+        bindings = Bindings(layout, shape, found, instances.rows[chosen], instances.read(which))
         bindings.bind(shape.body[focus], delta[at[bindings.at]])
         bindings.bind(shape.body[number], keys[bindings.at])
         bindings.at = at[bindings.at]
     while left and len(bindings.at):
         chosen_atom = bindings.best({i: (shape.body[i], others[i][0]) for i in left})
         left.remove(chosen_atom)
-        cut |= bindings.extend(shape.body[chosen_atom], *others[chosen_atom], most)
+        cut |= bindings.extend(shape.body[chosen_atom], *others[chosen_atom], most, [shape.body[i] for i in left])
     bindings.filter(classes)
-    return bindings.at, bindings.output(), cut
+    return bindings.at, NO_OUTPUT if which is Which.FOCUS else bindings.output(), cut
 
 
 def _fewer(
     layout: Layout, instances: Instances, focus: int, delta: Ids, others: Mapping[int, Relation], pairs: int
-) -> tuple[int, _Known] | None:
+) -> tuple[int, Known] | None:
     """The atom by whose triples there are far fewer candidates than pairs of a focus and an instance, joined with the
     focus before any instance is chosen (a class has many subclasses, a resource few types); None if there is none."""
     known = {i: found for i in others if (found := _known(layout, instances, focus, delta, i)) is not None}
@@ -229,7 +236,7 @@ def _fewer(
     return None if best is None or MANY * counts[best] > pairs else (best, known[best])
 
 
-def _known(layout: Layout, instances: Instances, focus: int, delta: Ids, number: int) -> _Known | None:
+def _known(layout: Layout, instances: Instances, focus: int, delta: Ids, number: int) -> Known | None:
     """What of body atom `number` is known by the focus and by what all instances share, as `Relation.match` takes it;
     None if that is too little."""
     bound: dict[int, Ids] = {}
@@ -247,127 +254,26 @@ def _known(layout: Layout, instances: Instances, focus: int, delta: Ids, number:
     return None if p is None or (s is None and o is None) else (layout.numbers(p), s, o)
 
 
-def _match(relation: Relation, without: Ids, known: _Known, most: int) -> tuple[Ids, Ids, bool]:
-    """As `Relation.match`, but for some keys."""
-    rows, keys, cut = relation.match(*known, most)
-    if len(without) and len(keys):
-        kept = ~member(keys, without)
-        rows, keys = rows[kept], keys[kept]
-    return rows, keys, cut
-
-
 def all_matches(
-    instances: Instances, relation: Relation, classes: Map, without: Ids = NONE, listed: Relation | None = None
+    instances: Instances,
+    relation: Relation,
+    classes: Map,
+    without: Ids = NONE,
+    listed: Relation | None = None,
+    which: Which = Which.EVERY,
 ) -> Ids:
     """Every match of a shape in a relation, but for some keys, as rows of codes. listed: what `Listed` matches."""
     count = len(instances.rows)
-    bindings = _Bindings(relation.layout, instances.shape, np.arange(count, dtype=np.int64), instances.rows)
+    bindings = Bindings(
+        relation.layout, instances.shape, np.arange(count, dtype=np.int64), instances.rows, instances.read(which)
+    )
     left = list(instances.shape.body)
     while left and len(bindings.at):
         sources = {i: relation if listed is None or isinstance(e, Pattern) else listed for i, e in enumerate(left)}
         number = bindings.best({i: (element, sources[i]) for i, element in enumerate(left)})
-        bindings.extend(left.pop(number), sources[number], without, ALL)
+        bindings.extend(left.pop(number), sources[number], without, ALL, left)
     bindings.filter(classes)
     return bindings.output()
-
-
-class _Bindings:
-    """A table of bindings: for each row its position in the focus, its instance, and a column for each variable."""
-
-    def __init__(self, layout: Layout, shape: Shape, at: Ids, parameters: Ids) -> None:
-        self.layout, self.shape, self.at, self.parameters = layout, shape, at, parameters
-        self.columns: dict[int, Ids] = {}
-
-    def best(self, atoms: Mapping[int, tuple[Element, Relation]]) -> int:
-        """The atom to join next: of those with the most bound places the one that matches the fewest triples."""
-        weights = {number: self.weight(element) for number, (element, _) in atoms.items()}
-        most = max(weights.values())
-        first, *others = (number for number, weight in weights.items() if weight == most)
-        if not others or most <= 1:
-            return first
-        return min((first, *others), key=lambda number: self._matching(*atoms[number]))
-
-    def _matching(self, element: Element, relation: Relation) -> int:
-        """How many triples an atom matches; a large number where its predicate is not bound."""
-        s, p, o = element.slots
-        if not self._bound(p):
-            return ALL
-        subjects, objects = (self._value(slot) if self._bound(slot) else None for slot in (s, o))
-        return relation.count(self.layout.numbers(self._value(p)), subjects, objects)
-
-    def weight(self, element: Element) -> int:
-        """How well bound an atom is: predicates are worth little, being shared by many triples. A member that is looked
-        for in its list comes before all else."""
-        bound = [self._bound(slot) for slot in element.slots]
-        member = 4 if isinstance(element, Listed) else 2
-        return 2 * bound[0] + bound[1] + member * bound[2] if len(bound) == 3 else 0
-
-    def _bound(self, slot: Slot) -> bool:
-        return isinstance(slot, K) or slot.number in self.columns
-
-    def _value(self, slot: Slot) -> Ids:
-        if isinstance(slot, K):
-            column: Ids = self.parameters[:, slot.number]
-            return column
-        return self.columns[slot.number]
-
-    def bind(self, element: Element, keys: Ids) -> None:
-        """Bind an atom to a triple for each row; rows where it does not fit go. Raises StoppedError where the time
-        limit is over: one join may make many rows."""
-        check()
-        fits = np.ones(len(keys), dtype=np.bool_)
-        for slot, codes in zip(element.slots, self.layout.unpack(keys), strict=True):
-            if self._bound(slot):
-                fits &= self._value(slot) == codes
-            else:
-                assert isinstance(slot, V)
-                self.columns[slot.number] = codes
-        if not fits.all():
-            self._keep(np.flatnonzero(fits))
-
-    def extend(self, element: Element, relation: Relation, without: Ids, most: int) -> bool:
-        """Join an atom with a relation, but for some keys; whether matches were left out."""
-        assert isinstance(element, Pattern | Listed), "shapes with `Occurs` are not maintained"
-        s, p, o = element.slots
-        rows = np.arange(len(self.at), dtype=np.int64)
-        if self._bound(p):
-            numbers = self.layout.numbers(self._value(p))
-        else:
-            count = len(self.layout.predicates)
-            numbers = np.tile(np.arange(count, dtype=np.int64), len(rows))
-            rows = np.repeat(rows, count)
-        subjects = self._value(s)[rows] if self._bound(s) else None
-        objects = self._value(o)[rows] if self._bound(o) else None
-        found, keys, cut = _match(relation, without, (numbers, subjects, objects), most)
-        self._keep(rows[found])
-        self.bind(element, keys)
-        return cut
-
-    def _keep(self, rows: Ids) -> None:
-        check()
-        self.at, self.parameters = self.at[rows], self.parameters[rows]
-        self.columns = {number: column[rows] for number, column in self.columns.items()}
-
-    def filter(self, classes: Map) -> None:
-        """Keep the rows for which the shape's conditions hold."""
-        if not len(self.at):
-            return  # some variables may have no column
-        for condition in self.shape.conditions:
-            assert isinstance(condition, Equal | Unequal | Before), "only plain joins are maintained"
-            left, right = self._value(condition.left), self._value(condition.right)
-            if isinstance(condition, Equal):
-                fits = left == right
-            elif isinstance(condition, Before):
-                fits = left < right
-            else:  # two members of one class are different terms
-                fits = (left != right) | classes.large(left)
-            self._keep(np.flatnonzero(fits))
-
-    def output(self) -> Ids:
-        if not len(self.at):
-            return np.empty((0, len(self.shape.output)), dtype=np.int64)
-        columns = [self._value(slot) for slot in self.shape.output if not isinstance(slot, Made)]
-        return np.stack(columns, axis=1)
 
 
 def _parts(layout: Layout, keys: Ids) -> tuple[Ids, Ids, Ids]:

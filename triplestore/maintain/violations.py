@@ -16,6 +16,7 @@ import numpy as np
 from triplestore.compile.plan import K, Pattern, Shape, V
 from triplestore.compile.symmetry import half
 from triplestore.engine import Engine
+from triplestore.maintain.bindings import Which
 from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.join import Instances, all_matches, encoded, matches
 from triplestore.maintain.keys import NONE, Ids, union
@@ -90,7 +91,7 @@ def _found(run: MaintenanceContext, fresh: Ids, renewed: set[str]) -> set[Violat
         _check_open(run, shape, len(run.state.facts) if new else len(fresh))
         if new:
             instances = Instances(shape, encoded(run.layout, new, shape))
-            output = all_matches(instances, run.state.facts, run.state.classes, listed=listed)
+            output = all_matches(instances, run.state.facts, run.state.classes, listed=listed, which=Which.OUTPUT)
             found |= _rows(run, rule, output)
         if old and len(fresh):
             instances = Instances(shape, encoded(run.layout, old, shape))
@@ -99,7 +100,7 @@ def _found(run: MaintenanceContext, fresh: Ids, renewed: set[str]) -> set[Violat
                 for element in shape.body
             ]
             for focus in (i for i, element in enumerate(shape.body) if isinstance(element, Pattern)):
-                _, output, _ = matches(instances, focus, fresh, others, run.state.classes)
+                _, output, _ = matches(instances, focus, fresh, others, run.state.classes, which=Which.OUTPUT)
                 found |= _rows(run, rule, output)
     return found
 

@@ -17,7 +17,7 @@ from tests.support.random_programs import TYPE, Triple, ex, facts, programs, rul
 from tests.support.ways import WAYS
 from triplake import rulesets
 from triplestore.engine import Engine
-from triplestore.maintain import join
+from triplestore.maintain import bindings, join
 from triplestore.maintain.budget import Budget, BudgetExceededError
 from triplestore.maintain.cache import COUNTING, DELETING, Derivations
 from triplestore.maintain.program import NotMaintainableError
@@ -213,14 +213,14 @@ def test_a_class_of_many_subclasses(embedded: Engine, monkeypatch: pytest.Monkey
     classes = [(ex(f"D{n}"), above, ex("C0")) for n in range(300)]
     data = [(ex(f"x{n}"), type_, ex(f"D{(n * k) % 300}")) for n in range(60) for k in (1, 7)]
     most = 0
-    start = join._Bindings.__init__
+    start = bindings.Bindings.__init__
 
-    def counted(self: join._Bindings, *arguments: Any) -> None:
+    def counted(self: bindings.Bindings, *arguments: Any) -> None:
         nonlocal most
         start(self, *arguments)
         most = max(most, len(self.at))
 
-    monkeypatch.setattr(join._Bindings, "__init__", counted)
+    monkeypatch.setattr(bindings.Bindings, "__init__", counted)
     rules = ("rdfs",)
     assert follow(embedded, ([*classes, *data], [([], data[::3]), ([], data[1::3])]), rules, "off", algorithm) == 2
     assert most < 1_000

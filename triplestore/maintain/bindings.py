@@ -1,0 +1,173 @@
+"""Tables of bindings: what the joins of the maintenance algorithms (`triplestore.maintain.join`) grow."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from enum import Enum
+from typing import Final
+
+import numpy as np
+
+from triplestore.compile.join import is_wide
+from triplestore.compile.plan import Before, Element, Equal, K, Listed, Made, Pattern, Shape, Slot, Unequal, V
+from triplestore.maintain.classes import Map
+from triplestore.maintain.keys import Ids, Layout, member
+from triplestore.maintain.relation import ALL, Relation
+from triplestore.model.stopping import check
+
+Known = tuple[Ids, Ids | None, Ids | None]
+"""Of an atom, for each row: the number of its predicate, its subject and its object, where they are known."""
+
+
+SEPARATE: Final = 3
+"""Most variables that are not read in the end whose values are all joined with each other."""
+
+
+class Which(Enum):
+    """Which matches of a shape are asked for."""
+
+    EVERY = "every"
+    OUTPUT = "one or more for each position in the focus and output"
+    FOCUS = "one or more for each position in the focus"
+
+
+def matched(relation: Relation, without: Ids, known: Known, most: int) -> tuple[Ids, Ids, bool]:
+    """As `Relation.match`, but for some keys."""
+    rows, keys, cut = relation.match(*known, most)
+    if len(without) and len(keys):
+        kept = ~member(keys, without)
+        rows, keys = rows[kept], keys[kept]
+    return rows, keys, cut
+
+
+class Bindings:
+    """A table of bindings: for each row its position in the focus, its instance, and a column for each variable.
+
+    read: what is read of the matches, if rows that agree in what is still read are to become one (`folding`)."""
+
+    def __init__(self, layout: Layout, shape: Shape, at: Ids, parameters: Ids, read: Collection[Slot] | None) -> None:
+        self.layout, self.shape, self.at, self.parameters = layout, shape, at, parameters
+        self.columns: dict[int, Ids] = {}
+        self._read = read
+
+    def best(self, atoms: Mapping[int, tuple[Element, Relation]]) -> int:
+        """The atom to join next: of those with the most bound places the one that matches the fewest triples; if that
+        makes more rows, rather one after which a variable is not read any more, where such rows become one."""
+        weights = {number: self.weight(element) for number, (element, _) in atoms.items()}
+        most = max(weights.values())
+        first, *others = (number for number, weight in weights.items() if weight == most)
+        if not others or most <= 1:
+            return first
+        counts = {number: self._matching(*atoms[number]) for number in (first, *others)}
+        least = min(counts, key=lambda number: counts[number])
+        if self._read is None or counts[least] <= len(self.at):
+            return least
+        forgetting = [n for n in counts if self._forgotten([e for other, (e, _) in atoms.items() if other != n])]
+        return min(forgetting, key=lambda number: counts[number], default=least)
+
+    def _matching(self, element: Element, relation: Relation) -> int:
+        """How many triples an atom matches; a large number where its predicate is not bound."""
+        s, p, o = element.slots
+        if not self._bound(p):
+            return ALL
+        subjects, objects = (self._value(slot) if self._bound(slot) else None for slot in (s, o))
+        return relation.count(self.layout.numbers(self._value(p)), subjects, objects)
+
+    def weight(self, element: Element) -> int:
+        """How well bound an atom is: predicates are worth little, being shared by many triples. A member that is looked
+        for in its list comes before all else."""
+        bound = [self._bound(slot) for slot in element.slots]
+        member = 4 if isinstance(element, Listed) else 2
+        return 2 * bound[0] + bound[1] + member * bound[2] if len(bound) == 3 else 0
+
+    def _bound(self, slot: Slot) -> bool:
+        return isinstance(slot, K) or slot.number in self.columns
+
+    def _value(self, slot: Slot) -> Ids:
+        if isinstance(slot, K):
+            column: Ids = self.parameters[:, slot.number]
+            return column
+        return self.columns[slot.number]
+
+    def bind(self, element: Element, keys: Ids) -> None:
+        """Bind an atom to a triple for each row; rows where it does not fit go. Raises StoppedError where the time
+        limit is over: one join may make many rows."""
+        check()
+        fits = np.ones(len(keys), dtype=np.bool_)
+        for slot, codes in zip(element.slots, self.layout.unpack(keys), strict=True):
+            if self._bound(slot):
+                fits &= self._value(slot) == codes
+            else:
+                assert isinstance(slot, V)
+                self.columns[slot.number] = codes
+        if not fits.all():
+            self._keep(np.flatnonzero(fits))
+
+    def extend(self, element: Element, relation: Relation, without: Ids, most: int, left: Sequence[Element]) -> bool:
+        """Join an atom with a relation, but for some keys; whether matches were left out. left: the atoms after it."""
+        assert isinstance(element, Pattern | Listed), "shapes with `Occurs` are not maintained"
+        s, p, o = element.slots
+        rows = np.arange(len(self.at), dtype=np.int64)
+        if self._bound(p):
+            numbers = self.layout.numbers(self._value(p))
+        else:
+            count = len(self.layout.predicates)
+            numbers = np.tile(np.arange(count, dtype=np.int64), len(rows))
+            rows = np.repeat(rows, count)
+        subjects = self._value(s)[rows] if self._bound(s) else None
+        objects = self._value(o)[rows] if self._bound(o) else None
+        found, keys, cut = matched(relation, without, (numbers, subjects, objects), most)
+        self._keep(rows[found])
+        self.bind(element, keys)
+        if self._read is not None:
+            self._fold(left)
+        return cut
+
+    def _fold(self, left: Sequence[Element]) -> None:
+        """Leave out the variables that are not read any more, and keep one of the rows that agree in all others."""
+        forgotten = self._forgotten(left)
+        if forgotten and len(self.at):
+            self.columns = {number: column for number, column in self.columns.items() if number not in forgotten}
+            rows = np.column_stack([self.at, self.parameters, *self.columns.values()])
+            self._keep(np.sort(np.unique(rows, axis=0, return_index=True)[1]))
+
+    def _forgotten(self, left: Sequence[Element]) -> set[int]:
+        """The variables that are not read any more if some elements are left."""
+        read = {*(self._read or ()), *(slot for element in left for slot in element.slots)}
+        return {number for number in self.columns if V(number) not in read}
+
+    def _keep(self, rows: Ids) -> None:
+        check()
+        self.at, self.parameters = self.at[rows], self.parameters[rows]
+        self.columns = {number: column[rows] for number, column in self.columns.items()}
+
+    def filter(self, classes: Map) -> None:
+        """Keep the rows for which the shape's conditions hold."""
+        if not len(self.at):
+            return  # some variables may have no column
+        for condition in self.shape.conditions:
+            assert isinstance(condition, Equal | Unequal | Before), "only plain joins are maintained"
+            left, right = self._value(condition.left), self._value(condition.right)
+            if isinstance(condition, Equal):
+                fits = left == right
+            elif isinstance(condition, Before):
+                fits = left < right
+            else:  # two members of one class are different terms
+                fits = (left != right) | classes.large(left)
+            self._keep(np.flatnonzero(fits))
+
+    def output(self) -> Ids:
+        if not len(self.at):
+            return np.empty((0, len(self.shape.output)), dtype=np.int64)
+        columns = [self._value(slot) for slot in self.shape.output if not isinstance(slot, Made)]
+        return np.stack(columns, axis=1)
+
+
+def folding(shape: Shape, which: Which) -> Collection[Slot] | None:
+    """What is read of the matches of a shape, if there may be far more of them than are asked for: many atoms are about
+    one variable, which may have several values of each of many properties. Otherwise None."""
+    if which is Which.EVERY or not is_wide(shape.body):
+        return None
+    read = (shape if which is Which.OUTPUT else Shape((), shape.conditions, ())).read
+    within = {slot for element in shape.body for slot in element.slots if isinstance(slot, V)}
+    return read if len(within - read) > SEPARATE else None

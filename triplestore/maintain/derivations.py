@@ -1,0 +1,65 @@
+"""The bodies by which facts are derived: rules read backwards."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triplestore.compile.join import is_wide
+from triplestore.compile.plan import Pattern, Shape, Slot, V
+from triplestore.maintain.classes import Map
+from triplestore.maintain.join import Instances, matches
+from triplestore.maintain.keys import Ids, distinct, union
+from triplestore.maintain.relation import Relation
+from triplestore.maintain.state import body_facts
+
+
+def bodies(
+    instances: Instances, facts: Ids, relation: Relation, without: Ids, classes: Map, most: int
+) -> tuple[Ids, list[Ids], bool]:
+    """The derivations of facts by a shape read backwards, with bodies in `relation` but for some keys: (positions of
+    the facts that have one, the bodies' facts as keys, whether there may be more since an atom had more than `most`
+    matches)."""
+    parts = instances.parts = instances.parts or _parts(instances.shape)
+    derived, found, cut = list[Ids](), list[Ids](), False
+    for rows in _each(relation, instances, facts) if len(parts) > 1 else [instances.rows]:
+        matched = []
+        for part in parts:
+            others = [(relation, without)] * len(part.body)
+            at, output, some_cut = matches(Instances(part, rows), 0, facts, others, classes, most)
+            matched.append((at, output))
+            cut |= some_cut
+        every = np.logical_and.reduce([np.bincount(at, minlength=len(facts)) > 0 for at, _ in matched])
+        derived.append(np.flatnonzero(every))
+        found += [keys for at, output in matched for keys in body_facts(relation.layout, output[every[at]])]
+    return union(*derived), found, cut
+
+
+def _each(relation: Relation, instances: Instances, facts: Ids) -> list[Ids]:
+    """Each instance whose head some facts match, by itself."""
+    _, chosen = instances.matching((0,), *instances.ranges(relation.layout, (0,), (facts,)))
+    return [instances.rows[row : row + 1] for row in distinct(chosen)]
+
+
+def _parts(shape: Shape) -> tuple[Shape, ...]:
+    """A shape read backwards as several, where many atoms are about one variable, that have no variables in common but
+    those of the first atom: the facts of its bodies are those of theirs, each of which has its own matches. x and y may
+    agree in each of n properties by several values: the bodies are the product of these."""
+    patterns = [element for element in shape.body if isinstance(element, Pattern)]
+    head, *atoms = patterns
+    if shape.conditions or not is_wide(shape.body) or len(patterns) < len(shape.body):
+        return (shape,)
+    parts: list[tuple[set[Slot], list[Pattern]]] = []
+    closed: list[Pattern] = []
+    for atom in atoms:
+        free = {slot for slot in atom.slots if slot not in head.slots and isinstance(slot, V)}
+        tied = [part for part in parts if not part[0].isdisjoint(free)]
+        parts = [part for part in parts if part[0].isdisjoint(free)]
+        if free:
+            slots: set[Slot] = set().union(free, *(slots for slots, _ in tied))
+            parts.append((slots, [*(a for _, some in tied for a in some), atom]))
+        else:
+            closed.append(atom)
+    if len(parts) < 2:
+        return (shape,)
+    every = [*([closed] if closed else []), *(some for _, some in parts)]
+    return tuple(Shape((head, *some), (), tuple(slot for atom in some for slot in atom.slots)) for some in every)
