@@ -44,7 +44,7 @@ def select_links_by_property(
     for element in [*has, *shares]:
         rows = _rows(element, keys, f"t{len(steps) - 1}" if steps else None, scan, instances)
         if isinstance(element.o, V):
-            rows = _regrouped(rows, keys, fresh if element is shares[0] else None, dialect)
+            rows = _taken_apart(rows, keys, fresh if element is shares[0] else None, dialect)
         steps.append(rows)
     least = f"min(member) OVER (PARTITION BY {', '.join([*keys, 'number'])})"
     return (
@@ -73,7 +73,7 @@ def _rows(element: Pattern, keys: Sequence[str], groups: str | None, scan: str, 
     return f"SELECT {', '.join(columns)} FROM {f'{before} b, ' if before else ''}{scan} f{where(wheres)}"
 
 
-def _regrouped(rows: str, keys: Sequence[str], fresh: str | None, dialect: Dialect) -> str:
+def _taken_apart(rows: str, keys: Sequence[str], fresh: str | None, dialect: Dialect) -> str:
     """Groups taken apart by a value: those of several members that are left, each set of members once."""
     several = "min(member) <> max(member)"
     if fresh:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rdflib import Graph
+from rdflib import OWL, RDF, Graph, Namespace
 from rdflib.term import Node
 
+from tests.conftest import MakeStore
 from tests.support.cli import run
 from triplestore import Store
 from triplestore.model.errors import LimitError
 
+EX = Namespace("http://e/")
 PREFIXES = "@prefix : <http://e/> .\n@prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
 
 
@@ -64,6 +66,49 @@ def test_several_keys_of_many_properties(tmp_path: Path, equality: str) -> None:
             found = [store.query(f"ASK {{ <http://e/{k}x> <{same}> <http://e/{k}y> }}").boolean for k in "abc"]
             assert found == [True, True, True]
             store.update(delete=triples(link))
+
+
+def agreeing(properties: int, values: int) -> list[tuple[Node, Node, Node]]:
+    """Members of a key in four pairs that have all values of all properties in common, the first but in its pair."""
+    key = Graph().parse(data=f"{PREFIXES}:C owl:hasKey ( {members(properties)} ) .")
+    found = list(key)
+    for member in range(8):
+        found.append((EX[f"x{member}"], RDF.type, EX.C))
+        for value in range(values):
+            found.append((EX[f"x{member}"], EX.m0, EX[f"pair{member // 2}{value}"]))
+            found += [(EX[f"x{member}"], EX[f"m{n}"], EX[f"v{value}"]) for n in range(1, properties)]
+    return found
+
+
+def pairs(store: Store) -> set[tuple[int, int]]:
+    found = store.query(f"SELECT ?a ?b {{ ?a <{OWL.sameAs}> ?b FILTER(STRSTARTS(STR(?a), '{EX.x}')) }}")
+    ends = ((int(str(a)[-1]), int(str(b)[-1])) for a, b in found)
+    return {(a, b) for a, b in ends if a < b}
+
+
+@pytest.mark.parametrize(
+    ("equality", "algorithm"),
+    [
+        ("rewrite", "auto"),
+        ("rewrite", "backward-forward"),
+        ("axioms", "backward-forward"),
+        ("axioms", "dred"),
+        ("off", "fixpoint-update"),
+        ("off", "rematerialise"),
+    ],
+)
+def test_members_of_a_key_with_several_values(make_store: MakeStore, equality: str, algorithm: str) -> None:
+    """Two members with two values of each of 20 properties agree in 2^20 ways, which are not tried one by one."""
+    apart = {(0, 1), (2, 3), (4, 5), (6, 7)}
+    one = apart | {(a, b) for a in (0, 1) for b in (2, 3)}
+    link = [(EX.x1, EX.m0, EX.pair10)]
+    with make_store(equality=equality) as store:
+        store.update(add=agreeing(20, 2))
+        assert pairs(store) == apart
+        store.update(add=link)
+        assert pairs(store) == (one if equality != "off" else apart | {(1, 2), (1, 3)})
+        store.update(delete=link, maintain=algorithm)
+        assert pairs(store) == apart
 
 
 @pytest.mark.parametrize(("axiom", "most"), [("hasKey", 100), ("propertyChainAxiom", 400), ("intersectionOf", 1_000)])
