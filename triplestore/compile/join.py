@@ -74,8 +74,8 @@ class Join:
         if instances.source:
             join.froms.append(f"{instances.source} i")
         if is_wide(shape.body):
-            for element, scan, read in _in_order(shape, scans):
-                if join.variables:
+            for number, (element, scan, read) in enumerate(_in_order(shape, scans)):
+                if number:
                     join.fold(read)
                 join.add([element], [scan], "f")
         else:

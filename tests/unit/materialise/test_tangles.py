@@ -16,6 +16,7 @@ from tests.support.tangles import EQUIVALENT, Tangle, check, failing, tangle
 from triplake.rulesets import datalog
 from triplestore.compile import join
 from triplestore.engine import Engine
+from triplestore.maintain import bindings
 from triplestore.model.terms import XSD
 
 E = Namespace("http://e/")
@@ -222,6 +223,16 @@ MANY = 400
 @pytest.mark.parametrize("part", range(10))
 def test_many_tangles(embedded: Engine, part: int, literals: bool) -> None:
     assert not list(failing(embedded, range(part + FEW, MANY, 20 if literals else 10), literals))
+
+
+@pytest.mark.parametrize("seed", [*range(7070, 7076), *(pytest.param(s, marks=pytest.mark.long) for s in range(60))])
+def test_bodies_are_joined_one_element_after_the_other(
+    embedded: Engine, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those with many elements about one variable are: here, all with two or more."""
+    monkeypatch.setattr(join, "TOGETHER", 1)
+    monkeypatch.setattr(bindings, "SEPARATE", 0)
+    check(embedded, tangle(seed))
 
 
 @pytest.mark.spark
