@@ -38,6 +38,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, service: Service, grace: float) -> None:
         super().__init__(config)
         self._service, self._grace = service, grace
+        self._late: list[threading.Timer] = []
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
@@ -45,12 +46,19 @@ class _Server(uvicorn.Server):
         self.should_exit = True
         self._service.shut()
         message = f"requests ran on for {self._grace:g} s after the signal"
-        for late in (
+        self._late += [
             threading.Timer(self._grace * (1 - CLOSING), self._service.stop_writing),
             threading.Timer(self._grace, _end, [message]),
-        ):
+        ]
+        for late in self._late:
             late.daemon = True
             late.start()
+
+    def in_time(self) -> None:
+        """All has ended: nothing is to be stopped any more. (A thread that outlives the interpreter keeps engines.)"""
+        for late in self._late:
+            late.cancel()
+            late.join()
 
 
 def _end(why: str) -> None:
@@ -107,6 +115,7 @@ def listen(service: Service, host: str, port: int, ready: Callable[[str], None])
             runner.run(run())
     finally:
         listening.close()
+        server.in_time()
 
 
 def log_to_stderr(access: bool, verbose: bool) -> None:
