@@ -231,7 +231,7 @@ class Compiler:
                 chain.append(inner)
             inner = inner.pattern
         relation = self.node(inner, frozenset(wanted))
-        long = sum(weight(bind.expression) for bind in chain) >= least(self.rows)
+        long = sum(weight(bind.expression) for bind in chain) >= least(self.rows, self.steps.dialect)
         while chain:
             layer: list[Extend] = []
             while chain and not variables_of(chain[-1].expression) & {bind.variable for bind in layer}:
@@ -349,7 +349,7 @@ class Compiler:
         return Expressions(
             *(self.steps.dialect, self.ids, variable, staging.stage, lambda test: found[test], self.base, self.now),
             refusing=False,
-            least=least(self.rows),
+            least=least(self.rows, self.steps.dialect),
         )
 
 

@@ -110,6 +110,9 @@ class Dialect:
         """The bytes of a text in UTF-8."""
         return f"strlen({expression})"
 
+    plans_slowly = False
+    """Whether planning a statement with many nested queries takes seconds."""
+
     lazy_functions = True
     """Whether functions of Python's are called only where a row comes to them, and cost nothing else."""
 
@@ -217,6 +220,7 @@ class SparkDialect(Dialect):
         return f"octet_length({expression})"
 
     full_case = True
+    plans_slowly = True
     lazy_functions = False
 
     def record(self, names: Sequence[str], expressions: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from triplestore.engine.dialect import Dialect
 from triplestore.expressions import terms
 from triplestore.expressions.strings import MOST_BYTES
 from triplestore.expressions.terms import STRING, Term, TermError
@@ -47,9 +48,9 @@ def is_volatile(expression: Expression) -> bool:
     return any(isinstance(part, Call) and part.name in _VOLATILE for part in walk(expression))
 
 
-def least(rows: float) -> int:
+def least(rows: float, dialect: Dialect) -> int:
     """The weight from which expressions over so many rows are evaluated here."""
-    return FEW if rows <= ROWS else MANY
+    return FEW if rows <= ROWS or dialect.plans_slowly else MANY
 
 
 def is_operator(expression: Expression) -> bool:

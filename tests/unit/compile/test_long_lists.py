@@ -90,11 +90,16 @@ def pairs(store: Store) -> set[tuple[int, int]]:
     ("equality", "algorithm"),
     [
         ("rewrite", "auto"),
-        ("rewrite", "backward-forward"),
-        ("axioms", "backward-forward"),
-        ("axioms", "dred"),
-        ("off", "fixpoint-update"),
-        ("off", "rematerialise"),
+        *(
+            pytest.param(mode, name, marks=pytest.mark.long_on_spark)
+            for mode, name in [
+                ("rewrite", "backward-forward"),
+                ("axioms", "backward-forward"),
+                ("axioms", "dred"),
+                ("off", "fixpoint-update"),
+                ("off", "rematerialise"),
+            ]
+        ),
     ],
 )
 def test_members_of_a_key_with_several_values(make_store: MakeStore, equality: str, algorithm: str) -> None:

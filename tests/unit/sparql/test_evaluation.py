@@ -112,3 +112,12 @@ def test_random_expressions(embedded: Engine, monkeypatch: pytest.MonkeyPatch, s
 @pytest.mark.parametrize("seed", range(3, 100))
 def test_random_expressions_often(embedded: Engine, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     test_random_expressions(embedded, monkeypatch, seed)
+
+
+def test_a_chain_of_sums_over_many_rows(engine: Engine) -> None:
+    """More rows than long expressions are evaluated for on DuckDB; as SQL, an engine may not end planning these."""
+    rows = evaluation.ROWS + 1
+    graph = make_graph(engine, [(f"<u:s{n}>", "<u:p>", f'"{n}"^^<{XSD}integer>') for n in range(rows)])
+    binds = " ".join(f"BIND(?b{n} + ?v AS ?b{n + 1})" for n in range(8))
+    found = query(graph, f"SELECT (MAX(?b8) AS ?most) {{ ?s <u:p> ?v BIND(?v AS ?b0) {binds} }}").tokens()
+    assert list(found) == [(f'"{9 * (rows - 1)}"^^<{XSD}integer>',)]

@@ -42,6 +42,7 @@ SESSION_SETTINGS: Final = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.sql.sources.fileCompressionFactor": "30",  # a row of these files is 1 or 2 bytes, and 50 when broadcast
     "spark.sql.debug.maxToStringFields": "100",
+    "spark.sql.analyzer.maxIterations": "1000",  # of nested queries, it resolves a level or less in each
     "parquet.page.verify-checksum.enabled": "true",  # of pages that have one: a flipped bit is an error, no other data
 }
 """What every session of an engine sets, its own or a sibling of the user's: what the SQL means, and cheap listing."""
