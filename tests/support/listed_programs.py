@@ -32,12 +32,14 @@ DATA: Final = (
 
 def listed(seed: int) -> Tangle:
     """A tangle with lists, and constraints on them."""
-    rng = Random(f"listed {seed}")
+    rng, links = Random(f"listed {seed}"), Random(f"links {seed}")
     plain = next(one for number in range(seed * 10, seed * 10 + 10) if not (one := tangle(number)).negative)
     now = set(plain.start) | _list(rng, "n") | (_list(rng, "m") if rng.random() < 0.3 else set())
     updates, state = [], set(now)
     for number, (add, delete) in enumerate(plain.updates):
         more = _list(rng, f"u{number}") if rng.random() < 0.3 else set()
+        if links.random() < 0.4:  # a class in which two members are may grow
+            more.add((links.choice(TERMS), SAME, links.choice(TERMS)))
         less = set(rng.sample(sorted(state), min(len(state), rng.choice([0, 0, 1, 2]))))
         come = (set(add) | more) - state
         go = ((set(delete) | less) & state) - come

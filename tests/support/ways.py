@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from triplestore.maintain.cache import COUNTING, DELETING
+from triplestore.maintain.cache import COUNTING, DELETING, OVERDELETION
 
 WAYS = [
     *(pytest.param("rewrite", name, False, id=f"rewrite-{name}") for name in DELETING if name not in COUNTING),
     *(pytest.param(mode, name, True, id=f"{mode}-{name}") for mode in ("axioms", "off") for name in DELETING),
-    *(pytest.param(mode, "auto", mode != "rewrite", id=f"{mode}-auto") for mode in ("rewrite", "axioms", "off")),
+    *(pytest.param(mode, OVERDELETION, mode != "rewrite", id=f"{mode}-auto") for mode in ("rewrite", "axioms", "off")),
 ]
 """Each mode with the algorithms that it has; counts are kept where they can be."""

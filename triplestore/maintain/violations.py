@@ -40,9 +40,7 @@ LiteralClashChecker = Callable[[Iterable[tuple[int, int]]], Iterable[Violation]]
 
 def maintained(run: MaintenanceContext, violations: set[Violation], checker: LiteralClashChecker) -> set[Violation]:
     """The violations of the closure after a run, from those before it."""
-    state, layout = run.state, run.layout
-    dirty = layout.decode(np.array(sorted(run.dirty), dtype=np.int64)).tolist()
-    changed = set(dirty)
+    state, changed = run.state, _changed(run)
     renewed = _renewed(run)
     removed = set(state.facts_of(state.removed)) if violations else set()
     if state.equality != Equality.OFF:  # `x sameAs x` holds whether it is a fact or not
@@ -66,11 +64,18 @@ def maintained(run: MaintenanceContext, violations: set[Violation], checker: Lit
     return set(once(kept))
 
 
+def _changed(run: MaintenanceContext) -> set[int]:
+    """The representatives of the classes that have changed."""
+    ids: list[int] = run.layout.decode(np.array(sorted(run.dirty), dtype=np.int64)).tolist()
+    return set(ids)
+
+
 def _renewed(run: MaintenanceContext) -> set[str]:
-    """The constraints that have lost instances, or read lists that have changed: their violations are searched from
-    scratch."""
-    now = run.program.program.constraints
-    relisted = run.before.program.listed != run.program.program.listed
+    """The constraints that have lost instances, or read lists that have changed, or whose members have (no fact may
+    say that two members of a class are equal): their violations are searched from scratch."""
+    now, listed = run.program.program.constraints, run.program.program.listed
+    changed = _changed(run)
+    relisted = run.before.program.listed != listed or any(not changed.isdisjoint(row) for row in listed)
     return {
         rule
         for (rule, shape), rows in run.before.program.constraints.items()
@@ -79,14 +84,16 @@ def _renewed(run: MaintenanceContext) -> set[str]:
 
 
 def _found(run: MaintenanceContext, fresh: Ids, renewed: set[str]) -> set[Violation]:
-    """The violations with a new fact, or by a new instance."""
-    before = run.before.program.constraints
+    """The violations with a new fact, or by an instance that is new or mentions a changed class (two of whose terms may
+    be parameters, and then no fact says that they are equal)."""
+    before, changed = run.before.program.constraints, _changed(run)
     found: set[Violation] = set()
     for (rule, shape), rows in run.program.program.constraints.items():
         if shape.uses_occurs:
             continue
         known = {} if rule in renewed else before.get((rule, shape), {})
-        new, old = [r for r in rows if r not in known], [r for r in rows if r in known]
+        old = [row for row in rows if row in known and changed.isdisjoint(row)]
+        new = sorted(set(rows).difference(old))
         listed = run.program.listed if shape.uses_lists else None
         _check_open(run, shape, len(run.state.facts) if new else len(fresh))
         if new:

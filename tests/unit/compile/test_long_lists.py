@@ -86,6 +86,18 @@ def pairs(store: Store) -> set[tuple[int, int]]:
     return {(a, b) for a, b in ends if a < b}
 
 
+def test_two_members_stay_one_when_others_join_them(make_store: MakeStore) -> None:
+    """No fact says that two members of a class are equal."""
+    different = "[] a owl:AllDifferent ; owl:members ( :d :c :b ) . :c owl:sameAs :b . :a :p :e ."
+    more = list(Graph().parse(data=f"{PREFIXES}:e owl:sameAs :b ."))
+    store = make_store(add=list(Graph().parse(data=f"{PREFIXES}{different}")))
+    for _ in range(2):
+        assert {violation.rule for violation in store.check()} == {"eq-diff2"}
+        store.update(add=more)
+        assert {violation.rule for violation in store.check()} == {"eq-diff2"}
+        store.update(delete=more)
+
+
 @pytest.mark.parametrize(
     ("equality", "algorithm"),
     [

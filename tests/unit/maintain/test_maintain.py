@@ -21,6 +21,7 @@ from triplestore.maintain import bindings, join
 from triplestore.maintain.budget import Budget, BudgetExceededError
 from triplestore.maintain.cache import COUNTING, DELETING, Derivations
 from triplestore.maintain.program import NotMaintainableError
+from triplestore.model.errors import InputError
 from triplestore.model.terms import OWL, RDFS
 
 Update = tuple[list[Triple], list[Triple]]
@@ -165,7 +166,12 @@ def test_maintenance_equals_materialisation_often(
     many: int,
     budget: Budget,
 ) -> None:
-    assume(follow(embedded, history, program, equality, algorithm, counting, many=many, budget=budget) > 0)
+    try:
+        done = follow(embedded, history, program, equality, algorithm, counting, many=many, budget=budget)
+    except InputError as refused:
+        assume("can read no list" not in str(refused))
+        raise
+    assume(done > 0)
 
 
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
