@@ -40,8 +40,10 @@ LiteralClashChecker = Callable[[Iterable[tuple[int, int]]], Iterable[Violation]]
 
 def maintained(run: MaintenanceContext, violations: set[Violation], checker: LiteralClashChecker) -> set[Violation]:
     """The violations of the closure after a run, from those before it."""
-    state, changed = run.state, _changed(run)
-    renewed = _renewed(run)
+    state, layout = run.state, run.layout
+    dirty = np.array(sorted(run.dirty), dtype=np.int64)
+    changed = set(layout.decode(dirty).tolist())
+    renewed = _renewed(run, changed)
     removed = set(state.facts_of(state.removed)) if violations else set()
     if state.equality != Equality.OFF:  # `x sameAs x` holds whether it is a fact or not
         removed = {(s, p, o) for s, p, o in removed if p != SAME_AS or s != o}
@@ -58,24 +60,16 @@ def maintained(run: MaintenanceContext, violations: set[Violation], checker: Lit
     kept |= set(checker(_apart(run))) if run.apart else clashes
     kept -= run.before.program.violations - run.program.program.violations
     kept |= run.program.program.violations
-    mentioned = state.mentioning(np.array(sorted(run.dirty), dtype=np.int64)) if run.dirty else NONE
-    fresh = union(state.added, mentioned)
-    kept.update(_found(run, fresh, renewed))
+    fresh = union(state.added, state.mentioning(dirty) if len(dirty) else NONE)
+    kept.update(_found(run, fresh, renewed, changed))
     return set(once(kept))
 
 
-def _changed(run: MaintenanceContext) -> set[int]:
-    """The representatives of the classes that have changed."""
-    ids: list[int] = run.layout.decode(np.array(sorted(run.dirty), dtype=np.int64)).tolist()
-    return set(ids)
-
-
-def _renewed(run: MaintenanceContext) -> set[str]:
-    """The constraints that have lost instances, or read lists that have changed, or whose members have (no fact may
-    say that two members of a class are equal): their violations are searched from scratch."""
+def _renewed(run: MaintenanceContext, changed: set[int]) -> set[str]:
+    """The constraints that have lost instances, or read lists that have changed or have members in `changed` classes
+    (no fact may say that two members of a class are equal): their violations are searched from scratch."""
     now, listed = run.program.program.constraints, run.program.program.listed
-    changed = _changed(run)
-    relisted = run.before.program.listed != listed or any(not changed.isdisjoint(row) for row in listed)
+    relisted = run.before.program.listed != listed or (bool(changed) and any(item in changed for _, _, item in listed))
     return {
         rule
         for (rule, shape), rows in run.before.program.constraints.items()
@@ -83,17 +77,17 @@ def _renewed(run: MaintenanceContext) -> set[str]:
     }
 
 
-def _found(run: MaintenanceContext, fresh: Ids, renewed: set[str]) -> set[Violation]:
-    """The violations with a new fact, or by an instance that is new or mentions a changed class (two of whose terms may
-    be parameters, and then no fact says that they are equal)."""
-    before, changed = run.before.program.constraints, _changed(run)
+def _found(run: MaintenanceContext, fresh: Ids, renewed: set[str], changed: set[int]) -> set[Violation]:
+    """The violations with a new fact, or by an instance that is new or mentions a `changed` class (two of whose terms
+    may be parameters, and then no fact says that they are equal)."""
+    before = run.before.program.constraints
     found: set[Violation] = set()
     for (rule, shape), rows in run.program.program.constraints.items():
         if shape.uses_occurs:
             continue
         known = {} if rule in renewed else before.get((rule, shape), {})
         old = [row for row in rows if row in known and changed.isdisjoint(row)]
-        new = sorted(set(rows).difference(old))
+        new = [row for row in rows if row not in known or not changed.isdisjoint(row)]
         listed = run.program.listed if shape.uses_lists else None
         _check_open(run, shape, len(run.state.facts) if new else len(fresh))
         if new:
