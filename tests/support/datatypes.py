@@ -22,8 +22,10 @@ PREFIXES = f"""@prefix : <{E}> . @prefix xsd: <{XSD}> . @prefix owl: <http://www
 """
 
 
-def loaded(make_store: MakeStore, folder: Path, turtle: str, equality: str = "rewrite") -> Store:
-    store = make_store(["owl2rl"], equality)
+def loaded(
+    make_store: MakeStore, folder: Path, turtle: str, equality: str | None = "rewrite", rules: str = "owl2rl"
+) -> Store:
+    store = make_store([rules], equality)
     file = folder / "data.ttl"
     file.write_text(PREFIXES + turtle, encoding="utf-8")
     store.load(str(file))

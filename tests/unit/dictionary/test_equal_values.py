@@ -12,7 +12,6 @@ from tests.conftest import MakeStore
 from tests.support import oracle
 from tests.support.closure import materialised
 from tests.support.datatypes import E, Triple, closure, each_mode, loaded, of_data, triples
-from tests.support.rule_cases import ntriples
 from triplestore import Store
 from triplestore.engine import Engine
 from triplestore.model.errors import DamagedStoreError
@@ -176,9 +175,7 @@ def test_types_of_literals_that_rules_ask_for(make_store: MakeStore, tmp_path: P
 @pytest.mark.long_on_spark
 def test_without_the_datatype_rules_literals_are_terms(make_store: MakeStore, tmp_path: Path) -> None:
     text = ':a :p 1 . :b :p "01"^^xsd:integer , "abc"^^xsd:integer .'
-    store = make_store(["rdfs"])
-    (tmp_path / "data.nt").write_text(ntriples(triples(text)), encoding="utf-8")
-    store.load(str(tmp_path / "data.nt"))
+    store = loaded(make_store, tmp_path, text, None, "rdfs")
     assert [str(row[0]) for row in store.query(f"SELECT ?s {{ ?s <{E}p> 1 }}")] == [E + "a"]
     assert store.check() == []
     assert of_data(closure(store)) == triples(text)
@@ -187,9 +184,7 @@ def test_without_the_datatype_rules_literals_are_terms(make_store: MakeStore, tm
 @pytest.mark.long_on_spark
 def test_adding_the_datatype_rules_merges_the_values(make_store: MakeStore, tmp_path: Path) -> None:
     text = ':a :p 1 . :b :p "01"^^xsd:integer . :a :q "abc"^^xsd:integer .'
-    store = make_store(["rdfs"])
-    (tmp_path / "data.nt").write_text(ntriples(triples(text)), encoding="utf-8")
-    store.load(str(tmp_path / "data.nt"))
+    store = loaded(make_store, tmp_path, text, None, "rdfs")
     store.change_rules(add=["owl2rl"])
     assert len(list(store.query(f"SELECT ?s {{ ?s <{E}p> 1 }}"))) == 2
     assert of_data(closure(store)) == triples(text)

@@ -207,13 +207,6 @@ def test_tangles(embedded: Engine, part: int) -> None:
     assert sum(check(embedded, tangle(seed)) for seed in range(part, FEW, 6)) > 24
 
 
-def test_tangles_joined_one_by_one(embedded: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As long bodies are, here each of several elements; some tangles have several without a variable."""
-    monkeypatch.setattr(join, "TOGETHER", 0)
-    for seed in range(0, FEW, 6):
-        check(embedded, tangle(seed))
-
-
 MANY = 400
 """As many as a few minutes allow: `python -m tests.support.tangles` tries as many as anybody likes."""
 
@@ -225,12 +218,20 @@ def test_many_tangles(embedded: Engine, part: int, literals: bool) -> None:
     assert not list(failing(embedded, range(part + FEW, MANY, 20 if literals else 10), literals))
 
 
-@pytest.mark.parametrize("seed", [*range(7070, 7076), *(pytest.param(s, marks=pytest.mark.long) for s in range(60))])
+@pytest.mark.parametrize(
+    ("together", "seed"),
+    [
+        *((0, seed) for seed in range(0, FEW, 6)),
+        *((1, seed) for seed in range(7070, 7076)),
+        *(pytest.param(1, seed, marks=pytest.mark.long) for seed in range(60)),
+    ],
+)
 def test_bodies_are_joined_one_element_after_the_other(
-    embedded: Engine, seed: int, monkeypatch: pytest.MonkeyPatch
+    embedded: Engine, together: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As those with many elements about one variable are: here, all with two or more."""
-    monkeypatch.setattr(join, "TOGETHER", 1)
+    """As those with many elements about one variable are: here, all, or those with two or more. Some tangles have
+    several elements without a variable."""
+    monkeypatch.setattr(join, "TOGETHER", together)
     monkeypatch.setattr(bindings, "SEPARATE", 0)
     check(embedded, tangle(seed))
 
