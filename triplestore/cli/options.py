@@ -60,7 +60,11 @@ def common(function: F) -> F:
                 help="What does the work; auto is DuckDB in this process unless a Spark master is configured.",
             ),
             click.option("--master", metavar="URL", help="Spark master, as in local[2] or spark://host:7077."),
-            click.option("--memory-limit", metavar="SIZE", help="Memory, as in 2GB (default: half of the machine's)."),
+            click.option(
+                "--memory-limit",
+                metavar="SIZE",
+                help="Memory, as in 2GB (default: half of the machine's; serve: 35% for all reads, and for writes).",
+            ),
             click.option("--max-terms", type=int, metavar="N", help="Terms that rules may make (default: 10000000)."),
             click.option(
                 "--max-rounds", type=int, metavar="N", help="Rounds in which rules may make terms (default: 1000)."

@@ -10,7 +10,7 @@ from dataclasses import replace
 import click
 
 from triplestore.cli.options import Common, common, load_folder_option, same_as_option, say
-from triplestore.model.errors import UsageError
+from triplestore.model.errors import UsageError, how_to_install
 
 
 @click.command()
@@ -65,9 +65,7 @@ def serve(
     """Answer over HTTP: SPARQL 1.1 Protocol, Graph Store Protocol, and a web page."""
     missing = [name for name in ("starlette", "uvicorn", "python_multipart") if importlib.util.find_spec(name) is None]
     if missing:
-        raise UsageError(
-            f"serve needs {' and '.join(missing)}: pip install 'triplake[server]', in a checkout '.[server]'"
-        )
+        raise UsageError(f"serve needs {' and '.join(missing)}: {how_to_install('server')}")
     from triplestore.server.run import known_hosts, listen, log_to_stderr
     from triplestore.server.settings import Access, Clients, Limits, Settings, check_address, user_of
     from triplestore.server.work import Service

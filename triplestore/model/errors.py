@@ -93,3 +93,8 @@ class EngineError(TriplakeError):
     def __init__(self, message: str, sql: str = "") -> None:
         self.sql = sql
         super().__init__(f"{message}\n-- while running:\n{sql}" if sql else message)
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs an extra of ours: where the package index has no triplake, from the checkout."""
+    return f"pip install 'triplake[{extra}]', in a checkout '.[{extra}]'"

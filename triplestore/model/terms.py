@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
@@ -190,7 +191,8 @@ def _quietly() -> Iterator[None]:
 
 
 def from_rdflib_triples(triples: Iterable[Any]) -> list[tuple[str, str, str]]:
-    """The tokens of many rdflib triples (what follows in one, as a graph, is left out); errors as `from_rdflib`."""
+    """The tokens of many rdflib triples (what follows in one, as a graph, is left out). Raises UsageError for
+    what is no triple of RDF terms."""
     from rdflib.term import Literal, URIRef
 
     ends: dict[tuple[str | None, str | None], str] = {}  # what follows a literal's lexical form
@@ -209,8 +211,21 @@ def from_rdflib_triples(triples: Iterable[Any]) -> list[tuple[str, str, str]]:
             f"<{p}>" if type(p) is URIRef else other(p),
             f"<{o}>" if type(o) is URIRef else other(o),
         )
-        for s, p, o, *_ in triples
+        for s, p, o, *_ in map(_as_triple, triples)
     ]
+
+
+def _as_triple(given: Any) -> Any:
+    if type(given) is tuple and len(given) >= 3:
+        return given
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) < 3:
+        from triplestore.model.errors import UsageError
+
+        raise UsageError(
+            f"{given!r} is no triple: give tuples of subject, predicate and object, all rdflib terms"
+            " (the text of a SPARQL update is for `sparql_update`)"
+        )
+    return given
 
 
 def from_rdflib(term: Node) -> str:

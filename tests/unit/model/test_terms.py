@@ -14,6 +14,7 @@ from rdflib import Graph, Literal, Namespace, URIRef, plugin
 from tests.conftest import MakeStore
 from tests.support.cli import done, run
 from triplestore import Store
+from triplestore.model.errors import UsageError
 from triplestore.model.terms import XSD, from_rdflib, literal_token, to_ntriples, to_rdflib
 
 EX = Namespace("http://ex/")
@@ -119,3 +120,22 @@ def test_people_see_what_is_stored(tmp_path: Path) -> None:
     )
     with Store.open(kg) as store:
         assert (EX.a, EX.p, to_rdflib(token)) in set(store.triples())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param("INSERT DATA { <http://ex/a> <http://ex/p> 1 }", id="text"),
+        pytest.param((EX.a, EX.p, Literal(1)), id="one"),
+        pytest.param([(EX.a, EX.p)], id="pair"),
+        pytest.param([5], id="number"),
+        pytest.param([None], id="none"),
+    ],
+)
+def test_what_is_no_triple(tmp_path: Path, given: object) -> None:
+    with Store.create(tmp_path / "kg", ["none"]) as store:
+        for change in ({"add": given}, {"delete": given}):
+            with pytest.raises(UsageError, match=r"is no triple: give tuples of .* for `sparql_update`\)"):
+                store.update(**change)  # type: ignore[arg-type]
+        store.update(add=[[EX.a, EX.p, Literal(1)], (EX.a, EX.p, Literal(2), "a graph")])
+        assert len(list(store.triples())) == 2

@@ -17,7 +17,7 @@ from triplestore.engine.components import connected_components
 from triplestore.engine.protocol import Workbench
 from triplestore.engine.spark.jobs import Jobs
 from triplestore.engine.spark.session import is_local
-from triplestore.model.errors import EngineError
+from triplestore.model.errors import EngineError, how_to_install
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,7 +65,7 @@ class SparkComponents:
         2014). Raises GraphFramesMissing without its Python package or its jars, EngineError for a wrong result."""
         spark = self._spark
         if importlib.util.find_spec("graphframes") is None:
-            raise GraphFramesMissing("its Python package is not installed (pip install 'triplake[spark]')")
+            raise GraphFramesMissing(f"its Python package is not installed ({how_to_install('spark')})")
         loader = spark._jvm.Thread.currentThread().getContextClassLoader()
         if loader.getResource("org/graphframes/GraphFrame.class") is None:
             raise GraphFramesMissing("its jars are not on the class path (TRIPLAKE_GRAPHFRAMES_JARS names them)")

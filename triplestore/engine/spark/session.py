@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from triplestore.engine.spark.java import java_home
-from triplestore.model.errors import EngineError, UsageError
+from triplestore.model.errors import EngineError, UsageError, how_to_install
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,7 +86,7 @@ def check_installed() -> None:
 
 def _check_pyspark() -> None:
     if importlib.util.find_spec("pyspark") is None:
-        raise UsageError("the Spark engine needs PySpark: pip install 'triplake[spark]' (and Java 17 or newer)")
+        raise UsageError(f"the Spark engine needs PySpark (and Java 17 or newer): {how_to_install('spark')}")
 
 
 def _with_this_python(session: SparkSession) -> SparkSession:
