@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -28,12 +29,18 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long on Spark is long there. Where two processes run the tests, one of them runs those on Spark, so
-    that there is one Java; the others go by file."""
-    for item in items:
-        if item.get_closest_marker("spark") and item.get_closest_marker("long_on_spark"):
+    """What takes long on Spark is long there, or run with some of its cases. Where two processes run the tests, one of
+    them runs those on Spark, so that there is one Java; the others go by file."""
+    met = Counter[str]()
+    for item in list(items):
+        on_spark, long = item.get_closest_marker("spark"), item.get_closest_marker("long_on_spark")
+        if on_spark and long:
             item.add_marker(pytest.mark.long)
-        item.add_marker(pytest.mark.xdist_group("spark" if item.get_closest_marker("spark") else item.path.name))
+            name = item.nodeid.partition("[")[0]
+            if met[name] % long.kwargs.get("each", 1):
+                items.remove(item)
+            met[name] += 1
+        item.add_marker(pytest.mark.xdist_group("spark" if on_spark else item.path.name))
 
 
 @pytest.fixture(scope="session")

@@ -191,7 +191,7 @@ def scoped(text: str) -> set[Triple]:
     return {(s, p, "_:f1_n" if o.startswith("_:") else o) for s, p, o in triples(f"{text} .")} if text else set()
 
 
-@pytest.mark.long_on_spark
+@pytest.mark.long_on_spark(each=7)
 @pytest.mark.parametrize("equality", ["rewrite", pytest.param("axioms", marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", CASES)
 def test_case(make_store: MakeStore, tmp_path: Path, name: str, equality: str) -> None:
