@@ -149,7 +149,8 @@ class ExpressionParser:
         if name in _AGGREGATES:
             return self._aggregate()
         if name not in _ARITY:
-            self.at.fail("expected a function")
+            called = self.at.text[word.end :].lstrip().startswith("(")
+            self.at.fail("expected a function that SPARQL has" if called else "expected an expression")
         self.at.next()
         found = self.arguments()
         least, most = _ARITY[name]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Final
 
 from triplake.sparql.algebra import (
     UNIT,
@@ -34,6 +35,9 @@ from triplake.sparql.pattern_parser import PatternParser, join
 from triplestore.expressions.functions import is_known
 from triplestore.model.errors import LimitError
 from triplestore.model.expression import Call, Constant, Expression, Variable, walk
+
+UPDATES: Final = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
+"""The words that an operation of an update begins with."""
 
 
 @lru_cache(maxsize=256)
@@ -94,6 +98,8 @@ class Parser:
         """Rule 2: a whole query."""
         self.at.prologue()
         self.patterns.expressions.aggregates = []
+        if self.at.is_(*UPDATES):
+            self.at.fail("this is an update, not a query")
         form = self.at.expect("SELECT", "CONSTRUCT", "DESCRIBE", "ASK")
         found = {"SELECT": self._select, "CONSTRUCT": self._construct, "DESCRIBE": self._describe, "ASK": self._ask}[
             form

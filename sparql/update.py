@@ -18,7 +18,7 @@ import pyoxigraph
 from triplake.sparql.algebra import Bgp, Query, Triple
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import IRI, STRING, Word, place
-from triplake.sparql.parser import Parser, not_too_deep
+from triplake.sparql.parser import UPDATES, Parser, not_too_deep
 from triplestore.expressions.iris import is_absolute
 from triplestore.model.errors import InputError
 from triplestore.model.expression import Variable
@@ -27,7 +27,6 @@ from triplestore.model.terms import literal_token
 Tokens = tuple[str, str, str]
 
 _ONE_GRAPH: Final = "named graphs are not supported: a store is one graph, the default graph"
-_FORMS: Final = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
 _IN_BLOCK: Final = re.compile(
     rf"{STRING}|{IRI}|\\.|\#[^\n\r]*|[{{}}]|(?<![\w:.@-])(?:GRAPH|BASE|PREFIX)\b(?!:)|(?<![\"'])@(?:base|prefix)\b",
     re.IGNORECASE | re.DOTALL,
@@ -114,7 +113,9 @@ class _Request:
 
     def _operation(self, number: int) -> list[Operation]:
         word = self.at.peek()
-        match self.at.expect(*_FORMS):
+        if self.at.is_("SELECT", "CONSTRUCT", "DESCRIBE", "ASK"):
+            self.at.fail("this is a query, not an update")
+        match self.at.expect(*UPDATES):
             case "LOAD":
                 return [self._load(word)]
             case "CLEAR" | "DROP":

@@ -65,6 +65,9 @@ ILLEGAL = {
     "a prefix of two colons": ("PREFIX a:b: <http://e/> ASK {}", "expected a prefix"),
     "a variable twice in VALUES": ("SELECT * { VALUES (?x ?x) { (1 2) } }", "names a variable twice"),
     "LIMIT twice": ("SELECT * { ?s ?p ?o } LIMIT 1 LIMIT 1", "expected the end of the query"),
+    "no second operand": ("SELECT (1 + AS ?x) {}", "expected an expression, found 'AS'"),
+    "an unknown function": ("ASK { ?s ?p ?o FILTER(foo(?o)) }", "expected a function that SPARQL has, found 'foo'"),
+    "an update": ("INSERT DATA { <http://e/a> <http://e/p> 1 }", "this is an update, not a query"),
     "BOUND of an expression": ("SELECT * { ?s ?p ?o FILTER(BOUND(1)) }", "BOUND takes a variable"),
 }
 
@@ -94,6 +97,8 @@ def test_scopes_of_updates() -> None:
         parse_update(
             "DELETE { ?x ?y 1 } WHERE { ?x ?y _:a } ; DELETE { ?x ?y 1 } WHERE { ?x ?y _:a }",
         )
+    with pytest.raises(InputError, match="1:1: this is a query, not an update"):
+        parse_update("ASK {}", "u.ru")
     with pytest.raises(InputError, match=r"1:51: .o has a value already"):
         parse_update("INSERT { ?s ?p 1 } WHERE { ?s ?p ?o BIND(1 + 1 AS ?o) }", "u.ru")
 
