@@ -287,7 +287,7 @@ class _Mode:
 
     def _aborted(self, cache: ClosureCache, plus: list[Fact], minus: list[Fact], algorithm: str, number: int) -> None:
         """An attempt with a budget for a part of the work: it leaves no trace, whether it exceeds that or not."""
-        budget = Budget(limit=number * len(self.asserted[number]) // 4, fact=1, sample=2, rules=number % 2 / 2)
+        budget = Budget(limit=number * len(self.asserted[number]) // 4, fact=1, sample=2, rules=number % 2, facts=30)
         try:
             self.bench.update(cache, plus, minus, algorithm, budget=budget)
         except BudgetExceededError:

@@ -24,8 +24,10 @@ class BudgetExceededError(Exception):
 @dataclass(slots=True)
 class Budget:
     """limit: the work that deletion, and then what follows it, may each take (None: any). fact: the work that a fact in
-    question stands for. sample: one in so many facts is overdeleted first. rules: the work of running the rules over a
-    fact, in searches for another derivation of a fact; None: FP-update is not considered.
+    question stands for, of which a quarter is the search for another derivation of it. sample: one in so many facts is
+    overdeleted first. rules: the work of running the rules over a fact; None: FP-update is not considered. facts: those
+    of the closure. most: the work of overdeleting all of them (None: not known); within the limit, deletion is not
+    watched.
 
     The invariant: work beyond `_allowed` raises; that is the limit except while the sample is overdeleted.
     """
@@ -34,25 +36,43 @@ class Budget:
     fact: int = 40
     sample: int = 16
     rules: float | None = None
+    facts: int = 0
+    most: int | None = None
     _begin: int = 0
     _allowed: int = -1
     _sampled: bool = False
 
     def check(self, derived: int, facts: int) -> None:
         """Raise BudgetExceededError if so many derivations, and facts in question, are over the budget."""
-        if self.limit is None:
+        if self.limit is None or self._unwatched:
             return
         allowed = self._begin + self.limit if self._allowed < 0 else self._allowed
-        if derived + self.fact * facts > allowed:
+        if self.work(derived, facts) > allowed:
             raise BudgetExceededError
 
-    def begin(self, derived: int) -> None:
-        """Begin another phase, which may cost the limit again."""
-        self._begin, self._allowed = derived, -1
+    def work(self, derived: int, facts: int) -> int:
+        """The work that so many derivations and facts in question stand for: either each fact is searched for, or, by
+        FP-update, the rules run over the kept facts."""
+        work = derived + self.fact * facts
+        return work - self._searches(facts) + self._rerun(facts) if self.prefers_rules(facts) else work
 
-    def prefers_rules(self, overdeleted: int, kept: int) -> bool:
-        """Whether running the rules over the kept facts is less work than checking the overdeleted ones."""
-        return self.rules is not None and overdeleted > self.rules * kept
+    def begin(self, derived: int) -> None:
+        """Deletion is done: what follows may cost the limit again."""
+        self._begin, self._allowed, self.rules, self.most = derived, -1, None, None
+
+    def prefers_rules(self, overdeleted: int) -> bool:
+        """Whether running the rules over the kept facts is less work than searching for the overdeleted ones."""
+        return self.rules is not None and self._searches(overdeleted) > self._rerun(overdeleted)
+
+    def _searches(self, overdeleted: int) -> int:
+        return self.fact * overdeleted // 4
+
+    def _rerun(self, overdeleted: int) -> int:
+        return int((self.rules or 0) * max(0, self.facts - overdeleted))
+
+    @property
+    def _unwatched(self) -> bool:
+        return self.limit is not None and self.most is not None and self.most <= self.limit
 
     def first(self, frontier: tuple[Ids, Ids, Ids], derived: int, facts: int, unforeseen: bool = False) -> Ids | None:
         """The positions in a frontier (s, p, o) of the sample that is to be deleted before the rest; None: all of it.
@@ -64,12 +84,12 @@ class Budget:
         that all would cost the limit.
         """
         size = len(frontier[0])
-        if self.limit is None or self._sampled or size < self.sample:
+        if self.limit is None or self._unwatched or self._sampled or size < self.sample:
             return None
-        if not unforeseen and derived + self.fact * (facts + size) <= self.limit // self.sample:
+        if not unforeseen and self.work(derived, facts + size) <= self.limit // self.sample:
             return None
         self._sampled = True
-        work = derived + self.fact * facts
+        work = self.work(derived, facts)
         growth = self.sample // 2 if unforeseen else isqrt(self.sample)
         self._allowed = min(self._begin + self.limit, work + self.limit // growth)
         mixed = np.zeros(size, dtype=np.uint64)

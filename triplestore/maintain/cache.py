@@ -66,7 +66,7 @@ def _overdelete_and_restore(run: MaintenanceContext) -> str:
     both overdelete the same."""
     with run.phase("overdelete"):
         overdeleted, dissolved = dr.overdelete(run)
-    if run.budget.prefers_rules(len(overdeleted), len(run.state.facts) - len(overdeleted)):
+    if run.budget.prefers_rules(len(overdeleted)):
         fp.restore(run, overdeleted, dissolved)
         return fp.NAME
     dr.restore(run, overdeleted, dissolved)

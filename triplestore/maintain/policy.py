@@ -102,7 +102,7 @@ def _chosen(deleting: bool, otherwise: str, sizes: Sizes) -> Plan:
     is used by about twice as many as derive it, most bodies having two atoms. B/F avoids them by searches. Not with
     equality by axioms: there most derivations of a fact are by copies of it under equal names, which go with it."""
     derivations, scratch = sizes.derivations_per_fact, _scratch(sizes)
-    budget = Budget(scratch, LIMITS.fact, LIMITS.sample, 4 * derivations / LIMITS.fact)
+    budget = Budget(scratch, LIMITS.fact, LIMITS.sample, facts=sizes.facts)
     if not deleting:
         return Plan(INSERTION, otherwise, budget)
     many = 2 * derivations > LIMITS.fact and not sizes.axioms
@@ -110,6 +110,10 @@ def _chosen(deleting: bool, otherwise: str, sizes: Sizes) -> Plan:
         name = backward_forward_counting.NAME if many else dred_counting.NAME
     else:
         name = backward_forward.NAME if many else OVERDELETION
+    if name == OVERDELETION:
+        budget.rules = derivations
+    if not many:
+        budget.most = budget.work(2 * max(int(derivations * sizes.facts), sizes.materialise_derived), sizes.facts)
     reason = (
         f"a fact has {derivations:.1f} derivations; computing the closure from scratch is {scratch:,} units of work"
     )

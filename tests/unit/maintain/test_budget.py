@@ -95,6 +95,22 @@ class TestSample:
 
 
 def test_the_rules_are_run_where_most_is_overdeleted() -> None:
-    assert not Budget(limit=1).prefers_rules(1_000, 0)
-    budget = Budget(limit=1, rules=0.5)
-    assert [budget.prefers_rules(overdeleted, 1_000) for overdeleted in (0, 500, 501)] == [False, False, True]
+    assert not Budget(limit=1).prefers_rules(1_000)
+    budget = Budget(limit=1, fact=8, rules=1, facts=1_500)
+    assert [budget.prefers_rules(overdeleted) for overdeleted in (0, 500, 501)] == [False, False, True]
+
+
+def test_the_work_is_that_of_the_better_way() -> None:
+    budget = Budget(limit=1, fact=8, rules=1, facts=1_500)
+    assert [budget.work(7, facts) for facts in (0, 100, 500, 900, 1_500)] == [7, 807, 4_007, 6 * 900 + 600 + 7, 9_007]
+    assert Budget(limit=1, fact=8).work(7, 900) == 7_207
+
+
+def test_what_cannot_exceed_the_limit_is_not_watched() -> None:
+    budget = Budget(limit=100, fact=10, most=100)
+    assert budget.first(frontier(1_000), 0, 0) is None
+    assert not exceeded(budget, 10**6)  # there are fewer
+    budget.begin(50)  # what follows is not foreseen
+    assert not exceeded(budget, 150)
+    assert exceeded(budget, 151)
+    assert exceeded(Budget(limit=100, fact=10, most=101), 101)
