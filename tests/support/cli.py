@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -81,3 +82,14 @@ def contents(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and not os.path.islink(path)
     }
+
+
+def refused(code: int, *arguments: str | Path, says: str, stdin: bytes = b"") -> Outcome:
+    """Run a command that must fail with `code` and a message that matches `says`; nothing on disk may change."""
+    before = contents(Path.cwd())
+    outcome = run(*arguments, stdin=stdin)
+    assert outcome.code == code, outcome
+    assert re.search(says, outcome.err), outcome.err
+    assert outcome.err.splitlines()[-1].strip(), "the message ends the output"
+    assert contents(Path.cwd()) == before, "a refused command changes no file"
+    return outcome

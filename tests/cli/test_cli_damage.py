@@ -1,0 +1,101 @@
+"""Commands on a store with damaged files: each tells what is wrong and changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import refused
+from tests.support.pets import DOGS, stats, stored_files
+
+pytestmark = pytest.mark.usefixtures("here")
+
+READS = [["stats"], ["query", DOGS], ["export"], ["check"], ["copy", "other"]]
+WRITES = [
+    ["load", "more.nt"],
+    ["update", "add.ru"],
+    ["materialise"],
+    ["compact"],
+    ["vacuum"],
+    ["rules", "add", "barks.dlog"],
+]
+
+
+def _newest(store: Path) -> Path:
+    return sorted((store / "_versions").glob("*.json"))[-1]
+
+
+def _delete(store: Path) -> None:
+    (store / "data" / sorted(stored_files(store))[0]).unlink()
+
+
+def _truncate(store: Path) -> None:
+    os.truncate(store / "data" / sorted(stored_files(store))[0], 20)
+
+
+def _scribble(store: Path) -> None:
+    """Other bytes, as many as before: seen only when a file is read."""
+    for name in stored_files(store):
+        file = store / "data" / name
+        file.write_bytes(b"x" * file.stat().st_size)
+
+
+def _garbage(store: Path) -> None:
+    _newest(store).write_text("garbage")
+
+
+def _newer_version(store: Path) -> None:
+    _newest(store).write_text(json.dumps(json.loads(_newest(store).read_text()) | {"format": 99}))
+
+
+def _newer_store(store: Path) -> None:
+    (store / "triplake.json").write_text('{"format": 99}')
+
+
+def _no_mark(store: Path) -> None:
+    (store / "triplake.json").write_text("garbage")
+
+
+def _no_versions(store: Path) -> None:
+    shutil.rmtree(store / "_versions")
+
+
+TOLD = r"; `triplake verify kg` tells .*`triplake restore kg --to"
+"""How a message about a damaged file goes on."""
+
+DAMAGES: list[tuple[Callable[[Path], None], str]] = [
+    (_delete, rf"kg/data/\S+\.parquet \(table \w+, version 2\) is missing{TOLD}"),
+    (_truncate, rf"kg/data/\S+\.parquet \(table \w+, version 2\) has 20 bytes instead of \d+{TOLD}"),
+    (_scribble, rf"kg/data/\S+\.parquet \(table \w+, version 2\) .* \(.*\){TOLD}"),
+    (_garbage, r"kg/_versions/0000000002\.json cannot be read \(.*\); restore it"),
+    (_newer_version, "version 2 was written by a newer Triplake; install that one"),
+    (_newer_store, "kg is of store format 99, this program reads up to 4; install a newer Triplake"),
+    (_no_mark, r"kg/triplake\.json cannot be read \(.*\); restore it"),
+    (_no_versions, "kg holds no version.*restore it from a copy"),
+]
+
+
+class TestDamage:
+    @pytest.mark.parametrize(("damage", "says"), DAMAGES)
+    def test_reads_tell(self, kg: Path, damage: Callable[[Path], None], says: str) -> None:
+        damage(kg)
+        for command, *rest in READS:
+            refused(5, command, "kg", *rest, says=says)
+
+    @pytest.mark.parametrize(("damage", "says"), DAMAGES)
+    def test_writes_refuse(self, kg: Path, damage: Callable[[Path], None], says: str) -> None:
+        """Vacuum above all: the older version, which can still be read, stays."""
+        damage(kg)
+        for command, *rest in WRITES:
+            if damage is _scribble and command != "vacuum":
+                continue  # a write does not read every file
+            refused(5, command, "kg", *rest, says=says)
+
+    def test_an_older_version_can_be_read(self, kg: Path) -> None:
+        _garbage(kg)
+        assert stats("kg", "--at", "1")["asserted"] == 0

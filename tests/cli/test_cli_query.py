@@ -1,0 +1,204 @@
+"""`triplake query`, `export` and `check`, with right and with wrong input."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pyoxigraph
+import pytest
+
+from tests.support.cli import Outcome, done, refused, run
+from tests.support.pets import CLOSURE, DOGS, said, stats
+from triplestore.model.terms import OWL, RDF, XSD
+
+pytestmark = pytest.mark.usefixtures("here")
+
+
+class TestQuery:
+    def test_explain(self, kg: Path) -> None:
+        text = done("query", kg, DOGS, "--explain")
+        assert text.startswith("-- algebra (select)\n")
+        assert re.search(r"\n-- SQL\nWITH .*\n-- plan\n\w.*\(2 rows", text, re.DOTALL)
+        found = json.loads(done("query", kg, DOGS, "--explain", "--format", "json"))
+        assert (found["kind"], found["plan"]["rows"]) == ("select", 2)
+        refused(2, "query", kg, DOGS, "--explain", "--format", "csv", says="as text or as json, not as csv")
+
+    def test_table(self, kg: Path) -> None:
+        assert done("query", kg, DOGS).splitlines() == [
+            "?x",
+            "----------------",
+            "<http://ex/fido>",
+            "<http://ex/rex>",
+            "(2 rows)",
+        ]
+
+    def test_formats_of_rows(self, kg: Path) -> None:
+        def answer(form: str) -> str:
+            return done("query", kg, "-f", "dogs.rq", "--format", form)
+
+        assert answer("csv").splitlines() == ["x", "http://ex/fido", "http://ex/rex"]
+        assert answer("tsv").splitlines() == ["?x", "<http://ex/fido>", "<http://ex/rex>"]
+        found = json.loads(answer("json"))
+        assert found["head"]["vars"] == ["x"]
+        assert [row["x"] for row in found["results"]["bindings"]] == [
+            {"type": "uri", "value": "http://ex/fido"},
+            {"type": "uri", "value": "http://ex/rex"},
+        ]
+        uris = ElementTree.fromstring(answer("xml")).iter("{http://www.w3.org/2005/sparql-results#}uri")
+        assert [uri.text for uri in uris] == ["http://ex/fido", "http://ex/rex"]
+
+    def test_triples(self, kg: Path) -> None:
+        ask = "CONSTRUCT { ?x <http://ex/is> ?c } WHERE { ?x a ?c FILTER (?c = <http://ex/Dog>) }"
+        lines = {f"<http://ex/{x}> <http://ex/is> <http://ex/Dog> ." for x in ("fido", "rex")}
+        assert set(done("query", kg, ask, "--format", "nt").splitlines()) == lines
+        for text in (done("query", kg, ask), done("query", kg, ask, "--format", "ttl")):
+            turtle = pyoxigraph.parse(text.encode(), format=pyoxigraph.RdfFormat.TURTLE)
+            assert {f"{quad.triple} ." for quad in turtle} == lines
+        described = done("query", kg, "DESCRIBE <http://ex/Dog>", "--format", "nt")
+        assert described == CLOSURE.splitlines(keepends=True)[0]
+        refused(2, "query", kg, DOGS, "--format", "nt", says="nt holds triples: use it with CONSTRUCT or DESCRIBE")
+
+    def test_ask_and_exit_code(self, kg: Path) -> None:
+        yes, no = "ASK { <http://ex/fido> a <http://ex/Dog> }", "ASK { <http://ex/tom> a <http://ex/Dog> }"
+        assert run("query", kg, yes, "--exit-code") == Outcome(0, "yes\n", "")
+        assert run("query", kg, no) == Outcome(0, "no\n", "")
+        assert run("query", kg, no, "--exit-code") == Outcome(1, "no\n", "")
+
+    def test_same_as(self, kg: Path) -> None:
+        rows = {
+            form: done("query", kg, DOGS, "--format", "csv", "--same-as", form).split()
+            for form in ("expand", "canonical")
+        }
+        assert rows["expand"] == ["x", "http://ex/fido", "http://ex/rex"]
+        assert len(rows["canonical"]) == 2
+        assert set(rows["canonical"]) < set(rows["expand"])
+
+    def test_from_a_file_or_stdin(self, kg: Path) -> None:
+        assert (
+            done("query", kg, "-f", "-", stdin=DOGS.encode())
+            == done("query", kg, "-f", "dogs.rq")
+            == done("query", kg, DOGS)
+        )
+        refused(2, "query", kg, says="give the query as an argument, or a file of it with -f")
+        refused(2, "query", kg, DOGS, "-f", "dogs.rq", says="and not both")
+        refused(2, "query", kg, "-f", "nowhere.rq", says="nowhere.rq: No such file")
+
+    def test_the_past(self, kg: Path) -> None:
+        done("update", kg, "--delete", "pets.ttl")
+        assert done("query", kg, DOGS, "--format", "csv").split() == ["x"]
+        assert len(done("query", kg, DOGS, "--format", "csv", "--at", "2").split()) == 3
+        assert stats("kg", "--at", "2")["asserted"] == 5
+        assert said("--at", "2") == CLOSURE
+        refused(2, "query", kg, DOGS, "--at", "9", says="kg has no version 9; it has 1 to 3")
+
+    def test_bad_queries(self, kg: Path) -> None:
+        refused(2, "query", kg, "SELEC ?x", says="not legal SPARQL: line 1, column")
+        refused(2, "query", kg, "SELECT * { SERVICE <http://ex/> { ?s ?p ?o } }", says="SERVICE")
+        refused(2, "query", kg, "INSERT DATA { <http://ex/a> <http://ex/b> 1 }", says="SPARQL")
+
+
+class TestExport:
+    @pytest.mark.parametrize("suffix", ["nt", "ttl", "rdf", "owl", "jsonld", "nt.gz", "ttl.bz2", "rdf.zst"])
+    def test_there_and_back(self, kg: Path, suffix: str) -> None:
+        done("export", kg, "--what", "asserted", "-o", f"out.{suffix}")
+        done("load", "again", f"out.{suffix}", "--rules", "none")
+        assert said(store="again") == said("--what", "asserted")
+
+    def test_what(self, kg: Path) -> None:
+        asserted, inferred = said("--what", "asserted").splitlines(), said("--what", "inferred").splitlines()
+        assert len(asserted) == 5
+        assert not set(asserted) & set(inferred)
+        assert sorted(asserted + inferred) == CLOSURE.splitlines()
+
+    def test_canonical(self, kg: Path) -> None:
+        lines = said("--same-as", "canonical").splitlines()
+        (name,) = {line.split()[0] for line in lines} & {"<http://ex/rex>", "<http://ex/fido>"}
+        assert lines == [
+            line
+            for line in CLOSURE.splitlines()
+            if line.split()[0] in ("<http://ex/Dog>", "<http://ex/email>", name) and "sameAs" not in line
+        ]
+
+    def test_sorted_by_bytes(self, kg: Path) -> None:
+        lines = done("export", kg, "--sorted").encode().splitlines()
+        assert lines == sorted(lines)
+        assert sorted(done("export", kg).encode().splitlines()) == lines
+        done("export", kg, "--sorted", "-o", "out.nt")
+        assert Path("out.nt").read_bytes().splitlines() == lines
+
+    def test_refusals(self, kg: Path) -> None:
+        refused(2, "export", kg, "-o", "out.xyz", says="out.xyz: the suffix gives the format: use one of .nt, .ttl")
+        refused(2, "export", kg, "-o", "out.ttl", "--sorted", says="--sorted orders N-Triples lines; give a .nt file")
+        refused(2, "export", kg, "-o", "no/where.nt", says="no/where.nt: cannot be written")
+        refused(2, "export", kg, "--what", "derived", says="'derived' is not one of 'asserted', 'inferred', 'all'")
+
+
+class TestCheck:
+    def test_consistent(self, kg: Path) -> None:
+        assert run("check", kg) == Outcome(0, "consistent\n", "")
+        assert run("check", kg, "--json") == Outcome(0, "[]\n", "")
+
+    def test_inconsistent(self, kg: Path) -> None:
+        loaded = run("load", kg, "cat.ttl")
+        assert loaded.code == 0
+        assert f"warning: 1 inconsistency (cax-dw 1): `triplake check {kg}` lists them\n" in loaded.err
+        outcome = run("check", kg)
+        assert outcome.code == 1
+        assert outcome.out.splitlines() == [
+            "@prefix ns1: <http://ex/> .",
+            "",
+            "cax-dw: 1 inconsistency",
+            "    1. ns1:Cat owl:disjointWith ns1:Dog .",
+            "       ns1:fido a ns1:Cat .",
+            "       ns1:fido a ns1:Dog .",
+            "1 inconsistency",
+        ]
+        outcome = run("check", kg, "--json")
+        assert outcome.code == 1
+        (violation,) = json.loads(outcome.out)
+        assert violation["rule"] == "cax-dw"
+        assert ["<http://ex/Cat>", f"<{OWL}disjointWith>", "<http://ex/Dog>"] in violation["triples"]
+        assert stats()["violations"] == 1
+        assert run("check", kg, "--at", "2").code == 0
+
+    def test_many_are_counted_and_some_shown(self, kg: Path) -> None:
+        lines = [f":x{i} a :Dog , :Cat ." for i in range(12)]
+        Path("many.ttl").write_text(f"@prefix : <http://ex/> . {' '.join(lines)}", encoding="utf-8")
+        done("load", kg, "cat.ttl", "many.ttl")
+        for options, shown in (((), 10), (("--limit", "3"), 3), (("--limit", "0"), 13)):
+            text = run("check", kg, *options).out
+            assert len(re.findall(r"^ +\d+\. ", text, re.MULTILINE)) == shown
+            assert ("more (--limit 0 lists all)" in text) == (shown < 13)
+            assert "cax-dw: 13 inconsistencies\n" in text
+        assert len(json.loads(run("check", kg, "--json").out)) == 13
+        assert len(json.loads(run("check", kg, "--json", "--limit", "2").out)) == 2
+
+    def test_what_makes_literals_equal_is_named(self, kg: Path) -> None:
+        Path("two.ttl").write_text(
+            f"@prefix : <http://ex/> . @prefix owl: <{OWL}> .\n"
+            ":age a owl:FunctionalProperty . :rex :age 3, 4 . :tom :age :old, 5 . :tom owl:sameAs 'Tom' , 'Thomas' .",
+            encoding="utf-8",
+        )
+        done("load", kg, "two.ttl")
+        text = run("check", kg).out
+        assert '    1. "3"^^xsd:integer owl:sameAs "4"^^xsd:integer .\n       by prp-fp\n' in text
+        named = {(v["rule"], *v["by"]) for v in json.loads(run("check", kg, "--json").out)}
+        assert named == {("eq-diff1", "prp-fp"), ("eq-diff1", "asserted")}
+        assert "prp-fp" in done("explain", kg, "--violation", "eq-diff1:1")
+        Path("repair.rdfp").write_text(
+            f'TX .\nD <http://ex/rex> <http://ex/age> "4"^^<{XSD}integer> .\nD <http://ex/tom> <http://ex/age> '
+            f'<http://ex/old> .\nD <http://ex/tom> <{OWL}sameAs> "Tom" .\nTC .\n'
+        )
+        done("update", kg, "repair.rdfp")
+        assert run("check", kg).code == 0
+
+    def test_they_vanish_when_repaired(self, kg: Path) -> None:
+        done("load", kg, "cat.ttl")
+        Path("repair.rdfp").write_text("TX .\nD <http://ex/rex> <" + RDF + "type> <http://ex/Cat> .\nTC .\n")
+        outcome = run("update", kg, "repair.rdfp")
+        assert outcome.code == 0
+        assert "warning" not in outcome.err
+        assert run("check", kg) == Outcome(0, "consistent\n", "")
