@@ -1,0 +1,94 @@
+"""`triplake serve`: what each option promises, and the log."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.cli import command, run
+from tests.support.server import EX, PEOPLE, QUERY, people, rows, sent, serving
+
+
+def test_the_log(store: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "triplake.access"), serving(store, log_queries=True) as client:
+        people(client)
+        sent(client, "SELECT", QUERY)
+    first, second = (json.loads(record.message) for record in caplog.records if record.name == "triplake.access")
+    assert first["query"] == PEOPLE
+    assert (first["method"], first["path"], first["status"], first["client"]) == ("GET", "/sparql", 200, "127.0.0.1")
+    assert first["bytes"] > 50
+    assert first["ms"] > 0
+    assert second["status"] == 400
+    assert "line 1" in second["error"]
+    with caplog.at_level(logging.INFO, "triplake.access"), serving(store) as client:
+        people(client)
+    assert "query" not in json.loads(caplog.records[-1].message)
+
+
+class TestCommand:
+    @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+    def test_serves_until_a_signal(self, store: Path, sign: signal.Signals) -> None:
+        with subprocess.Popen(
+            command("serve", store, "--port", "0"), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr
+            try:
+                lines = [process.stderr.readline(), process.stderr.readline()]
+                found = re.search(r"http://127\.0\.0\.1:\d+/", lines[1])
+                assert found, lines
+                answer = httpx.get(found.group() + "sparql", params={"query": PEOPLE}, timeout=30)
+                assert rows(answer) == [{"x": EX + "a"}]
+                process.send_signal(sign)
+                _, rest = process.communicate(timeout=30)
+                assert process.returncode == 0
+                assert json.loads(rest.splitlines()[0])["status"] == 200
+                assert "Traceback" not in rest
+            finally:
+                process.kill()
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--host", "0.0.0.0"], "give --token or --user, or --insecure"),
+            (["--user", "ann"], "NAME:PASSWORD"),
+            (["--protect-reads"], "needs --token or --user"),
+            (["--token", ""], "not empty"),
+            (["--host", "256.1.1.1", "--insecure"], "cannot listen on 256.1.1.1"),
+            (["--host", "192.0.2.1", "--insecure"], "try another --host"),
+        ],
+    )
+    def test_wrong_usage(self, store: Path, arguments: list[str], message: str) -> None:
+        outcome = run("serve", store, "--port", "0", *arguments)
+        assert outcome.code == 2
+        assert message in outcome.err
+
+    def test_port_in_use(self, store: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            assert "try another --port" in run("serve", store, "--port", str(taken.getsockname()[1])).err
+
+    def test_no_store(self, tmp_path: Path) -> None:
+        assert "is not a Triplake store; make one" in run("serve", tmp_path / "none").err
+        (file := tmp_path / "file").touch()
+        assert "is a file, not a Triplake store" in run("serve", file).err
+
+    def test_not_installed(self, store: Path) -> None:
+        code = (
+            "import sys, importlib.util as u; find = u.find_spec\n"
+            "u.find_spec = lambda name, *a: None if name in ('starlette', 'uvicorn') else find(name, *a)\n"
+            f"from triplestore.cli import main; main(['serve', {str(store)!r}])"
+        )
+        found = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=dict(os.environ), timeout=60
+        )
+        assert found.returncode == 2
+        assert "pip install 'triplake[server]'" in found.stderr

@@ -1,0 +1,127 @@
+"""The server over a real socket: the graph store protocol, and the facts that its pages show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+import rdflib
+from rdflib import RDF
+from rdflib.compare import isomorphic
+
+from tests.support.server import EX, TURTLE, sent
+from triplestore import Store
+from triplestore.server.negotiation import GRAPHS
+
+
+class TestGraphStore:
+    def test_round_trip(self, client: httpx.Client) -> None:
+        text = f"<{EX}s> <{EX}p> [ <{EX}q> 1 ] ; <rel> <{EX}o> ."
+        put = client.put("/data?default", content=text.encode(), headers=TURTLE)
+        assert (put.status_code, put.json()["operation"]) == (200, "replace")
+        given = client.get("/data?default&what=asserted")
+        found = rdflib.Graph().parse(data=given.text, format="turtle")
+        assert isomorphic(found, rdflib.Graph().parse(data=text, format="turtle", publicID=f"{client.base_url}/data"))
+        version = put.json()["version"]
+        assert client.get("/data/default?what=asserted").text == given.text
+        again = client.put("/data?default", content=given.content, headers=TURTLE)
+        assert again.json()["version"] == version
+        more = client.post("/data/default", content=f"<{EX}s> <{EX}p> 2 .".encode(), headers=TURTLE)
+        assert more.json()["added"] == 1
+        assert client.delete("/data?default").json()["asserted"] == 0
+        assert client.get("/data?default&what=asserted").text == ""
+        assert client.delete("/data?default").json()["version"] == version + 2
+
+    @pytest.mark.parametrize(
+        ("media", "text"),
+        [
+            ("application/n-triples", "<http://ex/s> <http://ex/p> <http://ex/o> ."),
+            ("application/rdf+xml", f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="{EX}"><rdf:Description rdf:about="{EX}s">'
+             f'<e:p rdf:resource="{EX}o"/></rdf:Description></rdf:RDF>'),
+            ("application/ld+json", '{"@id": "http://ex/s", "http://ex/p": {"@id": "http://ex/o"}}'),
+            ("application/trig", "<http://ex/g> { <http://ex/s> <http://ex/p> <http://ex/o> }"),
+            ("application/n-quads", "<http://ex/s> <http://ex/p> <http://ex/o> <http://ex/g> ."),
+        ],
+    )  # fmt: skip
+    def test_syntaxes(self, client: httpx.Client, media: str, text: str) -> None:
+        client.put("/data?default", content=text.encode(), headers={"Content-Type": media}).raise_for_status()
+        lines = client.get("/data?default&what=asserted", headers={"Accept": "application/n-triples"}).text
+        assert lines == f"<{EX}s> <{EX}p> <{EX}o> .\n"
+
+    @pytest.mark.parametrize("media", GRAPHS)
+    def test_what_is_got_can_be_put(self, client: httpx.Client, media: str) -> None:
+        text = f'<{EX}s> <{EX}p> [ <{EX}q> 1, "x\\n "@en, " " ] ; a <{EX}C> .'
+        client.put("/data?default", content=text.encode(), headers=TURTLE).raise_for_status()
+        found = client.get("/data?default&what=asserted", headers={"Accept": media})
+        assert found.headers["content-type"].split(";")[0] == media
+        put = client.put("/data?default", content=found.content, headers={"Content-Type": media})
+        assert put.status_code == 200, put.text
+        again = client.get("/data?default&what=asserted").text
+        expected = rdflib.Graph().parse(data=text, format="turtle")
+        assert isomorphic(rdflib.Graph().parse(data=again, format="turtle"), expected)
+
+    def test_parts(self, client: httpx.Client) -> None:
+        lines = {
+            what: set(client.get(f"/data?default&what={what}", headers={"Accept": "text/plain"}).text.splitlines())
+            for what in ("all", "asserted", "inferred")
+        }
+        assert lines["all"] == lines["asserted"] | lines["inferred"]
+        assert f"<{EX}a> <{RDF.type}> <{EX}Person> ." in lines["inferred"] - lines["asserted"]
+        assert client.head("/data?default").status_code == 200
+
+
+class TestFacts:
+    def test_health_and_stats(self, client: httpx.Client, store: Path) -> None:
+        health = client.get("/health").json()
+        assert (health["status"], health["version"], health["engine"]) == ("ok", 2, "duckdb")
+        with Store.open(store) as opened:
+            assert client.get("/stats").json() == opened.stats()
+
+    def test_resource(self, client: httpx.Client) -> None:
+        sent(
+            client,
+            f"INSERT DATA {{ <{EX}a> <http://www.w3.org/2002/07/owl#sameAs> <{EX}b> . <{EX}c> <{EX}p> <{EX}b> }}",
+        )
+        found = client.get("/api/resource", params={"term": EX + "a"}).json()
+        assert found["term"] == {"type": "uri", "value": EX + "a"}
+        assert [term["value"] for term in found["equals"]] == [EX + "b"]
+        assert [[p["value"], o["value"]] for p, o in found["asserted"]] == [
+            [str(RDF.type), EX + "Student"],
+            ["http://www.w3.org/2002/07/owl#sameAs", EX + "b"],
+        ]
+        assert [str(RDF.type), EX + "Person"] in [[p["value"], o["value"]] for p, o in found["inferred"]]
+        assert [[s["value"], p["value"]] for s, p in found["inferred_incoming"]] == [[EX + "c", EX + "p"]]
+        assert found["asserted_incoming"] == []
+        assert found["more"] == []
+        assert client.get("/api/resource", params={"term": f"<{EX}nobody>"}).json()["asserted"] == []
+
+    def test_names_with_prefixes(self, client: httpx.Client) -> None:
+        sent(client, f"INSERT DATA {{ <urn:x> a <{EX}Student> ; <{EX}p> <a:b> }}")
+        for term in ("urn:x", "<urn:x>"):
+            found = client.get("/api/resource", params={"term": term}).json()
+            assert [str(RDF.type), EX + "Person"] in [[p["value"], o["value"]] for p, o in found["inferred"]]
+        assert client.get("/api/resource?term=<a:b>").json()["asserted_incoming"]
+        assert client.get("/api/resource?term=rdf:type").json()["term"]["value"] == str(RDF.type)
+        asked = {"subject": "urn:x", "predicate": "rdf:type", "object": EX + "Person"}
+        assert client.get("/api/explain", params=asked).json()["steps"]
+        assert client.get("/api/explain", params=asked | {"predicate": "a"}).json()["steps"]
+
+    def test_there_is_more_than_is_shown(self, client: httpx.Client) -> None:
+        triples = " . ".join(f"<{EX}hub> <{EX}p> <{EX}n{n}>" for n in range(501))
+        sent(client, f"INSERT DATA {{ {triples} . <{EX}full> <{EX}q> {', '.join(map(str, range(500)))} }}")
+        found = client.get("/api/resource", params={"term": EX + "hub"}).json()
+        assert (len(found["asserted"]), found["more"]) == (500, ["asserted"])
+        found = client.get("/api/resource", params={"term": EX + "full"}).json()
+        assert (len(found["asserted"]), found["more"]) == (500, [])
+
+    def test_overview_and_vocabulary(self, client: httpx.Client) -> None:
+        sent(client, f"INSERT DATA {{ <{EX}a> <http://www.w3.org/2002/07/owl#sameAs> <{EX}b> }}")
+        overview = client.get("/api/overview").json()
+        assert overview["equality"] == [
+            {"size": 2, "members": [{"type": "uri", "value": EX + "a"}, {"type": "uri", "value": EX + "b"}]}
+        ]
+        assert {"term": {"type": "uri", "value": EX + "Person"}, "count": 1} in overview["classes"]
+        assert [v["version"] for v in overview["versions"]] == [3, 2, 1]
+        assert overview["violations"] == {"count": 0, "rules": {}, "first": []}
+        assert client.get("/api/vocabulary").json()["prefixes"]["owl"] == "http://www.w3.org/2002/07/owl#"
