@@ -100,6 +100,14 @@ def spoken(client: httpx.Client, *parts: bytes, wait: float = PATIENCE) -> tuple
     return int(found.split(None, 2)[1]) if found else 0, bytes(found)
 
 
+def request(line: str, body: bytes = b"", headers: str = "", length: int | None = None) -> bytes:
+    """A request as bytes, after which the connection is closed."""
+    size = len(body) if length is None else length
+    closing = "" if "Connection:" in headers else "Connection: close\r\n"
+    head = f"{line} HTTP/1.1\r\nHost: localhost\r\n{closing}{headers}Content-Length: {size}\r\n\r\n"
+    return head.encode() + body
+
+
 def rows(answer: httpx.Response) -> list[dict[str, str]]:
     """The values of the bindings of JSON results."""
     assert answer.status_code == 200, answer.text
