@@ -1,0 +1,151 @@
+"""The web page in headless Chromium: queries, their answers, and the editor that they are written in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.support.web import EX, NEEDS_BROWSER, RICH, ask, cells, editor_text, opened, write
+
+pytestmark = NEEDS_BROWSER
+
+
+class TestQueries:
+    def test_rows(self, page: Page) -> None:
+        ask(page, f"SELECT ?x ?born WHERE {{ ?x a <{EX}Artist> OPTIONAL {{ ?x <{EX}born> ?born }} }} ORDER BY ?x")
+        expect(page.get_by_text("4 rows in")).to_be_visible()
+        assert [row[1] for row in cells(page)] == ["·", "·", "1606", "1606"]
+        page.get_by_role("button", name="born").click()
+        expect(page.get_by_role("columnheader", name="born")).to_have_attribute("aria-sort", "ascending")
+        assert [row[1] for row in cells(page)] == ["1606", "1606", "·", "·"]
+        page.get_by_role("button", name="born").click()
+        expect(page.get_by_role("columnheader", name="born")).to_have_attribute("aria-sort", "descending")
+        assert [row[1] for row in cells(page)] == ["·", "·", "1606", "1606"]
+        page.get_by_label("Equal terms").select_option("canonical")
+        page.get_by_role("button", name="Run").click()
+        expect(page.get_by_text("3 rows in")).to_be_visible()
+
+    def test_a_filter_over_many_rows(self, page: Page) -> None:
+        ask(page, "SELECT * { ?s ?p ?o }")
+        filtering = page.get_by_role("searchbox", name="Filter the rows")
+        filtering.fill("rembrandt")
+        rows = cells(page)
+        assert rows
+        assert all("rembrandt" in " ".join(row).lower() for row in rows)
+
+    def test_yes_and_no(self, page: Page) -> None:
+        ask(page, f"ASK {{ <{EX}p1> a <{EX}Person> }}")
+        expect(page.locator(".verdict")).to_have_text("Yes")
+        ask(page, f"ASK {{ <{EX}p1> a <{EX}Painting> }}")
+        expect(page.locator(".verdict")).to_have_text("No")
+
+    @RICH
+    def test_an_error_is_shown_where_it_is(self, page: Page) -> None:
+        ask(page, "SELECT * WHERE {\n  ?s ?p\n}")
+        expect(page.get_by_role("alert")).to_contain_text("line 3, column 1")
+        expect(page.locator(".cm-lintRange-error")).to_be_visible()
+        ask(page, "SELECT * WHERE {\n  ?s ?p ?o\n}")
+        expect(page.locator(".cm-lintRange-error")).to_have_count(0)
+
+    @RICH
+    def test_a_graph_is_drawn(self, page: Page) -> None:
+        ask(page, f"CONSTRUCT {{ ?a <{EX}taught> ?b }} WHERE {{ ?b <{EX}teacher> ?a }}")
+        nodes = page.locator(".node")
+        expect(nodes).to_have_count(3)  # the teacher, and two names of the pupil
+        page.locator(".node[aria-label$=lastman]").focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="lastman")).to_be_visible()
+        page.go_back()
+        expect(nodes).to_have_count(3)  # nothing has to be asked again
+        page.get_by_role("tab", name="Graph").focus()
+        page.keyboard.press("ArrowLeft")
+        assert len(cells(page)) == 2
+
+    def test_a_download(self, page: Page) -> None:
+        ask(page, f"SELECT ?b {{ <{EX}p1> <{EX}born> ?b }}")
+        with page.expect_download() as started:
+            page.get_by_role("button", name="CSV").click()
+        assert Path(started.value.path()).read_bytes() == b"b\r\n1606\r\n"
+
+    def test_a_query_in_the_address(self, page: Page) -> None:
+        page.goto("/#/query?query=SELECT (1 %2B 1 AS ?two) {}")
+        expect(page.get_by_role("region", name="Rows").locator("tbody")).to_contain_text("2")
+
+    @RICH
+    def test_what_was_asked_before(self, page: Page) -> None:
+        ask(page, "ASK { ?old ?p ?o }")
+        expect(page.locator(".verdict")).to_have_text("Yes")
+        page.reload()
+        expect(page.locator(".cm-content")).to_contain_text("?old")
+        write(page, "ASK {}")
+        page.get_by_label("Examples and history").select_option(label="ASK { ?old ?p ?o }")
+        assert editor_text(page) == "ASK { ?old ?p ?o }"
+
+
+@RICH
+class TestCompletion:
+    def options(self, page: Page) -> Locator:
+        return page.locator(".cm-tooltip-autocomplete li")
+
+    def test_classes_after_a(self, page: Page) -> None:
+        write(page, "SELECT * WHERE { ?x a ")
+        page.keyboard.type("Pai")
+        expect(self.options(page).first).to_contain_text("Painter")
+        expect(self.options(page).first).to_contain_text("3 things")
+        expect(self.options(page).first).to_have_attribute("aria-selected", "true")
+        page.wait_for_timeout(100)  # the editor takes no Enter for the list's in the first 75 ms that it is shown
+        page.keyboard.press("Enter")
+        expect(page.locator(".cm-line").first).to_contain_text("PREFIX")
+        assert re.fullmatch(r"PREFIX (\w+): <http://ex.org/>\nSELECT \* WHERE \{ \?x a \1:Painter ?", editor_text(page))
+
+    def test_properties_prefixes_and_variables(self, page: Page) -> None:
+        write(page, "SELECT * WHERE { ?somebody ")
+        page.keyboard.type("teach")
+        expect(self.options(page).first).to_contain_text("teacher")
+        page.keyboard.press("Escape")
+        write(page, "PREFIX ")
+        page.keyboard.type("fo")
+        expect(self.options(page).first).to_contain_text("foaf:")
+        page.keyboard.press("Escape")
+        write(page, "SELECT * WHERE { ?somebody ?p ?o . ")
+        page.keyboard.type("?so")
+        expect(self.options(page).first).to_contain_text("?somebody")
+
+
+def test_a_page_without_what_npm_builds(browser: Browser, server: httpx.Client) -> None:
+    with opened(browser, server, plain=True) as page:
+        field = page.locator("textarea")
+        ask(page, "SELECT * WHERE {\n  ?s ?p\n}")
+        expect(page.get_by_role("alert")).to_contain_text("line 3, column 1")
+        expect(field).to_have_attribute("aria-invalid", "true")
+        assert field.evaluate("e => e.value.slice(e.selectionStart, e.selectionEnd)") == "}"
+        ask(page, f"CONSTRUCT {{ ?a <{EX}taught> ?b }} WHERE {{ ?b <{EX}teacher> ?a }}")
+        expect(field).to_have_attribute("aria-invalid", "false")
+        expect(page.get_by_text("2 triples in")).to_be_visible()
+        assert len(cells(page)) == 2
+        expect(page.get_by_role("tab", name="Graph")).to_have_count(0)
+        page.reload()
+        expect(field).to_have_value(re.compile("CONSTRUCT"))
+        assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("innerWidth")
+
+
+@pytest.mark.parametrize("plain", [pytest.param(False, marks=RICH, id="rich"), pytest.param(True, id="plain")])
+def test_prefixes_that_the_page_shows_are_declared(browser: Browser, server: httpx.Client, plain: bool) -> None:
+    with opened(browser, server, plain=plain) as page:
+        page.get_by_role("link", name="Overview").click()
+        painter = page.get_by_role("link", name=re.compile(":Painter$")).first.inner_text()
+        prefix = painter.partition(":")[0]
+        page.get_by_role("link", name="Query", exact=True).click()
+        ask(page, f'# x:y\nSELECT ?x {{ ?x a {painter} FILTER(STR(?x) != "skos:no" && ?x != <owl:no>) }}')
+        expect(page.get_by_text("4 rows in")).to_be_visible()
+        box = page.get_by_role("textbox", name="SPARQL query")
+        text = box.input_value() if plain else editor_text(page)
+        assert text.startswith(f"PREFIX {prefix}: <{EX}>\n# x:y\nSELECT")
+        ask(page, "SELECT * { ?x nobody:knows ?y }")
+        expect(page.get_by_role("alert")).to_contain_text("nobody")
