@@ -10,7 +10,7 @@ from random import Random
 from typing import Final
 
 from tests.support.random_programs import SAME, TYPE, Triple, ex
-from tests.support.tangles import PREDICATES, TERMS, Tangle, tangle
+from tests.support.random_tangles import PREDICATES, TERMS, Tangle, tangle
 from triplestore.model.rule import Atom, Filter, MemberOf, Rule, Var
 from triplestore.model.terms import OWL, RDF
 

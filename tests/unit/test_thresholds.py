@@ -14,9 +14,10 @@ from tests.support.answers import check_seed
 from tests.support.equality_programs import random_facts
 from tests.support.histories import in_a_store
 from tests.support.random_programs import ex
+from tests.support.random_tangles import tangle
 from tests.support.sparql_random import everywhere, random_grouped_query, random_path_query, random_query
 from tests.support.stores import as_terms
-from tests.support.tangles import check, tangle
+from tests.support.tangles import check
 from tests.support.thresholds import Row, rows, set_threshold
 from triplestore import Store
 from triplestore.engine.duckdb import DuckDBEngine

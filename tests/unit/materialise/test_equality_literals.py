@@ -17,7 +17,8 @@ from tests.support.closure import agree, expected, materialised
 from tests.support.datatypes import PREFIXES, E, closure, each_mode, loaded, of_data, triples
 from tests.support.literal_programs import ALONE, NUMBERS, OTHERS, random_facts, random_rules, typed
 from tests.support.random_programs import PROPERTIES, SAME, THINGS, TYPE, Triple, ex
-from tests.support.tangles import check, tangle
+from tests.support.random_tangles import tangle
+from tests.support.tangles import check
 from triplake import rulesets
 from triplake.sparql.query import query
 from triplestore import Store

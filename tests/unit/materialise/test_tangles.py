@@ -12,7 +12,8 @@ from tests.conftest import MakeStore
 from tests.support import custom_programs
 from tests.support.closure import MODES, agree
 from tests.support.random_programs import SAME, TYPE, Triple, ex
-from tests.support.tangles import EQUIVALENT, Tangle, check, failing, tangle
+from tests.support.random_tangles import EQUIVALENT, Tangle, tangle
+from tests.support.tangles import check, failing
 from triplake.rulesets import datalog
 from triplestore.compile import join
 from triplestore.engine import Engine
