@@ -200,6 +200,6 @@ def test_nothing_is_printed() -> None:
 
 def test_no_module_is_long() -> None:
     """What needs more than 400 lines is two things."""
-    files = [file for part in (*PARTS, "triplestore", "triplake") for file in (ROOT / part).rglob("*.py")]
-    assert len(files) > 200
+    files = [file for part in (*PARTS, "triplestore", "triplake", "tests") for file in (ROOT / part).rglob("*.py")]
+    assert len(files) > 400
     assert {str(file.relative_to(ROOT)): n for file in files if (n := file.read_bytes().count(b"\n")) > 400} == {}
