@@ -75,9 +75,9 @@ def term_sql(dialect: Dialect, source: str) -> str:
         f"ELSE {trimmed} END"
     )
     whole = f"{dialect.matches(trimmed, INTEGER)} AND {within_sql(dialect, trimmed, 'datatype')}"
-    number = (
-        f"(datatype IN {listed(dialect, INTEGERS)} AND {whole}) "
-        f"OR (datatype = '{XSD}decimal' AND {dialect.matches(trimmed, DECIMAL)})"
+    exact = (  # CASE, since DuckDB evaluates both sides of AND for every row, and most terms are no numbers
+        f"CASE WHEN datatype IN {listed(dialect, INTEGERS)} THEN {whole} "
+        f"WHEN datatype = '{XSD}decimal' THEN {dialect.matches(trimmed, DECIMAL)} ELSE FALSE END"
     )
     double = f"CASE WHEN datatype = '{XSD}float' THEN {single_sql(trimmed)} ELSE {dialect.double(trimmed)} END"
     return (
@@ -89,7 +89,7 @@ def term_sql(dialect: Dialect, source: str) -> str:
         f"THEN TRY_CAST({trimmed} AS DECIMAL(38,18)) END AS decimal, "
         f"CASE WHEN datatype IN {listed(dialect, INSTANTS)} AND {dialect.matches(trimmed, INSTANT)} "
         f"THEN {micros_sql(dialect, instant)} END AS micros "
-        f"FROM (SELECT p.*, id >= {FIRST_LITERAL} AND ({number}) AS is_exact FROM ({parts}) p) q"
+        f"FROM (SELECT p.*, {exact} AS is_exact FROM ({parts}) p) q"
     )
 
 
