@@ -56,7 +56,7 @@ def explained(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], eq
     tokens = {t for r in rules for a in (*r.heads, *r.body) for t in getattr(a, "terms", ()) if isinstance(t, str)}
     constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
     read = source(engine, Reasoning(rules, equality, constants), rulesets.named("equality").rules)
-    for goal in sorted(closed)[:most]:
+    for goal in sorted(oracle.rdf_only(closed))[:most]:
         proof = explain(read, goal)
         assert proof is not None, goal
         check(proof, goal, set(triples), rules, equality != "off")
@@ -83,7 +83,7 @@ def explained_in_full(
     congruent = equality != "off"
     virtual = {(term, SAME, term) for triple in complete for term in triple} if congruent else set()
     world = oracle.World(complete | virtual, None, congruent)
-    for goal in sorted(complete - set(triples))[:most]:
+    for goal in sorted(oracle.rdf_only(complete) - set(triples))[:most]:
         proof = explain(read, goal)
         assert proof is not None, goal
         check(proof, goal, set(triples), rules, congruent, world)
