@@ -36,6 +36,9 @@ from triplestore.expressions.functions import is_known
 from triplestore.model.errors import LimitError
 from triplestore.model.expression import Call, Constant, Expression, Variable, walk
 
+QUERIES: Final = ("SELECT", "CONSTRUCT", "DESCRIBE", "ASK")
+"""The words that a query begins with, behind its prologue."""
+
 UPDATES: Final = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
 """The words that an operation of an update begins with."""
 
@@ -100,7 +103,7 @@ class Parser:
         self.patterns.expressions.aggregates = []
         if self.at.is_(*UPDATES):
             self.at.fail("this is an update, not a query")
-        form = self.at.expect("SELECT", "CONSTRUCT", "DESCRIBE", "ASK")
+        form = self.at.expect(*QUERIES)
         found = {"SELECT": self._select, "CONSTRUCT": self._construct, "DESCRIBE": self._describe, "ASK": self._ask}[
             form
         ]()

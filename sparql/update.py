@@ -18,7 +18,7 @@ import pyoxigraph
 from triplake.sparql.algebra import Bgp, Query, Triple
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import IRI, STRING, Word, place
-from triplake.sparql.parser import UPDATES, Parser, not_too_deep
+from triplake.sparql.parser import QUERIES, UPDATES, Parser, not_too_deep
 from triplestore.expressions.iris import is_absolute
 from triplestore.model.errors import InputError
 from triplestore.model.expression import Variable
@@ -113,7 +113,7 @@ class _Request:
 
     def _operation(self, number: int) -> list[Operation]:
         word = self.at.peek()
-        if self.at.is_("SELECT", "CONSTRUCT", "DESCRIBE", "ASK"):
+        if self.at.is_(*QUERIES):
             self.at.fail("this is a query, not an update")
         match self.at.expect(*UPDATES):
             case "LOAD":
