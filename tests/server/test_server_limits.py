@@ -19,6 +19,7 @@ from tests.support.server import (
     TURTLE,
     UPDATE,
     add,
+    cut,
     eventually,
     people,
     rows,
@@ -110,17 +111,8 @@ class TestLimits:
             assert "longer than 0.5 s" in answer.text
 
     def test_a_stream_that_is_cut_is_no_whole_answer(self, large: Path) -> None:
-        """Its first bytes must be out before the limit is over: on a busy machine that takes a longer one."""
         with serving(large) as client:
-            for limit in (1, 4, 16, 50):
-                with client.stream("POST", f"/sparql?timeout={limit}", data={"query": self.WIDE}) as answer:
-                    if answer.status_code == 503:
-                        continue
-                    with pytest.raises(httpx.RemoteProtocolError):
-                        for _ in answer.iter_raw():
-                            pass
-                    return
-            raise AssertionError("the first bytes took longer than 50 s")
+            cut(client, data={"query": self.WIDE})
 
     def test_a_client_that_goes_frees_its_place(self, large: Path) -> None:
         """Long before the time limit does."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 import uvicorn
 from rdflib import RDF, RDFS, URIRef
 
@@ -106,6 +107,20 @@ def request(line: str, body: bytes = b"", headers: str = "", length: int | None 
     closing = "" if "Connection:" in headers else "Connection: close\r\n"
     head = f"{line} HTTP/1.1\r\nHost: localhost\r\n{closing}{headers}Content-Length: {size}\r\n\r\n"
     return head.encode() + body
+
+
+def cut(client: httpx.Client, **asked: Any) -> None:
+    """Ask what takes longer than any limit: the answer is cut without its proper end. The first bytes must be out
+    before the limit is over: on a busy machine that takes a longer one."""
+    for limit in (1, 4, 16, 50):
+        with client.stream("POST", f"/sparql?timeout={limit}", **asked) as answer:
+            if answer.status_code == 503:
+                continue
+            with pytest.raises(httpx.RemoteProtocolError):
+                for _ in answer.iter_raw():
+                    pass
+            return
+    raise AssertionError("the first bytes took longer than 50 s")
 
 
 def rows(answer: httpx.Response) -> list[dict[str, str]]:
