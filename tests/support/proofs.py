@@ -19,6 +19,10 @@ def check(
     """The proof is one of the goal: each step puts equals for equals, which costs nothing, or is an instance of a rule
     of that name. complete: the closure, in which NOT finds nothing and aggregates count."""
     assert proof.tokens == goal
+    if proof.by == "eq-ref":
+        assert (congruent, goal[1], goal[0], proof.premises) == (True, SAME, goal[2], ())
+        return
+    given = {SAME, *(term for triple in asserted for term in triple)} if asserted else set()
     for step in proof.steps():
         premises = [p.tokens for p in step.premises]
         if step.by == ASSERTED:
@@ -34,15 +38,15 @@ def check(
             assert any(step.tokens in heads for r in named for heads, _ in world.matches(r)), step
         else:
             assert congruent
-            check_equality(step.by, step.tokens, [p for p in premises if p is not None])
+            check_equality(step.by, step.tokens, [p for p in premises if p is not None], given)
 
 
-def check_equality(by: str, triple: Triple, premises: list[Triple]) -> None:
-    """The triple is had from the premises by putting equals for equals."""
+def check_equality(by: str, triple: Triple, premises: list[Triple], given: set[str]) -> None:
+    """The triple is had from the premises by putting equals for equals. given: the terms of what is asserted."""
     s, p, o = triple
     if by == "eq-ref":
-        assert (p, premises) == (SAME, [])
-        assert s == o
+        assert (s, p) == (o, SAME)
+        assert s in premises[0] if premises else s in given
     elif by == "eq-sym":
         assert premises == [(o, SAME, s)]
         assert p == SAME

@@ -83,7 +83,9 @@ class Builder:
         if self._is_asserted(triple):
             return self._leaf(triple)
         if left == right:
-            return step(triple, "eq-ref", ())
+            mention = self.forward.mention.get(left)
+            by = () if mention is None or mention.round > round else (self._version(mention),)
+            return step(triple, "eq-ref", by)
         chain = self.forward.equalities.chain(left, right, lambda hub: hub.round <= round)
         assert chain is not None, triple
         links = tuple(self.link(hub, a, b) for a, hub, b in chain)

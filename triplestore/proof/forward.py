@@ -61,6 +61,7 @@ class Forward:
         self.versions: dict[Fact, list[Version]] = defaultdict(list)
         self.falsum: list[Firing] = []
         self.occurring: dict[int, int] = dict.fromkeys(region.occurring, 0)  # term -> round
+        self.mention: dict[int, Version] = {}  # term -> by what it first occurs, where nothing asserted mentions it
         self._pending: list[Version] = []  # equalities whose predicate is not yet known to be owl:sameAs
         self._known: dict[Fact, tuple[int, dict[Fact, Version]]] = {}
         self._congruent = region.source.same_as is not None
@@ -160,7 +161,10 @@ class Forward:
                 self._known.pop(fact, None)
                 changed[fact] = None
             for term in version.triple:
-                self.occurring.setdefault(term, self.round)
+                if term not in self.occurring:
+                    self.occurring[term] = self.round
+                    if version.reason is not None:
+                        self.mention[term] = version
         for hub in hubs:
             for representative in self.equalities.add(hub, self.round):
                 changed[representative, SAME_AS, representative] = None

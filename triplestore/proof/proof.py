@@ -23,8 +23,9 @@ class Proof:
 
     conditions: what the rule asks besides its premises (NOT, FILTER, BIND, AGGREGATE), as text.
 
-    Putting equals for equals costs no depth: eq-ref, eq-sym, eq-trans (its premises are the links of a chain, in order)
-    and eq-rep-s, -p, -o (the equality, and the triple that it is used on). Nor do the two that need no premise: dt-eq,
+    Putting equals for equals costs no depth: eq-ref (its premise is a triple by which the term occurs, unless asserted
+    triples mention it), eq-sym, eq-trans (its premises are the links of a chain, in order) and eq-rep-s, -p, -o (the
+    equality, and the triple that it is used on). Nor do the two that need no premise: dt-eq,
     two literals of one value, and dt-type2, a datatype that has a literal's value.
     """
 

@@ -47,7 +47,7 @@ class Entry:
     instances: list[Instance] = field(default_factory=list)
     expanded: bool = False
     sampled: bool = False
-    """Whether some rule instance has more derivations than were fetched."""
+    """Whether some rule instance may have more derivations than were fetched, or the term more mentions."""
     mentions: list[Fact] = field(default_factory=list)
     """For x sameAs x where x is in no asserted triple: facts that mention it."""
 
@@ -147,6 +147,8 @@ class Slice:
             entry = self.entries[fact]
             entry.expanded = True
             entry.sampled = False
+            if entry.mentions:
+                self._fetch_mentions(fact)
             self._request(fact, self.backward.deriving(fact), wanted)
         self._run(wanted)
         self.settle()
@@ -345,9 +347,14 @@ class Slice:
         found = {term for (term,) in self.source.engine.rows(f"SELECT DISTINCT term FROM ({places}) t")}
         self.occurring |= found
         for term in sorted(set(terms) - found):
-            where = " OR ".join(f"{c} = {term}" for c in "spo")
-            facts = self.source.engine.rows(
-                f"SELECT s, p, o FROM {self.source.fact} WHERE {where} ORDER BY s, p, o LIMIT {SAMPLE}"
-            )
-            self.entries[term, SAME_AS, term].mentions = facts
-            self.want(facts)
+            self._fetch_mentions((term, SAME_AS, term))
+
+    def _fetch_mentions(self, equality: Fact) -> None:
+        """Facts by which the term of x sameAs x occurs."""
+        where = " OR ".join(f"{c} = {equality[0]}" for c in "spo")
+        facts = self.source.engine.rows(
+            f"SELECT s, p, o FROM {self.source.fact} WHERE {where} ORDER BY s, p, o LIMIT {self._sample}"
+        )
+        self.entries[equality].mentions = facts
+        self.entries[equality].sampled = len(facts) == self._sample
+        self.want(facts)

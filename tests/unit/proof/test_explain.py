@@ -184,3 +184,26 @@ def test_rules_that_are_no_plain_joins(tmp_path: Path) -> None:
         "├─ no such fact: [ex:hal, ex:mbox, ?m]",
         "└─ ex:hal a ex:Robot   [asserted]",
     ]
+
+
+def test_what_no_asserted_triple_mentions_equals_itself_by_one_that_is_derived(tmp_path: Path) -> None:
+    """More triples mention the term than are fetched at first; most of them hold later than the proof needs."""
+    late = "".join(f"@rule late [:a{i}, :late, :new] :- [:new, :like, :new] .\n" for i in range(100))
+    (tmp_path / "rules.dlog").write_text(
+        f"""PREFIX : <http://example.org/>
+        {late}
+        @rule first [:zz, :some, :new] .
+        @rule self [?x, :like, ?x] :- [?x, owl:sameAs, ?x], [:z, :some, :thing] .
+        """
+    )
+    (tmp_path / "data.nt").write_text("<http://example.org/z> <http://example.org/some> <http://example.org/thing> .\n")
+    done("load", tmp_path / "kg", tmp_path / "data.nt", "--rules", tmp_path / "rules.dlog")
+    assert done("explain", tmp_path / "kg", "ex:new", "ex:like", "ex:new", PREFIX).splitlines() == [
+        "ex:new ex:like ex:new   [self]",
+        "├─ ex:new owl:sameAs ex:new   [eq-ref]",
+        "│  └─ ex:zz ex:some ex:new   [first]",
+        "└─ ex:z ex:some ex:thing   [asserted]",
+    ]
+    of_asserted = done("explain", tmp_path / "kg", "ex:thing", "ex:like", "ex:thing", PREFIX).splitlines()
+    assert of_asserted[1] == "├─ ex:thing owl:sameAs ex:thing   [eq-ref]"
+    assert "└─ ex:z" in of_asserted[2]

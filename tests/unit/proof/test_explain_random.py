@@ -24,20 +24,16 @@ from triplestore.proof.explain import explain
 from triplestore.proof.source import source
 
 
-def rounds_of(
-    triples: Iterable[Triple], closed: Iterable[Triple], rules: tuple[Rule, ...], equality: str
-) -> dict[Triple, int]:
-    """The round of the naive evaluation in which each triple of the closure first holds; equality costs none, and what
-    occurs in the closure equals itself from the first."""
+def rounds_of(triples: Iterable[Triple], rules: tuple[Rule, ...], equality: str) -> dict[Triple, int]:
+    """The round of the naive evaluation in which each triple of the closure first holds; equality costs none."""
     congruent = equality != "off"
     apart: set[tuple[str, str]] = set()
     known = oracle.congruent(set(triples), apart) if congruent else set(triples)
     first = dict.fromkeys(known, 0)
     number = 0
-    reflexive = {(term, SAME, term) for triple in closed for term in triple} if congruent else set()
     while True:
         number += 1
-        virtual = reflexive | {(term, SAME, term) for triple in known for term in triple if congruent}
+        virtual = {(term, SAME, term) for triple in known for term in triple} if congruent else set()
         derived = set(known)
         for rule in rules:
             for heads, _ in oracle.World(known | virtual).matches(rule):
@@ -52,7 +48,7 @@ def rounds_of(
 
 def explained(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str, most: int = 60) -> None:
     closed, _ = materialised(engine, triples, rules, equality)
-    depths = rounds_of(triples, closed, rules, equality)
+    depths = rounds_of(triples, rules, equality)
     tokens = {t for r in rules for a in (*r.heads, *r.body) for t in getattr(a, "terms", ()) if isinstance(t, str)}
     constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
     read = source(engine, Reasoning(rules, equality, constants), rulesets.named("equality").rules)
