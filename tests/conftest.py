@@ -28,19 +28,23 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What takes long on Spark is long there, or run with some of its cases. Where two processes run the tests, one of
     them runs those on Spark, so that there is one Java; the others go by file."""
     met = Counter[str]()
-    for item in list(items):
+    left_out: dict[pytest.Item, None] = {}
+    for item in items:
         on_spark, long = item.get_closest_marker("spark"), item.get_closest_marker("long_on_spark")
         if on_spark and long:
             item.add_marker(pytest.mark.long)
             name = item.nodeid.partition("[")[0]
             if met[name] % long.kwargs.get("each", 1):
-                items.remove(item)
+                left_out[item] = None
             met[name] += 1
         item.add_marker(pytest.mark.xdist_group("spark" if on_spark else item.path.name))
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ measures no time. So the same change of the same store is maintained in the same
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from triplestore.maintain import (
@@ -102,18 +102,18 @@ def _chosen(deleting: bool, otherwise: str, sizes: Sizes) -> Plan:
     is used by about twice as many as derive it, most bodies having two atoms. B/F avoids them by searches. Not with
     equality by axioms: there most derivations of a fact are by copies of it under equal names, which go with it."""
     derivations, scratch = sizes.derivations_per_fact, _scratch(sizes)
-    budget = Budget(scratch, LIMITS.fact, LIMITS.sample, facts=sizes.facts)
     if not deleting:
-        return Plan(INSERTION, otherwise, budget)
+        return Plan(INSERTION, otherwise, Budget(scratch, LIMITS.fact, LIMITS.sample))
     many = 2 * derivations > LIMITS.fact and not sizes.axioms
     if sizes.counting:
         name = backward_forward_counting.NAME if many else dred_counting.NAME
     else:
         name = backward_forward.NAME if many else OVERDELETION
-    if name == OVERDELETION:
-        budget.rules = derivations
+    rules = derivations if name == OVERDELETION else None
+    budget = Budget(scratch, LIMITS.fact, LIMITS.sample, rules, sizes.facts)
     if not many:
-        budget.most = budget.work(2 * max(int(derivations * sizes.facts), sizes.materialise_derived), sizes.facts)
+        most = budget.work(2 * max(int(derivations * sizes.facts), sizes.materialise_derived), sizes.facts)
+        budget = replace(budget, most=most)
     reason = (
         f"a fact has {derivations:.1f} derivations; computing the closure from scratch is {scratch:,} units of work"
     )
