@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext, suppress
 from io import BytesIO
 from typing import IO, Final, cast
 from xml.parsers import expat
@@ -26,12 +26,16 @@ _FORMATS: Final = {
 }
 
 
-def document(source: Source, scope: Scope) -> Iterator[Triple]:
-    """The token triples of a document, in order. Raises InputError where it is wrong, after the triples before that."""
+def document(source: Source, scope: Scope, declared: dict[str, str] | None = None) -> Iterator[Triple]:
+    """The token triples of a document, in order. Raises InputError where it is wrong, after the triples before that.
+    declared: takes the prefixes that it declares (name -> IRI), at its end."""
     with opened(source.path, source.name) as file:
         text = bounded(file, source.syntax, source.name, lambda: opened(source.path, source.name))
         try:
-            yield from scope.triples(parse(cast("IO[bytes]", text), _FORMATS[source.syntax], base_iri=source.base_iri))
+            parser = parse(cast("IO[bytes]", text), _FORMATS[source.syntax], base_iri=source.base_iri)
+            yield from scope.triples(parser)
+            if declared is not None:
+                declared.update(_namespaces(source) if source.syntax is Syntax.RDFXML else _spaces(parser.prefixes))
         except SyntaxError as error:
             if instead := seeming(head(source.path, source.name), source.syntax.value):
                 raise InputError(instead, source.name, 1, 1) from error
@@ -43,6 +47,35 @@ def document(source: Source, scope: Scope) -> Iterator[Triple]:
             raise InputError(str(error), source.name, *_place_of_unsupported(source)) from error
         except MemoryError as error:
             raise InputError(TOO_LONG, source.name) from error
+
+
+_HEAD: Final = 1 << 16
+"""Bytes of an RDF/XML document that its root element is looked for in."""
+
+
+def _spaces(prefixes: Mapping[str, str]) -> dict[str, str]:
+    """Of what a parser calls prefixes the namespaces: a context of JSON-LD has names of single terms, too."""
+    return {name: iri for name, iri in prefixes.items() if iri[-1:] in ("#", "/", ":", "?", "=", "_", "-")}
+
+
+def _namespaces(source: Source) -> dict[str, str]:
+    """The prefixes that the root element of an RDF/XML document declares."""
+    found: dict[str, str] = {}
+    inside = False
+
+    def declares(name: str | None, iri: str) -> None:
+        if not inside and iri:
+            found.setdefault(name or "", iri)
+
+    def begins(name: str, attributes: Mapping[str, str]) -> None:
+        nonlocal inside
+        inside = True
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartNamespaceDeclHandler, parser.StartElementHandler = declares, begins
+    with opened(source.path, source.name) as file, suppress(expat.ExpatError):
+        parser.Parse(file.read(_HEAD), False)
+    return found
 
 
 _UNSUPPORTED: Final = {

@@ -9,7 +9,7 @@ too. Blank nodes are the store's own: `_:label` or `<_:label>` is the node that 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -19,6 +19,7 @@ from triplake.loaders.lines import batches_of_lines, parse_lines
 from triplake.loaders.sources import Source, Syntax
 from triplake.loaders.tokens import Scope, Triple
 from triplestore.model.errors import InputError
+from triplestore.model.prefixes import Prefix
 from triplestore.model.terms import XSD
 
 
@@ -44,12 +45,14 @@ def triples_of(source: Source, first_file: int | None) -> list[Triple]:
 class Change:
     """One transaction's net effect: triples to add and to delete (never the same one), in the order written.
 
-    graphs_dropped: how many of its rows named a graph, which was dropped.
+    graphs_dropped: how many of its rows named a graph, which was dropped. prefixes: of its PA and PD rows, those
+    without an IRI for PD.
     """
 
     add: list[Triple]
     delete: list[Triple]
     graphs_dropped: int = 0
+    prefixes: Sequence[Prefix] = ()
 
 
 _PIECE: Final = re.compile(
@@ -94,6 +97,7 @@ class _Transaction:
     add: dict[Triple, None] = field(default_factory=dict)
     delete: dict[Triple, None] = field(default_factory=dict)
     graphs_dropped: int = 0
+    prefixes: list[Prefix] = field(default_factory=list)
 
     def apply(self, operation: str, triple: Triple) -> None:
         """The last word on a triple counts."""
@@ -102,7 +106,7 @@ class _Transaction:
         into[triple] = None
 
     def change(self) -> Change:
-        return Change(list(self.add), list(self.delete), self.graphs_dropped)
+        return Change(list(self.add), list(self.delete), self.graphs_dropped, tuple(self.prefixes))
 
 
 def read_patch(path: str | Path, name: str | None = None) -> list[Change]:
@@ -116,6 +120,7 @@ def read_patch(path: str | Path, name: str | None = None) -> list[Change]:
     outside: _Transaction | None = None
     current: _Transaction | None = None
     began = 0
+    waiting: list[Prefix] = []  # of rows outside a transaction: they are of the next that is committed
     for row, triple, named in _checked(source):
         match row.operation:
             case "TX":
@@ -131,8 +136,13 @@ def read_patch(path: str | Path, name: str | None = None) -> list[Change]:
                 if current is None:
                     raise InputError(f"{row.operation} without TX before it", source.name, row.line, 1)
                 if row.operation == "TC":
+                    current.prefixes[:0], waiting = waiting, []
                     done.append(current)
                 current = None
+            case "PA" | "PD":
+                iri = row.items[1][1:-1] if row.operation == "PA" else ""
+                declared = Prefix(_named(row.items[0]), iri, Path(source.name).name)
+                (waiting if current is None else current.prefixes).append(declared)
             case "A" | "D":
                 if current is None and outside is None:
                     outside = _Transaction()
@@ -142,6 +152,8 @@ def read_patch(path: str | Path, name: str | None = None) -> list[Change]:
                 assert triple is not None
                 target.apply(row.operation, triple)
                 target.graphs_dropped += named
+    if outside is not None:
+        outside.prefixes += waiting
     if current is not None:
         raise InputError("the transaction is not ended: add a row `TC .` (or `TA .`)", source.name, began, 1)
     return [transaction.change() for transaction in done if transaction.add or transaction.delete]
@@ -225,12 +237,17 @@ def _row(line: bytes, file: str, number: int, prefixes: dict[str, str]) -> _Row 
     if operation in _PREFIX_ROW:
         if len(rest) not in (_PREFIX_ROW[operation], _PREFIX_ROW[operation] + 1):
             raise wrong(f"row {operation} takes a prefix{' and an IRI' if operation == 'PA' else ''}", 1)
-        prefix = rest[0].strip('"').removesuffix(":")
+        prefix = _named(rest[0])
         if operation == "PA":
             prefixes[prefix] = rest[1][1:-1]
         else:
             prefixes.pop(prefix, None)
     return _Row(operation, rest, number, columns[1:])
+
+
+def _named(item: str) -> str:
+    """The prefix that an item of a PA or PD row names."""
+    return item.strip('"').removesuffix(":")
 
 
 def _item(

@@ -24,6 +24,7 @@ from triplake.loaders.tokens import Scope, Triple
 from triplestore.engine import Engine
 from triplestore.engine.arrow import strings
 from triplestore.model.errors import EngineError, InputError
+from triplestore.model.prefixes import Prefix, Prefixes
 
 OnError = Literal["stop", "skip"]
 
@@ -51,7 +52,7 @@ class LoadReport:
     triples: rows of the table. skipped: lines (and whole documents, and unreadable rests) left out. rejects_path: where
     they are listed, None if nothing was left out. graphs_dropped: statements whose graph name was dropped. files: how
     many were read. left_out: what was left out of each file. relative: files whose relative IRIs were resolved against
-    the place of the file.
+    the place of the file. prefixes: those that documents declare.
     """
 
     triples: int
@@ -61,6 +62,7 @@ class LoadReport:
     files: int
     left_out: tuple[LeftOut, ...] = ()
     relative: tuple[str, ...] = ()
+    prefixes: Prefixes = field(default_factory=Prefixes)
 
 
 def read_into(
@@ -98,7 +100,7 @@ def read_into(
     left = reading.rejects
     listed = rejects if left.entries else None
     counts = reading.triples, left.entries, listed, reading.named_graphs, len(sources)
-    return LoadReport(*counts, left.files, tuple(reading.relative))
+    return LoadReport(*counts, left.files, tuple(reading.relative), reading.prefixes)
 
 
 def _runs(sources: Sequence[Source]) -> Iterator[tuple[Syntax, int, list[Source]]]:
@@ -128,6 +130,7 @@ class _Reading:
     triples: int = 0
     named_graphs: int = 0
     relative: list[str] = field(default_factory=list)
+    prefixes: Prefixes = field(default_factory=Prefixes)
     _resolving: str | None = None  # the document that is read, if its relative IRIs would become those of its place
     _looked: int = 0  # how many of _rows have been looked at for that
     _made: bool = False
@@ -181,7 +184,9 @@ class _Reading:
                 return
         scope = Scope(number, anonymous=True)
         self._resolving, self._looked = source.name if source.base is None else None, len(self._rows)
-        self.add(document(source, scope))
+        declared: dict[str, str] = {}
+        self.add(document(source, scope, declared))
+        self.prefixes = self.prefixes.met(Prefix(*found, Path(source.name).name) for found in declared.items())
         self._note_relative()
         self._resolving = None
         self.named_graphs += scope.named_graphs

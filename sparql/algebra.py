@@ -158,7 +158,8 @@ class Query:
 
     kind: select, ask, construct or describe. variables: what SELECT projects. template: the triples of CONSTRUCT.
     targets: the terms that DESCRIBE names. pattern None: DESCRIBE without WHERE.
-    base: what IRI() resolves against. warnings: what is legal in its text, but hardly meant.
+    base: what IRI() resolves against. warnings: what is legal in its text, but hardly meant. prefixes: those that it
+    declares, with their IRIs.
     """
 
     kind: str
@@ -168,6 +169,7 @@ class Query:
     targets: tuple[Term, ...] = ()
     base: str | None = None
     warnings: tuple[str, ...] = ()
+    prefixes: tuple[tuple[str, str], ...] = ()
 
 
 UNIT = Bgp(())

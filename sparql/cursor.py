@@ -28,7 +28,8 @@ _SHOWN: Final = 60
 @dataclass(slots=True)
 class Cursor:
     """A place in a text. what: "query" or "update", for messages. source: the file, where there is one; errors are
-    InputErrors of it then, else UsageErrors. warnings: what is legal, but hardly meant.
+    InputErrors of it then, else UsageErrors. prefixes: those that the text declares. known: what others stand for.
+    warnings: what is legal, but hardly meant.
 
     Raises LimitError for a text that is nested too deeply, before anything of it is parsed.
     """
@@ -38,6 +39,7 @@ class Cursor:
     source: str | None = None
     base: str | None = None
     prefixes: dict[str, str] = field(default_factory=dict)
+    known: Mapping[str, str] = field(default_factory=dict)
     at: int = 0
     warnings: list[str] = field(default_factory=list)
     _next: Word | None = None
@@ -177,9 +179,10 @@ class Cursor:
         if word.kind == "iri":
             return self.iri_reference()
         prefix, local = word.text.split(":", 1)
-        if prefix not in self.prefixes:
+        space = self.prefixes.get(prefix, self.known.get(prefix))
+        if space is None:
             self.fail(f"the prefix '{prefix}:' is not declared")
-        iri = self.prefixes[prefix] + self._unescaped(local, word, _IN_NAMES)
+        iri = space + self._unescaped(local, word, _IN_NAMES)
         self._check_iri(iri, word)
         self.next()
         return iri

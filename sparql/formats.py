@@ -16,8 +16,9 @@ from functools import lru_cache
 from typing import Final, Protocol, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from triplake.sparql.graph_formats import GRAPH_FORMATS, NOT_XML, prefixed
+from triplake.sparql.graph_formats import GRAPH_FORMATS, NOT_XML
 from triplestore.model.errors import FormatError, UsageError
+from triplestore.model.prefixes import Names
 from triplestore.model.terms import XSD, split_literal, to_ntriples
 
 _REMEMBERED: Final = 20_000
@@ -29,6 +30,7 @@ class Answer(Protocol):
 
     kind: str
     variables: tuple[str, ...]
+    names: Names
 
     @property
     def boolean(self) -> bool: ...
@@ -52,7 +54,7 @@ def pieces(result: Answer, format: str) -> Iterator[str]:
             raise UsageError(
                 f"{format} holds triples: use it with CONSTRUCT or DESCRIBE, or take {', '.join(ROW_FORMATS)}"
             )
-        return GRAPH_FORMATS[format](result.token_batches())  # type: ignore[arg-type]
+        return GRAPH_FORMATS[format](result.token_batches(), result.names)  # type: ignore[arg-type]
     if format not in ROW_FORMATS:
         known = ", ".join([*ROW_FORMATS, *GRAPH_FORMATS])
         raise UsageError(f"unknown result format {format!r}: use one of {known}")
@@ -183,11 +185,11 @@ def _tsv(result: Answer) -> Iterator[str]:
 
 
 def _table(result: Answer) -> Iterator[str]:
-    """Columns for people: well-known namespaces by their prefixes, a line with the number of rows."""
+    """Columns for people: IRIs by prefixes, a line with the number of rows."""
     if result.kind == "ask":
         yield "yes\n" if result.boolean else "no\n"
         return
-    rows = [["" if token is None else _short(token) for token in row] for row in result.tokens()]
+    rows = [["" if token is None else _short(token, result.names) for token in row] for row in result.tokens()]
     names = [f"?{name}" if result.kind == "select" else name for name in result.variables]
     widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)] if names else []
     for row in [names, ["-" * width for width in widths], *rows]:
@@ -195,10 +197,10 @@ def _table(result: Answer) -> Iterator[str]:
     yield f"({len(rows)} row{'s' * (len(rows) != 1)})\n"
 
 
-def _short(token: str) -> str:
-    """A term as Turtle would write it for a reader who knows the common prefixes."""
+def _short(token: str, names: Names) -> str:
+    """A term as Turtle would write it for a reader who knows the prefixes."""
     if token[0] == "<":
-        return prefixed(token[1:-1])
+        return names.iri(token[1:-1])
     if token[0] == "_":
         return token
     lexical, datatype, lang = split_literal(token)
@@ -207,7 +209,7 @@ def _short(token: str) -> str:
     text = to_ntriples(f'"{lexical}"')
     if lang is not None:
         return f"{text}@{lang}"
-    return text if datatype == XSD + "string" else f"{text}^^{prefixed(datatype)}"
+    return text if datatype == XSD + "string" else f"{text}^^{names.iri(datatype)}"
 
 
 REFUSING: Final = ("xml", "rdf")

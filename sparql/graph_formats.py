@@ -1,6 +1,6 @@
 """Triples as text, as they come: N-Triples, Turtle, RDF/XML and JSON-LD; N-Quads and TriG are the first two, as all is
-in the default graph. A format is a function from batches of token triples
-to pieces of text; what it holds at a time is a batch."""
+in the default graph. A format is a function from batches of token triples, and how terms are written for people, to
+pieces of text; what it holds at a time is a batch."""
 
 from __future__ import annotations
 
@@ -8,82 +8,53 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from triplestore.model.errors import FormatError
+from triplestore.model.prefixes import Names
 from triplestore.model.terms import RDF, XSD, split_literal, to_ntriples
 
 TokenTriple = tuple[str, str, str]
 Batches = Iterable[list[TokenTriple]]
 
-PREFIXES: Final = {
-    RDF: "rdf:",
-    "http://www.w3.org/2000/01/rdf-schema#": "rdfs:",
-    "http://www.w3.org/2002/07/owl#": "owl:",
-    XSD: "xsd:",
-}
-"""Namespaces whose prefixes everybody knows."""
+_REMEMBERED: Final = 20_000
+"""Terms whose text is kept, since graphs repeat them."""
 
 
-def prefixed(iri: str) -> str:
-    """An IRI as Turtle writes it, by one of the common prefixes where it has one."""
-    space = _space(iri)
-    return PREFIXES[space] + iri[len(space) :] if space else f"<{iri}>"
-
-
-def _space(iri: str) -> str:
-    return next((s for s in PREFIXES if iri.startswith(s) and re.fullmatch("[A-Za-z0-9]+", iri[len(s) :])), "")
-
-
-def ntriples(batches: Batches) -> Iterator[str]:
+def ntriples(batches: Batches, names: Names) -> Iterator[str]:
     """Canonical N-Triples."""
     for rows in batches:
         yield "".join(" ".join(map(to_ntriples, row)) + " .\n" for row in rows)
 
 
-def turtle(batches: Batches) -> Iterator[str]:
-    """Turtle: neighbours with the same subject (and predicate) are written together, a prefix is declared before its
-    first use."""
+def turtle(batches: Batches, names: Names) -> Iterator[str]:
+    """Turtle: neighbours with the same subject (and predicate) are written together, prefixes are declared before the
+    batch that first uses them."""
+    spaces, written = lru_cache(_REMEMBERED)(lambda token: {*names.spaces(token)}), lru_cache(_REMEMBERED)(names.token)
     declared: set[str] = set()
     for rows in batches:
-        text = io.StringIO()
+        text, used = io.StringIO(), set[str]()
         for s, about in groupby(rows, itemgetter(0)):
-            lines, used = [], _spaces(s)
+            lines = []
+            used |= spaces(s)
             for p, group in groupby(about, itemgetter(1)):
                 objects = [row[2] for row in group]
-                used = used.union(_spaces(p) if p != _TYPE else (), *map(_spaces, objects))
-                lines.append(f"{'a' if p == _TYPE else _turtle(p)} {', '.join(map(_turtle, objects))}")
-            for space in sorted(used - declared):
-                text.write(f"@prefix {PREFIXES[space]} <{space}> .\n")
-            declared |= used
-            text.write(f"{_turtle(s)} {_BETWEEN.join(lines)} .\n")
-        yield text.getvalue()
+                used.update(spaces(p) if p != _TYPE else (), *map(spaces, objects))
+                lines.append(f"{'a' if p == _TYPE else written(p)} {', '.join(map(written, objects))}")
+            text.write(f"{written(s)} {_BETWEEN.join(lines)} .\n")
+        yield "".join(f"{names.declaration(space)}\n" for space in sorted(used - declared)) + text.getvalue()
+        declared |= used
 
 
 _TYPE: Final = f"<{RDF}type>"
 _BETWEEN: Final = " ;\n    "
 
 
-def _spaces(token: str) -> set[str]:
-    """The common namespace that a term is written by, if any."""
-    iri = token[1:-1] if token[0] == "<" else split_literal(token)[1] if token[0] == '"' and token[-1] == ">" else ""
-    return {_space(iri)} - {""}
-
-
-def _turtle(token: str) -> str:
-    if token[0] == "<":
-        return prefixed(token[1:-1])
-    if token[0] == "_" or token[-1] != ">":
-        return to_ntriples(token)
-    lexical, datatype, _ = split_literal(token)
-    text = to_ntriples(f'"{lexical}"')
-    return f"{text}^^{prefixed(datatype)}"
-
-
-def rdfxml(batches: Batches) -> Iterator[str]:
+def rdfxml(batches: Batches, names: Names) -> Iterator[str]:
     """RDF/XML. Raises FormatError for a predicate that no XML name can be made of, and characters XML cannot hold."""
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<rdf:RDF xmlns:rdf="{RDF}">\n'
     for rows in batches:
@@ -137,7 +108,7 @@ NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 """Characters that XML 1.0 cannot hold, escaped or not."""
 
 
-def jsonld(batches: Batches) -> Iterator[str]:
+def jsonld(batches: Batches, names: Names) -> Iterator[str]:
     """JSON-LD 1.1, expanded: neighbours with the same subject are one node, in a line."""
     yield "["
     separator = "\n"
@@ -172,7 +143,7 @@ def _id(token: str) -> str:
     return token[1:-1] if token[0] == "<" else token
 
 
-GRAPH_FORMATS: Final[dict[str, Callable[[Batches], Iterator[str]]]] = {
+GRAPH_FORMATS: Final[dict[str, Callable[[Batches, Names], Iterator[str]]]] = {
     "nt": ntriples,
     "ttl": turtle,
     "rdf": rdfxml,
@@ -180,3 +151,6 @@ GRAPH_FORMATS: Final[dict[str, Callable[[Batches], Iterator[str]]]] = {
     "nq": ntriples,
     "trig": turtle,
 }
+
+BY_SUBJECT: Final = ("ttl", "trig", "rdf", "jsonld")
+"""The formats that write the triples of a subject together, where they come together."""

@@ -35,6 +35,7 @@ from triplake.sparql.pattern_parser import PatternParser, join
 from triplestore.expressions.functions import is_known
 from triplestore.model.errors import LimitError
 from triplestore.model.expression import Call, Constant, Expression, Variable, walk
+from triplestore.model.prefixes import Prefixes
 
 QUERIES: Final = ("SELECT", "CONSTRUCT", "DESCRIBE", "ASK")
 """The words that a query begins with, behind its prologue."""
@@ -44,13 +45,15 @@ UPDATES: Final = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", 
 
 
 @lru_cache(maxsize=256)
-def parse_query(text: str, base: str | None = None) -> Query:
-    """The algebra of a SPARQL query. base: what relative IRIs are resolved against, unless the text has a BASE.
+def parse_query(text: str, base: str | None = None, known: Prefixes | None = None) -> Query:
+    """The algebra of a SPARQL query. base: what relative IRIs are resolved against, unless the text has a BASE. known:
+    prefixes that it need not declare.
 
     Raises UsageError with line and column for a syntax error, UnsupportedError naming a construct that is refused.
     """
     with not_too_deep("query"):
-        return Parser(Cursor(text, base=base)).query()
+        at = Cursor(text, base=base, known={} if known is None else known.known)
+        return replace(Parser(at).query(), prefixes=tuple(at.prefixes.items()))
 
 
 @contextmanager

@@ -30,6 +30,7 @@ from triplestore.engine import Engine
 from triplestore.expressions.vectorised import register
 from triplestore.model.errors import UsageError
 from triplestore.model.expression import Constant, Variable
+from triplestore.model.prefixes import Names, Prefixes
 from triplestore.storage.statistics import Statistics
 
 Triple = tuple[str, str, str]
@@ -46,7 +47,8 @@ class Graph:
     """The graph that queries read: the working tables `fact`, `asserted`, `same_as` and `term` of an engine.
 
     view: how they are to be read. generalised: answers show triples that RDF has no place for, too. known: constants
-    that were looked up in these very tables before. statistics: counts, for the order of joins.
+    that were looked up in these very tables before. statistics: counts, for the order of joins. prefixes: those that a
+    query need not declare.
     """
 
     engine: Engine
@@ -54,6 +56,7 @@ class Graph:
     generalised: bool = False
     known: Known = field(default_factory=Known, compare=False)
     statistics: Statistics = field(default_factory=Statistics, compare=False)
+    prefixes: Prefixes = field(default_factory=Prefixes, compare=False)
 
 
 def query(
@@ -73,16 +76,18 @@ def query(
     stream: the rows of a SELECT come as they are found, to be read once. base: what relative IRIs are resolved against.
     Raises UsageError (with line and column) for text that is not SPARQL, UnsupportedError for what is not supported.
     """
-    parsed = parse_query(text, base)
+    parsed = parse_query(text, base, graph.prefixes)
     with not_too_deep("query"):
         found = _run(graph, same_as, stream, prefer).answer(parsed)
     found.warnings = parsed.warnings
+    own = dict(parsed.prefixes)
+    found.names = Names(own | {name: iri for name, iri in graph.prefixes.declared.items() if name not in own})
     return found
 
 
 def explain(graph: Graph, text: str, same_as: str = "expand", prefer: Sequence[str] = ()) -> QueryExplanation:
     """Run a query for its algebra, SQL and plan; same_as, prefer and errors as for `query`."""
-    parsed, run = parse_query(text), _run(graph, same_as, prefer=prefer)
+    parsed, run = parse_query(text, None, graph.prefixes), _run(graph, same_as, prefer=prefer)
     pattern, variables = parsed.pattern, list(parsed.variables)
     if parsed.kind == "describe":
         pattern, variables = described(parsed), list(PLACES)
@@ -138,7 +143,7 @@ def changes(graph: Graph, modify: Modify) -> tuple[list[Triple], list[Triple]]:
 
 def statement(graph: Graph, text: str, same_as: str = "expand") -> str:
     """The SQL statement that a SELECT runs as: for people who want to see it."""
-    parsed = parse_query(text)
+    parsed = parse_query(text, None, graph.prefixes)
     if parsed.kind != "select" or parsed.pattern is None:
         raise UsageError("only SELECT queries have one SQL statement to show")
     run = _Run(graph, same_as == "expand")

@@ -11,6 +11,7 @@ import pyarrow as pa
 from triplake.sparql.formats import write_result
 from triplake.sparql.nodes import UNBOUND, Nodes
 from triplestore.model.errors import UsageError
+from triplestore.model.prefixes import Names
 from triplestore.model.terms import to_ntriples, to_rdflib_all
 
 if TYPE_CHECKING:
@@ -34,10 +35,11 @@ class Result:
 
     The rows are an Arrow table, or a stream of batches of it, of tokens or (columns of integers) of ids that `nodes`
     has learned. A stream is read once, unless `len` or one of the `to_` methods has collected it before.
-    warnings: what is legal in the query, but hardly meant.
+    warnings: what is legal in the query, but hardly meant. names: how IRIs are written for people.
     """
 
     warnings: tuple[str, ...] = ()
+    names: Names = Names()
 
     def __init__(
         self,
@@ -66,7 +68,7 @@ class Result:
     def at_most(self, rows: int) -> Result:
         """The same answer; reading more rows than that raises UsageError."""
         found = Result(self.kind, self.variables, self._bounded(rows), self._truth, self._nodes)
-        found.warnings = self.warnings
+        found.warnings, found.names = self.warnings, self.names
         return found
 
     def through(self, pieces: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> Result:

@@ -22,6 +22,7 @@ from triplake.sparql.parser import QUERIES, UPDATES, Parser, not_too_deep
 from triplestore.expressions.iris import is_absolute
 from triplestore.model.errors import InputError
 from triplestore.model.expression import Variable
+from triplestore.model.prefixes import Prefixes
 from triplestore.model.terms import literal_token
 
 Tokens = tuple[str, str, str]
@@ -70,16 +71,26 @@ Operation = Data | Modify | Clear | Load
 
 
 def parse_update(
-    text: str, source: str | None = None, blank_prefix: str = "u", base: str | None = None
+    text: str,
+    source: str | None = None,
+    blank_prefix: str = "u",
+    base: str | None = None,
+    known: Prefixes | None = None,
+    declared: dict[str, str] | None = None,
 ) -> tuple[Operation, ...]:
     """The operations of one request, in their order.
 
+    known: prefixes that it need not declare. declared: takes those that it declares (name -> IRI).
     source: the file, for messages. blank_prefix: starts the labels of blank nodes. base: what relative IRIs are
     resolved against, unless the text has a BASE; those of LOAD then name files. Raises InputError with line and column
     for a syntax error, UnsupportedError with them for named graphs.
     """
     with not_too_deep("update"):
-        return _Request(Cursor(text, "update", source or "", base), source, blank_prefix, base).operations()
+        at = Cursor(text, "update", source or "", base, known={} if known is None else known.known)
+        found = _Request(at, source, blank_prefix, base).operations()
+    if declared is not None:
+        declared.update(at.prefixes)
+    return found
 
 
 @dataclass(slots=True)
@@ -259,7 +270,8 @@ class _Request:
     def _prologue(self) -> str:
         """The declarations in force, on one line."""
         base = [f"BASE <{self.at.base}>"] if self.at.base is not None else []
-        return " ".join([*base, *(f"PREFIX {name}: <{iri}>" for name, iri in self.at.prefixes.items())])
+        known = {**self.at.known, **self.at.prefixes}
+        return " ".join([*base, *(f"PREFIX {name}: <{iri}>" for name, iri in known.items())])
 
     # -- errors -----------------------------------------------------------------------------------------------------
 

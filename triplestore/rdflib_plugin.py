@@ -30,7 +30,7 @@ class TriplakeStore(rdflib.store.Store):
     Its configuration is the path of a store, or a mapping with `path` and options of `Store.create` and `Store.open`
     (`rules`, `equality`, `engine`, `spark`, `at` ...). A new store has no rules unless some are asked for: it holds
     what was added, as RDFLib's own stores do. Only asserted triples can be removed; namespaces that are bound are kept
-    in memory. `rollback` forgets what was changed since the last commit or read.
+    in memory, beside the store's prefixes. `rollback` forgets what was changed since the last commit or read.
 
     Invariant: `_pending` holds what has changed and is not in the store yet, in order: a triple, and whether it is
     to be there.
@@ -70,6 +70,8 @@ class TriplakeStore(rdflib.store.Store):
             self._store = Store.create(path, **{"rules": "none", **making}, **options)
         else:
             return int(NO_STORE)
+        for name, iri in self._store.prefixes.declared.items():
+            self._names.bind(name, URIRef(iri))
         return int(VALID_STORE)
 
     def close(self, commit_pending_transaction: bool = False) -> None:

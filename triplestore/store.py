@@ -8,7 +8,7 @@ What the methods do is in `triplestore.write`; those that read are in `triplesto
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -216,6 +216,12 @@ class Store(StoreVersion):
         """Add rulesets (built-in names or files), remove some by the names that `rulesets` shows, and maintain the
         closure; a report as of `update`. Raises UsageError for a name that is not there."""
         return rulesets.change_rules(self._session, several(add), several(remove), maintain)
+
+    @in_turn
+    def change_prefixes(self, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
+        """Add prefixes (name -> IRI), which then hold before all others of the name, and remove some by name. A new
+        version, with the same triples. Raises UsageError for what is no prefix, and for a name that is not there."""
+        admin.change_prefixes(self._session, add or {}, remove)
 
     @in_turn
     def compact(self) -> None:

@@ -65,6 +65,7 @@ class TestEverywhere:
     def test_no_store(self, name: str) -> None:
         rest = {
             "rules": ["list"],
+            "prefixes": ["list"],
             "query": [DOGS],
             "update": ["add.ru"],
             "copy": ["other"],

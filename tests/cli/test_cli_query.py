@@ -29,9 +29,9 @@ class TestQuery:
     def test_table(self, kg: Path) -> None:
         assert done("query", kg, DOGS).splitlines() == [
             "?x",
-            "----------------",
-            "<http://ex/fido>",
-            "<http://ex/rex>",
+            "-----",
+            ":fido",
+            ":rex",
             "(2 rows)",
         ]
 
@@ -148,12 +148,12 @@ class TestCheck:
         outcome = run("check", kg)
         assert outcome.code == 1
         assert outcome.out.splitlines() == [
-            "@prefix ns1: <http://ex/> .",
+            "@prefix : <http://ex/> .",
             "",
             "cax-dw: 1 inconsistency",
-            "    1. ns1:Cat owl:disjointWith ns1:Dog .",
-            "       ns1:fido a ns1:Cat .",
-            "       ns1:fido a ns1:Dog .",
+            "    1. :Cat owl:disjointWith :Dog .",
+            "       :fido a :Cat .",
+            "       :fido a :Dog .",
             "1 inconsistency",
         ]
         outcome = run("check", kg, "--json")

@@ -22,6 +22,7 @@ COMMANDS: Final = (
     serving.serve,
     proofs.explain,
     proofs.why_same,
+    keeping.prefixes,
     keeping.log,
     keeping.verify,
     keeping.restore,

@@ -1,4 +1,4 @@
-"""Writing a store's triples to a file or stdout: N-Triples line by line, other formats through pyoxigraph."""
+"""Writing a store's triples to a file or stdout: N-Triples by lines, other formats by subjects."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from triplestore.model.errors import UsageError
+from triplestore.model.prefixes import Names
 
 if TYPE_CHECKING:
     from triplestore.store import Store
 
-FORMATS: Final = {".nt": "N_TRIPLES", ".ttl": "TURTLE", ".rdf": "RDF_XML", ".owl": "RDF_XML", ".jsonld": "JSON_LD"}
-"""File suffix -> name in pyoxigraph's `RdfFormat`."""
+TokenTriple = tuple[str, str, str]
+
+FORMATS: Final = {".nt": "nt", ".ttl": "ttl", ".rdf": "rdf", ".owl": "rdf", ".jsonld": "jsonld"}
+"""File suffix -> name in `sparql.graph_formats.GRAPH_FORMATS`."""
 
 
 def write_export(
@@ -49,8 +52,8 @@ def write_export(
             if suffix == ".nt":
                 count = _write_lines(file, store.lines(what, same_as, ordered, virtual, prefer))
             else:
-                lines = store.lines(what, same_as, virtual=virtual, prefer=prefer)
-                count = _write_format(file, FORMATS[suffix], lines)
+                batches = store.token_batches(what, same_as, virtual, prefer, grouped=True)
+                count = _write_format(file, FORMATS[suffix], batches, store.prefixes.names)
         os.replace(draft, output)
     except OSError as error:
         raise UsageError(f"{output}: cannot be written ({error.strerror or error})") from error
@@ -69,19 +72,19 @@ def _write_lines(file: IO[bytes], batches: Iterable[list[str]]) -> int:
     return count
 
 
-def _write_format(file: IO[bytes], name: str, batches: Iterable[list[str]]) -> int:
-    import pyoxigraph
+def _write_format(file: IO[bytes], name: str, batches: Iterable[list[TokenTriple]], names: Names) -> int:
+    from triplake.sparql.graph_formats import GRAPH_FORMATS
 
     count = 0
 
-    def triples() -> Iterator[Any]:
+    def counted() -> Iterator[list[TokenTriple]]:
         nonlocal count
-        for lines in batches:
-            for quad in pyoxigraph.parse("\n".join(lines).encode(), format=pyoxigraph.RdfFormat.N_TRIPLES):
-                count += 1
-                yield quad.triple
+        for triples in batches:
+            count += len(triples)
+            yield triples
 
-    pyoxigraph.serialize(triples(), file, format=getattr(pyoxigraph.RdfFormat, name))
+    for piece in GRAPH_FORMATS[name](counted(), names):
+        file.write(piece.encode())
     return count
 
 

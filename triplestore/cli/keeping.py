@@ -230,6 +230,46 @@ def copy(options: Common, store: str, dest: str, at: int | None) -> None:
     say(options, f"copied {store} to {dest}")
 
 
+_PREFIX_ARGUMENTS: Final = {"add": "NAME=IRI, as in ex=http://example.org/", "remove": "the names of prefixes"}
+
+
+@click.command()
+@click.argument("store")
+@click.argument("action", type=click.Choice(["list", "add", "remove"]))
+@click.argument("names", nargs=-1, metavar="[NAME=IRI | NAME]...")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@common
+def prefixes(options: Common, store: str, action: str, names: Sequence[str], as_json: bool) -> None:
+    """List, add or remove the prefixes that a store keeps: yours, then those of loaded files and updates."""
+    from triplestore.read.names import prefixes_of
+
+    if (action == "list") == bool(names):
+        raise UsageError(
+            "prefixes list takes no names" if names else f"prefixes {action} needs {_PREFIX_ARGUMENTS[action]}"
+        )
+    if as_json and action != "list":
+        raise UsageError("--json is for prefixes list")
+    with opening(options, store) as opened:
+        if action != "list":
+            add = prefixes_of(names) if action == "add" else {}
+            opened.change_prefixes(add, () if add else [name.removesuffix(":") for name in names])
+            say(options, f"{store}: {counted(len(opened.prefixes.declared), 'prefix')}")
+            return
+        found = opened.prefixes
+    rows = [
+        {"name": one.name, "iri": one.iri, "source": one.source or "you", "holds": one not in found.conflicts}
+        for one in found.declarations
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    width = max((len(one.name) for one in found.declarations), default=0) + 1
+    for one in found.declarations:
+        holds = "" if one not in found.conflicts else "   (not used: the name stands for another IRI)"
+        source = f"   {one.source}" if one.source else ""
+        click.echo(f"{one.name + ':':<{width}}  <{one.iri}>{source}{holds}")
+
+
 @click.command()
 @click.argument("folder", required=False)
 @common

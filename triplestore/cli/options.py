@@ -191,7 +191,8 @@ def counted(number: int, noun: str) -> str:
     """A number with its noun: 1 inconsistency, 2 inconsistencies."""
     if number == 1:
         return f"1 {noun}"
-    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("x") else f"{noun}s"
+    return f"{number:,} {plural}"
 
 
 def warn_of_violations(store: Store) -> None:

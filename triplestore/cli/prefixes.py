@@ -1,47 +1,48 @@
-"""Prefixes for people's eyes: the well-known ones, and numbered ones for namespaces that a text uses often."""
+"""Prefixes for what is printed: a store's, and numbered ones for namespaces that a text uses often."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
 
-from rdflib.term import Literal, Node, URIRef
+from triplestore.model.prefixes import STANDARD, Names
+from triplestore.model.terms import RDF, from_rdflib
 
-from triplestore.model.terms import OWL, RDF, RDFS, XSD
+if TYPE_CHECKING:
+    from rdflib.term import Node
 
-KNOWN: Final = {RDF: "rdf", RDFS: "rdfs", OWL: "owl", XSD: "xsd"}
-"""Namespaces that need no declaration."""
+Tokens = tuple[str, str, str]
 
-_SPLIT: Final = re.compile(r"(.*[/#:])([A-Za-z_][\w-]*)\Z", re.DOTALL)
+_SPLIT: Final = re.compile(r"<(.*[/#:])[A-Za-z_][\w-]*>", re.DOTALL)
 
 
-class Prefixes:
-    """The prefixes with which some triples are written: `ns1:`, `ns2:` ... for each namespace that occurs twice."""
+class Printed:
+    """How some triples (tokens) are printed: by prefixes (name -> IRI), and `ns1:`, `ns2:` ... for each namespace
+    without one that occurs twice. declarations: the lines that declare those that are used."""
 
-    def __init__(self, triples: Iterable[tuple[Node, ...]]) -> None:
-        found = (_SPLIT.match(str(term)) for triple in triples for term in triple if isinstance(term, URIRef))
-        counted = Counter(match.group(1) for match in found if match)
-        often = [space for space, times in counted.items() if times > 1 and space not in KNOWN]
-        self._names = {**KNOWN, **{space: f"ns{number}" for number, space in enumerate(often, 1)}}
+    def __init__(self, triples: Iterable[Tokens], prefixes: Mapping[str, str]) -> None:
+        terms = [term for triple in triples for term in triple]
+        known, used = Names(prefixes), Counter[str]()
+        for term in terms:
+            if not any(known.spaces(term)) and (match := _SPLIT.fullmatch(term)):
+                used[match[1]] += 1
+        often = [space for space, times in used.items() if times > 1]
+        free = (name for number in range(1, len(often) + len(prefixes) + 1) if (name := f"ns{number}") not in prefixes)
+        self._names = Names({**prefixes, **dict(zip(free, often, strict=False))})
+        spaces = dict.fromkeys(space for term in terms for space in self._names.spaces(term))
+        standard = set(STANDARD.values())
+        self.declarations = [self._names.declaration(space) for space in spaces if space not in standard]
 
-    @property
-    def declarations(self) -> list[str]:
-        """The first lines of an output: one line for each namespace that is not well known."""
-        return [f"@prefix {name}: <{space}> ." for space, name in self._names.items() if space not in KNOWN]
-
-    def term(self, term: Node) -> str:
-        """A term as Turtle writes it."""
-        if isinstance(term, Literal) and term.datatype is not None:
-            return f"{Literal(str(term)).n3()}^^{self.term(term.datatype)}"
-        if isinstance(term, URIRef):
-            match = _SPLIT.match(str(term))
-            if match and match.group(1) in self._names:
-                return f"{self._names[match.group(1)]}:{match.group(2)}"
-        return term.n3()
-
-    def triple(self, triple: Iterable[Node]) -> str:
+    def triple(self, triple: Tokens) -> str:
         """A triple, with `a` for rdf:type and a full stop."""
-        s, p, o = (self.term(term) for term in triple)
-        return f"{s} {'a' if p == 'rdf:type' else p} {o} ."
+        s, p, o = triple
+        predicate = "a" if p == f"<{RDF}type>" else self._names.token(p)
+        return f"{self._names.token(s)} {predicate} {self._names.token(o)} ."
+
+
+def tokens_of(triple: Iterable[Node]) -> Tokens:
+    """The tokens of a triple of rdflib's terms."""
+    s, p, o = map(from_rdflib, triple)
+    return s, p, o

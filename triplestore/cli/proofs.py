@@ -53,9 +53,10 @@ def explain(
 
     if (len(triple) == 3) == (violation is not None) or (violation is None and len(triple) != 3):
         raise UsageError("give the subject, the predicate and the object of one triple, or --violation RULE:N")
-    known = prefixes_of(prefixes)
-    tokens = [token_of(term, known) for term in triple]
+    given = prefixes_of(prefixes)
     with opening(options, store, at) as opened:
+        known = {**opened.prefixes.known, **given}
+        tokens = [token_of(term, known) for term in triple]
         found = (
             opened.explain(tuple(to_rdflib(token) for token in tokens))
             if violation is None
@@ -108,10 +109,10 @@ def why_same(
 
     if len(terms) > 2:
         raise UsageError("give one term, for its class, or two, for what makes them one")
-    known = prefixes_of(prefixes)
-    nodes = [to_rdflib(token_of(term, known)) for term in terms]
-    most, write = limit or None, writer(known)
+    given, most = prefixes_of(prefixes), limit or None
     with opening(options, store, at) as opened:
+        known = {**opened.prefixes.known, **given}
+        write, nodes = writer(known), [to_rdflib(token_of(term, known)) for term in terms]
         chain = opened.why_same(*nodes) if len(nodes) == 2 else None
         found = opened.equality_class(nodes[0], most) if len(nodes) == 1 else None
         missing = [] if chain or found else [t for t, n in zip(terms, nodes, strict=True) if not _occurs(opened, n)]

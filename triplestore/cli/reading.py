@@ -129,11 +129,11 @@ SHOWN: Final = 10
 @common
 def check(options: Common, store: str, as_json: bool, limit: int | None, at: int | None) -> None:
     """List inconsistencies by rule, with the triples at fault. Exit code 1 if there are any."""
-    from triplestore.cli.prefixes import Prefixes
+    from triplestore.cli.prefixes import Printed, tokens_of
 
     bound = (None if as_json else SHOWN) if limit is None else limit or None
     with opening(options, store, at) as opened:
-        counts, found = opened.violated(), opened.check(bound, by=True)
+        counts, found, declared = opened.violated(), opened.check(bound, by=True), opened.prefixes.declared
     if as_json:
         rows = [
             {
@@ -147,15 +147,15 @@ def check(options: Common, store: str, as_json: bool, limit: int | None, at: int
     elif not counts:
         click.echo("consistent")
     else:
-        prefixes = Prefixes(triple for violation in found for triple in violation.triples)
-        for line in (*prefixes.declarations, *([""] if prefixes.declarations else [])):
+        printed = Printed((tokens_of(triple) for violation in found for triple in violation.triples), declared)
+        for line in (*printed.declarations, *([""] if printed.declarations else [])):
             click.echo(line)
         for rule, count in counts.items():
             click.echo(f"{rule}: {counted(count, 'inconsistency')}")
             listed = [violation for violation in found if violation.rule == rule]
             for number, violation in enumerate(listed, 1):
                 for place, triple in enumerate(violation.triples):
-                    click.echo(f"{f'{number:>5}. ' if place == 0 else '       '}{prefixes.triple(triple)}")
+                    click.echo(f"{f'{number:>5}. ' if place == 0 else '       '}{printed.triple(tokens_of(triple))}")
                 if violation.by:
                     click.echo(f"       by {', '.join(violation.by)}")
             if len(listed) < count:

@@ -188,11 +188,11 @@ def ntriples_sql(triples: str, dialect: Dialect) -> str:
     return f"SELECT concat({parts[0]}, ' ', {parts[1]}, ' ', {parts[2]}, ' .') AS line FROM ({triples}) t {joins}"
 
 
-def tokens_sql(triples: str) -> str:
-    """The triples of a SELECT as tokens (s, p, o), as SQL over `term`."""
+def tokens_sql(triples: str, grouped: bool = False) -> str:
+    """The triples of a SELECT as tokens (s, p, o), as SQL over `term`. grouped: those of a subject come together."""
     columns = ", ".join(f"{token_sql(f'{c}_term')} AS {c}" for c in "spo")
     joins = " ".join(f"JOIN term {c}_term ON {c}_term.id = t.{c}" for c in "spo")
-    return f"SELECT {columns} FROM ({triples}) t {joins}"
+    return f"SELECT {columns} FROM ({triples}) t {joins}{' ORDER BY t.s, t.p, t.o' if grouped else ''}"
 
 
 def _source(view: ClosureView) -> str:

@@ -7,32 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from triplestore.model.terms import OWL, RDF, RDFS, XSD, to_ntriples
+from triplestore.model.prefixes import Names
+from triplestore.model.terms import RDF, to_ntriples
 from triplestore.proof.proof import ASSERTED, Proof
 
 Write = Callable[[str], str]
 """How a token is written."""
 
-_SPACES = {RDF: "rdf:", RDFS: "rdfs:", OWL: "owl:", XSD: "xsd:"}
-
 
 def writer(prefixes: Mapping[str, str]) -> Write:
-    """Tokens as Turtle writes them, with prefixes (name without colon -> IRI) on top of rdf, rdfs, owl and xsd."""
-    spaces = {**_SPACES, **{iri: f"{name}:" for name, iri in prefixes.items()}}
-
-    def write(token: str) -> str:
-        if token[0] != "<":
-            return to_ntriples(token)
-        if token == f"<{RDF}type>":
-            return "a"
-        iri = token[1:-1]
-        for space in sorted(spaces, key=len, reverse=True):
-            local = iri[len(space) :]
-            if iri.startswith(space) and local.replace("_", "").replace("-", "").isalnum() and local[0] != "-":
-                return spaces[space] + local
-        return token
-
-    return write
+    """Terms as Turtle writes them, with prefixes (name without colon -> IRI) beside the standard ones."""
+    names = Names(prefixes)
+    return lambda token: "a" if token == f"<{RDF}type>" else names.token(token)
 
 
 def line(proof: Proof, write: Write) -> str:

@@ -7,20 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from triplestore.model.errors import UsageError
-from triplestore.model.terms import OWL, RDF, RDFS, XSD
-
-PREFIXES: Final = {
-    "rdf": RDF,
-    "rdfs": RDFS,
-    "owl": OWL,
-    "xsd": XSD,
-    "skos": "http://www.w3.org/2004/02/skos/core#",
-    "foaf": "http://xmlns.com/foaf/0.1/",
-    "schema": "http://schema.org/",
-    "dc": "http://purl.org/dc/elements/1.1/",
-    "dcterms": "http://purl.org/dc/terms/",
-}
-"""Prefixes that need no declaration."""
+from triplestore.model.terms import RDF
 
 _NAME: Final = re.compile(r"([^\W\d_][\w.-]*)?:(?!//)(.*)", re.DOTALL)
 
@@ -31,12 +18,12 @@ _IRI: Final = re.compile(
 
 
 def prefixes_of(declared: Sequence[str]) -> dict[str, str]:
-    """The declarations NAME=IRI, on top of the known ones. Raises UsageError."""
-    found = dict(PREFIXES)
+    """The declarations NAME=IRI (name -> IRI). Raises UsageError."""
+    found: dict[str, str] = {}
     for text in declared:
         name, equals, iri = text.partition("=")
         if not equals or not iri:
-            raise UsageError(f"--prefix {text}: write NAME=IRI, as in --prefix ex=http://example.org/")
+            raise UsageError(f"'{text}' declares no prefix: write NAME=IRI, as in ex=http://example.org/")
         found[name.removesuffix(":")] = iri.removeprefix("<").removesuffix(">")
     return found
 

@@ -82,7 +82,7 @@ def graph(session: Session, generalised: bool = False) -> Graph:
         workspace.indexed()
     if known.linked is None:  # a job of its own is too much to ask on Spark
         known.linked = view.classes > 0 or not engine.resident or bool(engine.rows(expand.REFLEXIVE))
-    return Graph(engine, view, generalised, known, _counts(session))
+    return Graph(engine, view, generalised, known, _counts(session), manifest.prefixes)
 
 
 def known_of(manifest: Manifest, before: tuple[Manifest, Known] | None) -> Known:
@@ -112,10 +112,12 @@ def _counts(session: Session) -> Statistics:
     return session.workspace.cache.get("statistics", stored if stored.files else facts, made)
 
 
-def token_batches(session: Session, what: str, same_as: str, virtual: bool) -> Iterator[list[TokenTriple]]:
+def token_batches(
+    session: Session, what: str, same_as: str, virtual: bool, prefer: Sequence[str] = (), grouped: bool = False
+) -> Iterator[list[TokenTriple]]:
     """See `Store.token_batches`."""
-    triples = _shown_sql(session, what, same_as, virtual)
-    for batch in session.engine.batches(expand.tokens_sql(triples)):
+    triples = _shown_sql(session, what, same_as, virtual, prefer)
+    for batch in session.engine.batches(expand.tokens_sql(triples, grouped)):
         yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from triplestore.model.errors import UsageError
+from triplestore.model.prefixes import Prefixes
 from triplestore.model.tables import FACT, STORED
 from triplestore.model.terms import from_rdflib
 from triplestore.ontology.profile import Finding
@@ -107,6 +108,11 @@ class StoreVersion:
         """The store's rulesets: names, and texts of users' files."""
         return self._session.manifest.rulesets
 
+    @property
+    def prefixes(self) -> Prefixes:
+        """The prefixes that the store keeps: those that the user has added, then those of loaded files and updates."""
+        return self._session.manifest.prefixes
+
     @in_turn
     def query(
         self,
@@ -156,10 +162,17 @@ class StoreVersion:
         return chain.from_iterable(self._turns.pieces(query.matching(self._session, pattern, what)))
 
     def token_batches(
-        self, what: str = "all", same_as: str = "expand", virtual: bool = False
+        self,
+        what: str = "all",
+        same_as: str = "expand",
+        virtual: bool = False,
+        prefer: str | Sequence[str] = (),
+        grouped: bool = False,
     ) -> Iterator[list[TokenTriple]]:
-        """The store's triples as tokens, in batches; see `triples`."""
-        return self._turns.pieces(query.token_batches(self._session, what, same_as, virtual))
+        """The store's triples as tokens, in batches; see `triples`, and `query` for `prefer`. grouped: those of a
+        subject come together."""
+        found = query.token_batches(self._session, what, same_as, virtual, several(prefer), grouped)
+        return self._turns.pieces(found)
 
     def lines(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from triplestore.model.prefixes import Names
 from triplestore.model.terms import RDF, XSD
 from triplestore.server.faults import HttpError
 from triplestore.server.negotiation import GRAPHS
@@ -50,4 +51,4 @@ def describe(store: Store, endpoint: str, service: Service, media: str | None) -
         (graph, f"<{_VOID}triples>", f'"{size}"^^<{XSD}integer>'),
     ]
     charset = "; charset=utf-8" if media.startswith("text/") else ""
-    return Answer(media + charset, GRAPH_FORMATS[GRAPHS[media]]([triples]))
+    return Answer(media + charset, GRAPH_FORMATS[GRAPHS[media]]([triples], Names({"sd": _SD, "void": _VOID})))

@@ -16,7 +16,6 @@ from triplestore.model.terms import OWL, from_rdflib, to_rdflib
 from triplestore.read.names import token_of
 from triplestore.server.bodies import Parameters, parameters
 from triplestore.server.faults import HttpError
-from triplestore.server.prefixes import PREFIXES
 from triplestore.server.work import Service
 from triplestore.store import Store
 
@@ -64,20 +63,24 @@ async def vocabulary(request: Request) -> Response:
 async def resource(request: Request) -> Response:
     """The facts of one resource, asserted and inferred apart, and what it equals."""
     service: Service = request.app.state.service
-    wanted = token(parameters(request.url.query), "term")
-    if wanted[0] == '"':
-        raise HttpError(400, "term is the IRI of a resource, or _:label of a blank node")
-    term = to_rdflib(wanted)
-    assert isinstance(term, URIRef | BNode)
-    found = await service.find(request, lambda store: _resource(store, term))
-    return JSONResponse(found)
+    sent = parameters(request.url.query)
+
+    def found(store: Store) -> dict[str, Any]:
+        wanted = token(sent, "term", store)
+        if wanted[0] == '"':
+            raise HttpError(400, "term is the IRI of a resource, or _:label of a blank node")
+        term = to_rdflib(wanted)
+        assert isinstance(term, URIRef | BNode)
+        return _resource(store, term)
+
+    return JSONResponse(await service.find(request, found))
 
 
-def token(sent: Parameters, name: str) -> str:
-    """The token of a parameter: a term as N-Triples writes it, an IRI, or a name with one of the known prefixes. Raises
-    HttpError (400)."""
+def token(sent: Parameters, name: str, store: Store) -> str:
+    """The token of a parameter: a term as N-Triples writes it, an IRI, or a name with a prefix that the store knows.
+    Raises HttpError (400)."""
     try:
-        return token_of(sent.get(name, [""])[-1].strip(), PREFIXES, "those of /api/vocabulary are")
+        return token_of(sent.get(name, [""])[-1].strip(), store.prefixes.known, "those of /api/vocabulary are")
     except (UsageError, UnsupportedTermError) as error:
         raise HttpError(400, f"{name}: {error}") from error
 
@@ -111,7 +114,7 @@ def _overview(store: Store) -> dict[str, Any]:
 
 
 def _vocabulary(store: Store) -> dict[str, Any]:
-    return {"prefixes": PREFIXES, **_words(store, 2_000)}
+    return {"prefixes": store.prefixes.known, **_words(store, 2_000)}
 
 
 def _words(store: Store, most: int) -> dict[str, Any]:

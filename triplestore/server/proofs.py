@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from triplestore.model.terms import to_rdflib
-from triplestore.server.bodies import parameters
+from triplestore.server.bodies import Parameters, parameters
 from triplestore.server.facts import token
 from triplestore.server.faults import HttpError
 from triplestore.server.work import Service
@@ -32,15 +32,15 @@ async def explain(request: Request) -> Response:
             raise HttpError(400, "violation is a rule and a number, as eq-diff1:1")
         rule, number = named[1], int(named[2])
         return JSONResponse(await service.find(request, lambda store: _violation(store, rule, number)))
-    triple = [token(sent, name) for name in ("subject", "predicate", "object")]
-    found = await service.find(request, lambda store: _proof(store, triple))
+    found = await service.find(request, lambda store: _proof(store, sent))
     if found is None:
         raise HttpError(404, "this triple does not hold")
     return JSONResponse(found)
 
 
-def _proof(store: Store, triple: list[str]) -> dict[str, Any] | None:
-    found = store.explain(tuple(to_rdflib(token) for token in triple))
+def _proof(store: Store, sent: Parameters) -> dict[str, Any] | None:
+    triple = [token(sent, name, store) for name in ("subject", "predicate", "object")]
+    found = store.explain(tuple(to_rdflib(term) for term in triple))
     return None if found is None else _told(found)
 
 

@@ -12,12 +12,14 @@ from typing import Any, Final
 from triplestore.engine import WrittenFile
 from triplestore.model.equality import Equality
 from triplestore.model.errors import DamagedStoreError
+from triplestore.model.prefixes import Prefix, Prefixes
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """The store format that this program writes. 2: terms carry ill_typed, canonical and value. 3: files have checksums. 4:
-`double` of an xsd:float is single precision, integers out of their datatype's bounds are no numbers."""
+`double` of an xsd:float is single precision, integers out of their datatype's bounds are no numbers. 5: manifests may
+have prefixes."""
 
-READABLE: Final = (2, 3, 4)
+READABLE: Final = (2, 3, 4, 5)
 """The formats that it reads. A store of an older one is of this one with its next version."""
 
 
@@ -92,6 +94,7 @@ class Manifest:
     last: dict[str, Any] = field(default_factory=dict)
     counting: bool = False
     current_numbers: bool = False
+    prefixes: Prefixes = field(default_factory=Prefixes)
 
     def files_of(self, table: str) -> TableFiles:
         return self.tables.get(table, TableFiles())
@@ -117,7 +120,8 @@ def mark() -> str:
 
 
 def to_json(manifest: Manifest) -> dict[str, Any]:
-    data = json.loads(json.dumps({"format": FORMAT, **asdict(manifest)}))
+    prefixes = [asdict(found) for found in manifest.prefixes.declarations]
+    data = json.loads(json.dumps({"format": FORMAT, **asdict(manifest), "prefixes": prefixes}))
     data["counters"][_EQUAL_VALUED] = data["counters"].pop("equal_valued")
     return {**data, "checksum": _checksum(data)}
 
@@ -140,7 +144,8 @@ def from_json(data: dict[str, Any]) -> Manifest:
     }
     rulesets = tuple(RulesetText(**r) for r in data.pop("rulesets"))
     equality, counters = Equality(data.pop("equality")), _counters(data.pop("counters"))
-    return Manifest(rulesets=rulesets, equality=equality, counters=counters, tables=tables, **data)
+    prefixes = Prefixes(tuple(Prefix(**found) for found in data.pop("prefixes", ())))
+    return Manifest(rulesets=rulesets, equality=equality, counters=counters, tables=tables, prefixes=prefixes, **data)
 
 
 def damaged(path: Path, table: str, manifest: Manifest, what: str) -> DamagedStoreError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -88,6 +88,17 @@ def materialise(session: Session, counting: bool | None) -> None:
         if counting:
             check_countable(manifest.rulesets, manifest.equality)
         commit(tx, rematerialised(tx, manifest.counting if counting is None else counting))
+
+
+def change_prefixes(session: Session, add: Mapping[str, str], remove: Sequence[str]) -> None:
+    """See `Store.change_prefixes`."""
+    with writing(session, "prefixes") as tx:
+        for name in remove:
+            tx.prefixes = tx.prefixes.removed(name)
+        for name, iri in reversed([*add.items()]):
+            tx.prefixes = tx.prefixes.added(name, iri)
+        counters = session.manifest.counters
+        commit(tx, ChangeSet(Change(0, 0, counters), counters))
 
 
 def compact(session: Session) -> None:

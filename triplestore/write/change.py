@@ -20,6 +20,7 @@ from triplestore.compile.schema import Fact
 from triplestore.dictionary.encoding import Numbered
 from triplestore.engine.scratch import Scratch
 from triplestore.maintain import Outcome
+from triplestore.model.prefixes import Prefix
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import Counters, Manifest, TableFiles
 from triplestore.storage.versions import Versions
@@ -130,8 +131,9 @@ class ChangeSet:
 @dataclass(frozen=True, slots=True)
 class Request:
     """A SPARQL Update request, one transaction. number to last: the file numbers that scope its blank nodes, and those
-    of the documents that it loads."""
+    of the documents that it loads. prefixes: those that it declares."""
 
     operations: tuple[Operation, ...]
     number: int
     last: int
+    prefixes: Sequence[Prefix] = ()

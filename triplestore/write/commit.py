@@ -23,7 +23,7 @@ from triplestore.write.transaction import Transaction
 def commit(tx: Transaction, found: ChangeSet) -> UpdateReport:
     """Make a change set the next version; without any change there is none. Raises ConflictError where another writer
     was first."""
-    if not found:
+    if not found and tx.prefixes == tx.before.prefixes:
         tx.verbose(f"nothing to change: the store stays at version {tx.before.version}")
         return tx.report()
     report = stage(tx, found)
@@ -66,6 +66,7 @@ def stage(tx: Transaction, found: ChangeSet) -> UpdateReport:
         materialised=found.outcome is not None or (before.materialised and not found.change),
         stats=stats,
         last=report.as_dict(),
+        prefixes=tx.prefixes,
     )
     workspace.moved(draft, loaded)
     found.keep(draft)

@@ -13,6 +13,7 @@ from triplestore.model.stopping import check
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Counters
 from triplestore.write import in_tables
+from triplestore.write.change import ChangeSet
 from triplestore.write.commit import commit
 from triplestore.write.netting import encoded, net_encoded
 from triplestore.write.transaction import Transaction, writing
@@ -42,8 +43,12 @@ def load(
         session.notify(
             f"encoded {change.added:,} new triples, {new_terms:,} new terms {_rate(report.triples, tx.seconds)}"
         )
+        _told(session, tx, report)
         if change or (materialise and not session.manifest.materialised):
             commit(tx, in_tables.maintained(tx, change, algorithm if materialise else None))
+        elif tx.prefixes != session.manifest.prefixes:
+            session.workspace.forget()
+            commit(tx, ChangeSet(change, session.manifest.counters))
         else:
             session.versions.settle()
             session.notify(f"nothing new: the store stays at version {session.manifest.version}")
@@ -56,9 +61,20 @@ def replace_all(session: Session, files: Sequence[str | Path], format: str | Non
     with writing(session, "replace") as tx:
         report, _, counters = _read(session, tx, files, format, "stop", None, base, replacing=True)
         change = net_encoded(tx, counters, replacing=True)
+        _told(session, tx, report)
         if change or not session.manifest.materialised:
             commit(tx, in_tables.maintained(tx, change, "auto"))
         return report
+
+
+def _told(session: Session, tx: Transaction, report: LoadReport) -> None:
+    """Let the next version have the prefixes of what was read, and tell which of them have another meaning there."""
+    before, tx.prefixes = tx.prefixes, tx.prefixes.met(report.prefixes.declarations)
+    for found in tx.prefixes.conflicts:
+        if found not in before.declarations:
+            session.notify(
+                f"the prefix {found.name}: stays <{tx.prefixes.declared[found.name]}>; {found.source} has <{found.iri}>"
+            )
 
 
 def _read(

@@ -42,7 +42,7 @@ def carry_out(
         check_algorithm(algorithm, session.manifest.counting)
         chain = Chain(session, tx, algorithm, dry, max(request.last for request in requests), load_folder)
         for request in requests:
-            loads = request.number
+            loads, tx.prefixes = request.number, tx.prefixes.met(request.prefixes)
             for operation in request.operations:
                 check()
                 loads += isinstance(operation, Load)

@@ -55,6 +55,7 @@ class Transaction:
     ) -> None:
         self.workspace, self.operation, self.verbose, self.notify = workspace, operation, verbose, notify
         self.engine, self.versions, self.before = workspace.engine, workspace.versions, workspace.manifest
+        self.prefixes = workspace.manifest.prefixes  # of the version that it makes
         self.started = time.perf_counter()
         self.phases = Phases()  # of what is done around the maintenance itself
         self.phase = self.phases.timed

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from triplestore.maintain.policy import check as check_algorithm
+from triplestore.model.prefixes import Prefix
 from triplestore.model.report import UpdateReport
 from triplestore.model.terms import from_rdflib_triples
 from triplestore.read.session import Session
@@ -31,10 +32,12 @@ def apply(
     algorithm: str,
     dry: bool,
     file: int = 0,
+    prefixes: Sequence[Prefix] = (),
 ) -> UpdateReport:
     """One transaction that adds and deletes triples (tokens; one in both is added). file: the number of the last input
-    file."""
+    file. prefixes: those that are declared with it."""
     with writing(session, "update") as tx:
+        tx.prefixes = tx.prefixes.met(prefixes)
         check_algorithm(algorithm, session.manifest.counting)
         found = maintained(tx, add, delete, algorithm, file)
         report = dry_run(tx, found) if dry else commit(tx, found)

@@ -14,6 +14,7 @@ from triplake.loaders.patch import Change, read_patch, triples_of
 from triplake.loaders.read import of_relative
 from triplake.loaders.tokens import Triple
 from triplestore.model.errors import UsageError
+from triplestore.model.prefixes import Prefix, Prefixes
 from triplestore.model.report import UpdateReport
 from triplestore.read.session import Session
 from triplestore.write.change import Request
@@ -37,7 +38,7 @@ def read_updates(
     number = session.manifest.counters.files + 1
     changes: list[Change | Request] = []
     for file in update_files([str(file) for file in files]):
-        found = read_changes(file, number, base)
+        found = read_changes(file, number, base, session.manifest.prefixes)
         number = max((change.last + 1 for change in found if isinstance(change, Request)), default=number)
         changes += found
     if add or delete:
@@ -65,7 +66,7 @@ def apply_all(
     for change, several in grouped(changes, size):
         try:
             if isinstance(change, Change):
-                report = apply(session, change.add, change.delete, algorithm, dry, number)
+                report = apply(session, change.add, change.delete, algorithm, dry, number, change.prefixes)
             else:
                 report = carry_out(session, change, algorithm, dry, load_folder)
         except BaseException as error:
@@ -84,7 +85,8 @@ def sparql_update(
 ) -> UpdateReport:
     """See `Store.sparql_update`."""
     session.newest()
-    request = sparql_request(text, session.manifest.counters.files + 1, base=base)
+    manifest = session.manifest
+    request = sparql_request(text, manifest.counters.files + 1, base=base, known=manifest.prefixes)
     return carry_out(session, (request,), algorithm, dry, load_folder)
 
 
@@ -97,13 +99,18 @@ def carry_out(
     return carry_out(session, requests, algorithm, dry, None if load_folder is None else Path(load_folder))
 
 
-def sparql_request(text: str, number: int, source: str | None = None, base: str | None = None) -> Request:
-    """Parse a request. base: what relative IRIs are resolved against. Raises InputError with its place in the text
-    (source: the file), UnsupportedError."""
+def sparql_request(
+    text: str, number: int, source: str | None = None, base: str | None = None, known: Prefixes | None = None
+) -> Request:
+    """Parse a request. base: what relative IRIs are resolved against. known: prefixes that it need not declare.
+    Raises InputError with its place in the text (source: the file), UnsupportedError."""
     from triplake.sparql.update import Load, parse_update  # when asked for: a store starts without the parser
 
-    operations = parse_update(text, source, f"f{number}_", base)
-    return Request(operations, number, number + sum(isinstance(operation, Load) for operation in operations))
+    declared: dict[str, str] = {}
+    operations = parse_update(text, source, f"f{number}_", base, known, declared)
+    last = number + sum(isinstance(operation, Load) for operation in operations)
+    name = "update" if source is None else Path(source).name
+    return Request(operations, number, last, [Prefix(*found, name) for found in declared.items()])
 
 
 def update_files(paths: Sequence[str]) -> list[str]:
@@ -139,7 +146,8 @@ def grouped(changes: Sequence[Change | Request], most: int) -> Iterator[tuple[Ch
                 triple: added for c in plain for side, added in ((c.delete, False), (c.add, True)) for triple in side
             }
             add = [triple for triple, added in last.items() if added]
-            yield Change(add, [triple for triple, added in last.items() if not added]), len(group)
+            prefixes = [prefix for change in plain for prefix in change.prefixes]
+            yield Change(add, [t for t, added in last.items() if not added], prefixes=prefixes), len(group)
         else:
             yield tuple(_as_request(change) for change in group), len(group)
 
@@ -149,7 +157,7 @@ def _as_request(change: Change | Request) -> Request:
 
     if isinstance(change, Request):
         return change
-    return Request((Data(False, tuple(change.delete)), Data(True, tuple(change.add))), 0, 0)
+    return Request((Data(False, tuple(change.delete)), Data(True, tuple(change.add))), 0, 0, change.prefixes)
 
 
 def _suffix(path: str) -> str:
@@ -158,9 +166,11 @@ def _suffix(path: str) -> str:
     return suffixes[-1].lower() if suffixes else ""
 
 
-def read_changes(path: str, number: int, base: str | None = None) -> list[Change] | list[Request]:
+def read_changes(
+    path: str, number: int, base: str | None = None, known: Prefixes | None = None
+) -> list[Change] | list[Request]:
     """The transactions of an update file. `number` scopes the blank nodes that a SPARQL Update makes; `base`: what its
-    relative IRIs are resolved against.
+    relative IRIs are resolved against; `known`: prefixes that it need not declare.
 
     Raises InputError with the place of a fault, UsageError for a missing file or an unknown suffix.
     """
@@ -172,10 +182,10 @@ def read_changes(path: str, number: int, base: str | None = None) -> list[Change
         return read_patch(path)
     if suffix in SPARQL_SUFFIXES:
         with open_text(path) as file:
-            return [sparql_request(file.read(), number, path, base)]
-    known = ", ".join((*PATCH_SUFFIXES, *SPARQL_SUFFIXES[:1]))
+            return [sparql_request(file.read(), number, path, base, known)]
+    suffixes = ", ".join((*PATCH_SUFFIXES, *SPARQL_SUFFIXES[:1]))
     raise UsageError(
-        f"{path}: not an update file by its suffix ({known}); for a file of plain triples use --add or --delete"
+        f"{path}: not an update file by its suffix ({suffixes}); for a file of plain triples use --add or --delete"
     )
 
 

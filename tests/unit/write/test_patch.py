@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from triplake.loaders import Change, Triple, read_patch, sources, triples_of
 from triplake.loaders.patch import _Transaction
 from triplestore.model.errors import InputError
+from triplestore.model.prefixes import Prefix
 from triplestore.model.terms import RDF, XSD
 
 A, P, B, G = "<http://e/a>", "<http://e/p>", "<http://e/b>", "<http://e/g>"
@@ -26,6 +28,11 @@ def patch(folder: Path, text: str | bytes, name: str = "x.rdfp") -> list[Change]
     path = folder / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return read_patch(path)
+
+
+def changes_of(folder: Path, text: str | bytes, name: str = "x.rdfp") -> list[Change]:
+    """The same, without prefixes."""
+    return [replace(change, prefixes=()) for change in patch(folder, text, name)]
 
 
 def test_the_example_of_the_specification(tmp_path: Path) -> None:
@@ -48,10 +55,26 @@ TC .
         ],
         [],
     )
-    assert patch(tmp_path, text) == [expected]
-    assert patch(tmp_path, gzip.compress(text.encode()), "x.rdfp.gz") == [expected]
-    assert patch(tmp_path, bz2.compress(text.encode()), "x.rdfp.bz2") == [expected]
-    assert patch(tmp_path, zstandard.compress(text.encode()), "x.rdfp.zst") == [expected]
+    assert changes_of(tmp_path, text) == [expected]
+    assert changes_of(tmp_path, gzip.compress(text.encode()), "x.rdfp.gz") == [expected]
+    assert changes_of(tmp_path, bz2.compress(text.encode()), "x.rdfp.bz2") == [expected]
+    assert changes_of(tmp_path, zstandard.compress(text.encode()), "x.rdfp.zst") == [expected]
+
+
+def test_prefixes(tmp_path: Path) -> None:
+    """Those of a transaction that is aborted are not those of any; rows outside are of the next one."""
+    text = f"""PA e: <http://e/> .
+TX .
+PA a: <http://a/> .
+TA .
+PD "old" .
+TX .
+A {ROW} .
+PA "b" "http://b/" .
+TC .
+"""
+    (change,) = patch(tmp_path, text)
+    assert change.prefixes == tuple(Prefix(*p, "x.rdfp") for p in (("e", "http://e/"), ("old", ""), ("b", "http://b/")))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +130,7 @@ def test_terms(tmp_path: Path, term: str, token: str | None) -> None:
             with pytest.raises(InputError):
                 patch(tmp_path, text)
         else:
-            assert patch(tmp_path, text) == [Change([(A, P, token)], [], int(end[1:2] in "<_" and end[1:2] != ""))]
+            assert changes_of(tmp_path, text) == [Change([(A, P, token)], [], int(end[1:2] in "<_" and end[1:2] != ""))]
 
 
 def test_graph_names_are_counted(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ export async function load() {
   words.classes = found.classes.filter(({ term }) => term.type === "uri");
   words.properties = found.properties.filter(({ term }) => term.type === "uri");
   words.prefixes = { ...found.prefixes };
-  words.spaces = new Map(Object.entries(words.prefixes).map(([prefix, space]) => [space, prefix]));
+  words.spaces = new Map(Object.entries(words.prefixes).reverse().map(([prefix, space]) => [space, prefix]));
   for (const { term } of [...words.classes, ...words.properties]) name(term.value.match(SPLIT)?.[1]);
 }
 
