@@ -88,7 +88,7 @@ def dot(proof: Proof, write: Write) -> Iterator[str]:
 
 def shortened(condition: str, write: Write) -> str:
     """A condition with its IRIs as they are written elsewhere."""
-    return re.sub(r'"(?:[^"\\\\]|\\\\.)*"|<[^<>"\\s]*>', lambda m: write(m[0]) if m[0][0] == "<" else m[0], condition)
+    return re.sub(r'"(?:[^"\\]|\\.)*"|<[^<>"\s]*>', lambda m: write(m[0]) if m[0][0] == "<" else m[0], condition)
 
 
 def quoted(label: str) -> str:

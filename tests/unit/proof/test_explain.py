@@ -11,6 +11,7 @@ from rdflib import RDF, Namespace, URIRef
 
 from tests.support.cli import done, run
 from triplestore import Store
+from triplestore.proof import text
 from triplestore.server.readers import Readers
 
 EX = Namespace("http://example.org/")
@@ -207,3 +208,10 @@ def test_what_no_asserted_triple_mentions_equals_itself_by_one_that_is_derived(t
     of_asserted = done("explain", tmp_path / "kg", "ex:thing", "ex:like", "ex:thing", PREFIX).splitlines()
     assert of_asserted[1] == "├─ ex:thing owl:sameAs ex:thing   [eq-ref]"
     assert "└─ ex:z" in of_asserted[2]
+
+
+def test_conditions_are_written_by_prefixes() -> None:
+    """IRIs are; what a string holds is not."""
+    write = text.writer({"ex": "http://example.org/"})
+    condition = r'FILTER(?x != <http://example.org/sas> && ?y = "<http://example.org/b> \" <http://example.org/c>")'
+    assert text.shortened(condition, write) == condition.replace("<http://example.org/sas>", "ex:sas")
