@@ -24,7 +24,7 @@ EQUAL = """
 """
 
 
-@pytest.mark.long_on_spark
+@pytest.mark.long_on_spark(each=3)
 @each_mode
 def test_equal_values_are_one_in_joins(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(make_store, tmp_path, EQUAL, equality)
@@ -48,7 +48,7 @@ def _owl2rl() -> Any:
     return rulesets.named("owl2rl").rules
 
 
-@pytest.mark.long_on_spark
+@pytest.mark.long_on_spark(each=3)
 @each_mode
 def test_the_forms_that_were_asserted_come_back(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     text = ':a :p 1 , "01"^^xsd:integer . :b :p "1"^^xsd:int . :p rdfs:subPropertyOf :q . :c :r 2 . :c owl:sameAs :d .'
@@ -79,7 +79,7 @@ def test_the_forms_that_were_asserted_come_back(make_store: MakeStore, tmp_path:
     assert made == {(a, f"<{E}r>", one), (a, f"<{E}r>", zero_one), (b, f"<{E}r>", as_int)}
 
 
-@pytest.mark.long_on_spark
+@pytest.mark.long_on_spark(each=3)
 @each_mode
 def test_deleting_one_form_keeps_the_value(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     text = ':a :p 1 , "01"^^xsd:integer . :p rdfs:subPropertyOf :q . :b :q "1"^^xsd:int .'
@@ -101,7 +101,7 @@ def test_deleting_one_form_keeps_the_value(make_store: MakeStore, tmp_path: Path
     assert store.stats()["expanded"] == len(before)
 
 
-@pytest.mark.long_on_spark
+@pytest.mark.long_on_spark(each=3)
 @each_mode
 def test_an_equality_of_two_values_is_a_violation(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(
@@ -156,7 +156,7 @@ TYPES = """
 """
 
 
-@pytest.mark.long_on_spark
+@pytest.mark.long_on_spark(each=3)
 @each_mode
 def test_types_of_literals_that_rules_ask_for(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(make_store, tmp_path, TYPES, equality)
@@ -217,7 +217,7 @@ def test_a_store_of_the_format_before_is_refused(tmp_path: Path) -> None:
         Store.open(tmp_path / "kg")
 
 
-@pytest.mark.long_on_spark
+@pytest.mark.long_on_spark(each=3)
 @each_mode
 def test_proofs_go_down_to_the_forms_that_were_asserted(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     text = ':p rdfs:subPropertyOf :q . :a :p 1 . :b :p "01"^^xsd:integer . ' + TYPES + ILL

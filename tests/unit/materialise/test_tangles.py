@@ -246,5 +246,5 @@ def test_tangles_on_spark(spark_engine: Engine) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(3))
 def test_many_tangles_on_spark(spark_engine: Engine, part: int) -> None:
-    for seed in range(part, 30, 3):
+    for seed in range(part, 15, 3):
         check(spark_engine, tangle(seed))

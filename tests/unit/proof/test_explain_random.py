@@ -106,7 +106,7 @@ def test_proofs_by_each_rule_that_is_no_plain_join(embedded: Engine, name: str, 
 
 @pytest.mark.long
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(**custom_programs.GIVEN)
 def test_proofs_by_rules_that_are_no_plain_joins(
     embedded: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str
@@ -116,7 +116,7 @@ def test_proofs_by_rules_that_are_no_plain_joins(
 
 @pytest.mark.long
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(triples=facts(), program=programs)
 def test_proofs_often(embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
     explained(embedded, triples, rules_of(program), equality)
