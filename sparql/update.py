@@ -233,7 +233,7 @@ class _Request:
         self._error(brace.start, "this '{' is never closed")
 
     def _triples(self, insert: bool, start: int, end: int, stopped: bool) -> Iterator[Tokens]:
-        document = f"{self._prologue()}\n{self.at.text[start:end]}\n{'' if stopped else '.'}"
+        document = f"{self._prologue(self.at.text[start:end])}\n{self.at.text[start:end]}\n{'' if stopped else '.'}"
         line, column = place(self.at.text, start)
         labels: dict[str, str] = {}
 
@@ -267,11 +267,11 @@ class _Request:
             self._error(start, f"the blank node _:{again[0]} is in an earlier INSERT DATA already")
         self.labels |= labels.keys()
 
-    def _prologue(self) -> str:
-        """The declarations in force, on one line."""
+    def _prologue(self, block: str) -> str:
+        """The declarations in force, on one line, of the prefixes that a block may use."""
         base = [f"BASE <{self.at.base}>"] if self.at.base is not None else []
         known = {**self.at.known, **self.at.prefixes}
-        return " ".join([*base, *(f"PREFIX {name}: <{iri}>" for name, iri in known.items())])
+        return " ".join([*base, *(f"PREFIX {name}: <{iri}>" for name, iri in known.items() if f"{name}:" in block)])
 
     # -- errors -----------------------------------------------------------------------------------------------------
 

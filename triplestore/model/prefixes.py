@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from pyoxigraph import NamedNode
+
 from triplestore.model.errors import UsageError
 from triplestore.model.terms import OWL, RDF, RDFS, XSD, split_literal, to_ntriples
 
@@ -49,7 +51,14 @@ LONGEST: Final = 1_000
 OWN: Final = ""
 """The source of a prefix that a user has added."""
 
-_NAME: Final = re.compile(r"([^\W\d_]([\w.-]*[\w-])?)?")
+_LETTERS: Final = (
+    r"A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff"
+    r"\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_REST: Final = rf"{_LETTERS}0-9_\xb7\u0300-\u036f\u203f\u2040"
+_NAME: Final = re.compile(f"([{_LETTERS}]([{_REST}.-]*[{_REST}-])?)?")
+"""PN_PREFIX of Turtle and SPARQL."""
+
 _LOCAL: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 """The local names that need no escapes, whatever the syntax."""
 
@@ -64,9 +73,10 @@ class Prefix:
 
     @property
     def is_kept(self) -> bool:
-        """Whether a store keeps it: a standard one needs no keeping."""
+        """Whether a store keeps it: Turtle can declare it, and it is no standard one."""
         short = max(len(self.name), len(self.iri), len(self.source)) <= LONGEST
-        return short and _NAME.fullmatch(self.name) is not None and STANDARD.get(self.name) != self.iri
+        written = _NAME.fullmatch(self.name) is not None and is_iri(self.iri)
+        return short and written and STANDARD.get(self.name) != self.iri
 
 
 @dataclass(frozen=True)
@@ -134,11 +144,20 @@ class Prefixes:
         return bool(self.declarations)
 
 
+def is_iri(text: str) -> bool:
+    """Whether a text is an absolute IRI."""
+    try:
+        NamedNode(text)
+    except ValueError:
+        return False
+    return True
+
+
 def check(name: str, iri: str) -> None:
     """Raise UsageError for a prefix that no Turtle document could declare."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"'{name}' is no prefix: letters, digits, dots, hyphens and underscores, a letter first")
-    if not iri or re.search(r'[\x00-\x20<>"{}|^`\\]', iri) or ":" not in iri:
+    if not is_iri(iri):
         raise UsageError(f"'{iri}' is no IRI that a prefix can stand for, as http://example.org/ is")
     if max(len(name), len(iri)) > LONGEST:
         raise UsageError(f"a prefix and its IRI have {LONGEST:,} characters at most")
