@@ -62,7 +62,7 @@ def test_updates_keep_the_closure_stable_often(
 
 @pytest.mark.spark
 @pytest.mark.long
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(updates=histories(), rules=programs, equality=st.sampled_from(MODES))
 def test_updates_keep_the_closure_stable_on_spark(
     spark: SparkSession,
