@@ -142,6 +142,7 @@ def test_no_equality_is_lost_often(embedded: Engine, seed: int, equality: str) -
 
 
 @pytest.mark.spark
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [5000])
 def test_no_equality_is_lost_on_spark(spark_engine: Engine, seed: int) -> None:
     check(spark_engine, seed, MODES[seed % 2])

@@ -13,6 +13,7 @@ from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.model.errors import InputError, LimitError
 
 
+@pytest.mark.long_on_spark
 @pytest.mark.parametrize(
     "seeds", [range(20), pytest.param(range(20, 1_000), marks=pytest.mark.long)], ids=["some", "many"]
 )

@@ -86,6 +86,7 @@ def pairs(store: Store) -> set[tuple[int, int]]:
     return {(a, b) for a, b in ends if a < b}
 
 
+@pytest.mark.long_on_spark
 def test_two_members_stay_one_when_others_join_them(make_store: MakeStore) -> None:
     """No fact says that two members of a class are equal."""
     different = "[] a owl:AllDifferent ; owl:members ( :d :c :b ) . :c owl:sameAs :b . :a :p :e ."
@@ -98,20 +99,16 @@ def test_two_members_stay_one_when_others_join_them(make_store: MakeStore) -> No
         store.update(delete=more)
 
 
+@pytest.mark.long_on_spark
 @pytest.mark.parametrize(
     ("equality", "algorithm"),
     [
         ("rewrite", "auto"),
-        *(
-            pytest.param(mode, name, marks=pytest.mark.long_on_spark)
-            for mode, name in [
-                ("rewrite", "backward-forward"),
-                ("axioms", "backward-forward"),
-                ("axioms", "dred"),
-                ("off", "fixpoint-update"),
-                ("off", "rematerialise"),
-            ]
-        ),
+        ("rewrite", "backward-forward"),
+        ("axioms", "backward-forward"),
+        ("axioms", "dred"),
+        ("off", "fixpoint-update"),
+        ("off", "rematerialise"),
     ],
 )
 def test_members_of_a_key_with_several_values(make_store: MakeStore, equality: str, algorithm: str) -> None:

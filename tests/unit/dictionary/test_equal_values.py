@@ -127,6 +127,7 @@ ILL = """
 """
 
 
+@pytest.mark.long_on_spark(each=3)
 @each_mode
 def test_what_is_no_value_is_a_violation(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(make_store, tmp_path, ILL, equality)

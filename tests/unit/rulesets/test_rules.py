@@ -269,7 +269,7 @@ ON_BOTH = [
     *(pytest.param("owl2rl", mode, marks=pytest.mark.long_on_spark) for mode in ("axioms", "off")),
     *(pytest.param("rdfs-plus", mode, marks=pytest.mark.long_on_spark) for mode in ("rewrite", "axioms", "off")),
     pytest.param("rdfs", "off", marks=pytest.mark.long_on_spark),
-    ("rdfs-axiomatic", "off"),
+    pytest.param("rdfs-axiomatic", "off", marks=pytest.mark.long_on_spark),
 ]
 ON_ONE = [(name, mode) for name in ("rdfs", "rdfs-axiomatic") for mode in ("rewrite", "axioms")]
 ON_ONE += [("rdf", "off"), ("rdf-axiomatic", "off")]
@@ -283,7 +283,7 @@ def closure_of(store: Store) -> set[Triple]:
     return set(tokens(store.triples(what="all")))
 
 
-@pytest.mark.parametrize("part", ["must", "must_not"])
+@pytest.mark.parametrize("part", ["must", pytest.param("must_not", marks=pytest.mark.long_on_spark)])
 @pytest.mark.parametrize(("name", "mode"), ON_BOTH)
 def test_the_store_agrees_with_the_oracle_on_all_cases(
     name: str, mode: str, part: str, make_store: Callable[..., Store], tmp_path: Path

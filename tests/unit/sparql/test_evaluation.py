@@ -114,6 +114,7 @@ def test_random_expressions_often(embedded: Engine, monkeypatch: pytest.MonkeyPa
     test_random_expressions(embedded, monkeypatch, seed)
 
 
+@pytest.mark.long_on_spark
 def test_a_chain_of_sums_over_many_rows(engine: Engine) -> None:
     """More rows than long expressions are evaluated for on DuckDB; as SQL, an engine may not end planning these."""
     rows = evaluation.ROWS + 1

@@ -44,6 +44,7 @@ def rows(graph: Graph, text: str, same_as: str = "expand") -> list[tuple[str | N
     return list(query(graph, PREFIX + text, same_as).tokens())
 
 
+@pytest.mark.long_on_spark
 def test_every_supported_form_agrees_with_the_expanded_graph(graph: Graph) -> None:
     store = ox_store(expanded(FACTS, CLASSES, [(e("d"), SAME, e("d"))]))
     for text in [
@@ -114,6 +115,7 @@ def test_equality_of_constants_per_mode(engine: Engine) -> None:
     assert not query(stored, PREFIX + "ASK { :d owl:sameAs :a }").boolean
 
 
+@pytest.mark.long_on_spark
 def test_canonical_gives_one_row_per_class(graph: Graph) -> None:
     (row,) = rows(graph, "SELECT ?x ?y { ?x :knows ?y FILTER(?x != :c) }", "canonical")
     x, y = row
@@ -160,6 +162,7 @@ def test_triples_that_are_no_rdf_are_hidden(engine: Engine) -> None:
     assert rows(graph, "SELECT ?x { :a :p ?x . ?x :q :a }") == []
 
 
+@pytest.mark.long_on_spark
 def test_order_across_kinds(engine: Engine) -> None:
     ordered = [
         None,

@@ -172,6 +172,7 @@ QUERIES: dict[str, list[tuple[str, ...]]] = {
 }
 
 
+@pytest.mark.long_on_spark
 def test_stored_terms(engine: Engine) -> None:
     """The same of terms in the dictionary."""
     facts = [("<http://e/a>", "<http://e/p>", f'"{text}"^^<{XSD}integer>') for text in INTEGERS]

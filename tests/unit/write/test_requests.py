@@ -39,6 +39,7 @@ def asserted(store: Store) -> set[object]:
 # -- examples --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long_on_spark
 def test_operations_see_what_those_before_them_made_true(make_store: MakeStore) -> None:
     """On each engine: inference, equality and deletion inside one request, which is one version."""
     store = make_store()

@@ -130,6 +130,7 @@ def test_only_what_the_rules_differ_in_is_touched(make_store: MakeStore, tmp_pat
     assert [r.name for r in store.rulesets] == ["owl2rl"]
 
 
+@pytest.mark.long_on_spark
 def test_equalities_of_rules_that_go(make_store: MakeStore, tmp_path: Path) -> None:
     """A rule that merged terms goes, and the class falls apart; a constant that was not known comes with one."""
     merging, naming = tmp_path / "same.dlog", tmp_path / "name.dlog"

@@ -98,6 +98,7 @@ def test_additions_merge_and_deletions_split(make_store: MakeStore) -> None:
         assert set(reopened.triples()) == now
 
 
+@pytest.mark.long_on_spark
 def test_a_schema_triple_is_a_rule_change(make_store: MakeStore) -> None:
     store = make_store()
     store.update(add=[(E.x, RDF.type, E.Cat), (E.y, RDF.type, E.Dog)])
