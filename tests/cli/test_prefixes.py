@@ -21,7 +21,8 @@ PATCH = "TX .\nPA p: <http://patch/> .\nA <http://patch/a> p:b p:c .\nTC .\nTX .
 
 
 @pytest.fixture
-def kg(tmp_path: Path) -> Path:
+def kg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)  # where `refused` looks for what a refused command has left
     (tmp_path / "first.ttl").write_text(TURTLE)
     (tmp_path / "second.ttl").write_text(OTHER)
     done("load", tmp_path / "kg", tmp_path / "first.ttl", tmp_path / "second.ttl", "--rules", "none")
