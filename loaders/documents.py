@@ -61,15 +61,12 @@ def _spaces(prefixes: Mapping[str, str]) -> dict[str, str]:
 def _namespaces(source: Source) -> dict[str, str]:
     """The prefixes that the root element of an RDF/XML document declares."""
     found: dict[str, str] = {}
-    inside = False
 
     def declares(name: str | None, iri: str) -> None:
-        if not inside and iri:
-            found.setdefault(name or "", iri)
+        found[name or ""] = iri
 
     def begins(name: str, attributes: Mapping[str, str]) -> None:
-        nonlocal inside
-        inside = True
+        parser.StartNamespaceDeclHandler = parser.StartElementHandler = None
 
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.StartNamespaceDeclHandler, parser.StartElementHandler = declares, begins

@@ -151,6 +151,3 @@ GRAPH_FORMATS: Final[dict[str, Callable[[Batches, Names], Iterator[str]]]] = {
     "nq": ntriples,
     "trig": turtle,
 }
-
-BY_SUBJECT: Final = ("ttl", "trig", "rdf", "jsonld")
-"""The formats that write the triples of a subject together, where they come together."""

@@ -257,7 +257,7 @@ def prefixes(options: Common, store: str, action: str, names: Sequence[str], as_
             return
         found = opened.prefixes
     rows = [
-        {"name": one.name, "iri": one.iri, "source": one.source or "you", "holds": one not in found.conflicts}
+        {"name": one.name, "iri": one.iri, "source": one.source or "you", "holds": found.holds(one)}
         for one in found.declarations
     ]
     if as_json:
@@ -265,7 +265,7 @@ def prefixes(options: Common, store: str, action: str, names: Sequence[str], as_
         return
     width = max((len(one.name) for one in found.declarations), default=0) + 1
     for one in found.declarations:
-        holds = "" if one not in found.conflicts else "   (not used: the name stands for another IRI)"
+        holds = "" if found.holds(one) else "   (not used: the name stands for another IRI)"
         source = f"   {one.source}" if one.source else ""
         click.echo(f"{one.name + ':':<{width}}  <{one.iri}>{source}{holds}")
 

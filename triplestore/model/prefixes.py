@@ -74,9 +74,11 @@ class Prefix:
     @property
     def is_kept(self) -> bool:
         """Whether a store keeps it: Turtle can declare it, and it is no standard one."""
-        short = max(len(self.name), len(self.iri), len(self.source)) <= LONGEST
-        written = _NAME.fullmatch(self.name) is not None and is_iri(self.iri)
-        return short and written and STANDARD.get(self.name) != self.iri
+        try:
+            check(self.name, self.iri)
+        except UsageError:
+            return False
+        return len(self.source) <= LONGEST and STANDARD.get(self.name) != self.iri
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,11 @@ class Prefixes:
     @property
     def conflicts(self) -> list[Prefix]:
         """The declarations that do not hold, since an earlier one of the name does."""
-        return [found for found in self.declarations if self.declared[found.name] != found.iri]
+        return [found for found in self.declarations if not self.holds(found)]
+
+    def holds(self, one: Prefix) -> bool:
+        """Whether the name of one of the declarations stands for its IRI."""
+        return self.declared[one.name] == one.iri
 
     @cached_property
     def names(self) -> Names:
@@ -144,21 +150,14 @@ class Prefixes:
         return bool(self.declarations)
 
 
-def is_iri(text: str) -> bool:
-    """Whether a text is an absolute IRI."""
-    try:
-        NamedNode(text)
-    except ValueError:
-        return False
-    return True
-
-
 def check(name: str, iri: str) -> None:
     """Raise UsageError for a prefix that no Turtle document could declare."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"'{name}' is no prefix: letters, digits, dots, hyphens and underscores, a letter first")
-    if not is_iri(iri):
-        raise UsageError(f"'{iri}' is no IRI that a prefix can stand for, as http://example.org/ is")
+    try:
+        NamedNode(iri)
+    except ValueError as error:
+        raise UsageError(f"'{iri}' is no IRI that a prefix can stand for, as http://example.org/ is") from error
     if max(len(name), len(iri)) > LONGEST:
         raise UsageError(f"a prefix and its IRI have {LONGEST:,} characters at most")
 

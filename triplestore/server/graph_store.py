@@ -79,6 +79,6 @@ async def _get(request: Request, service: Service, sent: Parameters) -> Response
 
 
 def _written(store: Store, what: str, same_as: str, format: str) -> Iterator[str]:
-    from triplake.sparql.graph_formats import BY_SUBJECT, GRAPH_FORMATS
+    from triplake.sparql.graph_formats import GRAPH_FORMATS
 
-    return GRAPH_FORMATS[format](store.token_batches(what, same_as, grouped=format in BY_SUBJECT), store.prefixes.names)
+    return GRAPH_FORMATS[format](store.token_batches(what, same_as), store.prefixes.names)
