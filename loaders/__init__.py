@@ -1,7 +1,7 @@
 """Readers: files of every RDF syntax, and RDF Patch, to tables and lists of tokens (see `triplestore.model.terms`)."""
 
 from triplake.loaders.documents import check_bounds
-from triplake.loaders.patch import Change, read_patch, triples_of
+from triplake.loaders.patch import Change, quads_of, read_patch
 from triplake.loaders.read import LoadReport, OnError, Progress, read_into
 from triplake.loaders.rejects import LeftOut
 from triplake.loaders.sources import FORMATS, Source, Syntax, sources
@@ -18,8 +18,8 @@ __all__ = [
     "Syntax",
     "Triple",
     "check_bounds",
+    "quads_of",
     "read_into",
     "read_patch",
     "sources",
-    "triples_of",
 ]

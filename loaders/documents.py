@@ -15,7 +15,8 @@ from triplake.loaders.bounds import TERM_DEPTH, TURTLE_TOKEN, Again, Bounded, Js
 from triplake.loaders.compression import opened
 from triplake.loaders.seeming import head, seeming
 from triplake.loaders.sources import Source, Syntax, syntax_of_path
-from triplake.loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
+from triplake.loaders.tokens import TOO_LONG, Scope, UnsupportedTermError, place_and_reason
+from triplestore.model.dataset import Quad
 from triplestore.model.errors import InputError
 
 _FORMATS: Final = {
@@ -26,14 +27,14 @@ _FORMATS: Final = {
 }
 
 
-def document(source: Source, scope: Scope, declared: dict[str, str] | None = None) -> Iterator[Triple]:
-    """The token triples of a document, in order. Raises InputError where it is wrong, after the triples before that.
+def document(source: Source, scope: Scope, declared: dict[str, str] | None = None) -> Iterator[Quad]:
+    """The quads of a document, in order. Raises InputError where it is wrong, after the triples before that.
     declared: takes the prefixes that it declares (name -> IRI), at its end."""
     with opened(source.path, source.name) as file:
         text = bounded(file, source.syntax, source.name, lambda: opened(source.path, source.name))
         try:
             parser = parse(cast("IO[bytes]", text), _FORMATS[source.syntax], base_iri=source.base_iri)
-            yield from scope.triples(parser)
+            yield from scope.quads(parser)
             if declared is not None:
                 declared.update(_namespaces(source) if source.syntax is Syntax.RDFXML else _spaces(parser.prefixes))
         except SyntaxError as error:

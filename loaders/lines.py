@@ -15,7 +15,8 @@ from pyoxigraph import RdfFormat, parse
 from triplake.loaders.bounds import TERM_DEPTH, TURTLE_TOKEN, check_terms, place_in
 from triplake.loaders.compression import opened
 from triplake.loaders.sources import Source, Syntax
-from triplake.loaders.tokens import TOO_LONG, Scope, Triple, UnsupportedTermError, place_and_reason
+from triplake.loaders.tokens import TOO_LONG, Scope, UnsupportedTermError, place_and_reason
+from triplestore.model.dataset import Quad
 from triplestore.model.errors import InputError
 
 BATCH: Final = 50_000
@@ -36,9 +37,9 @@ class BadLine:
 
 @dataclass(slots=True)
 class Parsed:
-    """The result of some lines: the triples, and the lines that are wrong, in order."""
+    """The result of some lines: the quads, and the lines that are wrong, in order."""
 
-    triples: list[Triple] = field(default_factory=list)
+    quads: list[Quad] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
 
 
@@ -57,11 +58,10 @@ def _parse(lines: Sequence[bytes], start: int, end: int, syntax: Syntax, scope: 
     if start == end:
         return
     text = b"\n".join(line.removeprefix(_BOM) for line in lines[start:end])
-    named = scope.named_graphs
     try:
         if text.count(b"<<(") > TERM_DEPTH:
             check_terms(text, None)
-        parsed.triples += list(scope.triples(parse(text, _FORMATS[syntax])))
+        parsed.quads += list(scope.quads(parse(text, _FORMATS[syntax])))
         return
     except SyntaxError as error:
         _, column, reason = place_and_reason(error)
@@ -72,7 +72,6 @@ def _parse(lines: Sequence[bytes], start: int, end: int, syntax: Syntax, scope: 
         column, reason = error.column, error.reason
     except MemoryError:
         column, reason = None, TOO_LONG
-    scope.named_graphs = named
     if end - start == 1:
         parsed.bad.append(BadLine(start, column, reason))
         return

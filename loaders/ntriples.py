@@ -7,6 +7,7 @@ escapes, no odd blank node labels. Whatever it does not accept goes, as it is, t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from triplake.loaders.sources import Syntax
@@ -40,8 +41,9 @@ CLEAN: Final = {
 _STRING_TAIL: Final = f"^^<{XSD}string>"
 
 
-def cut(dialect: Dialect, syntax: Syntax, lines: str, first_file: int) -> str:
-    """A SELECT of (s, p, o) tokens, and `named` (1 or 0) for N-Quads, from view `lines(file, line)`.
+def cut(dialect: Dialect, syntax: Syntax, lines: str, first_file: int, graphs: Sequence[str] | None = None) -> str:
+    """A SELECT of (s, p, o) tokens from view `lines(file, line)`; for N-Quads, and where `graphs` are given, also of g,
+    the name of the graph, empty for the unnamed one. graphs: of each file, what its unnamed graph goes into.
 
     File f of the view is number first_file + f for its blank nodes. A line that is not plainly clean comes as
     ('', f, the line); most blank lines and comments do not come at all.
@@ -59,23 +61,26 @@ def cut(dialect: Dialect, syntax: Syntax, lines: str, first_file: int) -> str:
         f"TRIM(TRAILING {dialect.string(' .' + chr(9))} FROM substr(line, length(s) + length(p) + 3)) "
         f"ELSE line END AS o FROM ({parted}) p"
     )
-    named = ""
     if syntax is Syntax.NQUADS:
         # The last piece is a graph's name if it starts like one and closes no literal.
         last = "split_part(translate(o, chr(9), ' '), ' ', -1)"
         pieces = f"SELECT file, line, clean, s, p, o, CASE WHEN clean THEN {last} ELSE o END AS piece FROM ({tailed}) t"
         is_name = "length(piece) < length(o) AND substr(piece, 1, 1) IN ('<', '_') AND instr(piece, '\"') = 0"
         quads = (
-            f"SELECT file, line, clean, s, p, o, piece, CASE WHEN clean AND {is_name} THEN 1 ELSE 0 END AS named "
+            f"SELECT file, line, clean, s, p, o, CASE WHEN clean AND {is_name} THEN piece ELSE '' END AS g "
             f"FROM ({pieces}) l"
         )
-        without = "CASE WHEN named = 1 THEN substr(o, 1, length(o) - length(piece) - 1) ELSE o END"
-        tailed = f"SELECT file, line, clean, s, p, {without} AS o, named FROM ({quads}) q"
-        named = ", named"
+        without = "CASE WHEN g <> '' THEN substr(o, 1, length(o) - length(g) - 1) ELSE o END"
+        tailed = f"SELECT file, line, clean, s, p, {without} AS o, g FROM ({quads}) q"
     prefix = f"'_:f' || CAST(file + {first_file} AS STRING) || '_'"
     subject = f"CASE WHEN substr(s, 1, 1) = '_' THEN {prefix} || substr(s, 3) ELSE s END"
     tag = "split_part(o, '\"', -1)"
     tail = dialect.string(_STRING_TAIL)
+    own, graph = _of_files(dialect, graphs or ("",)), ""
+    if syntax is Syntax.NQUADS:
+        graph = f", CASE substr(g, 1, 1) WHEN '_' THEN {prefix} || substr(g, 3) WHEN '' THEN {own} ELSE g END AS g"
+    elif graphs is not None:
+        graph = f", {own} AS g"
     obj = (
         "CASE substr(o, 1, 1) WHEN '<' THEN o "
         f"WHEN '_' THEN {prefix} || substr(o, 3) "
@@ -86,5 +91,13 @@ def cut(dialect: Dialect, syntax: Syntax, lines: str, first_file: int) -> str:
     return (
         f"SELECT CASE WHEN clean THEN {subject} ELSE '' END AS s, "
         f"CASE WHEN clean THEN p ELSE CAST(file AS STRING) END AS p, "
-        f"CASE WHEN clean THEN {obj} ELSE line END AS o{named} FROM ({tailed}) t"
+        f"CASE WHEN clean THEN {obj} ELSE line END AS o{graph} FROM ({tailed}) t"
     )
+
+
+def _of_files(dialect: Dialect, graphs: Sequence[str]) -> str:
+    """The name of the graph of each file, as an SQL expression."""
+    if len(set(graphs)) == 1:
+        return dialect.string(graphs[0])
+    named = " ".join(f"WHEN {file} THEN {dialect.string(graph)}" for file, graph in enumerate(graphs))
+    return f"CASE file {named} END"

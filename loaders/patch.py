@@ -17,42 +17,44 @@ from typing import Final
 from triplake.loaders.documents import document
 from triplake.loaders.lines import batches_of_lines, parse_lines
 from triplake.loaders.sources import Source, Syntax
-from triplake.loaders.tokens import Scope, Triple
+from triplake.loaders.tokens import NAMED, Scope
+from triplestore.model.dataset import Quad
 from triplestore.model.errors import InputError
 from triplestore.model.prefixes import Prefix
 from triplestore.model.terms import XSD
 
 
-def triples_of(source: Source, first_file: int | None) -> list[Triple]:
-    """The token triples of one source, in memory, for small files; graph names are dropped.
+def quads_of(source: Source, first_file: int | None) -> list[Quad]:
+    """The quads of one source, in memory, for small files.
 
     first_file: the file's number; None keeps blank node labels as they are. Raises InputError at the first error.
     """
     if not source.syntax.by_line:
-        return list(document(source, Scope(first_file, anonymous=True)))
-    scope = Scope(first_file, anonymous=False)
-    found: list[Triple] = []
+        return list(document(source, Scope(first_file, anonymous=True, graph=source.graph)))
+    scope = Scope(first_file, anonymous=False, graph=source.graph)
+    found: list[Quad] = []
     for first, lines in batches_of_lines(source):
         parsed = parse_lines(lines, source.syntax, scope)
         if parsed.bad:
             bad = parsed.bad[0]
             raise InputError(bad.reason, source.name, first + bad.index, bad.column)
-        found += parsed.triples
+        found += parsed.quads
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One transaction's net effect: triples to add and to delete (never the same one), in the order written.
+    """One transaction's net effect: quads to add and to delete (never the same one), in the order written.
 
-    graphs_dropped: how many of its rows named a graph, which was dropped. prefixes: of its PA and PD rows, those
-    without an IRI for PD.
+    prefixes: of its PA and PD rows, those without an IRI for PD. rows: where some name a graph, all of its rows in
+    order, each a quad and whether it is added: whether deleting a triple deletes it from all graphs is the store's
+    to say.
     """
 
-    add: list[Triple]
-    delete: list[Triple]
-    graphs_dropped: int = 0
+    add: list[Quad]
+    delete: list[Quad]
     prefixes: Sequence[Prefix] = ()
+    rows: Sequence[tuple[bool, Quad]] = ()
 
 
 _PIECE: Final = re.compile(
@@ -92,21 +94,23 @@ class _Row:
 
 @dataclass(slots=True)
 class _Transaction:
-    """The changes since TX. Invariant: no triple is in both; dicts keep the order."""
+    """The changes since TX. Invariant: no quad is in both; dicts keep the order."""
 
-    add: dict[Triple, None] = field(default_factory=dict)
-    delete: dict[Triple, None] = field(default_factory=dict)
-    graphs_dropped: int = 0
+    add: dict[Quad, None] = field(default_factory=dict)
+    delete: dict[Quad, None] = field(default_factory=dict)
+    rows: list[tuple[bool, Quad]] = field(default_factory=list)
     prefixes: list[Prefix] = field(default_factory=list)
 
-    def apply(self, operation: str, triple: Triple) -> None:
-        """The last word on a triple counts."""
+    def apply(self, operation: str, quad: Quad) -> None:
+        """The last word on a quad counts."""
         into, out_of = (self.add, self.delete) if operation == "A" else (self.delete, self.add)
-        out_of.pop(triple, None)
-        into[triple] = None
+        out_of.pop(quad, None)
+        into[quad] = None
+        self.rows.append((operation == "A", quad))
 
     def change(self) -> Change:
-        return Change(list(self.add), list(self.delete), self.graphs_dropped, tuple(self.prefixes))
+        named = any(len(quad) == NAMED for _, quad in self.rows)
+        return Change(list(self.add), list(self.delete), tuple(self.prefixes), tuple(self.rows) if named else ())
 
 
 def read_patch(path: str | Path, name: str | None = None) -> list[Change]:
@@ -121,7 +125,7 @@ def read_patch(path: str | Path, name: str | None = None) -> list[Change]:
     current: _Transaction | None = None
     began = 0
     waiting: list[Prefix] = []  # of rows outside a transaction: they are of the next that is committed
-    for row, triple, named in _checked(source):
+    for row, quad in _checked(source):
         match row.operation:
             case "TX":
                 if current is not None:
@@ -149,9 +153,8 @@ def read_patch(path: str | Path, name: str | None = None) -> list[Change]:
                     done.append(outside)
                 target = current or outside
                 assert target is not None
-                assert triple is not None
-                target.apply(row.operation, triple)
-                target.graphs_dropped += named
+                assert quad is not None
+                target.apply(row.operation, quad)
     if outside is not None:
         outside.prefixes += waiting
     if current is not None:
@@ -159,8 +162,8 @@ def read_patch(path: str | Path, name: str | None = None) -> list[Change]:
     return [transaction.change() for transaction in done if transaction.add or transaction.delete]
 
 
-def _checked(source: Source) -> Iterator[tuple[_Row, Triple | None, int]]:
-    """Rows, checked by the N-Quads parser, with the tokens of their triple (A and D) and 1 if they named a graph."""
+def _checked(source: Source) -> Iterator[tuple[_Row, Quad | None]]:
+    """Rows, checked by the N-Quads parser, with the tokens of their quad (A and D)."""
     prefixes: dict[str, str] = {}
     for first, lines in batches_of_lines(source):
         rows: list[_Row] = []
@@ -182,12 +185,9 @@ def _checked(source: Source) -> Iterator[tuple[_Row, Triple | None, int]]:
             raise InputError(wrong.reason, source.name, row.line, row.column(wrong.column))
         if failure is not None:
             raise failure
-        triples = iter(parsed.triples)
+        quads = iter(parsed.quads)
         for row in rows:
-            if row.operation in "AD":
-                yield row, next(triples), int(len(row.items) == 4)
-            else:
-                yield row, None, 0
+            yield row, next(quads) if row.operation in "AD" else None
 
 
 def _row(line: bytes, file: str, number: int, prefixes: dict[str, str]) -> _Row | None:

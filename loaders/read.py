@@ -20,9 +20,11 @@ from triplake.loaders.ntriples import cut
 from triplake.loaders.rejects import LeftOut, Rejects
 from triplake.loaders.seeming import head, seeming
 from triplake.loaders.sources import Source, Syntax
-from triplake.loaders.tokens import Scope, Triple
+from triplake.loaders.tokens import NAMED, Scope
 from triplestore.engine import Engine
 from triplestore.engine.arrow import strings
+from triplestore.engine.queries import count
+from triplestore.model.dataset import Quad
 from triplestore.model.errors import EngineError, InputError
 from triplestore.model.prefixes import Prefix, Prefixes
 
@@ -31,7 +33,6 @@ OnError = Literal["stop", "skip"]
 BATCH: Final = 100_000
 """Triples handed to the engine at a time; lines fetched from it at a time."""
 
-_SCHEMA: Final = pa.schema([("s", pa.string()), ("p", pa.string()), ("o", pa.string())])
 _BUCKETS: Final = 4096
 
 
@@ -50,15 +51,15 @@ class LoadReport:
     """What was read.
 
     triples: rows of the table. skipped: lines (and whole documents, and unreadable rests) left out. rejects_path: where
-    they are listed, None if nothing was left out. graphs_dropped: statements whose graph name was dropped. files: how
-    many were read. left_out: what was left out of each file. relative: files whose relative IRIs were resolved against
-    the place of the file. prefixes: those that documents declare.
+    they are listed, None if nothing was left out. named: quads in named graphs. files: how many were read. left_out:
+    what was left out of each file. relative: files whose relative IRIs were resolved against the place of the file.
+    prefixes: those that documents declare.
     """
 
     triples: int
     skipped: int
     rejects_path: Path | None
-    graphs_dropped: int
+    named: int
     files: int
     left_out: tuple[LeftOut, ...] = ()
     relative: tuple[str, ...] = ()
@@ -76,14 +77,16 @@ def read_into(
     progress: Callable[[Progress], None] | None = None,
 ) -> LoadReport:
     """Make working table `name(s, p, o)` of tokens (see `triplestore.model.terms`) from all sources; duplicates stay.
+    Where some may have named graphs, it has a column `g` too, the name of the graph, empty for the unnamed one.
 
     Blank nodes are scoped: file number N is first_file + index in `sources`; label L becomes `_:fN_L`, an anonymous
-    node `_:fNg1`, `_:fNg2` ... in order of appearance. Graph names are dropped and counted.
+    node `_:fNg1`, `_:fNg2` ... in order of appearance.
     on_error: "stop" raises InputError for the first bad line of the first bad file and leaves no table; "skip" leaves
         bad lines out (of Turtle, TriG, RDF/XML and JSON-LD the whole file; of a compressed file what cannot be
         unpacked) and lists them in `rejects`.
     """
-    reading = _Reading(engine, name, on_error, Rejects(rejects), progress)
+    columns = "spog" if any(source.syntax.of_datasets or source.graph for source in sources) else "spo"
+    reading = _Reading(engine, name, on_error, Rejects(rejects), progress, columns)
     try:
         for syntax, start, run in _runs(sources):
             if syntax.by_line:
@@ -92,6 +95,7 @@ def read_into(
                 for index, source in enumerate(run):
                     reading.document(source, first_file + start + index)
         reading.flush()
+        named = count(engine, f"{name} WHERE g <> ''") if "g" in columns else 0
     except BaseException:
         engine.drop(name)
         raise
@@ -99,7 +103,7 @@ def read_into(
         reading.close()
     left = reading.rejects
     listed = rejects if left.entries else None
-    counts = reading.triples, left.entries, listed, reading.named_graphs, len(sources)
+    counts = reading.triples, left.entries, listed, named, len(sources)
     return LoadReport(*counts, left.files, tuple(reading.relative), reading.prefixes)
 
 
@@ -127,22 +131,22 @@ class _Reading:
     on_error: OnError
     rejects: Rejects
     progress: Callable[[Progress], None] | None
+    columns: str  # of the table
     triples: int = 0
-    named_graphs: int = 0
     relative: list[str] = field(default_factory=list)
     prefixes: Prefixes = field(default_factory=Prefixes)
     _resolving: str | None = None  # the document that is read, if its relative IRIs would become those of its place
     _looked: int = 0  # how many of _rows have been looked at for that
     _made: bool = False
-    _rows: list[Triple] = field(default_factory=list)
+    _rows: list[Quad] = field(default_factory=list)
     _began: float = field(default_factory=time.monotonic)
     _folder: str | None = None
 
     # Batches from Python
 
-    def add(self, triples: Iterable[Triple]) -> None:
-        for triple in triples:
-            self._rows.append(triple)
+    def add(self, quads: Iterable[Quad]) -> None:
+        for quad in quads:
+            self._rows.append(quad)
             self.triples += 1
             if len(self._rows) == BATCH:
                 self._hand_over()
@@ -155,14 +159,20 @@ class _Reading:
     def _hand_over(self) -> None:
         self._note_relative()
         rows, self._rows, self._looked = self._rows, [], 0
-        columns = [strings(row[place] for row in rows) for place in range(3)]
-        table = pa.table(columns, schema=_SCHEMA)
+        columns = {c: strings(row[place] for row in rows) for place, c in enumerate("spo")}
+        if "g" in self.columns:
+            columns["g"] = strings(row[3] if len(row) == NAMED else "" for row in rows)
+        table = pa.table(columns)
         if not self._made:
             self.engine.load(self.name, table)
             self._made = True
             return
         with self.engine.scratch() as scratch:
-            self._append(f"SELECT s, p, o FROM {scratch.load(f'{self.name}_batch', table)}")
+            self._append(f"SELECT {self._listed} FROM {scratch.load(f'{self.name}_batch', table)}")
+
+    @property
+    def _listed(self) -> str:
+        return ", ".join(self.columns)
 
     def _append(self, select: str) -> int:
         if self._made:
@@ -177,27 +187,28 @@ class _Reading:
         self._tell("parse", source.name)
         if self.on_error == "skip":
             try:  # Once for nothing: part of a document must not be loaded.
-                for _ in document(source, Scope(number, anonymous=True)):
+                for _ in document(source, self._scope(source, number)):
                     pass
             except InputError as error:
                 self.rejects.add(source.name, error.line, f"{error.reason} (the whole file was left out)", None)
                 return
-        scope = Scope(number, anonymous=True)
         self._resolving, self._looked = source.name if source.base is None else None, len(self._rows)
         declared: dict[str, str] = {}
-        self.add(document(source, scope, declared))
+        self.add(document(source, self._scope(source, number), declared))
         self.prefixes = self.prefixes.met(Prefix(*found, Path(source.name).name) for found in declared.items())
         self._note_relative()
         self._resolving = None
-        self.named_graphs += scope.named_graphs
         self._tell("parsed", source.name)
+
+    def _scope(self, source: Source, number: int) -> Scope:
+        return Scope(number, anonymous=not source.syntax.by_line, graph=source.graph)
 
     def _note_relative(self) -> None:
         """Look for IRIs of files among the rows of a document without a base of its own."""
         if self._resolving is None:
             return
         rows = islice(self._rows, self._looked, None)
-        if any(o[:6] == "<file:" or s[:6] == "<file:" or p[:6] == "<file:" for s, p, o in rows):
+        if any(o[:6] == "<file:" or s[:6] == "<file:" or p[:6] == "<file:" for s, p, o, *_ in rows):
             self.relative.append(self._resolving)
             self._resolving = None
         self._looked = len(self._rows)
@@ -211,22 +222,18 @@ class _Reading:
         bad: set[int] = set()
         paths = [self._engine_path(source) for source in sources]
         whole = [path for path in paths if path is not None]
-        if len(whole) < len(paths) or not self._all_cut(syntax, sources, whole, first_file, bad):
+        if len(whole) < len(paths) or not self._all_cut(sources, whole, first_file, bad):
             bad = {
-                index
-                for index, path in enumerate(paths)
-                if self._line_file(sources[index], path, syntax, first_file + index)
+                index for index, path in enumerate(paths) if self._line_file(sources[index], path, first_file + index)
             }
         for index in sorted(bad):
-            self._report_bad_lines(sources[index], syntax)
+            self._report_bad_lines(sources[index])
         self._tell("parsed", label)
 
-    def _all_cut(
-        self, syntax: Syntax, sources: Sequence[Source], paths: Sequence[str], first_file: int, bad: set[int]
-    ) -> bool:
+    def _all_cut(self, sources: Sequence[Source], paths: Sequence[str], first_file: int, bad: set[int]) -> bool:
         """Read files in SQL, all at once; whether the engine could (if not, nothing was read)."""
         try:
-            self._cut(syntax, paths, first_file, bad)
+            self._cut(sources, paths, first_file, bad)
         except EngineError as error:
             damaged = [source for source in sources if self._is_damaged(source)]
             if not damaged and not _is_no_text(error):
@@ -234,47 +241,46 @@ class _Reading:
             return False
         return True
 
-    def _line_file(self, source: Source, path: str | None, syntax: Syntax, number: int) -> bool:
+    def _line_file(self, source: Source, path: str | None, number: int) -> bool:
         """Read one file in SQL, or in Python if the engine cannot (path None: it is known not to); whether it has wrong
         lines, or cannot be read to its end."""
         bad: set[int] = set()
         if path is None or self._is_damaged(source):
             return self._read_strictly(source, number)
         try:
-            self._cut(syntax, [path], number, bad)
+            self._cut([source], [path], number, bad)
         except EngineError as error:
             if not _is_no_text(error):
                 raise
             return self._read_strictly(source, number)
         return bool(bad)
 
-    def _cut(self, syntax: Syntax, paths: Sequence[str], first_file: int, bad: set[int]) -> None:
+    def _cut(self, sources: Sequence[Source], paths: Sequence[str], first_file: int, bad: set[int]) -> None:
         """Read files in SQL, and the lines it leaves in Python; indexes of files with wrong lines go into `bad`."""
-        engine = self.engine
+        engine, syntax = self.engine, sources[0].syntax
         with engine.scratch() as scratch:
             view, rest, quads = (scratch.table(f"{self.name}_{label}") for label in ("lines", "rest", "quads"))
             engine.lines(view, paths)
-            select = cut(engine.dialect, syntax, view, first_file)
-            if syntax is Syntax.NTRIPLES:
+            graphs = [source.graph for source in sources] if "g" in self.columns else None
+            select = cut(engine.dialect, syntax, view, first_file, graphs)
+            if graphs is None:
                 rows, table = self._append(select), self.name
             else:
                 rows, table = engine.create(quads, select), quads
             left = f"SELECT CAST(p AS INT) AS file, o AS line, substr(md5(o), 1, 3) AS bucket FROM {table} WHERE s = ''"
-            count = engine.create(rest, left)
-            if syntax is Syntax.NQUADS:
-                self._append(f"SELECT s, p, o FROM {quads} WHERE s <> ''")
-                named = engine.query(f"SELECT count(*) AS n FROM {quads} WHERE named = 1")
-                self.named_graphs += int(named.column(0)[0].as_py())
-            elif count:
+            left_out = engine.create(rest, left)
+            if graphs is not None:
+                self._append(f"SELECT {self._listed} FROM {quads} WHERE s <> ''")
+            elif left_out:
                 engine.remove(self.name, f"SELECT DISTINCT s, p, o FROM {self.name} WHERE s = ''")
-            self.triples += rows - count
-            if count:
-                self._parse_rest(rest, count, syntax, first_file, bad)
+            self.triples += rows - left_out
+            if left_out:
+                self._parse_rest(rest, left_out, sources, first_file, bad)
 
-    def _parse_rest(self, rest: str, count: int, syntax: Syntax, first_file: int, bad: set[int]) -> None:
+    def _parse_rest(self, rest: str, lines: int, sources: Sequence[Source], first_file: int, bad: set[int]) -> None:
         """Parse the lines in working table `rest(file, line, bucket)`, a bounded number at a time."""
         scopes: dict[int, Scope] = {}
-        step = max(1, _BUCKETS * BATCH // count)
+        step = max(1, _BUCKETS * BATCH // lines)
         for low in range(0, _BUCKETS, step):
             high = f" AND bucket < '{low + step:03x}'" if low + step < _BUCKETS else ""
             rows = self.engine.query(f"SELECT file, line FROM {rest} WHERE bucket >= '{low:03x}'{high}")
@@ -283,33 +289,31 @@ class _Reading:
             text = rows.column("line").cast(pa.binary()).to_pylist()
             for file, line in zip(rows.column("file").to_pylist(), text, strict=True):
                 by_file.setdefault(file, []).append(line)
-            for file, lines in by_file.items():
-                scope = scopes.setdefault(file, Scope(first_file + file, anonymous=False))
-                parsed = parse_lines(lines, syntax, scope)
-                self.add(parsed.triples)
+            for file, left in by_file.items():
+                scope = scopes.setdefault(file, self._scope(sources[file], first_file + file))
+                parsed = parse_lines(left, sources[file].syntax, scope)
+                self.add(parsed.quads)
                 if parsed.bad:
                     bad.add(file)
-        self.named_graphs += sum(scope.named_graphs for scope in scopes.values())
 
     def _read_strictly(self, source: Source, number: int) -> bool:
         """Read a whole file in Python, as far as it can be read; whether anything is wrong with it."""
-        scope, wrong = Scope(number, anonymous=False), False
+        scope, wrong = self._scope(source, number), False
         try:
             for _, lines in batches_of_lines(source):
                 parsed = parse_lines(lines, source.syntax, scope)
-                self.add(parsed.triples)
+                self.add(parsed.quads)
                 wrong = wrong or bool(parsed.bad)
                 self._tell("parse", source.name)
         except InputError:
             if self.on_error == "stop":
                 raise
             wrong = True
-        self.named_graphs += scope.named_graphs
         return wrong
 
-    def _report_bad_lines(self, source: Source, syntax: Syntax) -> None:
+    def _report_bad_lines(self, source: Source) -> None:
         """Find the wrong lines of a file by reading it again: raise for the first, or reject them all."""
-        scope, found, read = Scope(0, anonymous=False), False, 0
+        scope, syntax, found, read = self._scope(source, 0), source.syntax, False, 0
         try:
             for first, lines in batches_of_lines(source):
                 for bad in parse_lines(lines, syntax, scope).bad:

@@ -35,6 +35,11 @@ class Syntax(Enum):
         """Whether each line stands alone."""
         return self in (Syntax.NTRIPLES, Syntax.NQUADS)
 
+    @property
+    def of_datasets(self) -> bool:
+        """Whether it has named graphs."""
+        return self in (Syntax.NQUADS, Syntax.TRIG, Syntax.JSONLD)
+
 
 FORMATS: Final = {
     "ntriples": Syntax.NTRIPLES,
@@ -71,13 +76,15 @@ _SUFFIX_HELP: Final = f"{' '.join(SUFFIXES)}, with {' '.join(COMPRESSIONS)} on t
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file to read: its path, its syntax, the name that messages call it by, and its base IRI (None: its `file://`
-    URI; empty: none, so that relative IRIs are errors)."""
+    """One file to read: its path, its syntax, the name that messages call it by, its base IRI (None: its `file://` URI;
+    empty: none, so that relative IRIs are errors), and the name (token) of the graph that what it has outside of named
+    graphs goes into (empty: into the unnamed one)."""
 
     path: str
     syntax: Syntax
     name: str
     base: str | None = None
+    graph: str = ""
 
     @property
     def base_iri(self) -> str | None:

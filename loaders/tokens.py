@@ -6,13 +6,18 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, parse
+import pyoxigraph
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, RdfFormat, parse
 
 from triplake.loaders.bounds import TERM_DEPTH, check_terms
+from triplestore.model.dataset import Quad
 from triplestore.model.terms import XSD
 
 Triple = tuple[str, str, str]
 """Three tokens: subject, predicate, object."""
+
+NAMED: Final = 4
+"""Tokens of a quad in a named graph: those of its triple, and its graph's name."""
 
 TOO_LONG: Final = "a term or a line is longer than 16 MiB, the most that is read: shorten it"
 """Why the parser ran out of its buffer."""
@@ -27,29 +32,28 @@ class UnsupportedTermError(ValueError):
 
 
 class Scope:
-    """Turns quads of one file into token triples.
+    """Turns the quads of one file into tokens.
 
     number: the file's; label L becomes `_:f<number>_L`. None keeps labels as they are.
+    graph: the name (token) of the graph that what is in the unnamed one goes into; empty: into the unnamed one.
     anonymous: whether the parser names anonymous nodes, at random; those become `_:f<number>g1`, `g2` ... in order of
         first appearance, so that a file always gives the same labels. (The parser's names are random 128-bit numbers in
         hexadecimal that start with a letter; a label of the user's that looks like one is renumbered too: no harm.)
-    Invariant: `named_graphs` is how many of the quads seen were in a named graph.
     """
 
-    def __init__(self, number: int | None, anonymous: bool) -> None:
+    def __init__(self, number: int | None, anonymous: bool, graph: str = "") -> None:
         self._prefix = "_:" if number is None else f"_:f{number}_"
         self._generated = f"_:f{number}g"
         self._renumber = anonymous and number is not None
         self._numbers: dict[str, str] = {}
-        self.named_graphs = 0
+        self._graph = (graph,) if graph else ()
 
-    def triples(self, quads: Iterable[Quad]) -> Iterable[Triple]:
-        """The token triples of quads, in order. Raises UnsupportedTermError."""
-        token, default = self.token, DefaultGraph
-        for subject, predicate, obj, graph in quads:
-            if type(graph) is not default:
-                self.named_graphs += 1
-            yield token(subject), f"<{predicate.value}>", token(obj)
+    def quads(self, parsed: Iterable[pyoxigraph.Quad]) -> Iterable[Quad]:
+        """The quads of parsed ones, in order. Raises UnsupportedTermError."""
+        token, default, own = self.token, DefaultGraph, self._graph
+        for subject, predicate, obj, graph in parsed:
+            name = own if type(graph) is default else (token(graph),)
+            yield token(subject), f"<{predicate.value}>", token(obj), *name
 
     def token(self, term: object) -> str:
         """The token of one term. Raises UnsupportedTermError."""

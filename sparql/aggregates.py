@@ -26,6 +26,7 @@ from triplestore.model.expression import Variable, variables_of
 def group(compiler: Context, node: Group) -> Relation:
     """The groups of a pattern's solutions, one row each: keys and aggregates as columns."""
     scope = visible(node.pattern)
+    node = node if compiler.graph is None else replace(node, keys=(*node.keys, compiler.graph))
     read: frozenset[str] = frozenset(node.keys)
     for aggregate in node.aggregates:
         read |= variables_of(aggregate.argument)

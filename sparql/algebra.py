@@ -14,6 +14,8 @@ from triplestore.model.expression import Constant, Exists, Expression, Variable
 
 Term = Variable | Constant
 Triple = tuple[Term, Term, Term]
+GraphTemplate = tuple[Term | None, tuple[Triple, ...]]
+"""Triples of a template, and the graph that they are in; None: the default graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,14 @@ class PathPattern:
     subject: Term
     path: Repeat
     object: Term
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPattern:
+    """``GRAPH name { pattern }``."""
+
+    name: Term
+    pattern: Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +147,7 @@ class Slice:
 Node = (
     Bgp
     | PathPattern
+    | GraphPattern
     | Join
     | LeftJoin
     | Union
@@ -153,11 +164,19 @@ Node = (
 
 
 @dataclass(frozen=True, slots=True)
+class Dataset:
+    """The graphs (tokens) that FROM and FROM NAMED choose, USING and WITH in updates. named None: all there are."""
+
+    default: tuple[str, ...]
+    named: tuple[str, ...] | None = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A whole query.
 
     kind: select, ask, construct or describe. variables: what SELECT projects. template: the triples of CONSTRUCT.
-    targets: the terms that DESCRIBE names. pattern None: DESCRIBE without WHERE.
+    targets: the terms that DESCRIBE names. pattern None: DESCRIBE without WHERE. dataset: None: the store's.
     base: what IRI() resolves against. warnings: what is legal in its text, but hardly meant. prefixes: those that it
     declares, with their IRIs.
     """
@@ -170,6 +189,7 @@ class Query:
     base: str | None = None
     warnings: tuple[str, ...] = ()
     prefixes: tuple[tuple[str, str], ...] = ()
+    dataset: Dataset | None = None
 
 
 UNIT = Bgp(())
@@ -188,6 +208,8 @@ def in_scope(node: Node) -> tuple[str, ...]:
             found = [t.name for triple in triples for t in triple if isinstance(t, Variable)]
         case PathPattern(subject, _, object_):
             found = [t.name for t in (subject, object_) if isinstance(t, Variable)]
+        case GraphPattern(name, pattern):
+            found = [*in_scope(pattern), *([name.name] if isinstance(name, Variable) else [])]
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
             found = [*in_scope(left), *in_scope(right)]
         case Minus(left):

@@ -79,7 +79,8 @@ def look_up(
     if len(known.ids) > _MOST_KNOWN:
         known.ids, known.representatives, known.values = {}, {}, {}  # others may be reading the old ones
     known_ids, known_representatives, known_values = known.ids, known.representatives, known.values
-    carried = {term.token for triple in query.template for term in triple if isinstance(term, Constant)}
+    chosen = () if query.dataset is None else (*query.dataset.default, *(query.dataset.named or ()))
+    carried = set(chosen) | {term.token for triple in query.template for term in triple if isinstance(term, Constant)}
     for part in walk(query):
         if isinstance(part, Values):
             carried.update(token for row in part.rows for token in row if token is not None)

@@ -24,13 +24,14 @@ from triplestore.model.terms import RDF
 def counted(compiler: Context, node: Node, needed: Needed) -> Relation:
     """The solutions of a pattern for an aggregate that reads the `needed` variables: as a bag of these, with counts.
 
-    Other patterns than basic ones, those that constants make small, and those that join values of several forms, which
-    factors have no column for, are left to `Compiler.node`.
+    Other patterns than basic ones, those that constants make small, and those that join values of several forms, or
+    quads, which factors have no column for, are left to `Compiler.node`.
     """
     triples = tuple(dict.fromkeys(node.triples)) if isinstance(node, Bgp) else ()
     objects = [o for _, _, o in triples if isinstance(o, Variable)]
-    by_value = compiler.matching.facts != "fact" and len(set(objects)) < len(objects)
-    if len(triples) < 2 or by_value or any(_is_selective(triple) for triple in triples):
+    how = compiler.reading.matching
+    apart = how.graphs or (how.facts != how.base and len(set(objects)) < len(objects))
+    if len(triples) < 2 or apart or any(_is_selective(triple) for triple in triples):
         return compiler.node(node, needed)
     mentions = [frozenset(t.name for t in triple if isinstance(t, Variable)) for triple in triples]
     order = sorted(frozenset().union(*mentions) - needed, key=lambda v: (sum(v in m for m in mentions), v))

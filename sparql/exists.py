@@ -110,7 +110,7 @@ def _substituted(compiler: Context, relation: Relation, pattern: Node) -> tuple[
     """(variable of the outer solutions -> the variable of the result that holds its value; the pattern's solutions)."""
     steps = compiler.steps
     mentioned = _mentioned(pattern)
-    names = [name for name in relation.columns if name in mentioned]
+    names = [name for name in relation.columns if name in mentioned or name == compiler.graph]
     columns: dict[str, Column] = {}
     selected, keys = [], {}
     for name in names:

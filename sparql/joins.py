@@ -129,7 +129,11 @@ def minus(compiler: Context, left: Node, right: Node, needed: Needed) -> Relatio
     a, b = joinable(steps, compiler.node(left, needed | shared), compiler.node(right, shared))
     common = [name for name in a.columns if name in b.columns]
     conditions = [steps.compatible(a, b, name) for name in common]
-    free = [name for name in common if name not in outer or (outer[name].nullable and name in shared)]
+    free = [
+        name
+        for name in common
+        if name != compiler.graph and (name not in outer or (outer[name].nullable and name in shared))
+    ]
     if all(a.nullable(name) or b.nullable(name) for name in free):
         both = []
         for name in free:

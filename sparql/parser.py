@@ -16,6 +16,7 @@ from triplake.sparql.algebra import (
     UNIT,
     Aggregate,
     Bgp,
+    Dataset,
     Distinct,
     Extend,
     Filter,
@@ -94,6 +95,7 @@ class Parser:
 
     at: Cursor
     patterns: PatternParser = field(init=False)
+    dataset: Dataset | None = None  # of the query
 
     def __post_init__(self) -> None:
         self.patterns = PatternParser(self.at, self.subselect)
@@ -112,10 +114,10 @@ class Parser:
         ]()
         if self.at.peek().kind != "end":
             self.at.fail("expected the end of the query")
-        return replace(found, warnings=(*self.at.warnings, *_unknown_functions(found)))
+        return replace(found, warnings=(*self.at.warnings, *_unknown_functions(found)), dataset=self.dataset)
 
     def _select(self) -> Query:
-        node, variables = self._selected()
+        node, variables = self._selected(top=True)
         return Query("select", node, variables, base=self.at.base)
 
     def subselect(self) -> Node:
@@ -123,7 +125,7 @@ class Parser:
         self.at.expect("SELECT")
         return self._selected()[0]
 
-    def _selected(self) -> tuple[Node, tuple[str, ...]]:
+    def _selected(self, top: bool = False) -> tuple[Node, tuple[str, ...]]:
         expressions = self.patterns.expressions
         outer, expressions.aggregates = expressions.aggregates, []
         distinct = self.at.accept("DISTINCT")
@@ -146,7 +148,8 @@ class Parser:
                 break
         if not star and not selected:
             self.at.fail("expected variables or '*'")
-        self._no_dataset()
+        if top:
+            self._from()
         pattern = self._where()
         modifiers = self._modifiers(pattern)
         if star and (modifiers.group or expressions.aggregates):
@@ -190,13 +193,13 @@ class Parser:
 
     def _construct(self) -> Query:
         if not self.at.is_("{"):
-            self._no_dataset()
+            self._from()
             self.at.expect("WHERE")
             template = self.patterns.template(matched=True)
             pattern: Node = Bgp(template)
         else:
             template = self.patterns.template()
-            self._no_dataset()
+            self._from()
             pattern = self._where()
         modifiers = self._modifiers(pattern)
         node = self._sliced(self._modified(pattern, modifiers, ()), modifiers)
@@ -214,7 +217,7 @@ class Parser:
                 break
         if not star and not targets:
             self.at.fail("expected variables, IRIs or '*'")
-        self._no_dataset()
+        self._from()
         pattern = self._where() if self.at.is_("WHERE", "{") else None
         modifiers = self._modifiers(pattern or UNIT)
         if pattern is None and modifiers.values == UNIT:
@@ -224,14 +227,25 @@ class Parser:
         return Query("describe", self._sliced(node, modifiers), targets=tuple(targets), base=self.at.base)
 
     def _ask(self) -> Query:
-        self._no_dataset()
+        self._from()
         pattern = self._where()
         modifiers = self._modifiers(pattern)
         return Query("ask", self._sliced(self._modified(pattern, modifiers, ()), modifiers), base=self.at.base)
 
-    def _no_dataset(self) -> None:
-        if self.at.is_("FROM"):
-            self.at.unsupported("FROM: named graphs are not supported: a store is one graph, the default graph")
+    def _from(self) -> None:
+        """Rules 13 to 16: FROM and FROM NAMED."""
+        given = self.dataset_clause("FROM")
+        if given is not None:
+            self.dataset = given
+
+    def dataset_clause(self, word: str) -> Dataset | None:
+        """The graphs that clauses of a word choose, FROM or USING; None without any."""
+        default, named, some = list[str](), list[str](), False
+        while self.at.accept(word):
+            some = True
+            graphs = named if self.at.accept("NAMED") else default
+            graphs.append(f"<{self.at.iri()}>")
+        return Dataset(tuple(dict.fromkeys(default)), tuple(dict.fromkeys(named))) if some else None
 
     def _where(self) -> Node:
         self.at.accept("WHERE")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from triplake.sparql.algebra import PathPattern
 from triplake.sparql.constants import Constants
 from triplake.sparql.paths import Alternative, Inverse, Negated, Path, Repeat, Sequence
-from triplake.sparql.patterns import Matching, source, triples_of_rdf
+from triplake.sparql.patterns import GRAPH, Matching, source, triples_of_rdf
 from triplestore.engine import Engine
 from triplestore.engine.queries import minus
 from triplestore.engine.scratch import Scratch
@@ -26,7 +26,8 @@ from triplestore.model.terms import FIRST_BLANK
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """A path: SQL of its pairs (a, b) of representatives, and whether each term is related to itself besides."""
+    """A path: SQL of its pairs (a, b) of representatives, before them the graph g where it is matched with quads, and
+    whether each term is related to itself besides."""
 
     sql: str
     zero: bool
@@ -46,26 +47,47 @@ class PathTables:
         self.scratch.clear()
 
     def solutions(self, node: PathPattern, columns: Mapping[str, str], ids: Mapping[str, int]) -> str:
-        """The SELECT of the pattern's solutions, a set: the (expanded) ids of its variables, by their columns."""
+        """The SELECT of the pattern's solutions, a set: the (expanded) ids of its variables, by their columns, and the
+        graph's by that of `GRAPH`, where it is matched with quads."""
         s, o = node.subject, node.object
+        graph = f"g AS {columns[GRAPH]}" if self.matching.graphs else ""
         start = self._end(s.token) if isinstance(s, Constant) else None
         end = self._end(o.token) if isinstance(o, Constant) else None
         pairs = self._reading(s, o)._repeat(node.path, start, end)
         match s, o:
             case Constant(), Constant():
-                found = f"SELECT 1 AS unit FROM ({pairs.sql}) c WHERE c.a = {start} AND c.b = {end}"
                 if pairs.zero and ids[s.token] == ids[o.token]:
-                    return "SELECT 1 AS unit"
-                return f"SELECT DISTINCT unit FROM ({found}) u"
+                    return f"SELECT {graph} FROM ({self._graphs()}) z" if graph else "SELECT 1 AS unit"
+                return (
+                    f"SELECT DISTINCT {graph or '1 AS unit'} FROM ({pairs.sql}) c WHERE c.a = {start} AND c.b = {end}"
+                )
             case Constant(), Variable(name):
-                reached = f"SELECT b AS x FROM ({pairs.sql}) c WHERE a = {start}"
-                return self._from_constant(reached, pairs.zero, ids[s.token], columns[name])
+                reached = f"SELECT {self._g}b AS x FROM ({pairs.sql}) c WHERE a = {start}"
+                found = self._from_constant(reached, pairs.zero, ids[s.token])
+                listed = f"x AS {columns[name]}"
             case Variable(name), Constant():
-                reached = f"SELECT a AS x FROM ({pairs.sql}) c WHERE b = {end}"
-                return self._from_constant(reached, pairs.zero, ids[o.token], columns[name])
+                reached = f"SELECT {self._g}a AS x FROM ({pairs.sql}) c WHERE b = {end}"
+                found = self._from_constant(reached, pairs.zero, ids[o.token])
+                listed = f"x AS {columns[name]}"
             case Variable(one), Variable(other):
-                return self._open(pairs, columns[one], columns[other])
-        raise AssertionError(node)
+                found = self._open(pairs, one == other)
+                listed = f"a AS {columns[one]}" + (f", b AS {columns[other]}" if one != other else "")
+            case _:
+                raise AssertionError(node)
+        return f"SELECT DISTINCT {', '.join(filter(None, (graph, listed)))} FROM ({found}) u"
+
+    @property
+    def _g(self) -> str:
+        """The graph, in the lists of what is selected, where it is matched with quads."""
+        return "g, " if self.matching.graphs else ""
+
+    def _same_graph(self, one: str, other: str) -> str:
+        """The condition of a join that both are in one graph."""
+        return f" AND {one}.g = {other}.g" if self.matching.graphs else ""
+
+    def _graphs(self) -> str:
+        """The graphs, as SQL."""
+        return f"SELECT DISTINCT g FROM {self.matching.base} q"
 
     def _end(self, token: str) -> int:
         """The id that pairs have for a term."""
@@ -79,32 +101,32 @@ class PathTables:
 
     # -- ends -------------------------------------------------------------------------------------------------------
 
-    def _from_constant(self, reached: str, zero: bool, constant: int, column: str) -> str:
-        found = f"SELECT {self._member('m', 'x')} AS {column} FROM ({reached}) r {self._members('m', 'r.x')}"
+    def _from_constant(self, reached: str, zero: bool, constant: int) -> str:
+        """The terms (x) reached."""
+        found = f"SELECT {self._g}{self._member('m', 'x')} AS x FROM ({reached}) r {self._members('m', 'r.x')}"
         if zero:
-            found += f" UNION ALL SELECT CAST({constant} AS BIGINT) AS {column}"
-        return f"SELECT DISTINCT {column} FROM ({found}) u"
+            where = f" FROM ({self._graphs()}) z" if self._g else ""
+            found += f" UNION ALL SELECT {self._g}CAST({constant} AS BIGINT) AS x{where}"
+        return found
 
-    def _open(self, pairs: _Pairs, one: str, other: str) -> str:
-        if one == other:
-            found = f"SELECT {self._member('m', 'a')} AS {one} FROM ({pairs.sql}) r {self._members('m', 'r.a')}"
-            found += " WHERE r.a = r.b"
-            if pairs.zero:
-                found += f" UNION ALL SELECT x AS {one} FROM ({self._nodes()}) z"
-            return f"SELECT DISTINCT {one} FROM ({found}) u"
+    def _open(self, pairs: _Pairs, loops: bool) -> str:
+        """The pairs of terms (a, b). loops: the terms (a) that the path leads back to."""
+        if loops:
+            found = f"SELECT {self._g}{self._member('m', 'a')} AS a FROM ({pairs.sql}) r {self._members('m', 'r.a')}"
+            return f"{found} WHERE r.a = r.b" + f" UNION ALL {self._nodes('a')}" * pairs.zero
         found = (
-            f"SELECT {self._member('m', 'a')} AS {one}, {self._member('k', 'b')} AS {other} FROM ({pairs.sql}) r "
+            f"SELECT {self._g}{self._member('m', 'a')} AS a, {self._member('k', 'b')} AS b FROM ({pairs.sql}) r "
             f"{self._members('m', 'r.a')} {self._members('k', 'r.b')}"
         )
         if pairs.zero:
-            found += f" UNION ALL SELECT x AS {one}, x AS {other} FROM ({self._nodes()}) z"
-        return f"SELECT DISTINCT {one}, {other} FROM ({found}) u"
+            found += f" UNION ALL SELECT {self._g}x AS a, x AS b FROM ({self._nodes()}) z"
+        return found
 
-    def _nodes(self) -> str:
-        """Every subject and object of the expanded graph (x)."""
+    def _nodes(self, name: str = "x") -> str:
+        """Every subject and object of the expanded graph, as a column of a name."""
         facts = triples_of_rdf(source(None, self.matching), self.matching)
-        ends = f"SELECT s AS x FROM ({facts}) f UNION SELECT o AS x FROM ({facts}) f"
-        return f"SELECT {self._member('m', 'x')} AS x FROM ({ends}) r {self._members('m', 'r.x')}"
+        ends = f"SELECT {self._g}s AS x FROM ({facts}) f UNION SELECT {self._g}o AS x FROM ({facts}) f"
+        return f"SELECT {self._g}{self._member('m', 'x')} AS {name} FROM ({ends}) r {self._members('m', 'r.x')}"
 
     def _members(self, alias: str, representative: str) -> str:
         if not self.matching.expanding:
@@ -121,24 +143,25 @@ class PathTables:
             case Constant(token):
                 number = self.constants.representative(token)
                 facts = triples_of_rdf(source(number, self.matching), self.matching, f"p = {number}")
-                return _Pairs(f"SELECT s AS a, o AS b FROM ({facts}) f", False)
+                return _Pairs(f"SELECT {self._g}s AS a, o AS b FROM ({facts}) f", False)
             case Inverse(inner):
                 found = self._pairs(inner)
-                return _Pairs(f"SELECT b AS a, a AS b FROM ({found.sql}) i", found.zero)
+                return _Pairs(f"SELECT {self._g}b AS a, a AS b FROM ({found.sql}) i", found.zero)
             case Alternative(one, other):
                 x, y = self._pairs(one), self._pairs(other)
                 return _Pairs(f"{x.sql} UNION ALL {y.sql}", x.zero or y.zero)
             case Sequence(first, second):
                 x, y = self._pairs(first), self._pairs(second)
-                sql = f"SELECT l.a AS a, r.b AS b FROM ({x.sql}) l JOIN ({y.sql}) r ON r.a = l.b"
+                both = f"({x.sql}) l JOIN ({y.sql}) r ON r.a = l.b{self._same_graph('r', 'l')}"
+                sql = f"SELECT {'l.g, ' if self._g else ''}l.a AS a, r.b AS b FROM {both}"
                 sql += f" UNION ALL {y.sql}" * x.zero + f" UNION ALL {x.sql}" * y.zero
                 return _Pairs(sql, x.zero and y.zero)
             case Negated(forward, backward):
                 sides = []
                 if forward is not None:
-                    sides.append(f"SELECT s AS a, o AS b FROM ({self._others(forward)}) f")
+                    sides.append(f"SELECT {self._g}s AS a, o AS b FROM ({self._others(forward)}) f")
                 if backward is not None:
-                    sides.append(f"SELECT o AS a, s AS b FROM ({self._others(backward)}) f")
+                    sides.append(f"SELECT {self._g}o AS a, s AS b FROM ({self._others(backward)}) f")
                 return _Pairs(" UNION ALL ".join(sides), False)
             case Repeat():
                 return self._repeat(path)
@@ -156,7 +179,7 @@ class PathTables:
             test += (
                 f" OR f.p IN (SELECT representative FROM same_as WHERE term < {FIRST_BLANK} AND term NOT IN ({ids}))"
             )
-        return f"SELECT s, p, o FROM ({facts}) f WHERE {test}"
+        return f"SELECT {self._g}s, p, o FROM ({facts}) f WHERE {test}"
 
     def _repeat(self, path: Repeat, start: int | None = None, end: int | None = None) -> _Pairs:
         """A repetition; where an end is known, only the pairs with it."""
@@ -167,23 +190,24 @@ class PathTables:
         name = self.scratch.table("path")
         with self.engine.scratch() as scratch:
             self._close(scratch, name, inner.sql, start, end)
-        return _Pairs(f"SELECT a, b FROM {name}", zero)
+        return _Pairs(f"SELECT {self._g}a, b FROM {name}", zero)
 
     def _close(self, scratch: Scratch, name: str, inner: str, start: int | None, end: int | None) -> None:
         """Make table `name`: the pairs that lead from one to the other by one step of `inner` or more."""
         engine, delta, fresh = self.engine, scratch.table("path_delta"), scratch.table("path_new")
-        edges = scratch.create("path_edge", f"SELECT DISTINCT a, b FROM ({inner}) e")
+        columns, g = ("gab", "d.g, ") if self._g else ("ab", "")
+        edges = scratch.create("path_edge", f"SELECT DISTINCT {self._g}a, b FROM ({inner}) e")
         backwards = start is None and end is not None
         seed = f"a = {start}" if start is not None else f"b = {end}" if backwards else "TRUE"
-        rows = engine.create(name, f"SELECT a, b FROM {edges} WHERE {seed}")
-        engine.create(delta, Select(name, "ab"))
+        rows = engine.create(name, f"SELECT {self._g}a, b FROM {edges} WHERE {seed}")
+        engine.create(delta, Select(name, columns))
         step = (
-            f"SELECT DISTINCT e.a, d.b FROM {delta} d JOIN {edges} e ON e.b = d.a"
+            f"SELECT DISTINCT {g}e.a, d.b FROM {delta} d JOIN {edges} e ON e.b = d.a{self._same_graph('e', 'd')}"
             if backwards
-            else f"SELECT DISTINCT d.a, e.b FROM {delta} d JOIN {edges} e ON e.a = d.b"
+            else f"SELECT DISTINCT {g}d.a, e.b FROM {delta} d JOIN {edges} e ON e.a = d.b{self._same_graph('e', 'd')}"
         )
         while rows:
-            rows = engine.create(fresh, minus(f"({step})", name, "ab"))
+            rows = engine.create(fresh, minus(f"({step})", name, columns))
             if rows:
-                engine.append(name, [Select(fresh, "ab")])
-                engine.create(delta, Select(fresh, "ab"))
+                engine.append(name, [Select(fresh, columns)])
+                engine.create(delta, Select(fresh, columns))

@@ -12,6 +12,8 @@ from triplake.sparql.algebra import (
     Bgp,
     Extend,
     Filter,
+    GraphPattern,
+    GraphTemplate,
     Join,
     LeftJoin,
     Minus,
@@ -35,7 +37,6 @@ T = TypeVar("T")
 TYPE: Final = Constant(f"<{RDF}type>")
 _FIRST, _REST = Constant(f"<{RDF}first>"), Constant(f"<{RDF}rest>")
 _PARTS: Final = ("FILTER", "OPTIONAL", "MINUS", "BIND", "VALUES", "GRAPH", "SERVICE", "{")
-_ONE_GRAPH: Final = "named graphs are not supported: a store is one graph, the default graph"
 
 
 @dataclass(slots=True)
@@ -107,8 +108,9 @@ class PatternParser:
             elif self.at.accept("VALUES"):
                 part = self.values()
                 found = join(found, part)
-            elif self.at.is_("GRAPH"):
-                self.at.unsupported(f"GRAPH: {_ONE_GRAPH}")
+            elif self.at.accept("GRAPH"):
+                part = GraphPattern(self.graph_name(), self.group())
+                found = join(found, part)
             elif self.at.is_("SERVICE"):
                 self.at.unsupported("SERVICE is refused: a query reads this store and nothing else")
             elif self.at.is_("{"):
@@ -120,6 +122,11 @@ class PatternParser:
             self.at.accept(".")
         condition = None if not filters else filters[0] if len(filters) == 1 else Call("&&", tuple(filters))
         return found, condition
+
+    def graph_name(self) -> Term:
+        """The name of a graph, behind GRAPH: a variable or an IRI."""
+        name = self.at.variable()
+        return name if name is not None else Constant(f"<{self.at.iri()}>")
 
     def _block(self) -> int:
         """The number of another basic graph pattern."""
@@ -185,16 +192,29 @@ class PatternParser:
     # -- triples ----------------------------------------------------------------------------------------------------
 
     def template(self, matched: bool = False) -> tuple[Triple, ...]:
-        """``{ triples }``, without paths: of CONSTRUCT, INSERT and DELETE. matched: it is a pattern, too."""
+        """``{ triples }``, without paths: of CONSTRUCT. matched: it is a pattern, too."""
         self.at.expect("{")
-        if self.at.is_("GRAPH"):
-            self.at.unsupported(f"GRAPH: {_ONE_GRAPH}")
         found = self.triples(False, self._block() if matched else None)
-        if self.at.is_("GRAPH"):
-            self.at.unsupported(f"GRAPH: {_ONE_GRAPH}")
         self.at.expect("}")
         assert isinstance(found, Bgp)
         return found.triples
+
+    def quads(self, matched: bool = False) -> tuple[GraphTemplate, ...]:
+        """``{ triples GRAPH name { triples } ... }``, without paths: of INSERT and DELETE. matched: it is a pattern,
+        too."""
+        self.at.expect("{")
+        found: list[GraphTemplate] = []
+        while not self.at.accept("}"):
+            if self.at.accept("GRAPH"):
+                found.append((self.graph_name(), self.template(matched)))
+                self.at.accept(".")
+                continue
+            part = self.triples(False, self._block() if matched else None)
+            assert isinstance(part, Bgp)
+            if not part.triples or not self.at.is_("}", "GRAPH"):
+                self.at.fail("expected triples, GRAPH or '}'")
+            found.append((None, part.triples))
+        return tuple(found)
 
     def triples(self, paths_too: bool, block: int | None) -> Node:
         """Triples up to what is none: a basic graph pattern, joined with what its paths mean. block: its number, None

@@ -32,6 +32,9 @@ _ASSERTED: Final = (
 
 _PLACES: Final = "spo"
 
+GRAPH: Final = ".graph"
+"""The name of the graph of a pattern that is matched with quads, among the names of variables."""
+
 
 @dataclass(frozen=True, slots=True)
 class Matching:
@@ -46,7 +49,9 @@ class Matching:
     subject even where it equals one. choosing: variables show the member of each class that stands for it, which need
     not be the representative. linked: there may be triples of owl:sameAs over representatives. resources: every term is
     an rdfs:Resource (`triplestore.closure.virtual`): "terms" without literals, "all" with them, "" if there is no such
-    rule. named: owl:sameAs itself is in a class. statistics: see `sparql.query.Graph`.
+    rule. named: owl:sameAs itself is in a class. base: what stands after FROM for the triples themselves: `fact`, or
+    those of graphs (`triplake.sparql.dataset`). graphs: these are quads: a column g says which graph each is in, and a
+    pattern is matched within one. statistics: see `sparql.query.Graph`.
     """
 
     rewriting: bool
@@ -61,13 +66,15 @@ class Matching:
     linked: bool = True
     resources: str = ""
     named: bool = False
+    base: str = "fact"
+    graphs: bool = False
     statistics: Statistics = field(default_factory=Statistics)
 
     @property
     def links(self) -> str:
         """owl:sameAs over representatives, each standing for its whole class, as SQL; as `facts` has triples."""
         links = f"{_CLASSES} UNION ALL {alone_sql() if self.named else _ASSERTED}"
-        if self.facts == "fact":
+        if self.facts == self.base:
             return links
         if self.literals:
             return spelled_sql(f"({links})", forms=self.facts != self.values)
@@ -89,8 +96,8 @@ def match(
     """The SELECT of a basic graph pattern's matches over representatives: a column per variable, rows distinct; and the
     order of its joins.
 
-    columns: the column of each variable. representatives: the (normalised) ids of the constants. subjects: variables
-    that are no literals.
+    columns: the column of each variable; of `GRAPH` that of the graph, where the pattern is matched with quads.
+    representatives: the (normalised) ids of the constants. subjects: variables that are no literals.
     """
     atoms: list[Triple] = []
     for triple in dict.fromkeys(triples):
@@ -126,7 +133,7 @@ def _joined(
     filters: list[str] = []
     for number, atom in enumerate(step.triple for step in order):
         alias, conditions = f"f{number}", []
-        forms = how.facts != "fact" and isinstance(atom[2], Variable) and shows.get(atom[2].name) == atom
+        forms = how.facts != how.base and isinstance(atom[2], Variable) and shows.get(atom[2].name) == atom
         for place, term in zip(_PLACES, atom, strict=True):
             column = f"{alias}.{place}"
             if isinstance(term, Constant):
@@ -138,10 +145,13 @@ def _joined(
             values.setdefault(term.name, value)
             if term.name not in shown or value != column:
                 shown[term.name] = column
+        if how.graphs:
+            conditions += [f"{alias}.g = f0.g"] * (number > 0)
+            shown[GRAPH] = "f0.g"
         if how.generalised:
             conditions += [f"{alias}.s < {FIRST_LITERAL}", f"{alias}.p < {FIRST_BLANK}"]
         predicate = representatives[atom[1].token] if isinstance(atom[1], Constant) else None
-        reading = how if forms else replace(how, facts="fact")
+        reading = how if forms else replace(how, facts=how.base)
         end = representatives[atom[2].token] if isinstance(atom[2], Constant) else None
         table = f"{source(predicate, reading, end)} {alias}"
         if number == 0:
@@ -157,9 +167,9 @@ def _joined(
 def source(predicate: int | None, how: Matching, end: int | None = None) -> str:
     """The triples over representatives that a pattern with this predicate and object (None: any) may match, as a
     table; with a column v, the object by value, if `how.facts` has it."""
-    links, value = how.links, ", v" if how.facts != "fact" else ""
+    links, value = how.links, ", v" if how.facts != how.base else ""
     if how.resources and (predicate, end) == (TYPE, RESOURCE):
-        return f"({resources_sql(source(None, replace(how, facts='fact')), how.resources == 'all')})"
+        return f"({resources_sql(source(None, replace(how, facts=how.base)), how.resources == 'all')})"
     if not how.rewriting or (predicate is None and not how.linked):
         return how.facts
     if predicate is None:
@@ -171,4 +181,4 @@ def triples_of_rdf(table: str, how: Matching, condition: str = "TRUE") -> str:
     """The SELECT of those triples of a table that RDF has a place for."""
     if how.generalised:
         condition += f" AND s < {FIRST_LITERAL} AND p < {FIRST_BLANK}"
-    return f"SELECT s, p, o FROM {table} f WHERE {condition}"
+    return f"SELECT {'g, ' * how.graphs}s, p, o FROM {table} f WHERE {condition}"

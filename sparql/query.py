@@ -13,6 +13,7 @@ import pyarrow as pa
 from triplake.sparql.algebra import Bgp, Distinct, Extend, Node, Project, Query
 from triplake.sparql.constants import Constants, Known, look_up
 from triplake.sparql.construct import PLACES
+from triplake.sparql.dataset import Graphs, Reading
 from triplake.sparql.describe import about, described
 from triplake.sparql.explain import QueryExplanation, order, tree
 from triplake.sparql.nodes import MOST, Nodes
@@ -21,19 +22,18 @@ from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import Matching
 from triplake.sparql.relation import Steps
 from triplake.sparql.results import Result
-from triplake.sparql.templates import filled, is_blank, names_of
+from triplake.sparql.templates import filled, is_blank, names_of_quads
 from triplake.sparql.to_sql import Compiler
 from triplake.sparql.update import Modify
 from triplestore.closure.expand import closure_sql, preferred_sql, spelled_sql
 from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine
 from triplestore.expressions.vectorised import register
+from triplestore.model.dataset import Quad
 from triplestore.model.errors import UsageError
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.prefixes import Names, Prefixes
 from triplestore.storage.statistics import Statistics
-
-Triple = tuple[str, str, str]
 
 TRIPLE = ("subject", "predicate", "object")
 """The columns of an answer that is a graph."""
@@ -44,11 +44,11 @@ AT_ONCE: Final = 10_000
 
 @dataclass(frozen=True)
 class Graph:
-    """The graph that queries read: the working tables `fact`, `asserted`, `same_as` and `term` of an engine.
+    """What queries read: the working tables `fact`, `asserted`, `quad`, `same_as` and `term` of an engine.
 
     view: how they are to be read. generalised: answers show triples that RDF has no place for, too. known: constants
     that were looked up in these very tables before. statistics: counts, for the order of joins. prefixes: those that a
-    query need not declare.
+    query need not declare. union: the default graph is the union of all graphs.
     """
 
     engine: Engine
@@ -57,6 +57,7 @@ class Graph:
     known: Known = field(default_factory=Known, compare=False)
     statistics: Statistics = field(default_factory=Statistics, compare=False)
     prefixes: Prefixes = field(default_factory=Prefixes, compare=False)
+    union: bool = True
 
 
 def query(
@@ -128,12 +129,12 @@ def match(graph: Graph, subject: str | None, predicate: str | None, object: str 
     return Result("construct", TRIPLE, graph.engine.batches(sql))
 
 
-def changes(graph: Graph, modify: Modify) -> tuple[list[Triple], list[Triple]]:
-    """The triples (tokens, distinct) that an update's DELETE and INSERT come to. Raises LimitError."""
-    names = [name for name in names_of((*modify.delete, *modify.insert)) if not is_blank(name)]
+def changes(graph: Graph, modify: Modify) -> tuple[list[Quad], list[Quad]]:
+    """The quads (tokens, distinct) that an update's DELETE and INSERT come to. Raises LimitError."""
+    names = [name for name in names_of_quads((*modify.delete, *modify.insert)) if not is_blank(name)]
     pattern = modify.where.pattern
     assert pattern is not None
-    if not any(map(is_blank, names_of(modify.insert))):
+    if not any(map(is_blank, names_of_quads(modify.insert))):
         pattern = Distinct(Project(pattern, tuple(names)))
     with not_too_deep("update"):
         rows = _Run(graph, True).solutions(replace(modify.where, pattern=pattern), names)
@@ -188,8 +189,9 @@ class _Run:
             statistics=graph.statistics,
         )
         paths = PathTables(graph.engine, matching, constants, graph.engine.scratch())
+        graphs = Graphs(Reading(matching, constants, paths), view, graph.union, parsed.dataset)
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        return Compiler(Steps(graph.engine.dialect, constants, self.prefer), matching, ids, paths, parsed.base, now)
+        return Compiler(Steps(graph.engine.dialect, constants, self.prefer), graphs, ids, parsed.base, now)
 
     def answer(self, parsed: Query) -> Result:
         if parsed.kind == "describe":
@@ -288,7 +290,8 @@ class _Run:
         todo = described(parsed)
         while todo is not None:
             met: set[str] = set()
-            for rows in self.answer(Query("select", todo, PLACES, base=parsed.base)).token_batches():
+            asked = Query("select", todo, PLACES, base=parsed.base, dataset=parsed.dataset)
+            for rows in self.answer(asked).token_batches():
                 subjects, predicates, objects = zip(*rows, strict=True)
                 columns = [pa.array(column, pa.string()) for column in (subjects, predicates, objects)]
                 yield pa.record_batch(columns, names=["c0", "c1", "c2"])

@@ -20,6 +20,7 @@ from triplake.sparql.algebra import (
     Distinct,
     Extend,
     Filter,
+    GraphPattern,
     Group,
     Join,
     LeftJoin,
@@ -77,6 +78,8 @@ class _Translator:
     def rules(self, query: Query) -> tuple[Rule, ...]:
         if query.kind != "construct":
             self.refuse(f"a rule is a CONSTRUCT query: this is {query.kind.upper()}", query.kind.upper())
+        if query.dataset is not None:
+            self.refuse("FROM has no place in a rule, which sees the default graph", "FROM")
         assert query.pattern is not None
         self._check(query)
         known = set(in_scope(query.pattern))
@@ -132,6 +135,8 @@ class _Translator:
                 return self.bodies(pattern, scope)
             case Group():
                 return [(self._aggregate(node, scope),)]
+            case GraphPattern():
+                self.refuse("GRAPH has no place in a rule, which sees the default graph", "GRAPH")
             case LeftJoin():
                 self.refuse("OPTIONAL has no counterpart in rules: write one query for each case", "OPTIONAL")
             case Values():

@@ -21,6 +21,7 @@ from triplake.sparql.algebra import (
     Distinct,
     Extend,
     Filter,
+    GraphPattern,
     Group,
     Join,
     LeftJoin,
@@ -38,8 +39,9 @@ from triplake.sparql.algebra import (
 from triplake.sparql.classes import CHOSEN, IRI_MEMBERS, copied, expanded, first, folded, only, repeated
 from triplake.sparql.construct import PLACES, constructed
 from triplake.sparql.context import Needed
+from triplake.sparql.dataset import Graphs, Reading
 from triplake.sparql.path_closure import PathTables
-from triplake.sparql.patterns import Matching, match
+from triplake.sparql.patterns import GRAPH, match
 from triplake.sparql.planner import Planned
 from triplake.sparql.relation import Column, Relation, Steps
 from triplestore.expressions.compare import sort_keys
@@ -60,19 +62,28 @@ class Compiler:
     """Compiles the patterns of one query. Use once.
 
     ids: the id each constant has where it is a value (canonical answers: its representative's). base, now: what IRI()
-    and NOW() give. paths: evaluates repeated property paths, as the query is compiled. orders: of the joins of each
-    basic graph pattern, by the name of its step. rows: of all leaves joined, at most, by estimate.
+    and NOW() give. orders: of the joins of each basic graph pattern, by the name of its step. rows: of all leaves
+    joined, at most, by estimate. Others: see `sparql.context`.
     """
 
     steps: Steps
-    matching: Matching
+    graphs: Graphs
     ids: dict[str, int]
-    paths: PathTables
     base: str | None = None
     now: str | None = None
+    reading: Reading = field(init=False)
+    graph: str | None = None
     outer: Relation | None = None
     orders: dict[str, list[Planned]] = field(default_factory=dict)
     rows: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.reading = self.graphs.default()
+
+    @property
+    def paths(self) -> PathTables:
+        """The working tables of repeated property paths, made as the query is compiled."""
+        return self.reading.paths
 
     def select(self, node: Node, variables: Sequence[str], decoded: bool = True) -> str:
         """The statement that yields `variables` as columns c0, c1 ...; NULL is unbound.
@@ -112,9 +123,13 @@ class Compiler:
             if isinstance(node, Project | Distinct | Slice | OrderBy | Group):
                 return self._subselect(node)
             needed |= self.outer.columns.keys()
+        if self.graph is not None:
+            needed |= {self.graph}
         match node:
             case Bgp(triples):
                 return self._leaf(self._bgp(triples, needed), needed)
+            case GraphPattern():
+                return self._leaf(self._in_graph(node, needed), needed)
             case PathPattern():
                 found = self._leaf(self._path(node, needed), needed)
                 zero = exists.zero_lengths(self, node)
@@ -138,7 +153,8 @@ class Compiler:
             case Extend():
                 return self._extend(node, needed)
             case Project(pattern, variables):
-                return only(self.steps, self.node(pattern, needed & frozenset(variables)), variables)
+                kept = variables if self.graph is None else (*variables, self.graph)
+                return only(self.steps, self.node(pattern, needed & frozenset(variables)), kept)
             case Distinct(pattern):
                 return self._distinct(self.node(pattern, frozenset(in_scope(pattern))))
             case OrderBy(pattern, keys):
@@ -146,10 +162,13 @@ class Compiler:
             case Slice(pattern, start, length):
                 return self._slice(self.node(pattern, needed), start, length)
             case Group():
-                return group(self, node)
+                return self._group(node)
 
     def _leaf(self, relation: Relation, needed: Needed) -> Relation:
-        """A leaf of the pattern of an EXISTS, with the outer solutions substituted."""
+        """A leaf of a pattern: in a GRAPH with the graph that it is matched in (any, if the leaf reads none), in an
+        EXISTS with the outer solutions substituted."""
+        if self.graph is not None and self.graph not in relation.columns:
+            relation = joins.join(self, self._names(self.graph), relation, needed | relation.columns.keys())
         if self.outer is None:
             return relation
         return joins.join(self, self.outer, relation, needed | relation.columns.keys())
@@ -161,7 +180,56 @@ class Compiler:
         self.outer = outer
         return self._leaf(inner, frozenset(in_scope(node)))
 
+    # -- graphs -----------------------------------------------------------------------------------------------------
+
+    def _in_graph(self, node: GraphPattern, needed: Needed) -> Relation:
+        """A GRAPH: its pattern, matched in each graph by itself. A hidden variable says in which, through every step,
+        and takes the name's place at the end."""
+        before, hidden = (self.reading, self.graph), f".graph{len(self.steps.done)}"
+        token = node.name.token if isinstance(node.name, Constant) else None
+        self.reading, self.graph = self.graphs.named(token), hidden
+        if isinstance(node.name, Variable):
+            found = self.node(node.pattern, needed | {node.name.name})
+            found = self._named(found, node.name.name, needed)
+        else:
+            found = self.node(node.pattern, needed)
+        self.reading, self.graph = before
+        return only(self.steps, found, found.columns.keys() - {hidden})
+
+    def _named(self, relation: Relation, variable: str, needed: Needed) -> Relation:
+        """The solutions with a variable for the graph that they are in; if they have it already, those that agree."""
+        assert self.graph is not None
+        graph, column = self.steps.column(self.graph), self.steps.column(variable)
+        if variable not in relation.columns:
+            listed = self.steps.listed(relation, more=[f"{graph} AS {column}"])
+            step = self.steps.add("named", f"SELECT {listed} FROM {relation.name}")
+            return replace(relation, name=step, columns={**relation.columns, variable: Column()})
+        step = self.steps.add("name", f"SELECT {graph}, {graph} AS {column} FROM {self._names(self.graph).name}")
+        names = Relation(step, {self.graph: Column(), variable: Column()})
+        return joins.join(self, relation, names, needed | relation.columns.keys())
+
+    def _names(self, graph: str) -> Relation:
+        """The graphs that there are, as a variable."""
+        sql = f"SELECT DISTINCT g AS {self.steps.column(graph)} FROM {self.reading.matching.base} q"
+        return Relation(self.steps.add("graphs", sql), {graph: Column()})
+
+    def _group(self, node: Group) -> Relation:
+        """Groups; in a GRAPH those of each graph, where without keys each graph has one, maybe of no solutions."""
+        found = group(self, node)
+        if self.graph is None or node.keys:
+            return found
+        before, self.graph, self.outer = (self.graph, self.outer), None, None
+        empty = group(self, replace(node, pattern=Values((), ())))
+        self.graph, self.outer = before
+        graph = self.steps.column(before[0])
+        others = joins.semi_join(self, self._names(before[0]), found, [f"l.{graph} = r.{graph}"], negated=True)
+        return joins.union(self, found, joins.join(self, others, empty, frozenset((*others.columns, *empty.columns))))
+
+    # -- leaves -----------------------------------------------------------------------------------------------------
+
     def _bgp(self, triples: Sequence[Triple], needed: Needed) -> Relation:
+        if not triples and self.graph is not None:
+            return self._names(self.graph)
         return only(self.steps, self._matches(triples, _iris(triples), _subjects(triples)), needed)
 
     def factors(self, triples: Sequence[Triple]) -> list[Relation]:
@@ -172,24 +240,30 @@ class Compiler:
         """Matches over representatives. iris: the variables that range over IRIs; subjects: over IRIs and blank
         nodes."""
         names = sorted({t.name for triple in triples for t in triple if isinstance(t, Variable)})
-        columns = {name: self.steps.column(name) for name in names}
-        representatives = {t: self.steps.constants.matched(t) for t in self.ids}
-        members = dict.fromkeys(names, CHOSEN if self.matching.choosing else None)
-        if self.matching.expanding:
-            members = {name: IRI_MEMBERS if name in iris else self.matching.members for name in names}
-        sql, order = match(triples, columns, representatives, self.matching, {*iris, *subjects})
+        columns, how = {name: self.steps.column(name) for name in names}, self.reading.matching
+        representatives = {t: self.reading.constants.matched(t) for t in self.ids}
+        members = dict.fromkeys(names, CHOSEN if how.choosing else None)
+        if how.expanding:
+            members = {name: IRI_MEMBERS if name in iris else how.members for name in names}
+        if self.graph is not None:
+            columns[GRAPH] = self.steps.column(self.graph)
+        sql, order = match(triples, columns, representatives, how, {*iris, *subjects})
         step = self.steps.add("pattern", sql)
         self.orders[step] = order
         self.rows *= max(order[-1].rows if order else 1.0, 1.0)
-        return Relation(step, {name: Column(members=members[name]) for name in names})
+        own = {} if self.graph is None else {self.graph: Column()}
+        return Relation(step, {name: Column(members=members[name]) for name in names} | own)
 
     def _path(self, node: PathPattern, needed: Needed) -> Relation:
         columns = {t.name: self.steps.column(t.name) for t in (node.subject, node.object) if isinstance(t, Variable)}
-        chosen = CHOSEN if self.matching.choosing else None
-        ids = {t: self.steps.constants.representative(t) for t in self.ids} if chosen else self.ids
-        self.rows *= self.matching.statistics.whole.facts + 1
-        step = self.steps.add("path", self.paths.solutions(node, columns, ids))
-        return Relation(step, {name: Column(members=chosen) for name in columns if name in needed})
+        how, constants = self.reading.matching, self.reading.constants
+        chosen = CHOSEN if how.choosing else None
+        ids = {t: constants.representative(t) for t in self.ids} if chosen else self.ids
+        own = {} if self.graph is None else {GRAPH: self.steps.column(self.graph)}
+        self.rows *= how.statistics.whole.facts + 1
+        step = self.steps.add("path", self.reading.paths.solutions(node, columns | own, ids))
+        found = {name: Column(members=chosen) for name in columns if name in needed}
+        return Relation(step, found if self.graph is None else found | {self.graph: Column()})
 
     def filtered(self, relation: Relation, condition: Expression) -> Relation:
         """The solutions for which a condition holds."""
@@ -319,10 +393,20 @@ class Compiler:
         return replace(relation, name=step, order=tuple(order))
 
     def _slice(self, relation: Relation, start: int, length: int | None) -> Relation:
+        if self.graph is not None:
+            return self._slice_of_each(self.flat(relation), self.graph, start, length)
         relation = self.flat(relation) if length is None else first(self.steps, relation, start + length)
         limit = "" if length is None else f" LIMIT {length}"
         offset = f" OFFSET {start}" if start else ""
         sql = f"SELECT {self.steps.listed(relation)} FROM {relation.name}{relation.sorting}{limit}{offset}"
+        return replace(relation, name=self.steps.add("slice", sql))
+
+    def _slice_of_each(self, relation: Relation, graph: str, start: int, length: int | None) -> Relation:
+        """Of the solutions in each graph those from `start` on, up to `length`."""
+        place = f"row_number() OVER (PARTITION BY {self.steps.column(graph)}{relation.sorting}) AS place"
+        ranked = self.steps.add("ranked", f"SELECT {self.steps.listed(relation, more=[place])} FROM {relation.name}")
+        most = "" if length is None else f" AND place <= {start + length}"
+        sql = f"SELECT {self.steps.listed(relation)} FROM {ranked} WHERE place > {start}{most}"
         return replace(relation, name=self.steps.add("slice", sql))
 
     def flat(self, relation: Relation) -> Relation:

@@ -1,5 +1,5 @@
-"""SPARQL 1.1 Update over one graph: the text of a request to its operations (SPARQL 1.1 Update, section 3; grammar in
-SPARQL 1.1 Query, section 19.8, rules 29 to 52).
+"""SPARQL 1.1 Update: the text of a request to its operations (SPARQL 1.1 Update, section 3; grammar in SPARQL 1.1
+Query, section 19.8, rules 29 to 52).
 
 A data block, which but for its last full stop is Turtle, is parsed by Oxigraph: a grammar in Python takes seconds for a
 few thousand triples, Oxigraph milliseconds.
@@ -11,23 +11,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final, NoReturn
+from typing import Final, Literal, NoReturn
 
 import pyoxigraph
 
-from triplake.sparql.algebra import Bgp, Query, Triple
+from triplake.sparql.algebra import Bgp, Dataset, GraphPattern, GraphTemplate, Node, Query, Term
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import IRI, STRING, Word, place
 from triplake.sparql.parser import QUERIES, UPDATES, Parser, not_too_deep
+from triplake.sparql.pattern_parser import join
 from triplestore.expressions.iris import is_absolute
+from triplestore.model.dataset import DEFAULT, Quad
 from triplestore.model.errors import InputError
-from triplestore.model.expression import Variable
+from triplestore.model.expression import Constant, Variable
 from triplestore.model.prefixes import Prefixes
 from triplestore.model.terms import literal_token
 
-Tokens = tuple[str, str, str]
-
-_ONE_GRAPH: Final = "named graphs are not supported: a store is one graph, the default graph"
+Template = tuple[GraphTemplate, ...]
 _IN_BLOCK: Final = re.compile(
     rf"{STRING}|{IRI}|\\.|\#[^\n\r]*|[{{}}]|(?<![\w:.@-])(?:GRAPH|BASE|PREFIX)\b(?!:)|(?<![\"'])@(?:base|prefix)\b",
     re.IGNORECASE | re.DOTALL,
@@ -36,10 +36,10 @@ _IN_BLOCK: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """INSERT DATA or DELETE DATA: triples as tokens; blank nodes to insert have labels of the request's own."""
+    """INSERT DATA or DELETE DATA: quads of tokens; blank nodes to insert have labels of the request's own."""
 
     insert: bool
-    triples: tuple[Tokens, ...]
+    quads: tuple[Quad, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +47,54 @@ class Modify:
     """DELETE and INSERT for every solution of a pattern. Blank nodes of `insert` (prefix: what their labels start with)
     are new in each solution."""
 
-    delete: tuple[Triple, ...]
-    insert: tuple[Triple, ...]
+    delete: Template
+    insert: Template
     where: Query
     prefix: str
 
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """CLEAR or DROP of the default graph."""
+    """CLEAR or DROP (drop) of a graph: by its name (a token), "DEFAULT", "NAMED" or "ALL". where: its place in the
+    request, for messages."""
 
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """LOAD of a document into the default graph; where: its place in the request, for messages."""
-
-    iri: str
+    graph: str
+    drop: bool
     silent: bool
     where: str
 
 
-Operation = Data | Modify | Clear | Load
+@dataclass(frozen=True, slots=True)
+class Create:
+    """CREATE of a named graph."""
+
+    graph: str
+    silent: bool
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """ADD, COPY or MOVE of one graph to another, each by its name (a token), the unnamed one by `DEFAULT`."""
+
+    form: Literal["ADD", "COPY", "MOVE"]
+    source: str
+    target: str
+    silent: bool
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """LOAD of a document into a graph (a token; empty: what it has outside of named graphs into the unnamed one)."""
+
+    iri: str
+    silent: bool
+    where: str
+    graph: str = ""
+
+
+Operation = Data | Modify | Clear | Create | Transfer | Load
 
 
 def parse_update(
@@ -83,7 +110,7 @@ def parse_update(
     known: prefixes that it need not declare. declared: takes those that it declares (name -> IRI).
     source: the file, for messages. blank_prefix: starts the labels of blank nodes. base: what relative IRIs are
     resolved against, unless the text has a BASE; those of LOAD then name files. Raises InputError with line and column
-    for a syntax error, UnsupportedError with them for named graphs.
+    for a syntax error.
     """
     with not_too_deep("update"):
         at = Cursor(text, "update", source or "", base, known={} if known is None else known.known)
@@ -129,43 +156,52 @@ class _Request:
         match self.at.expect(*UPDATES):
             case "LOAD":
                 return [self._load(word)]
-            case "CLEAR" | "DROP":
-                return self._clear()
+            case "CLEAR" | "DROP" as form:
+                return [self._clear(form == "DROP", word)]
             case "CREATE":
-                self.at.unsupported(f"CREATE: {_ONE_GRAPH}", word)
-            case "ADD" | "MOVE" | "COPY":
-                return self._copied()
+                silent = self.at.accept("SILENT")
+                self.at.expect("GRAPH")
+                return [Create(f"<{self.at.iri()}>", silent, self.at.where(word.start))]
+            case "ADD" | "MOVE" | "COPY" as form:
+                return [self._transfer(form, word)]
             case "WITH":
-                self.at.unsupported(f"WITH: {_ONE_GRAPH}", word)
+                graph = Constant(f"<{self.at.iri()}>")
+                return [self._modify(self.at.expect("DELETE", "INSERT"), number, graph)]
             case form:
                 if self.at.accept("DATA"):
                     return [self._data(form == "INSERT")]
-                return [self._modify(form, number)]
+                return [self._modify(form, number, None)]
 
     # -- changes by pattern -----------------------------------------------------------------------------------------
 
-    def _modify(self, form: str, number: int) -> Modify:
-        """Rules 40 to 44, behind the first word."""
+    def _modify(self, form: str, number: int, graph: Constant | None) -> Modify:
+        """Rules 40 to 44, behind the first word. graph: of a WITH before it."""
         prefix = f"{self.blank_prefix}t{number}_"
-        if form == "DELETE" and self.at.accept("WHERE"):
-            template = self._template(deleting=True, matched=True)
-            return Modify(template, (), Query("select", Bgp(template), base=self.at.base), prefix)
-        delete = self._template(deleting=True) if form == "DELETE" else ()
-        insert: tuple[Triple, ...] = ()
+        if form == "DELETE" and graph is None and self.at.accept("WHERE"):
+            template = self._template(True, None, matched=True)
+            pattern: Node = Bgp(())
+            for name, triples in template:
+                pattern = join(pattern, Bgp(triples) if name is None else GraphPattern(name, Bgp(triples)))
+            return Modify(template, (), Query("select", pattern, base=self.at.base), prefix)
+        delete = self._template(True, graph) if form == "DELETE" else ()
+        insert: Template = ()
         if form == "INSERT" or self.at.accept("INSERT"):
-            insert = self._template(deleting=False)
-        if self.at.is_("USING"):
-            self.at.unsupported(f"USING: {_ONE_GRAPH}")
+            insert = self._template(False, graph)
+        dataset = self.parser.dataset_clause("USING")
+        if dataset is None and graph is not None:
+            dataset = Dataset((graph.token,), None)
         self.at.expect("WHERE")
-        pattern = self.parser.patterns.group()
-        return Modify(delete, insert, Query("select", pattern, base=self.at.base), prefix)
+        where = Query("select", self.parser.patterns.group(), base=self.at.base, dataset=dataset)
+        return Modify(delete, insert, where, prefix)
 
-    def _template(self, deleting: bool, matched: bool = False) -> tuple[Triple, ...]:
+    def _template(self, deleting: bool, graph: Term | None, matched: bool = False) -> Template:
+        """A template of quads. graph: what the triples are in that are in no GRAPH."""
         start = self.at.peek()
-        found = self.parser.patterns.template(matched)
-        if deleting and any(isinstance(t, Variable) and t.name.startswith("_:") for triple in found for t in triple):
+        found = self.parser.patterns.quads(matched)
+        terms = (term for _, triples in found for triple in triples for term in triple)
+        if deleting and any(isinstance(t, Variable) and t.name.startswith("_:") for t in terms):
             self._error(start.start, "what is deleted cannot name blank nodes: use a variable")
-        return found
+        return tuple((graph if name is None else name, triples) for name, triples in found)
 
     # -- whole graphs -----------------------------------------------------------------------------------------------
 
@@ -177,65 +213,91 @@ class _Request:
             self.at.next()  # a file's name in the folder that files may be loaded from
         else:
             iri = self.at.iri()
-        if self.at.is_("INTO"):
-            self.at.unsupported(f"INTO GRAPH: {_ONE_GRAPH}")
-        return Load(iri, silent, self.at.where(word.start))
+        graph = ""
+        if self.at.accept("INTO"):
+            self.at.expect("GRAPH")
+            graph = f"<{self.at.iri()}>"
+        return Load(iri, silent, self.at.where(word.start), graph)
 
-    def _clear(self) -> list[Operation]:
-        self.at.accept("SILENT")
-        if self.at.is_("GRAPH"):
-            self.at.unsupported(f"GRAPH: {_ONE_GRAPH}")
-        named = self.at.expect("DEFAULT", "ALL", "NAMED") == "NAMED"
-        return [] if named else [Clear()]
+    def _clear(self, drop: bool, word: Word) -> Clear:
+        silent = self.at.accept("SILENT")
+        if self.at.accept("GRAPH"):
+            graph = f"<{self.at.iri()}>"
+        else:
+            graph = self.at.expect("DEFAULT", "ALL", "NAMED")
+        return Clear(graph, drop, silent, self.at.where(word.start))
 
-    def _copied(self) -> list[Operation]:
-        """ADD, MOVE and COPY: of the default graph to itself, which does nothing, or of named graphs."""
-        self.at.accept("SILENT")
-        for end in (False, True):
-            if end:
-                self.at.expect("TO")
-            if self.at.is_("GRAPH") or self.at.at_iri():
-                self.at.unsupported(f"GRAPH: {_ONE_GRAPH}")
-            self.at.expect("DEFAULT")
-        return []
+    def _transfer(self, form: Literal["ADD", "COPY", "MOVE"], word: Word) -> Transfer:
+        silent = self.at.accept("SILENT")
+        source = self._graph_or_default()
+        self.at.expect("TO")
+        return Transfer(form, source, self._graph_or_default(), silent, self.at.where(word.start))
+
+    def _graph_or_default(self) -> str:
+        """Rule 45."""
+        if self.at.accept("DEFAULT"):
+            return DEFAULT
+        self.at.accept("GRAPH")
+        return f"<{self.at.iri()}>"
 
     # -- data -------------------------------------------------------------------------------------------------------
 
     def _data(self, insert: bool) -> Data:
-        """Rules 38 and 39: the triples of a block, in order. DELETE DATA may not name blank nodes."""
+        """Rules 38, 39 and 50: the quads of a block, in order. DELETE DATA may not name blank nodes."""
         brace = self.at.peek()
         self.at.expect("{")
-        end, stopped = self._block_end(brace)
-        triples = tuple(self._triples(insert, brace.end, end, stopped))
-        self.at.jump(end + 1)
-        return Data(insert, triples)
+        quads: list[Quad] = []
+        labels: dict[str, str] = {}
+        start = brace.end
+        while True:
+            end, stopped, piece = self._part_end(start, brace)
+            quads += self._triples(start, end, stopped, (), labels)
+            self.at.jump(end)
+            if piece == "}":
+                self.at.expect("}")
+                break
+            self.at.expect("GRAPH")
+            graph, inner = f"<{self.at.iri()}>", self.at.peek()
+            self.at.expect("{")
+            end, stopped, piece = self._part_end(inner.end, inner)
+            if piece != "}":
+                self._error(end, f"{piece!r} has no place in a graph")
+            quads += self._triples(inner.end, end, stopped, (graph,), labels)
+            self.at.jump(end + 1)
+            self.at.accept(".")
+            start = self.at.at
+        if labels and not insert:
+            self._error(brace.start, "DELETE DATA cannot name blank nodes: use DELETE WHERE, --delete or an RDF Patch")
+        if again := sorted(labels.keys() & self.labels):
+            self._error(brace.start, f"the blank node _:{again[0]} is in an earlier INSERT DATA already")
+        self.labels |= labels.keys()
+        return Data(insert, tuple(quads))
 
-    def _block_end(self, brace: Word) -> tuple[int, bool]:
-        """(offset of the brace that closes a data block, whether a full stop is the last before it).
+    def _part_end(self, start: int, brace: Word) -> tuple[int, bool, str]:
+        """Of the triples from an offset on: (the offset of what ends them, whether a full stop is the last before it,
+        what ends them: a brace that closes them, or GRAPH). brace: the one that opens them.
 
         Names what a block of triples cannot hold.
         """
         text = self.at.text
-        at, stopped = brace.end, True  # an empty block needs no full stop
-        for found in _IN_BLOCK.finditer(text, brace.end):
+        at, stopped = start, True  # an empty block needs no full stop
+        for found in _IN_BLOCK.finditer(text, start):
             piece = found.group()
             if between := text[at : found.start()].rstrip():
                 stopped = between.endswith(".")
             at = found.end()
-            if piece == "}":
-                return found.start(), stopped
+            if piece == "}" or piece.upper() == "GRAPH":
+                return found.start(), stopped, piece
             if piece[0] != "#":
                 stopped = False
-            if piece.upper() == "GRAPH":
-                self.at.unsupported(f"GRAPH: {_ONE_GRAPH}", Word("word", piece, found.start(), found.end()))
             if piece == "{" or piece.upper() in ("BASE", "PREFIX", "@BASE", "@PREFIX"):
                 self._error(found.start(), f"{piece!r} has no place among triples")
         self._error(brace.start, "this '{' is never closed")
 
-    def _triples(self, insert: bool, start: int, end: int, stopped: bool) -> Iterator[Tokens]:
+    def _triples(self, start: int, end: int, stopped: bool, graph: Quad, labels: dict[str, str]) -> Iterator[Quad]:
+        """The quads of the triples of a part of a block, in a graph."""
         document = f"{self._prologue(self.at.text[start:end])}\n{self.at.text[start:end]}\n{'' if stopped else '.'}"
         line, column = place(self.at.text, start)
-        labels: dict[str, str] = {}
 
         def token(term: object) -> str:
             if isinstance(term, pyoxigraph.NamedNode):
@@ -250,7 +312,7 @@ class _Request:
 
         try:
             yield from (
-                (token(triple.subject), token(triple.predicate), token(triple.object))
+                (token(triple.subject), token(triple.predicate), token(triple.object), *graph)
                 for triple in pyoxigraph.parse(document, pyoxigraph.RdfFormat.TURTLE)
             )
         except SyntaxError as error:
@@ -261,11 +323,6 @@ class _Request:
             raise InputError(reason, self.source, line + down, across) from error
         except MemoryError:  # what Oxigraph says of its buffer of 16 MiB
             self._error(start, "a term among these triples is longer than 16 MiB, the most that is read: shorten it")
-        if labels and not insert:
-            self._error(start, "DELETE DATA cannot name blank nodes: use DELETE WHERE, --delete or an RDF Patch")
-        if again := sorted(labels.keys() & self.labels):
-            self._error(start, f"the blank node _:{again[0]} is in an earlier INSERT DATA already")
-        self.labels |= labels.keys()
 
     def _prologue(self, block: str) -> str:
         """The declarations in force, on one line, of the prefixes that a block may use."""

@@ -52,18 +52,20 @@ class Store(StoreVersion):
         memory_limit: str | None = None,
         counting: bool = False,
         hold: bool = False,
+        default_graph: str = "union",
     ) -> Store:
         """Make an empty store at `path` and open it.
 
         rules: names of built-in rulesets or paths of rule files, or one such. equality: "rewrite", "axioms" or "off";
         by default "rewrite" if the rules mention owl:sameAs, else "off". counting: keep derivation counts, for the
         maintenance algorithms that need them. hold: it is there for others when the first load has succeeded; if it is
-        closed before, nothing is left of it. Raises UsageError, InputError (a faulty rule file), ConflictError (another
-        process makes one there).
+        closed before, nothing is left of it. default_graph: what queries read that name no graph, and rules see: the
+        "union" of all graphs, or the unnamed graph alone ("separate"). Raises UsageError, InputError (a faulty rule
+        file), ConflictError (another process makes one there).
         """
         started = make_engine(engine, spark, master, memory_limit)  # first: without it nothing is made
         try:
-            versions = admin.create(path, several(rules), equality, counting, hold)
+            versions = admin.create(path, several(rules), equality, counting, hold, default_graph)
             with admin.withdrawing(versions):
                 return cls(Session(versions, started, versions.read(), pinned=False))
         except BaseException:
@@ -200,12 +202,11 @@ class Store(StoreVersion):
         load_folder: str | Path | None = None,
         base: str | None = None,
     ) -> UpdateReport:
-        """Carry out a SPARQL 1.1 Update request on the default graph, as one transaction; a report as of `update`.
+        """Carry out a SPARQL 1.1 Update request as one transaction; a report as of `update`.
 
         Patterns are matched with the closure, all equalities expanded; only asserted triples can be deleted, and
         `not_asserted` of the report says how many triples to delete were not. load_folder: LOAD may read the files in
-        it. base: what other relative IRIs are resolved against. Raises InputError (line, column) for a syntax error,
-        UnsupportedError for named graphs.
+        it. base: what other relative IRIs are resolved against. Raises InputError (line, column) for a syntax error.
         """
         return update_files.sparql_update(self._session, text, maintain, dry_run, load_folder, base)
 

@@ -17,6 +17,7 @@ from triplestore.model.equality import Equality
 from triplestore.model.terms import BUILTIN_IRIS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, OWL, RDF, XSD, split_literal
 
 Triple = tuple[str, str, str]
+Quad = tuple[str, str, str, str]
 SAME = f"<{OWL}sameAs>"
 
 
@@ -37,10 +38,11 @@ def make_graph(
     asserted: Iterable[Triple] = (),
     equality: str = "rewrite",
     generalised: bool = False,
+    quads: Iterable[Quad] = (),
 ) -> Graph:
-    """The working tables of a graph; `facts` are normalised here."""
-    facts, asserted = list(facts), list(asserted)
-    used = [t for triple in [*facts, *asserted] for t in triple] + [t for members in classes for t in members]
+    """The working tables of a graph; `facts` are normalised here. quads: of named graphs beside it (s, p, o, g)."""
+    facts, asserted, quads = list(facts), list(asserted), list(quads)
+    used = [t for row in [*facts, *asserted, *quads] for t in row] + [t for members in classes for t in members]
     ids = numbered(used)
     leader = {ids[t]: min(ids[m] for m in members) for members in classes for t in members}
 
@@ -53,8 +55,9 @@ def make_graph(
     engine.drop("term_token")
     engine.load("fact", table((tuple(leader.get(ids[t], ids[t]) for t in f) for f in facts), "spo"))
     engine.load("asserted", table((tuple(ids[t] for t in a) for a in asserted), "spo"))
+    engine.load("quad", table(((ids[g], ids[s], ids[p], ids[o]) for s, p, o, g in quads), "gspo"))
     engine.load("same_as", table(leader.items(), ("term", "representative")))
-    return Graph(engine, ClosureView(Equality(equality), len(classes), generalised=generalised))
+    return Graph(engine, ClosureView(Equality(equality), len(classes), generalised=generalised), union=False)
 
 
 def expanded(facts: Iterable[Triple], classes: Sequence[Sequence[str]], asserted: Iterable[Triple]) -> set[Triple]:

@@ -18,7 +18,7 @@ from rdflib import OWL, RDF, RDFS, XSD
 from rdflib.collection import Collection
 
 from tests.w3c.manifest import RDF11, SUITES
-from triplake.loaders import sources, triples_of
+from triplake.loaders import quads_of, sources
 from triplestore.model.terms import to_ntriples, to_rdflib
 
 Triple = tuple[rdflib.term.Node, rdflib.term.Node, rdflib.term.Node]
@@ -62,7 +62,7 @@ def read(path: Path, number: int = 1) -> list[Tokens]:
     """The triples of a file as tokens; blank nodes are named by `number`."""
     if path.suffix != ".ofn":
         (source,) = sources([path])
-        return list(triples_of(source, number))
+        return list(quads_of(source, number))
     return _functional(path, number)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyoxigraph
 import rdflib
 from rdflib.collection import Collection
-from rdflib.namespace import RDF
+from rdflib.namespace import RDF, RDFS
 
 from tests.support.sparql import canonical, ox_token
 from tests.w3c.manifest import SUITES
@@ -26,15 +26,17 @@ Row = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Case:
-    """One test: `query` is the query or update, `data` the default graph; `named` whether other graphs take part."""
+    """One test: `query` is the query or update, `data` the default graph, `named` the other graphs by their names;
+    `result` and `result_named` what an update makes of them."""
 
     suite: str
     name: str
     kind: str
     query: Path
-    data: Path | None
+    data: tuple[Path, ...]
     result: Path | None
-    named: bool
+    named: tuple[tuple[str, Path], ...] = ()
+    result_named: tuple[tuple[str, Path], ...] = ()
 
 
 @cache
@@ -54,6 +56,14 @@ def _cases(manifest: Path) -> Iterator[Case]:
     def path(node: object) -> Path | None:
         return Path(str(node).removeprefix("file://").split("#")[0]) if isinstance(node, rdflib.URIRef) else None
 
+    def named(node: object, space: rdflib.Namespace) -> tuple[tuple[str, Path], ...]:
+        found = []
+        for data in graph.objects(node, space.graphData):  # type: ignore[arg-type]
+            file = path(graph.value(data, _UT.graph) or data)
+            assert file is not None
+            found.append((str(graph.value(data, RDFS.label) or data), file))
+        return tuple(sorted(found))
+
     for entry in Collection(graph, graph.value(root, _MF.entries)):
         action, result = graph.value(entry, _MF.action), graph.value(entry, _MF.result)
         space = _UT if graph.value(action, _UT.request) else _QT
@@ -65,9 +75,10 @@ def _cases(manifest: Path) -> Iterator[Case]:
             str(entry).split("#")[-1],
             str(graph.value(entry, RDF.type)).split("#")[-1],
             query,
-            path(graph.value(action, space.data)),
+            tuple(found for node in graph.objects(action, space.data) if (found := path(node)) is not None),
             path(expected),
-            any(graph.value(node, space.graphData) is not None for node in (action, result)),
+            named(action, space),
+            named(result, space),
         )
 
 
@@ -143,3 +154,14 @@ def triples_of(path: Path | None) -> list[tuple[str, str, str]]:
         path.read_bytes(), formats.get(path.suffix, pyoxigraph.RdfFormat.TURTLE), base_iri=path.as_uri()
     )
     return [tuple(str(ox_token(t)) for t in (q.subject, q.predicate, q.object)) for q in quads]  # type: ignore[misc]
+
+
+def dataset_of(data: Sequence[Path], named: Sequence[tuple[str, Path]]) -> list[tuple[str, ...]]:
+    """The quads of files, as tokens, those of the default graph as triples. Blank nodes are each file's own."""
+    found: list[tuple[str, ...]] = []
+    labels: dict[Path, str] = {}
+    for graph, path in [("", path) for path in data] + [(f"<{name}>", path) for name, path in named]:
+        scope = labels.setdefault(path, f"_:f{len(labels)}")
+        for triple in triples_of(path):
+            found.append((*(f"{scope}{t[2:]}" if t[0] == "_" else t for t in triple), *([graph] if graph else [])))
+    return found

@@ -1,17 +1,18 @@
-"""The W3C SPARQL 1.0 and 1.1 suites: what needs one graph only is answered as they say, or refused as they say."""
+"""The W3C SPARQL 1.0 and 1.1 suites: queries are answered as they say, or refused as they say."""
 
 from __future__ import annotations
 
 import io
 import re
 from contextlib import nullcontext, suppress
+from pathlib import Path
 
 import pyoxigraph
 import pytest
 
 from tests.support.sparql import make_graph, ox_term
 from tests.w3c.manifest import MISSING
-from tests.w3c.sparql import SPARQL, Case, as_graph, cases, expected_rows, rows_of, shaped, triples_of
+from tests.w3c.sparql import SPARQL, Case, as_graph, cases, dataset_of, expected_rows, rows_of, shaped, triples_of
 from triplake.sparql import query
 from triplake.sparql.parser import parse_query
 from triplestore.engine import Engine
@@ -49,21 +50,20 @@ def graph_of(triples: list[tuple[str, str, str]]) -> pyoxigraph.Dataset:
     return shaped([pyoxigraph.Quad(*(ox_term(t) for t in triple)) for triple in triples])  # type: ignore[arg-type]
 
 
-def names_graphs(case: Case) -> bool:
-    """Whether a query speaks of named graphs."""
-    text = re.sub(r"<[^ >]*>|#.*|\"[^\"]*\"", "", case.query.read_text(encoding="utf-8"))
-    return re.search(r"\b(GRAPH|FROM)\b", text, re.IGNORECASE) is not None
+def graphs_of(case: Case, text: str) -> tuple[tuple[str, Path], ...]:
+    """The named graphs of a case: those that it gives, and the files that its query chooses."""
+    chosen = parse_query(text, case.query.as_uri()).dataset
+    names = () if chosen is None else (*chosen.default, *(chosen.named or ()))
+    files = {token[1:-1]: Path(token[1:-1].removeprefix("file://")) for token in names}
+    return tuple({**files, **dict(case.named)}.items())
 
 
 def evaluate(engine: Engine, case: Case) -> None:
     """Answer the query and compare, as bags, blank nodes by their places."""
     text = case.query.read_text(encoding="utf-8")
-    data = triples_of(case.data)
-    graph = make_graph(engine, data, asserted=data, equality="off")
-    if names_graphs(case):
-        with pytest.raises(UnsupportedError, match="named graphs"):
-            query(graph, text, base=case.query.as_uri())
-        return
+    quads = dataset_of(case.data, graphs_of(case, text))
+    data, named = ([quad for quad in quads if len(quad) == size] for size in (3, 4))
+    graph = make_graph(engine, data, asserted=data, equality="off", quads=named)  # type: ignore[arg-type]
     result = query(graph, text, base=case.query.as_uri())
     assert case.result is not None
     if result.kind == "construct":
@@ -90,10 +90,7 @@ def test_evaluation(embedded: Engine, case: Case) -> None:
 def answerable() -> list[Case]:
     """The cases of evaluation that are answered, not refused."""
     return [
-        case
-        for version in VERSIONS
-        for case in cases(version)
-        if case.kind in EVALUATION and case.name not in EXCLUDED and not names_graphs(case)
+        case for version in VERSIONS for case in cases(version) if case.kind in EVALUATION and case.name not in EXCLUDED
     ]
 
 
@@ -116,7 +113,7 @@ def test_evaluation_on_spark(spark_engine: Engine, case: Case) -> None:
 @pytest.mark.parametrize("case", parameters("PositiveSyntax"))
 def test_what_is_right_is_accepted(case: Case) -> None:
     text = case.query.read_text(encoding="utf-8")
-    with suppress(UnsupportedError) if names_graphs(case) or "SERVICE" in text.upper() else nullcontext():
+    with suppress(UnsupportedError) if "SERVICE" in text.upper() else nullcontext():
         parse_query(text, case.query.as_uri())
 
 

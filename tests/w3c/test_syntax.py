@@ -10,7 +10,7 @@ import pyoxigraph
 import pytest
 
 from tests.w3c.manifest import MISSING, RDF11, Case, cases
-from triplake.loaders import Source, Syntax, Triple, read_into, triples_of
+from triplake.loaders import Source, Syntax, Triple, quads_of, read_into
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.model.errors import InputError
@@ -107,7 +107,7 @@ def test_lines_on_each_engine(engine: Engine, tmp_path: Path, suite: str) -> Non
     }
     read_into(engine, "token", found[False], first_file=5)
     rows = [(row["s"], row["p"], row["o"]) for row in engine.query("SELECT s, p, o FROM token").to_pylist()]
-    expected = [triple for number, source in enumerate(found[False], 5) for triple in triples_of(source, number)]
+    expected = [triple for number, source in enumerate(found[False], 5) for triple in quads_of(source, number)]
     assert Counter(rows) == Counter(expected)
     rejects = tmp_path / "rejects"
     report = read_into(engine, "token", found[True], first_file=0, on_error="skip", rejects=rejects)

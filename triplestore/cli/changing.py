@@ -132,10 +132,6 @@ def load(
         warn_of_violations(opened)
         warn_of_missing_imports(opened)
         tell_outside_profile(options, opened)
-    if report.graphs_dropped:
-        warn(
-            f"{report.graphs_dropped:,} quads had a graph name, which Triplake does not keep: their triples were loaded"
-        )
     if report.relative:
         warn(of_relative(report.relative))
     for left in report.left_out[:_NAMED]:

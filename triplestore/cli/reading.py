@@ -176,11 +176,11 @@ def entails(
     options: Common, store: str, files: Sequence[str], format_: str | None, as_json: bool, at: int | None
 ) -> None:
     """Say whether a graph follows from the store. Exit code 1 if it does not."""
-    from triplake.loaders import sources, triples_of
+    from triplake.loaders import quads_of, sources
     from triplestore.model.terms import to_rdflib
 
-    found = [t for number, source in enumerate(sources(files, format_)) for t in triples_of(source, number)]
-    graph = [(to_rdflib(s), to_rdflib(p), to_rdflib(o)) for s, p, o in found]
+    found = [t for number, source in enumerate(sources(files, format_)) for t in quads_of(source, number)]
+    graph = [(to_rdflib(s), to_rdflib(p), to_rdflib(o)) for s, p, o, *_ in found]
     with opening(options, store, at) as opened:
         answer = opened.entails(graph)
     missing = [" ".join(term.n3() for term in triple) for triple in answer.missing]

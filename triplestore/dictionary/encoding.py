@@ -23,6 +23,7 @@ from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
 from triplestore.engine.sql import Select
+from triplestore.model.dataset import UNNAMED
 from triplestore.model.tables import TERM, token_sql
 from triplestore.model.terms import (
     BUILTIN_IDS,
@@ -55,17 +56,21 @@ def builtin_terms(engine: Workbench, name: str) -> int:
     return rows
 
 
-def encode(engine: Workbench, raw: str, counters: Counters, extra: Iterable[str] = ()) -> tuple[int, Counters]:
+def encode(
+    engine: Workbench, raw: str, counters: Counters, extra: Iterable[str] = (), graphs: bool = False
+) -> tuple[int, Counters]:
     """Turn working table `raw` (s, p, o: tokens) into ids, numbering the terms that `term` lacks.
 
-    extra: tokens that get an id too, whether or not a triple mentions them. Makes the working tables `encoded`
-    (s, p, o: ids, distinct) and `new_term` (rows of TERM). Returns (number of new terms, counters after it).
+    extra: tokens that get an id too, whether or not a triple mentions them. graphs: `raw` has the names of graphs (g),
+    empty for the unnamed one. Makes the working tables `encoded` (s, p, o: ids, before them g with `graphs`; distinct)
+    and `new_term` (rows of TERM). Returns (number of new terms, counters after it).
     """
     with engine.scratch() as scratch:
+        names = f" UNION ALL SELECT token FROM (SELECT DISTINCT g AS token FROM {raw}) g WHERE token <> ''" * graphs
         occurring = scratch.create(
             "occurring",
             f"SELECT DISTINCT token FROM (SELECT s AS token FROM {raw} UNION ALL "
-            f"SELECT token FROM (SELECT DISTINCT p AS token FROM {raw}) p UNION ALL SELECT o FROM {raw}) t",
+            f"SELECT token FROM (SELECT DISTINCT p AS token FROM {raw}) p UNION ALL SELECT o FROM {raw}{names}) t",
         )
         tokens = sorted(set(extra))
         if tokens:
@@ -73,7 +78,9 @@ def encode(engine: Workbench, raw: str, counters: Counters, extra: Iterable[str]
             engine.create(occurring, f"SELECT token FROM {occurring} UNION SELECT token FROM {more}")
         ids = _number(engine, scratch, occurring, counters)
         joins = " ".join(f"JOIN {ids.dictionary} d_{c} ON d_{c}.token = r.{c}" for c in "spo")
-        engine.create("encoded", f"SELECT DISTINCT d_s.id AS s, d_p.id AS p, d_o.id AS o FROM {raw} r {joins}")
+        joins += f" LEFT JOIN {ids.dictionary} d_g ON d_g.token = r.g" * graphs
+        listed = f"coalesce(d_g.id, {UNNAMED}) AS g, " * graphs + "d_s.id AS s, d_p.id AS p, d_o.id AS o"
+        engine.create("encoded", f"SELECT DISTINCT {listed} FROM {raw} r {joins}")
         return _settled(engine, "new_term", ids.numbered, ids.existing, counters, ids.counters)
 
 

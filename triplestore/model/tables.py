@@ -70,6 +70,12 @@ def token_sql(term: str = "t") -> str:
 ASSERTED: Final = Table("asserted", _TRIPLE, ("p", "s", "o"))
 """E: the asserted triples, in the user's own ids, never rewritten. A set."""
 
+QUAD: Final = Table("quad", (("g", "BIGINT"), *_TRIPLE), ("g", "p", "s", "o"))
+"""The triples of named graphs, by the id of the graph's name; a set. With the default graph `union`, `asserted` has all
+triples of all graphs, and one that is in a named graph and in the unnamed one has a row of graph
+`triplestore.model.dataset.UNNAMED` besides: without rows it is in the unnamed graph alone. With `separate`, `asserted`
+is the unnamed graph."""
+
 GIVEN: Final = "given"
 """The name of the asserted facts as the reasoner reads them: literal objects replaced by the first met of equal value,
 where the rules hold dt-eq. Not stored."""
@@ -99,7 +105,7 @@ STATISTIC: Final = Table(
 LOOKED_UP: Final = ((TERM, "id"), (TERM, "lexical"), (FACT, "s"), (FACT, "o"))
 """Columns by whose single values queries find rows, and by which the tables are not ordered."""
 
-STORED: Final = (TERM, ASSERTED, FACT, SAME_AS, VIOLATION, STATISTIC)
+STORED: Final = (TERM, ASSERTED, QUAD, FACT, SAME_AS, VIOLATION, STATISTIC)
 """Every table that a version of a store holds."""
 
 COUNT: Final = Table("count", (*_TRIPLE, ("nonrecursive", "BIGINT"), ("recursive", "BIGINT")), ("p", "s", "o"))

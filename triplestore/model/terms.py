@@ -190,9 +190,9 @@ def _quietly() -> Iterator[None]:
         _QUIET.here.quiet = before
 
 
-def from_rdflib_triples(triples: Iterable[Any]) -> list[tuple[str, str, str]]:
-    """The tokens of many rdflib triples (what follows in one, as a graph, is left out). Raises UsageError for
-    what is no triple of RDF terms."""
+def from_rdflib_quads(triples: Iterable[Any]) -> list[tuple[str, ...]]:
+    """The tokens of many rdflib triples, and of quads: the name of a graph (a term or an rdflib Graph) comes fourth,
+    where that is a named one. Raises UsageError for what is no triple of RDF terms."""
     from rdflib.term import Literal, URIRef
 
     ends: dict[tuple[str | None, str | None], str] = {}  # what follows a literal's lexical form
@@ -210,9 +210,25 @@ def from_rdflib_triples(triples: Iterable[Any]) -> list[tuple[str, str, str]]:
             f"<{s}>" if type(s) is URIRef else other(s),
             f"<{p}>" if type(p) is URIRef else other(p),
             f"<{o}>" if type(o) is URIRef else other(o),
+            *graph_names(graph),
         )
-        for s, p, o, *_ in map(_as_triple, triples)
+        for s, p, o, *graph in map(_as_triple, triples)
     ]
+
+
+_DEFAULT_GRAPH: Final = "urn:x-rdflib:default"
+"""The name that rdflib has for the unnamed graph."""
+
+
+def graph_names(given: Sequence[Any]) -> tuple[str, ...]:
+    """What follows a triple of rdflib's, as the token of a graph's name, if it is one's: a name or an rdflib Graph, of
+    which those named by a blank node are rdflib's own, as the unnamed one is."""
+    if not given or given[0] is None:
+        return ()
+    name = getattr(given[0], "identifier", given[0])
+    if str(name) == _DEFAULT_GRAPH or (name is not given[0] and type(name).__name__ == "BNode"):
+        return ()
+    return (from_rdflib(name),)
 
 
 def _as_triple(given: Any) -> Any:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from triplestore.closure import expand
 from triplestore.dictionary import encoding
+from triplestore.model.dataset import DefaultGraph
 from triplestore.model.errors import UsageError
-from triplestore.model.tables import ASSERTED, FACT, SAME_AS, STATISTIC, TERM
+from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, STATISTIC, TERM
 from triplestore.model.terms import to_rdflib, to_rdflib_all
 from triplestore.read.session import Session
 from triplestore.storage import statistics
@@ -70,19 +71,20 @@ def graph(session: Session, generalised: bool = False) -> Graph:
 
     session.readable()
     manifest, workspace, engine = session.manifest, session.workspace, session.engine
-    workspace.views(TERM, ASSERTED, FACT, SAME_AS)
+    workspace.views(TERM, ASSERTED, QUAD, FACT, SAME_AS)
     view = session.view
     if not workspace.cache.has(KNOWN, manifest):
         session.asked = 0
     session.asked += 1
     known = workspace.cache.get(KNOWN, manifest, lambda: known_of(manifest, workspace.cache.last(KNOWN)))
     if session.asked > OFTEN and engine.resident and manifest.bytes <= MOST_RESIDENT:
-        workspace.tables(TERM, ASSERTED, FACT, SAME_AS)
+        workspace.tables(TERM, ASSERTED, QUAD, FACT, SAME_AS)
     if session.asked == VERY_OFTEN:
         workspace.indexed()
     if known.linked is None:  # a job of its own is too much to ask on Spark
         known.linked = view.classes > 0 or not engine.resident or bool(engine.rows(expand.REFLEXIVE))
-    return Graph(engine, view, generalised, known, _counts(session), manifest.prefixes)
+    union = manifest.default_graph == DefaultGraph.UNION
+    return Graph(engine, view, generalised, known, _counts(session), manifest.prefixes, union)
 
 
 def known_of(manifest: Manifest, before: tuple[Manifest, Known] | None) -> Known:

@@ -11,13 +11,15 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from triplestore.model.dataset import Quad
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Prefixes
 from triplestore.model.tables import FACT, STORED
 from triplestore.model.terms import from_rdflib
 from triplestore.ontology.profile import Finding
-from triplestore.read import equality, log, proofs, query, stats
+from triplestore.read import equality, graphs, log, proofs, query, stats
 from triplestore.read.equality import EqualityStats
+from triplestore.read.graphs import GraphSize
 from triplestore.read.log import LogEntry
 from triplestore.read.proofs import Violation
 from triplestore.read.session import Notify, Session, several
@@ -109,6 +111,11 @@ class StoreVersion:
         return self._session.manifest.rulesets
 
     @property
+    def default_graph(self) -> str:
+        """What queries read that name no graph, and rules see: "union", all graphs, or "separate", the unnamed one."""
+        return self._session.manifest.default_graph.value
+
+    @property
     def prefixes(self) -> Prefixes:
         """The prefixes that the store keeps: those that the user has added, then those of loaded files and updates."""
         return self._session.manifest.prefixes
@@ -185,6 +192,27 @@ class StoreVersion:
         """The store's triples as N-Triples lines, in batches; `ordered` sorts them by their bytes. See `triples`, and
         `query` for `prefer`."""
         return self._turns.pieces(query.lines(self._session, what, same_as, ordered, virtual, several(prefer)))
+
+    @in_turn
+    def graphs(self) -> list[GraphSize]:
+        """The unnamed graph, then the named ones by name, with their numbers of triples. Names are tokens; the unnamed
+        one's is `<urn:x-triplake:default>`."""
+        return graphs.graphs(self._session)
+
+    def quad_batches(self, ordered: bool = False) -> Iterator[list[Quad]]:
+        """All asserted quads as tokens, in batches, those of the unnamed graph as triples. ordered: those of a graph
+        come together, of these those of a subject."""
+        return self._turns.pieces(graphs.quad_batches(self._session, ordered))
+
+    def graph_batches(self, graph: str, grouped: bool = False) -> Iterator[list[TokenTriple]]:
+        """The asserted triples of a graph (a token) as tokens, in batches. grouped: those of a subject come together.
+        Of a graph that there is not, none."""
+        return self._turns.pieces(graphs.token_batches(self._session, graph, grouped))
+
+    @in_turn
+    def has_graph(self, graph: str) -> bool:
+        """Whether there is a named graph (a token), be it empty."""
+        return graphs.exists(self._session, graph)
 
     @in_turn
     def equality_classes(self, most: int = 10, members: int = 50) -> list[tuple[int, list[Node]]]:

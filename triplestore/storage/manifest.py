@@ -10,17 +10,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from triplestore.engine import WrittenFile
+from triplestore.model.dataset import DefaultGraph
 from triplestore.model.equality import Equality
 from triplestore.model.errors import DamagedStoreError
 from triplestore.model.prefixes import Prefix, Prefixes
+from triplestore.model.tables import QUAD
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """The store format that this program writes. 2: terms carry ill_typed, canonical and value. 3: files have checksums. 4:
 `double` of an xsd:float is single precision, integers out of their datatype's bounds are no numbers. 5: manifests may
-have prefixes."""
+have prefixes. 6: table `quad`, and what is the default graph."""
 
-READABLE: Final = (2, 3, 4, 5)
-"""The formats that it reads. A store of an older one is of this one with its next version."""
+READABLE: Final = (2, 3, 4, 5, 6)
+"""The formats that it reads, every one since the second. A store of an older one is of this one with its next
+version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,8 @@ class Counters:
 class Manifest:
     """One version of a store. `materialised` says whether `fact` is the closure of `asserted` under `rulesets`;
     `counting` whether the derivations of facts are counted; `current_numbers` whether all files of `term` have the
-    number columns of format 4."""
+    number columns of format 4; `default_graph` what the default graph is; `graphs` which named graphs (tokens) there
+    are even where they are empty."""
 
     version: int
     rulesets: tuple[RulesetText, ...]
@@ -95,9 +99,16 @@ class Manifest:
     counting: bool = False
     current_numbers: bool = False
     prefixes: Prefixes = field(default_factory=Prefixes)
+    default_graph: DefaultGraph = DefaultGraph.UNION
+    graphs: tuple[str, ...] = ()
 
     def files_of(self, table: str) -> TableFiles:
         return self.tables.get(table, TableFiles())
+
+    @property
+    def has_graphs(self) -> bool:
+        """Whether a triple is in a named graph."""
+        return self.files_of(QUAD.name).rows > 0
 
     @property
     def bytes(self) -> int:
@@ -145,7 +156,17 @@ def from_json(data: dict[str, Any]) -> Manifest:
     rulesets = tuple(RulesetText(**r) for r in data.pop("rulesets"))
     equality, counters = Equality(data.pop("equality")), _counters(data.pop("counters"))
     prefixes = Prefixes(tuple(Prefix(**found) for found in data.pop("prefixes", ())))
-    return Manifest(rulesets=rulesets, equality=equality, counters=counters, tables=tables, prefixes=prefixes, **data)
+    graphs, default = tuple(data.pop("graphs", ())), DefaultGraph(data.pop("default_graph", DefaultGraph.UNION))
+    return Manifest(
+        rulesets=rulesets,
+        equality=equality,
+        counters=counters,
+        tables=tables,
+        prefixes=prefixes,
+        default_graph=default,
+        graphs=graphs,
+        **data,
+    )
 
 
 def damaged(path: Path, table: str, manifest: Manifest, what: str) -> DamagedStoreError:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from triplestore.engine.select import make_engine
+from triplestore.model.dataset import DefaultGraph
 from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 from triplestore.model.report import UpdateReport
@@ -29,8 +30,11 @@ from triplestore.write.table_changes import Whole
 from triplestore.write.transaction import Transaction, writing
 
 
-def create(path: str | Path, rules: Sequence[str], equality: str | None, counting: bool, hold: bool) -> Versions:
+def create(
+    path: str | Path, rules: Sequence[str], equality: str | None, counting: bool, hold: bool, default_graph: str
+) -> Versions:
     """See `Store.create`."""
+    default = default_graph_of(default_graph)
     texts = tuple(ruleset_text(name) for name in rules)
     mentioned = any(mentions_same_as(r) for text in texts for r in rules_of(text))
     mode = _mode(equality) if equality else Equality.REWRITE if mentioned else Equality.OFF
@@ -41,7 +45,7 @@ def create(path: str | Path, rules: Sequence[str], equality: str | None, countin
     with withdrawing(versions):
         small = make_engine("duckdb")
         try:
-            first = Manifest(0, texts, mode, small.name, counting=counting, current_numbers=True)
+            first = Manifest(0, texts, mode, small.name, counting=counting, current_numbers=True, default_graph=default)
             workspace = Workspace(small, versions, first)
             tx = Transaction(workspace, "init", lambda line: None)
             commit(tx, initial(tx))
@@ -55,6 +59,14 @@ def _mode(name: str) -> Equality:
         return Equality(name)
     except ValueError as error:
         raise UsageError(f"no equality mode '{name}'; give one of {', '.join(Equality)}") from error
+
+
+def default_graph_of(name: str) -> DefaultGraph:
+    """What a default graph is, by its name. Raises UsageError for another name."""
+    try:
+        return DefaultGraph(name)
+    except ValueError as error:
+        raise UsageError(f"no default graph '{name}'; give one of {', '.join(DefaultGraph)}") from error
 
 
 @contextmanager

@@ -28,8 +28,6 @@ from triplestore.storage.versions import Versions
 if TYPE_CHECKING:
     from triplake.sparql.update import Operation
 
-TokenTriple = tuple[str, str, str]
-
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -46,7 +44,8 @@ class Change:
     """The net change of what is asserted: how many facts are added that were not asserted, and removed that were.
 
     counters: the dictionary's after it. not_asserted: triples to delete that were not asserted. facts: the change, if
-    it was netted in memory; else working tables `plus`, `minus` (ids) and `new_term` hold it.
+    it was netted in memory; else working tables `plus`, `minus` (ids) and `new_term` hold it. quads: how table `quad`
+    changes, where it does: graphs may gain and lose triples that were, and stay, asserted.
     """
 
     added: int
@@ -54,8 +53,10 @@ class Change:
     counters: Counters
     not_asserted: int = 0
     facts: Facts | None = None
+    quads: TableChange | None = None
 
     def __bool__(self) -> bool:
+        """Whether other triples are asserted than before."""
         return self.added > 0 or self.removed > 0
 
 

@@ -23,7 +23,7 @@ from triplestore.write.transaction import Transaction
 def commit(tx: Transaction, found: ChangeSet) -> UpdateReport:
     """Make a change set the next version; without any change there is none. Raises ConflictError where another writer
     was first."""
-    if not found and tx.prefixes == tx.before.prefixes:
+    if not found and tx.same:
         tx.verbose(f"nothing to change: the store stays at version {tx.before.version}")
         return tx.report()
     report = stage(tx, found)
@@ -67,6 +67,8 @@ def stage(tx: Transaction, found: ChangeSet) -> UpdateReport:
         stats=stats,
         last=report.as_dict(),
         prefixes=tx.prefixes,
+        graphs=tx.graphs,
+        default_graph=tx.default_graph,
     )
     workspace.moved(draft, loaded)
     found.keep(draft)

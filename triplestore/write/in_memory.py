@@ -25,7 +25,7 @@ from triplestore.maintain.policy import Plan, Sizes, plan, plan_rules
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.violations import LiteralClashChecker, clashes_in
 from triplestore.model.equality import Equality
-from triplestore.model.tables import ASSERTED, COUNT, FACT, SAME_AS, TERM, VIOLATION, Table
+from triplestore.model.tables import ASSERTED, COUNT, FACT, QUAD, SAME_AS, TERM, VIOLATION, Table
 from triplestore.read.reasoning import all_rules, reasoning, touched
 from triplestore.storage.manifest import Manifest
 from triplestore.storage.patches import ArrowRows, TableRows
@@ -143,7 +143,7 @@ def _carried_out(
     figures, added, removed = rows.figures, len(rows.added[0]), len(rows.removed[0])
     outcome = Outcome(rows.algorithm, chosen.reason, figures, False, added, removed, rows.merged, rows.split)
     tx.maintained(outcome)
-    tables = _tables(tx, memory, change.facts, rows)
+    tables = _tables(tx, memory, change.facts, rows, change.quads)
     tx.workspace.memory = None
     return InMemory(change, change.counters, outcome, tables, tx=tx, memory=memory, rows=rows)
 
@@ -175,8 +175,10 @@ def _checkers(tx: Transaction) -> tuple[LiteralClashChecker, LiteralTypeChecker]
     return lambda pairs: clashes_in(tx.engine, pairs), lambda facts, names: wrong_types_in(tx.engine, facts, names)
 
 
-def _tables(tx: Transaction, memory: ClosureCache, facts: Facts, rows: Rows) -> dict[Table, TableChange]:
-    """How the stored tables change with the closure in memory."""
+def _tables(
+    tx: Transaction, memory: ClosureCache, facts: Facts, rows: Rows, quads: TableChange | None
+) -> dict[Table, TableChange]:
+    """How the stored tables change with the closure in memory. quads: how `quad` does."""
     layout, manifest = memory.state.layout, tx.workspace.manifest
 
     def patch(added: Sequence[Ids], removed: Sequence[Ids]) -> KeysPatch:
@@ -189,6 +191,8 @@ def _tables(tx: Transaction, memory: ClosureCache, facts: Facts, rows: Rows) -> 
     }
     if facts.terms.new:
         tables[TERM] = Extended(TableRows(tx.engine, "new_term", len(facts.terms.new)))
+    if quads is not None:
+        tables[QUAD] = quads
     if rows.equal_added or rows.equal_removed:
         tables[SAME_AS] = _equal(tx, rows)
     if rows.violations_added or rows.violations_removed:
@@ -223,7 +227,7 @@ class InMemory(ChangeSet):
         assert self.change.facts is not None
         if not self.change.facts.terms.new:  # else `term` reads the new ones too
             self.tx.workspace.views(TERM)
-        return _equal(self.tx, self.rows).applied(SAME_AS, scratch)[0]
+        return _equal(self.tx, self.rows).applied(SAME_AS, scratch)
 
     def keep(self, now: Manifest) -> None:
         """See `ChangeSet`."""

@@ -21,6 +21,7 @@ from triplestore.model.tables import (
     EQUAL_VALUED,
     FACT,
     GIVEN,
+    QUAD,
     SAME_AS,
     STATISTIC,
     STORED,
@@ -39,6 +40,9 @@ from triplestore.write.transaction import Transaction
 
 CLOSURE: Final = (FACT, SAME_AS, VIOLATION)
 """The tables of a closure."""
+
+_MADE: Final = tuple(table for table in STORED if table not in (STATISTIC, QUAD))
+"""The tables of a new store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +87,9 @@ def maintained(tx: Transaction, change: Change, algorithm: str | None, refused: 
         TERM: Extended(TableRows(tx.engine, "new_term")),
         ASSERTED: WorkingPatch(plus, minus, ASSERTED.name),
     }
-    dropped = ("plus", "minus", "added", "removed", *names)
+    if change.quads is not None:
+        tables[QUAD] = change.quads
+    dropped = ("plus", "minus", "quad_plus", "quad_minus", "added", "removed", *names)
     if algorithm is None:
         return InTables(change, change.counters, None, tables, (ASSERTED,), tx=tx, dropped=dropped)
     reason, outdated = "" if refused is None else str(refused), tx.workspace.outdated()
@@ -135,8 +141,8 @@ def initial(tx: Transaction) -> ChangeSet:
     figures, counters = _materialised(tx, counters)
     outcome = Outcome(rematerialise.NAME, "new store", figures, True, tx.workspace.count("fact"), 0, 0, 0)
     tx.maintained(outcome)
-    tables = {t: Whole(TableRows(engine, t.name)) for t in STORED if t is not STATISTIC}
-    return InTables(Change(0, 0, counters), counters, outcome, tables, STORED, tx=tx)
+    tables = {t: Whole(TableRows(engine, t.name)) for t in _MADE}
+    return InTables(Change(0, 0, counters), counters, outcome, tables, _MADE, tx=tx)
 
 
 def _load(tx: Transaction, facts: Facts) -> None:

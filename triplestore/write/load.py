@@ -17,6 +17,7 @@ from triplestore.write.change import ChangeSet
 from triplestore.write.commit import commit
 from triplestore.write.netting import encoded, net_encoded
 from triplestore.write.transaction import Transaction, writing
+from triplestore.write.update import graphs_only
 
 _NAMED: Final = 10
 """Files that are not read of which each is named."""
@@ -39,13 +40,16 @@ def load(
     """See `Store.load`."""
     with writing(session, "load") as tx:
         report, new_terms, counters = _read(session, tx, files, format, on_error, rejects, base)
-        change = net_encoded(tx, counters)
+        several = _several(session, report)
+        change = net_encoded(tx, counters, graphs_too=several)
         session.notify(
             f"encoded {change.added:,} new triples, {new_terms:,} new terms {_rate(report.triples, tx.seconds)}"
         )
         _told(session, tx, report)
         if change or (materialise and not session.manifest.materialised):
             commit(tx, in_tables.maintained(tx, change, algorithm if materialise else None))
+        elif change.quads is not None:
+            commit(tx, graphs_only(tx, change))
         elif tx.prefixes != session.manifest.prefixes:
             session.workspace.forget()
             commit(tx, ChangeSet(change, session.manifest.counters))
@@ -60,11 +64,19 @@ def replace_all(session: Session, files: Sequence[str | Path], format: str | Non
     """See `Store.replace`."""
     with writing(session, "replace") as tx:
         report, _, counters = _read(session, tx, files, format, "stop", None, base, replacing=True)
-        change = net_encoded(tx, counters, replacing=True)
+        change = net_encoded(tx, counters, replacing=True, graphs_too=_several(session, report))
+        tx.graphs = ()
         _told(session, tx, report)
         if change or not session.manifest.materialised:
             commit(tx, in_tables.maintained(tx, change, "auto"))
+        elif change.quads is not None or session.manifest.graphs:
+            commit(tx, graphs_only(tx, change))
         return report
+
+
+def _several(session: Session, report: LoadReport) -> bool:
+    """Whether there are named graphs, in what was read or in the store."""
+    return report.named > 0 or session.manifest.has_graphs
 
 
 def _told(session: Session, tx: Transaction, report: LoadReport) -> None:
@@ -117,16 +129,21 @@ def _read(
     number, counters = counters.files + 1, replace(counters, files=counters.files + len(found))
     with session.engine.scratch() as scratch:
         own = replacing and len(found) == 1
-        table = scratch.create("raw", _with_own_labels(session.engine.dialect, number)) if own else "raw"
-        new_terms, counters = encoded(tx, table, counters)
+        several, has_names = _several(session, report), any(s.syntax.of_datasets or s.graph for s in found)
+        graph = ("g" if has_names else "''") if several else None
+        table = scratch.create("raw", _with_own_labels(session.engine.dialect, number, graph)) if own else "raw"
+        if several and not has_names and not own:
+            table = scratch.table("raw")
+            session.engine.view(table, "SELECT s, p, o, '' AS g FROM raw")
+        new_terms, counters = encoded(tx, table, counters, several)
     session.engine.drop("raw")
     return report, new_terms, counters
 
 
-def _with_own_labels(dialect: Dialect, number: int) -> str:
-    """A SELECT of (s, p, o) from `raw`, where labels of file `number` that earlier files gave are as those files gave
-    them: `_:f2_f1_x` of file 2 is `_:f1_x`. No label of a file from `number` on is one of these, so two labels stay
-    two nodes."""
+def _with_own_labels(dialect: Dialect, number: int, graph: str | None) -> str:
+    """A SELECT of (s, p, o) from `raw`, and of g where `graph` says what that is, where labels of file `number` that
+    earlier files gave are as those files gave them: `_:f2_f1_x` of file 2 is `_:f1_x`. No label of a file from `number`
+    on is one of these, so two labels stay two nodes."""
     scope = f"_:f{number}_"
 
     def label(token: str) -> str:
@@ -136,7 +153,8 @@ def _with_own_labels(dialect: Dialect, number: int) -> str:
         scoped = f"substr({token}, 1, {len(scope)}) = '{scope}' AND {dialect.matches(rest, _SCOPED)}"
         return f"CASE WHEN {scoped} AND {earlier} THEN '_:' || {rest} ELSE {token} END"
 
-    return f"SELECT {label('s')} AS s, p, {label('o')} AS o FROM raw"
+    named = "" if graph is None else f", {label(graph)} AS g"
+    return f"SELECT {label('s')} AS s, p, {label('o')} AS o{named} FROM raw"
 
 
 def _rate(rows: int, seconds: float) -> str:

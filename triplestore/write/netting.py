@@ -14,22 +14,25 @@ from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import common, minus
 from triplestore.maintain.cache import ClosureCache
 from triplestore.materialise.statements import triples_table
-from triplestore.model.tables import ASSERTED, TERM, token_sql
+from triplestore.model.dataset import UNNAMED, Quad
+from triplestore.model.tables import ASSERTED, QUAD, TERM, token_sql
 from triplestore.read.reasoning import head_constants
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import Counters
-from triplestore.write.change import Change, Facts, TokenTriple
+from triplestore.write import graphs
+from triplestore.write.change import Change, Facts
 from triplestore.write.transaction import Transaction
 
 
 def net_in_memory(
-    tx: Transaction, memory: ClosureCache, add: Sequence[TokenTriple], delete: Sequence[TokenTriple], file: int
+    tx: Transaction, memory: ClosureCache, add: Sequence[Quad], delete: Sequence[Quad], file: int
 ) -> Change:
-    """Net a small change (a triple in both is added) against the asserted facts in memory. file: the number of the last
+    """Net a small change (a quad in both is added) against the asserted facts in memory. file: the number of the last
     input file."""
-    tokens = [{token for triple in triples for token in triple} for triples in (delete, add)]
-    terms = numbered(tx.workspace, tokens[0], tokens[1])
+    terms = numbered(tx.workspace, graphs.names_of(delete), graphs.names_of(add))
     ids = terms.ids
+    if graphs.concerned(tx.workspace, add, delete):
+        return _net_quads_in_memory(tx, memory, add, delete, terms, file)
     plus = {(ids[s], ids[p], ids[o]) for s, p, o in add}
     unwanted = {(ids[s], ids[p], ids[o]) for s, p, o in delete if s in ids and p in ids and o in ids} - plus
     new = set(terms.new.values())
@@ -44,18 +47,47 @@ def net_in_memory(
     )
 
 
-def net_in_tables(
-    tx: Transaction, add: Sequence[TokenTriple], delete: Sequence[TokenTriple], file: int, clear: bool = False
+def _net_quads_in_memory(
+    tx: Transaction,
+    memory: ClosureCache,
+    add: Sequence[Quad],
+    delete: Sequence[Quad],
+    terms: Numbered,
+    file: int,
 ) -> Change:
-    """Net a change against the table of asserted facts. clear: all that is asserted is removed first; `delete` is not
+    """The same where there are named graphs."""
+    ids, everywhere = terms.ids, graphs.Membership.of(tx.workspace).unnamed
+    wanted = graphs.with_ids(add, ids, UNNAMED)
+    unwanted = graphs.with_ids(delete, ids, everywhere) - wanted
+    touched = {(s, p, o) for _, s, p, o in (*wanted, *unwanted)}
+    new = set(terms.new.values())
+    asserted = memory.asserted_among([fact for fact in touched if new.isdisjoint(fact)])
+    added, removed, quads, found = graphs.net_in_memory(tx.workspace, asserted, touched, wanted, unwanted)
+    return Change(
+        len(added),
+        len(removed),
+        _with_file(terms.counters, file),
+        len(set(delete) - set(add)) - found,
+        Facts(added, removed, terms),
+        quads,
+    )
+
+
+def net_in_tables(
+    tx: Transaction, add: Sequence[Quad], delete: Sequence[Quad], file: int, clear: bool = False
+) -> Change:
+    """Net a change against the tables of asserted facts. clear: all that is asserted is removed first; `delete` is not
     looked at then."""
-    engine = tx.engine
-    engine.load("raw", token_table(add))
-    tx.workspace.tables(ASSERTED)
-    _, counters = encoded(tx, "raw", _with_file(tx.workspace.manifest.counters, file))
+    engine, several = tx.engine, graphs.concerned(tx.workspace, add, delete)
+    engine.load("raw", token_table(add, several))
+    if not several:
+        tx.workspace.tables(ASSERTED)
+    _, counters = encoded(tx, "raw", _with_file(tx.workspace.manifest.counters, file), several)
     engine.drop("raw")
     if clear:
-        return net_encoded(tx, counters, replacing=True)
+        return net_encoded(tx, counters, replacing=True, graphs_too=several)
+    if several:
+        return _net_quads_in_tables(tx, counters, delete)
     known = encoding.lookup(engine, {token for triple in delete for token in triple})
     wanted = [t for t in delete if all(token in known for token in t)]
     with engine.scratch() as scratch:
@@ -64,19 +96,37 @@ def net_in_tables(
     return replace(net_encoded(tx, counters), removed=removed, not_asserted=len(delete) - removed)
 
 
-def net_encoded(tx: Transaction, counters: Counters, replacing: bool = False) -> Change:
-    """Net the triples in working table `encoded` against what is asserted. replacing: they are all that is to be."""
+def _net_quads_in_tables(tx: Transaction, counters: Counters, delete: Sequence[Quad]) -> Change:
+    """Net the quads in working table `encoded` and those to delete against the tables."""
+    engine, everywhere = tx.engine, graphs.Membership.of(tx.workspace).unnamed
+    unwanted = graphs.with_ids(delete, encoding.lookup(engine, graphs.names_of(delete)), everywhere)
+    with engine.scratch() as scratch:
+        change = graphs.net_in_tables(tx, counters, "encoded", graphs.load_quads(scratch, "unwanted", unwanted))
+    engine.drop("encoded")
+    return replace(change, not_asserted=change.not_asserted + len(set(delete)) - len(unwanted))
+
+
+def net_encoded(tx: Transaction, counters: Counters, replacing: bool = False, graphs_too: bool = False) -> Change:
+    """Net the triples in working table `encoded` against what is asserted. replacing: they are all that is to be.
+    graphs_too: they are quads, or there are some."""
     engine = tx.engine
+    if graphs_too:
+        with engine.scratch() as scratch:
+            tx.workspace.views(ASSERTED, QUAD)
+            unwanted = graphs.everything(engine, scratch) if replacing else None
+            change = graphs.net_in_tables(tx, counters, "encoded", unwanted)
+        engine.drop("encoded")
+        return replace(change, not_asserted=0)
     removed = engine.create("minus", minus("asserted", "encoded", "spo")) if replacing else 0
     added = engine.create("plus", minus("encoded", "asserted", "spo"))
     engine.drop("encoded")
     return Change(added, removed, counters)
 
 
-def encoded(tx: Transaction, raw: str, counters: Counters) -> tuple[int, Counters]:
-    """`encoding.encode` with the constants that the store's rules can derive."""
+def encoded(tx: Transaction, raw: str, counters: Counters, graphs_too: bool = False) -> tuple[int, Counters]:
+    """`encoding.encode` with the constants that the store's rules can derive. graphs_too: with the names of graphs."""
     tx.workspace.views(TERM, ASSERTED)
-    return encoding.encode(tx.engine, raw, counters, head_constants(tx.workspace.manifest))
+    return encoding.encode(tx.engine, raw, counters, head_constants(tx.workspace.manifest), graphs_too)
 
 
 def extend_terms(workspace: Workspace) -> None:
@@ -109,10 +159,12 @@ def _fingerprints(workspace: Workspace) -> Fingerprints | None:
     return known
 
 
-def token_table(triples: Sequence[TokenTriple]) -> pa.Table:
-    """Token triples as an Arrow table (s, p, o)."""
-    columns = zip(*triples, strict=True) if triples else ((), (), ())
-    return pa.table({name: strings(c) for name, c in zip("spo", columns, strict=True)})
+def token_table(quads: Sequence[Quad], graphs_too: bool = False) -> pa.Table:
+    """Quads as an Arrow table of tokens (s, p, o). graphs_too: with the names of their graphs (g)."""
+    table = {name: strings(quad[place] for quad in quads) for place, name in enumerate("spo")}
+    if graphs_too:
+        table["g"] = strings("".join(map(graphs.own_name, quad[3:])) for quad in quads)
+    return pa.table(table)
 
 
 def no_facts() -> pa.Table:

@@ -13,24 +13,36 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from triplake.loaders import sources, triples_of
+from triplake.loaders import quads_of, sources
 from triplake.sparql import changes
-from triplake.sparql.update import Clear, Data, Load, Modify, Operation
+from triplake.sparql.update import Clear, Create, Data, Load, Modify, Operation, Transfer
+from triplestore.closure.quads import named_sql, unnamed_sql
+from triplestore.dictionary.encoding import lookup
 from triplestore.maintain.policy import check as check_algorithm
+from triplestore.model.dataset import DEFAULT, UNNAMED, DefaultGraph, Quad
 from triplestore.model.errors import InputError, TriplakeError, UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.model.stopping import check
+from triplestore.model.tables import ASSERTED, QUAD, TERM
 from triplestore.read.query import graph
 from triplestore.read.session import Session
-from triplestore.write.change import Change, ChangeSet, Reason, Refused, Request, TokenTriple
+from triplestore.write.change import Change, ChangeSet, Reason, Refused, Request
 from triplestore.write.commit import dry_run, publish, stage
+from triplestore.write.graphs import net_in_tables
+from triplestore.write.netting import numbered
 from triplestore.write.transaction import Transaction, writing
-from triplestore.write.update import maintained
+from triplestore.write.update import maintained, netted
 
 _SUMMED: Final = (
     *("rounds", "statements", "derived", "added", "deleted", "merged", "split", "doubted", "checked", "proved"),
     "not_asserted",
 )
+
+TRIPLE: Final = 3
+"""Tokens of a triple."""
+
+NO_QUADS: Final = named_sql([])
+"""No quads, as SQL."""
 
 
 def carry_out(
@@ -53,30 +65,38 @@ def carry_out(
 @dataclass(slots=True)
 class Pending:
     """The net effect of operations since the last draft: whether all that was there is removed, then the last word on
-    each triple, true for one to add."""
+    each quad, true for one to add. everywhere: a triple that is deleted without the name of a graph is deleted from
+    all graphs, those that have been added to meanwhile among them."""
 
+    everywhere: bool
     clear: bool = False
-    triples: dict[TokenTriple, bool] = field(default_factory=dict)
+    quads: dict[Quad, bool] = field(default_factory=dict)
+    named: bool = False  # whether a quad that was added is in a named graph
 
     def __bool__(self) -> bool:
-        return self.clear or bool(self.triples)
+        return self.clear or bool(self.quads)
 
     @property
-    def sides(self) -> tuple[list[TokenTriple], list[TokenTriple]]:
-        """The triples to add, and those to delete."""
-        add = [triple for triple, insert in self.triples.items() if insert]
-        return add, [triple for triple, insert in self.triples.items() if not insert]
+    def sides(self) -> tuple[list[Quad], list[Quad]]:
+        """The quads to add, and those to delete."""
+        add = [quad for quad, insert in self.quads.items() if insert]
+        return add, [quad for quad, insert in self.quads.items() if not insert]
 
-    def put(self, insert: bool, triples: Sequence[TokenTriple]) -> None:
-        """Add, or delete, triples."""
-        for triple in triples:
-            self.triples.pop(triple, None)
-            self.triples[triple] = insert
+    def put(self, insert: bool, quads: Sequence[Quad]) -> None:
+        """Add, or delete, quads."""
+        if not insert and self.named and self.everywhere:
+            triples = {quad for quad in quads if len(quad) == TRIPLE}
+            for quad in [quad for quad, added in self.quads.items() if added and quad[:TRIPLE] in triples]:
+                del self.quads[quad]
+        for quad in quads:
+            self.quads.pop(quad, None)
+            self.quads[quad] = insert
+        self.named = self.named or (insert and any(len(quad) != TRIPLE for quad in quads))
 
     def remove_all(self) -> None:
         """Delete all that there is."""
         self.clear = True
-        self.triples.clear()
+        self.quads.clear()
 
 
 @dataclass(slots=True)
@@ -92,25 +112,119 @@ class Chain:
     dry: bool
     number: int
     load_folder: Path | None
-    pending: Pending = field(default_factory=Pending)
+    pending: Pending = field(init=False)
     reports: list[UpdateReport] = field(default_factory=list)
     drafted: bool = False
+
+    def __post_init__(self) -> None:
+        self.pending = self._none()
+
+    def _none(self) -> Pending:
+        return Pending(self.tx.default_graph == DefaultGraph.UNION)
 
     def add(self, operation: Operation, document: int) -> None:
         """Carry out one more operation. document: the file number of the document, if it loads one."""
         match operation:
-            case Data(insert, triples):
-                self.pending.put(insert, triples)
-            case Clear():
+            case Data(insert, quads):
+                self.pending.put(insert, quads)
+            case Clear("ALL", drop):
                 self.pending.remove_all()
+                self.tx.graphs = () if drop else self.tx.graphs
+            case Clear():
+                self._clear(operation)
+            case Create():
+                self._create(operation)
+            case Transfer():
+                self._transfer(operation)
             case Load():
                 self.pending.put(True, self._document(operation, document))
             case Modify():
-                if self.pending:
-                    self._stage(self._maintained(last=False))
+                self._look()
                 deleted, inserted = changes(graph(self.session), operation)
                 self.pending.put(False, deleted)
                 self.pending.put(True, inserted)
+
+    def _look(self) -> None:
+        """Stage what is pending, so that the workspace has what is there after it."""
+        if self.pending:
+            self._stage(self._maintained(last=False))
+
+    # -- whole graphs -----------------------------------------------------------------------------------------------
+
+    def _create(self, create: Create) -> None:
+        """Let there be a named graph, maybe an empty one."""
+        if self._there(create.graph) and not create.silent:
+            raise UsageError(
+                f"{create.where}: there is a graph {create.graph} already (CREATE SILENT takes it as it is)"
+            )
+        self.tx.graphs = tuple(dict.fromkeys((*self.tx.graphs, create.graph)))
+
+    def _clear(self, clear: Clear) -> None:
+        """Remove what is in the unnamed graph, in all named ones, or in one of these."""
+        self._look()
+        named = clear.graph not in ("DEFAULT", "NAMED")
+        if named and not clear.silent:
+            self._must_be_there(clear.graph, clear.where, "DROP" if clear.drop else "CLEAR")
+        if clear.drop:
+            self.tx.graphs = tuple(
+                g for g in self.tx.graphs if clear.graph == "DEFAULT" or (named and g != clear.graph)
+            )
+        if clear.graph == "NAMED":
+            unwanted = named_sql()
+        else:
+            unwanted = self._content(DEFAULT if clear.graph == "DEFAULT" else clear.graph)
+        self._quads(NO_QUADS, unwanted, [])
+
+    def _transfer(self, transfer: Transfer) -> None:
+        """ADD, COPY or MOVE a graph to another."""
+        source, target = transfer.source, transfer.target
+        self._look()
+        if source != DEFAULT and not transfer.silent:
+            self._must_be_there(source, transfer.where, transfer.form)
+        if source == target:
+            return
+        unwanted = [] if transfer.form == "ADD" else [self._content(target)]
+        unwanted += [self._content(source)] if transfer.form == "MOVE" else []
+        if transfer.form == "MOVE":
+            self.tx.graphs = tuple(graph for graph in self.tx.graphs if graph != source)
+        triples = f"SELECT s, p, o FROM ({self._content(source)}) c"
+        self._quads(triples, " UNION ".join(unwanted) or NO_QUADS, [target])
+
+    def _there(self, graph: str) -> bool:
+        """Whether there is a named graph."""
+        self._look()
+        workspace = self.tx.workspace
+        if graph in self.tx.graphs or not workspace.manifest.has_graphs:
+            return graph in self.tx.graphs
+        return bool(self.tx.engine.rows(f"SELECT g FROM ({self._content(graph)}) c LIMIT 1"))
+
+    def _must_be_there(self, graph: str, where: str, form: str) -> None:
+        if not self._there(graph):
+            raise UsageError(f"{where}: there is no graph {graph} ({form} SILENT passes over it)")
+
+    def _content(self, graph: str) -> str:
+        """The quads of a graph (`DEFAULT`: the unnamed one), as SQL."""
+        workspace = self.tx.workspace
+        workspace.views(TERM, ASSERTED, QUAD)
+        if graph == DEFAULT:
+            triples = unnamed_sql(self.tx.default_graph == DefaultGraph.UNION)
+            return f"SELECT CAST({UNNAMED} AS BIGINT) AS g, s, p, o FROM ({triples}) u"
+        return named_sql([*lookup(self.tx.engine, [graph]).values()])
+
+    def _quads(self, triples: str, unwanted: str, into: Sequence[str]) -> None:
+        """Delete quads, then add triples to a graph (both SELECTs), and stage that."""
+        tx, workspace = self.tx, self.tx.workspace
+        named = [graph for graph in into if graph != DEFAULT]
+        workspace.views(TERM, ASSERTED, QUAD)
+        terms = numbered(workspace, (), named)
+        if not terms.new:
+            tx.engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
+        graph = terms.ids[named[0]] if named else UNNAMED
+        with tx.engine.scratch() as scratch:
+            wanted = scratch.create("wanted", f"SELECT CAST({graph} AS BIGINT) AS g, s, p, o FROM ({triples}) t")
+            change = net_in_tables(tx, terms.counters, wanted, scratch.create("unwanted", unwanted))
+        refused = Refused(Reason.DRAFT) if self.dry else None
+        self._stage(netted(tx, replace(change, not_asserted=0), self.algorithm, terms, refused))
 
     def end(self) -> UpdateReport:
         """Publish, or undo a dry run; the report of the whole."""
@@ -125,6 +239,9 @@ class Chain:
         report = self._report()
         if self.drafted:
             publish(self.tx, report)
+        elif not self.tx.same:
+            stage(self.tx, last)
+            publish(self.tx, report)
         else:
             self.tx.verbose(f"nothing to change: the store stays at version {self.tx.before.version}")
         return report
@@ -133,7 +250,7 @@ class Chain:
         """What the pending operations make of the draft. A dry run makes drafts in tables, since the closure in memory
         is that of the version before it, and stays."""
         (add, delete), clear = self.pending.sides, self.pending.clear
-        self.pending = Pending()
+        self.pending = self._none()
         refused = Refused(Reason.DRAFT) if self.dry and (self.drafted or not last) else None
         return maintained(self.tx, add, delete, self.algorithm, self.number, clear, refused)
 
@@ -158,11 +275,11 @@ class Chain:
             **{name: sum(getattr(report, name) for report in self.reports) for name in _SUMMED},
         )
 
-    def _document(self, load: Load, number: int) -> list[TokenTriple]:
-        """The triples of a document. Raises UsageError where it may not be loaded, InputError for a faulty one."""
+    def _document(self, load: Load, number: int) -> list[Quad]:
+        """The quads of a document. Raises UsageError where it may not be loaded, InputError for a faulty one."""
         try:
-            found = (replace(source, name=load.iri) for source in sources([self._file(load)]))
-            return [triple for source in found for triple in triples_of(source, number)]
+            found = (replace(source, name=load.iri, graph=load.graph) for source in sources([self._file(load)]))
+            return [quad for source in found for quad in quads_of(source, number)]
         except TriplakeError:
             if load.silent:
                 return []

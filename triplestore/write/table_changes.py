@@ -84,6 +84,29 @@ class WorkingPatch:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredPatch:
+    """Rows are added and removed, in working tables (disjoint, true changes), of a table that is in its files alone."""
+
+    workspace: Workspace
+    added: TableRows
+    removed: TableRows
+
+    def written(self, versions: Versions, table: Table, before: TableFiles) -> TableFiles:
+        """See `TableChange`."""
+        with self.workspace.engine.scratch() as scratch:
+            return WorkingPatch(self.added, self.removed, self.applied(table, scratch)).written(versions, table, before)
+
+    def applied(self, table: Table, scratch: Scratch) -> str:
+        """A view of the table after the change."""
+        workspace, engine = self.workspace, self.workspace.engine
+        before, now = scratch.table("before_patch"), scratch.table("after_patch")
+        segments.attach(engine, workspace.versions, workspace.manifest, table, before)
+        kept = queries.minus(before, self.removed.name, table.names)
+        engine.view(now, f"{kept} UNION ALL SELECT {table.select} FROM {self.added.name}")
+        return now
+
+
+@dataclass(frozen=True, slots=True)
 class LoadedPatch:
     """Rows are added and removed, in Arrow (disjoint, true changes)."""
 
@@ -93,21 +116,21 @@ class LoadedPatch:
 
     def written(self, versions: Versions, table: Table, before: TableFiles) -> TableFiles:
         """See `TableChange`."""
-        scratch = Scratch(self.workspace.engine)
-        now, added, removed = self.applied(table, scratch)
-        files = WorkingPatch(added, removed, now).written(versions, table, before)
-        scratch.clear()
-        return files
+        with self.workspace.engine.scratch() as scratch:
+            return self._loaded(scratch).written(versions, table, before)
 
-    def applied(self, table: Table, scratch: Scratch) -> tuple[str, TableRows, TableRows]:
-        """A view of the table after the change, and working tables of what is added and removed."""
-        workspace, engine = self.workspace, self.workspace.engine
+    def applied(self, table: Table, scratch: Scratch) -> str:
+        """A view of the table after the change."""
+        return self._loaded(scratch).applied(table, scratch)
+
+    def _loaded(self, scratch: Scratch) -> StoredPatch:
+        engine = self.workspace.engine
         added, removed = scratch.load("added_rows", self.added), scratch.load("removed_rows", self.removed)
-        before, now = scratch.table("before_patch"), scratch.table("after_patch")
-        segments.attach(engine, workspace.versions, workspace.manifest, table, before)
-        kept = queries.minus(before, removed, table.names)
-        engine.view(now, f"{kept} UNION ALL SELECT {table.select} FROM {added}")
-        return now, TableRows(engine, added, self.added.num_rows), TableRows(engine, removed, self.removed.num_rows)
+        return StoredPatch(
+            self.workspace,
+            TableRows(engine, added, self.added.num_rows),
+            TableRows(engine, removed, self.removed.num_rows),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,8 @@ class Transaction:
         self.workspace, self.operation, self.verbose, self.notify = workspace, operation, verbose, notify
         self.engine, self.versions, self.before = workspace.engine, workspace.versions, workspace.manifest
         self.prefixes = workspace.manifest.prefixes  # of the version that it makes
+        self.graphs = workspace.manifest.graphs  # that there are in it even where they are empty
+        self.default_graph = workspace.manifest.default_graph  # of it
         self.started = time.perf_counter()
         self.phases = Phases()  # of what is done around the maintenance itself
         self.phase = self.phases.timed
@@ -65,6 +67,13 @@ class Transaction:
     def seconds(self) -> float:
         """Since it began."""
         return time.perf_counter() - self.started
+
+    @property
+    def same(self) -> bool:
+        """Whether what it makes has the prefixes, the empty graphs and the default graph of what it began with."""
+        before = self.before
+        now = self.prefixes, self.graphs, self.default_graph
+        return now == (before.prefixes, before.graphs, before.default_graph)
 
     def report(self, outcome: Outcome | None = None) -> UpdateReport:
         """What it has done so far. outcome: of what maintained the closure, if anything did."""

@@ -6,35 +6,41 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from triplestore.dictionary.encoding import Numbered
 from triplestore.maintain.policy import check as check_algorithm
+from triplestore.model.dataset import Quad
 from triplestore.model.prefixes import Prefix
 from triplestore.model.report import UpdateReport
-from triplestore.model.terms import from_rdflib_triples
+from triplestore.model.tables import QUAD, TERM, Table
+from triplestore.model.terms import from_rdflib_quads
 from triplestore.read.session import Session
+from triplestore.storage.patches import TableRows
 from triplestore.write import in_memory, in_tables
-from triplestore.write.change import ChangeSet, Reason, Refused, TokenTriple
+from triplestore.write.change import Change, ChangeSet, Facts, Reason, Refused, TableChange
 from triplestore.write.commit import commit, dry_run
+from triplestore.write.graphs import facts_of
 from triplestore.write.netting import net_in_memory, net_in_tables
+from triplestore.write.table_changes import Extended
 from triplestore.write.transaction import Transaction, writing
 
 
 def update(session: Session, add: Iterable[Any], delete: Iterable[Any], algorithm: str, dry: bool) -> UpdateReport:
     """See `Store.update`. dry: a dry run."""
-    added = dict.fromkeys(from_rdflib_triples(add))
-    deleted = {triple: None for triple in from_rdflib_triples(delete) if triple not in added}
+    added = dict.fromkeys(from_rdflib_quads(add))
+    deleted = {quad: None for quad in from_rdflib_quads(delete) if quad not in added}
     return apply(session, list(added), list(deleted), algorithm, dry)
 
 
 def apply(
     session: Session,
-    add: Sequence[TokenTriple],
-    delete: Sequence[TokenTriple],
+    add: Sequence[Quad],
+    delete: Sequence[Quad],
     algorithm: str,
     dry: bool,
     file: int = 0,
     prefixes: Sequence[Prefix] = (),
 ) -> UpdateReport:
-    """One transaction that adds and deletes triples (tokens; one in both is added). file: the number of the last input
+    """One transaction that deletes quads, then adds some. file: the number of the last input
     file. prefixes: those that are declared with it."""
     with writing(session, "update") as tx:
         tx.prefixes = tx.prefixes.met(prefixes)
@@ -46,15 +52,15 @@ def apply(
 
 def maintained(
     tx: Transaction,
-    add: Sequence[TokenTriple],
-    delete: Sequence[TokenTriple],
+    add: Sequence[Quad],
+    delete: Sequence[Quad],
     algorithm: str,
     file: int = 0,
     clear: bool = False,
     tables_only: Refused | None = None,
 ) -> ChangeSet:
-    """What a change of triples makes of the version at hand. clear: all that was asserted is removed first.
-    tables_only: why it is not to be maintained in memory, if so."""
+    """What deleting quads, then adding some, makes of the version at hand. clear: all that was asserted is removed
+    first. tables_only: why it is not to be maintained in memory, if so."""
     refused = Refused(Reason.REPLACED) if clear else tables_only
     memory = refused or in_memory.closure(tx, len(add) + len(delete), algorithm)
     if isinstance(memory, Refused):
@@ -63,6 +69,29 @@ def maintained(
         with tx.phase("net"):
             change = net_in_memory(tx, memory, add, delete, file)
     if not change and tx.workspace.manifest.materialised:
-        return ChangeSet(change, change.counters)
+        return graphs_only(tx, change)
     found = memory if isinstance(memory, Refused) else in_memory.maintained(tx, memory, change, algorithm)
     return in_tables.maintained(tx, change, algorithm, found) if isinstance(found, Refused) else found
+
+
+def netted(tx: Transaction, change: Change, algorithm: str, terms: Numbered, refused: Refused | None) -> ChangeSet:
+    """What a change makes of the version at hand that was netted in tables, whatever its size. terms: the new ones.
+    refused: why it is not to be maintained in memory, if so."""
+    if not change and tx.workspace.manifest.materialised:
+        return graphs_only(tx, change)
+    memory = refused or in_memory.closure(tx, change.added + change.removed, algorithm)
+    if isinstance(memory, Refused):
+        return in_tables.maintained(tx, change, algorithm, memory)
+    change = replace(change, facts=Facts(*facts_of(tx), terms))
+    found = in_memory.maintained(tx, memory, change, algorithm)
+    return in_tables.maintained(tx, change, algorithm, found) if isinstance(found, Refused) else found
+
+
+def graphs_only(tx: Transaction, change: Change) -> ChangeSet:
+    """The change set where graphs gain and lose triples, if that, and the same triples stay asserted."""
+    tables: dict[Table, TableChange] = {}
+    if change.quads is not None:
+        tables[QUAD] = change.quads
+        if change.facts is None or change.facts.terms.new:
+            tables[TERM] = Extended(TableRows(tx.engine, "new_term"))
+    return ChangeSet(change, change.counters, tables=tables)

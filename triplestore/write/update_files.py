@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
 from triplake.loaders import Source, sources
 from triplake.loaders.compression import open_text
-from triplake.loaders.patch import Change, read_patch, triples_of
+from triplake.loaders.patch import Change, quads_of, read_patch
 from triplake.loaders.read import of_relative
-from triplake.loaders.tokens import Triple
+from triplestore.model.dataset import Quad
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Prefix, Prefixes
 from triplestore.model.report import UpdateReport
@@ -23,6 +24,9 @@ from triplestore.write.update import apply
 PATCH_SUFFIXES: Final = (".rdfp", ".patch")
 SPARQL_SUFFIXES: Final = (".ru", ".rq", ".sparql")
 COMPRESSED: Final = (".gz", ".bz2", ".zst")
+
+TRIPLE: Final = 3
+"""Tokens of a triple."""
 
 
 def read_updates(
@@ -141,7 +145,7 @@ def grouped(changes: Sequence[Change | Request], most: int) -> Iterator[tuple[Ch
     becomes of the store is the same: the last word on a triple counts, and a request sees what those before it did."""
     for group in (changes[start : start + most] for start in range(0, len(changes), most)):
         plain = [change for change in group if isinstance(change, Change)]
-        if len(plain) == len(group):
+        if len(plain) == len(group) and not any(len(quad) > TRIPLE for c in plain for quad in (*c.add, *c.delete)):
             last = {
                 triple: added for c in plain for side, added in ((c.delete, False), (c.add, True)) for triple in side
             }
@@ -157,6 +161,10 @@ def _as_request(change: Change | Request) -> Request:
 
     if isinstance(change, Request):
         return change
+    if change.rows:
+        runs = groupby(change.rows, lambda row: row[0])
+        operations = tuple(Data(added, tuple(quad for _, quad in run)) for added, run in runs)
+        return Request(operations, 0, 0, change.prefixes)
     return Request((Data(False, tuple(change.delete)), Data(True, tuple(change.add))), 0, 0, change.prefixes)
 
 
@@ -168,7 +176,7 @@ def _suffix(path: str) -> str:
 
 def read_changes(
     path: str, number: int, base: str | None = None, known: Prefixes | None = None
-) -> list[Change] | list[Request]:
+) -> list[Change | Request]:
     """The transactions of an update file. `number` scopes the blank nodes that a SPARQL Update makes; `base`: what its
     relative IRIs are resolved against; `known`: prefixes that it need not declare.
 
@@ -179,7 +187,7 @@ def read_changes(
         what = "an update is read from a file: write it to one (.ru)" if "{" in path else "check the path"
         raise UsageError(f"{path}: no such file; {what}")
     if suffix in PATCH_SUFFIXES:
-        return read_patch(path)
+        return [_as_request(change) if change.rows else change for change in read_patch(path)]
     if suffix in SPARQL_SUFFIXES:
         with open_text(path) as file:
             return [sparql_request(file.read(), number, path, base, known)]
@@ -196,10 +204,10 @@ def plain_change(
     `base`. Blank nodes to add are new, those to delete are the store's own labels."""
     relative = dict[str, None]()
 
-    def read(source: Source, first_file: int | None) -> list[Triple]:
-        found = triples_of(replace(source, base=base) if base else source, first_file)
+    def read(source: Source, first_file: int | None) -> list[Quad]:
+        found = quads_of(replace(source, base=base) if base else source, first_file)
         resolving = base is None and source.base is None and not source.syntax.by_line
-        if resolving and any(term.startswith("<file:") for triple in found for term in triple):
+        if resolving and any(term.startswith("<file:") for quad in found for term in quad):
             relative[source.name] = None
         return found
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import spawn
-from triplake.loaders import Source, Syntax, triples_of
+from triplake.loaders import Source, Syntax, quads_of
 from triplake.loaders.bounds import JSON_DEPTH, TERM_DEPTH, XML_DEPTH, Json, Turtle, Xml
 from triplake.rulesets import datalog
 from triplestore.model.errors import InputError
@@ -48,7 +48,7 @@ def term(depth: int) -> str:
 def parsed(folder: Path, syntax: Syntax, text: str | bytes) -> int:
     path = folder / "document"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return len(triples_of(Source(str(path), syntax, "document"), 1))
+    return len(quads_of(Source(str(path), syntax, "document"), 1))
 
 
 DEEP: dict[str, tuple[Syntax, Callable[[int], str], int]] = {

@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from tests.support.loading import INTEGER, A, B, P, read, write
-from triplake.loaders import LoadReport, Progress, Source, Syntax, Triple, sources, triples_of
+from triplake.loaders import LoadReport, Progress, Source, Syntax, Triple, quads_of, sources
 from triplestore.engine import Engine
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.terms import RDF, XSD, to_ntriples
@@ -60,7 +60,7 @@ def canonical(triples: Counter[Triple]) -> pyoxigraph.Dataset:
 def test_every_syntax_means_the_same(engine: Engine, tmp_path: Path, name: str, packing: str) -> None:
     if engine.name == "spark" and packing and name != "x.nt":
         pytest.skip("only lines are read by the engine itself: the other syntaxes are tried on one engine")
-    expected = canonical(Counter(triples_of(sources([write(tmp_path, "x.nt", SAME["x.nt"])])[0], None)))
+    expected = canonical(Counter(quads_of(sources([write(tmp_path, "x.nt", SAME["x.nt"])])[0], None)))
     path = write(tmp_path, name + packing, SAME[name])
     found, report = read(engine, path)
     assert canonical(found) == expected
@@ -85,8 +85,8 @@ def test_blank_nodes_are_scoped_and_numbered(engine: Engine, tmp_path: Path) -> 
             ("_:f43g3", P, f'"2"{INTEGER}'),
             ("_:f44_l", P, "_:f44_l"),
         }
-    assert triples_of(sources([paths[0]])[0], None) == [("_:l", P, "_:m")]
-    assert triples_of(sources([paths[3]])[0], 7) == [("_:f7_l", P, "_:f7_l")]
+    assert quads_of(sources([paths[0]])[0], None) == [("_:l", P, "_:m")]
+    assert quads_of(sources([paths[3]])[0], 7) == [("_:f7_l", P, "_:f7_l")]
 
 
 def test_duplicates_and_files_without_triples(engine: Engine, tmp_path: Path) -> None:

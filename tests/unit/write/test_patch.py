@@ -12,7 +12,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triplake.loaders import Change, Triple, read_patch, sources, triples_of
+from triplake.loaders import Change, Triple, quads_of, read_patch, sources
 from triplake.loaders.patch import _Transaction
 from triplestore.model.errors import InputError
 from triplestore.model.prefixes import Prefix
@@ -190,9 +190,9 @@ def test_plain_files(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_text(text)
         source = sources([path])[0]
-        assert triples_of(source, None) == [("_:x", P, B)]
-        assert triples_of(source, 12) == [("_:f12_x", P, B)]
+        assert quads_of(source, None) == [("_:x", P, B)]
+        assert quads_of(source, 12) == [("_:f12_x", P, B)]
         path.write_text(f"{text}\n{text[:-6]}\n")
         with pytest.raises(InputError) as caught:
-            triples_of(source, None)
+            quads_of(source, None)
         assert (caught.value.file, caught.value.line) == (str(path), 3 if name == "x.nt" else 2)

@@ -1,0 +1,105 @@
+"""What the patterns of a query read: the closure, or what was asserted in some graphs (SPARQL 1.1, section 13).
+
+A graph's triples are matched in the asserter's own terms: no equality is expanded, and literals are the forms that were
+asserted; in canonical answers, by class. The graphs that FROM chooses are the union of their asserted triples: no
+closure of them is computed, but what follows from the store's default graph has a name (`triplestore.model.dataset`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from triplake.sparql.algebra import Dataset, GraphPattern, Query
+from triplake.sparql.constants import Constants
+from triplake.sparql.path_closure import PathTables
+from triplake.sparql.patterns import Matching
+from triplestore.closure.expand import triples_sql
+from triplestore.closure.quads import named_sql, unnamed_sql
+from triplestore.closure.view import ClosureView
+from triplestore.model.dataset import ASSERTED, DEFAULT, INFERRED, PARTS
+from triplestore.model.expression import walk
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the leaves of a pattern read the tables, and the ids that the constants have there."""
+
+    matching: Matching
+    constants: Constants
+    paths: PathTables
+
+
+@dataclass(frozen=True, slots=True)
+class Graphs:
+    """The graphs of a query's dataset. closure: how the closure is read. union: the store's default graph is the union
+    of all graphs. chosen: the graphs that the query itself chooses."""
+
+    closure: Reading
+    view: ClosureView
+    union: bool
+    chosen: Dataset | None
+
+    def default(self) -> Reading:
+        """Of patterns that are in no GRAPH."""
+        if self.chosen is None or {*self.chosen.default} == {ASSERTED, INFERRED}:
+            return self.closure
+        return self._reading(f"SELECT s, p, o FROM ({self._quads(self.chosen.default)}) q", graphs=False)
+
+    def named(self, graph: str | None) -> Reading:
+        """Of patterns in a GRAPH: of this name (a token), or of a variable (None)."""
+        chosen = None if self.chosen is None else self.chosen.named
+        if graph is None:
+            return self._reading(self._quads(chosen), graphs=True)
+        return self._reading(self._quads((graph,) if chosen is None or graph in chosen else ()), graphs=True)
+
+    def _quads(self, graphs: Iterable[str] | None) -> str:
+        """The quads (g, s, p, o) of some named graphs, or all, as SQL."""
+        ids = self.closure.constants.ids
+        if graphs is None:
+            return named_sql(None)
+        own = [ids[name] for name in graphs if name not in PARTS]
+        parts = [
+            f"SELECT CAST({ids[name]} AS BIGINT) AS g, s, p, o FROM ({self._part(name)}) p"
+            for name in graphs
+            if name in PARTS
+        ]
+        return " UNION ALL ".join([named_sql(own), *parts])
+
+    def _part(self, name: str) -> str:
+        """The triples of a part of the store that has a name of its own, as SQL."""
+        if name == DEFAULT:
+            return unnamed_sql(self.union)
+        return triples_sql(self.view, "asserted" if name == ASSERTED else "inferred", "expand")
+
+    def _reading(self, sql: str, graphs: bool) -> Reading:
+        """Of triples, or (graphs) of quads."""
+        closure, columns = self.closure, "gspo" if graphs else "spo"
+        exact = replace(closure.constants, representatives={}, values={})
+        if closure.matching.choosing:
+            exact = replace(closure.constants, values={})
+            own = ["x.g"] * graphs + [f"coalesce({c}m.representative, x.{c}) AS {c}" for c in "spo"]
+            joins = " ".join(f"LEFT JOIN same_as {c}m ON {c}m.term = x.{c}" for c in "spo")
+            sql = f"SELECT DISTINCT {', '.join(own)} FROM ({sql}) x {joins}"
+        elif not graphs:
+            sql = f"SELECT DISTINCT {', '.join(columns)} FROM ({sql}) x"
+        base = f"({sql})"
+        matching = Matching(
+            rewriting=False,
+            expanding=False,
+            reflexive=False,
+            generalised=False,
+            base=base,
+            facts=base,
+            values=base,
+            choosing=closure.matching.choosing,
+            linked=False,
+            graphs=graphs,
+            statistics=closure.matching.statistics,
+        )
+        return Reading(matching, exact, replace(closure.paths, matching=matching, constants=exact))
+
+
+def reads_graphs(query: Query) -> bool:
+    """Whether a query reads named graphs."""
+    return query.dataset is not None or any(isinstance(part, GraphPattern) for part in walk(query))
