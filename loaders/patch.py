@@ -17,8 +17,8 @@ from typing import Final
 from triplake.loaders.documents import document
 from triplake.loaders.lines import batches_of_lines, parse_lines
 from triplake.loaders.sources import Source, Syntax
-from triplake.loaders.tokens import NAMED, Scope
-from triplestore.model.dataset import Quad
+from triplake.loaders.tokens import Scope
+from triplestore.model.dataset import TRIPLE, Quad
 from triplestore.model.errors import InputError
 from triplestore.model.prefixes import Prefix
 from triplestore.model.terms import XSD
@@ -109,7 +109,7 @@ class _Transaction:
         self.rows.append((operation == "A", quad))
 
     def change(self) -> Change:
-        named = any(len(quad) == NAMED for _, quad in self.rows)
+        named = any(len(quad) > TRIPLE for _, quad in self.rows)
         return Change(list(self.add), list(self.delete), tuple(self.prefixes), tuple(self.rows) if named else ())
 
 

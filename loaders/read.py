@@ -20,11 +20,11 @@ from triplake.loaders.ntriples import cut
 from triplake.loaders.rejects import LeftOut, Rejects
 from triplake.loaders.seeming import head, seeming
 from triplake.loaders.sources import Source, Syntax
-from triplake.loaders.tokens import NAMED, Scope
+from triplake.loaders.tokens import Scope
 from triplestore.engine import Engine
 from triplestore.engine.arrow import strings
 from triplestore.engine.queries import count
-from triplestore.model.dataset import Quad
+from triplestore.model.dataset import TRIPLE, Quad
 from triplestore.model.errors import EngineError, InputError
 from triplestore.model.prefixes import Prefix, Prefixes
 
@@ -161,7 +161,7 @@ class _Reading:
         rows, self._rows, self._looked = self._rows, [], 0
         columns = {c: strings(row[place] for row in rows) for place, c in enumerate("spo")}
         if "g" in self.columns:
-            columns["g"] = strings(row[3] if len(row) == NAMED else "" for row in rows)
+            columns["g"] = strings(row[TRIPLE] if len(row) > TRIPLE else "" for row in rows)
         table = pa.table(columns)
         if not self._made:
             self.engine.load(self.name, table)

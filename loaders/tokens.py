@@ -16,9 +16,6 @@ from triplestore.model.terms import XSD
 Triple = tuple[str, str, str]
 """Three tokens: subject, predicate, object."""
 
-NAMED: Final = 4
-"""Tokens of a quad in a named graph: those of its triple, and its graph's name."""
-
 TOO_LONG: Final = "a term or a line is longer than 16 MiB, the most that is read: shorten it"
 """Why the parser ran out of its buffer."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from triplake.sparql.algebra import Node, Triple
-from triplake.sparql.dataset import Reading
+from triplake.sparql.dataset import Graphs, Reading
 from triplake.sparql.relation import Relation, Steps
 from triplestore.expressions.compiler import Expressions
 from triplestore.expressions.staging import Staging
@@ -18,12 +18,13 @@ Needed = frozenset[str]
 
 
 class Context(Protocol):
-    """The query that is being compiled. reading: what patterns read here. graph: inside a GRAPH, the hidden variable of
-    the graph that they are matched in, which every solution has. outer: inside an EXISTS, the solutions that are
-    substituted into its pattern (`triplake.sparql.exists`)."""
+    """The query that is being compiled. reading: what patterns read here; graphs: and in others. graph: inside a GRAPH,
+    the hidden variable of the graph that they are matched in, which every solution has. outer: inside an EXISTS, the
+    solutions that are substituted into its pattern (`triplake.sparql.exists`)."""
 
     steps: Steps
     reading: Reading
+    graphs: Graphs
     graph: str | None
     outer: Relation | None
 

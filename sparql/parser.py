@@ -32,7 +32,8 @@ from triplake.sparql.algebra import (
 )
 from triplake.sparql.chains import Chains
 from triplake.sparql.cursor import Cursor
-from triplake.sparql.pattern_parser import PatternParser, join
+from triplake.sparql.pattern_parser import PatternParser
+from triplake.sparql.translation import join
 from triplestore.expressions.functions import is_known
 from triplestore.model.errors import LimitError
 from triplestore.model.expression import Call, Constant, Expression, Variable, walk

@@ -14,8 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from triplake.sparql import exists, joins
-from triplake.sparql.aggregates import group
+from triplake.sparql import exists, graph_patterns, joins
 from triplake.sparql.algebra import (
     Bgp,
     Distinct,
@@ -37,6 +36,7 @@ from triplake.sparql.algebra import (
     in_scope,
 )
 from triplake.sparql.classes import CHOSEN, IRI_MEMBERS, copied, expanded, first, folded, only, repeated
+from triplake.sparql.conditions import chosen_of, conjuncts
 from triplake.sparql.construct import PLACES, constructed
 from triplake.sparql.context import Needed
 from triplake.sparql.dataset import Graphs, Reading
@@ -129,7 +129,7 @@ class Compiler:
             case Bgp(triples):
                 return self._leaf(self._bgp(triples, needed), needed)
             case GraphPattern():
-                return self._leaf(self._in_graph(node, needed), needed)
+                return self._leaf(graph_patterns.in_graph(self, node, needed), needed)
             case PathPattern():
                 found = self._leaf(self._path(node, needed), needed)
                 zero = exists.zero_lengths(self, node)
@@ -162,13 +162,13 @@ class Compiler:
             case Slice(pattern, start, length):
                 return self._slice(self.node(pattern, needed), start, length)
             case Group():
-                return self._group(node)
+                return graph_patterns.grouped(self, node)
 
     def _leaf(self, relation: Relation, needed: Needed) -> Relation:
         """A leaf of a pattern: in a GRAPH with the graph that it is matched in (any, if the leaf reads none), in an
         EXISTS with the outer solutions substituted."""
         if self.graph is not None and self.graph not in relation.columns:
-            relation = joins.join(self, self._names(self.graph), relation, needed | relation.columns.keys())
+            relation = joins.join(self, graph_patterns.names(self), relation, needed | relation.columns.keys())
         if self.outer is None:
             return relation
         return joins.join(self, self.outer, relation, needed | relation.columns.keys())
@@ -180,56 +180,11 @@ class Compiler:
         self.outer = outer
         return self._leaf(inner, frozenset(in_scope(node)))
 
-    # -- graphs -----------------------------------------------------------------------------------------------------
-
-    def _in_graph(self, node: GraphPattern, needed: Needed) -> Relation:
-        """A GRAPH: its pattern, matched in each graph by itself. A hidden variable says in which, through every step,
-        and takes the name's place at the end."""
-        before, hidden = (self.reading, self.graph), f".graph{len(self.steps.done)}"
-        token = node.name.token if isinstance(node.name, Constant) else None
-        self.reading, self.graph = self.graphs.named(token), hidden
-        if isinstance(node.name, Variable):
-            found = self.node(node.pattern, needed | {node.name.name})
-            found = self._named(found, node.name.name, needed)
-        else:
-            found = self.node(node.pattern, needed)
-        self.reading, self.graph = before
-        return only(self.steps, found, found.columns.keys() - {hidden})
-
-    def _named(self, relation: Relation, variable: str, needed: Needed) -> Relation:
-        """The solutions with a variable for the graph that they are in; if they have it already, those that agree."""
-        assert self.graph is not None
-        graph, column = self.steps.column(self.graph), self.steps.column(variable)
-        if variable not in relation.columns:
-            listed = self.steps.listed(relation, more=[f"{graph} AS {column}"])
-            step = self.steps.add("named", f"SELECT {listed} FROM {relation.name}")
-            return replace(relation, name=step, columns={**relation.columns, variable: Column()})
-        step = self.steps.add("name", f"SELECT {graph}, {graph} AS {column} FROM {self._names(self.graph).name}")
-        names = Relation(step, {self.graph: Column(), variable: Column()})
-        return joins.join(self, relation, names, needed | relation.columns.keys())
-
-    def _names(self, graph: str) -> Relation:
-        """The graphs that there are, as a variable."""
-        sql = f"SELECT DISTINCT g AS {self.steps.column(graph)} FROM {self.reading.matching.base} q"
-        return Relation(self.steps.add("graphs", sql), {graph: Column()})
-
-    def _group(self, node: Group) -> Relation:
-        """Groups; in a GRAPH those of each graph, where without keys each graph has one, maybe of no solutions."""
-        found = group(self, node)
-        if self.graph is None or node.keys:
-            return found
-        before, self.graph, self.outer = (self.graph, self.outer), None, None
-        empty = group(self, replace(node, pattern=Values((), ())))
-        self.graph, self.outer = before
-        graph = self.steps.column(before[0])
-        others = joins.semi_join(self, self._names(before[0]), found, [f"l.{graph} = r.{graph}"], negated=True)
-        return joins.union(self, found, joins.join(self, others, empty, frozenset((*others.columns, *empty.columns))))
-
     # -- leaves -----------------------------------------------------------------------------------------------------
 
     def _bgp(self, triples: Sequence[Triple], needed: Needed) -> Relation:
         if not triples and self.graph is not None:
-            return self._names(self.graph)
+            return graph_patterns.names(self)
         return only(self.steps, self._matches(triples, _iris(triples), _subjects(triples)), needed)
 
     def factors(self, triples: Sequence[Triple]) -> list[Relation]:
@@ -267,10 +222,10 @@ class Compiler:
 
     def filtered(self, relation: Relation, condition: Expression) -> Relation:
         """The solutions for which a condition holds."""
-        parts = _conjuncts(condition)
+        parts = conjuncts(condition)
         plain = []
         for part in parts:
-            chosen = _chosen(part)
+            chosen = chosen_of(part)
             if chosen and folded(relation, chosen[:1]) and not relation.nullable(chosen[0]) and not relation.order:
                 values = self._values(chosen[:1], [[token] for token in dict.fromkeys(chosen[1])])
                 relation = joins.join(self, relation, values, frozenset(relation.columns))
@@ -394,19 +349,11 @@ class Compiler:
 
     def _slice(self, relation: Relation, start: int, length: int | None) -> Relation:
         if self.graph is not None:
-            return self._slice_of_each(self.flat(relation), self.graph, start, length)
+            return graph_patterns.slice_of_each(self, self.flat(relation), start, length)
         relation = self.flat(relation) if length is None else first(self.steps, relation, start + length)
         limit = "" if length is None else f" LIMIT {length}"
         offset = f" OFFSET {start}" if start else ""
         sql = f"SELECT {self.steps.listed(relation)} FROM {relation.name}{relation.sorting}{limit}{offset}"
-        return replace(relation, name=self.steps.add("slice", sql))
-
-    def _slice_of_each(self, relation: Relation, graph: str, start: int, length: int | None) -> Relation:
-        """Of the solutions in each graph those from `start` on, up to `length`."""
-        place = f"row_number() OVER (PARTITION BY {self.steps.column(graph)}{relation.sorting}) AS place"
-        ranked = self.steps.add("ranked", f"SELECT {self.steps.listed(relation, more=[place])} FROM {relation.name}")
-        most = "" if length is None else f" AND place <= {start + length}"
-        sql = f"SELECT {self.steps.listed(relation)} FROM {ranked} WHERE place > {start}{most}"
         return replace(relation, name=self.steps.add("slice", sql))
 
     def flat(self, relation: Relation) -> Relation:
@@ -445,25 +392,3 @@ def _iris(triples: Sequence[Triple]) -> frozenset[str]:
 def _subjects(triples: Sequence[Triple]) -> frozenset[str]:
     """The variables in subject position."""
     return frozenset(s.name for s, _, _ in triples if isinstance(s, Variable))
-
-
-def _chosen(condition: Expression) -> tuple[str, list[str]] | None:
-    """A variable and the IRIs that it must be one of, where a condition says no more than that."""
-    match condition:
-        case Call("=" | "SAMETERM", (Constant() as iri, Variable(name))):
-            terms: Sequence[Expression] = (iri,)
-        case Call("=" | "SAMETERM" | "IN", (Variable(name), *terms)):
-            pass
-        case _:
-            return None
-    tokens = [term.token for term in terms if isinstance(term, Constant) and term.token[0] == "<"]
-    return (name, tokens) if tokens and len(tokens) == len(terms) else None
-
-
-def _conjuncts(condition: Expression) -> list[Expression]:
-    if isinstance(condition, Call) and condition.name == "&&":
-        return [part for argument in condition.arguments for part in _conjuncts(argument)]
-    if isinstance(condition, Call) and condition.name == "!" and isinstance(condition.arguments[0], Exists):
-        inner = condition.arguments[0]
-        return [Exists(inner.pattern, not inner.negated)]
-    return [condition]

@@ -19,7 +19,7 @@ from triplake.sparql.algebra import Bgp, Dataset, GraphPattern, GraphTemplate, N
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import IRI, STRING, Word, place
 from triplake.sparql.parser import QUERIES, UPDATES, Parser, not_too_deep
-from triplake.sparql.pattern_parser import join
+from triplake.sparql.translation import join
 from triplestore.expressions.iris import is_absolute
 from triplestore.model.dataset import DEFAULT, Quad
 from triplestore.model.errors import InputError

@@ -24,7 +24,8 @@ from triplestore.read.version import StoreVersion
 from triplestore.storage.vacuum import VacuumReport
 from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
-from triplestore.write import admin, load, rulesets, update, update_files
+from triplestore.write import admin, datasets, load, rulesets, update, update_files
+from triplestore.write.datasets import GraphSupport
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -125,14 +126,19 @@ class Store(StoreVersion):
         rejects: str | Path | None = None,
         maintain: str = "auto",
         base: str | None = None,
+        graph: str = "",
+        graph_per_file: bool = False,
     ) -> LoadReport:
         """Add the triples of RDF files (folders, globs and "-" too), then bring the closure up to date.
 
         format: name of the format where suffixes do not tell. on_error: "skip" leaves out what cannot be parsed and
         writes it to `rejects`. base: what relative IRIs are resolved against (default: each file's own `file:` IRI).
+        graph: the IRI of the graph that what is in no named graph goes into; graph_per_file: into one of each file,
+        named by the file's `file:` IRI.
         Raises InputError with file, line and column; nothing is committed then.
         """
-        return load.load(self._session, files, format, materialise, on_error, rejects, maintain, base)
+        into = load.Into(graph, graph_per_file)
+        return load.load(self._session, files, format, materialise, on_error, rejects, maintain, base, into)
 
     @in_turn
     def replace(self, *files: str | Path, format: str | None = None, base: str | None = None) -> LoadReport:
@@ -177,6 +183,7 @@ class Store(StoreVersion):
         load_folder: str | Path | None = None,
         batch: int = 1,
         base: str | None = None,
+        drop_graphs: str | Sequence[str] = (),
         each: Callable[[UpdateReport], None] = lambda report: None,
     ) -> list[UpdateReport]:
         """Apply update files in order, each transaction in them one of ours, then the triples of the RDF files in
@@ -186,10 +193,13 @@ class Store(StoreVersion):
         of them. All are read before the first is applied: InputError (file, line, column) leaves the store as it was.
         batch: so many transactions become one of ours, in a dry run all of them; `transactions` of the report says how
         many there were. base: what relative IRIs are resolved against (default: each RDF file's own `file:` IRI).
+        drop_graphs: the IRIs of graphs that are dropped after that, one transaction.
         """
         if batch < 1:
             raise UsageError("a batch has one transaction at least")
-        changes, number = update_files.read_updates(self._session, files, several(add), several(delete), base)
+        changes, number = update_files.read_updates(
+            self._session, files, several(add), several(delete), base, several(drop_graphs)
+        )
         size = max(1, len(changes)) if dry_run else batch
         return update_files.apply_all(self._session, changes, size, number, maintain, dry_run, load_folder, each)
 
@@ -217,6 +227,23 @@ class Store(StoreVersion):
         """Add rulesets (built-in names or files), remove some by the names that `rulesets` shows, and maintain the
         closure; a report as of `update`. Raises UsageError for a name that is not there."""
         return rulesets.change_rules(self._session, several(add), several(remove), maintain)
+
+    @in_turn
+    def change_default_graph(self, name: str, maintain: str = "auto") -> UpdateReport:
+        """Let the default graph be the "union" of all graphs, or the unnamed one ("separate"); the closure is
+        maintained. A report as of `update`."""
+        return datasets.change_default_graph(self._session, name, maintain)
+
+    @in_turn
+    def graph_support(self, graph: str) -> GraphSupport:
+        """What a named graph (a token, as `graphs` has it) alone supports: triples, facts and classes of equal terms
+        that would go without it, by a dry run. Raises UsageError where there is no such graph."""
+        return datasets.support(self._session, graph)
+
+    @in_turn
+    def upgrade(self) -> bool:
+        """Let a store of an older format be of the newest, as its next change would; whether it was an older one."""
+        return datasets.upgrade(self._session)
 
     @in_turn
     def change_prefixes(self, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:

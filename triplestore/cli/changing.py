@@ -14,6 +14,7 @@ from triplestore.cli.options import (
     common,
     counted,
     counting_option,
+    default_graph_option,
     equality_option,
     load_folder_option,
     maintain_option,
@@ -27,6 +28,7 @@ from triplestore.cli.options import (
     warn_of_missing_imports,
     warn_of_violations,
 )
+from triplestore.model.dataset import DefaultGraph
 from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,9 +43,16 @@ if TYPE_CHECKING:
 @axiomatic_option
 @equality_option
 @counting_option
+@default_graph_option
 @common
 def init(
-    options: Common, store: str, rules: Sequence[str], axiomatic: bool, equality: str | None, counting: bool
+    options: Common,
+    store: str,
+    rules: Sequence[str],
+    axiomatic: bool,
+    equality: str | None,
+    counting: bool,
+    default_graph: str | None,
 ) -> None:
     """Make an empty store."""
     from triplestore.engine.select import check_engine
@@ -52,7 +61,8 @@ def init(
     check_engine(options.engine, options.master)
     nothing_to_verify(options)
     chosen = _rulesets(rules, axiomatic)
-    with Store.create(store, chosen, equality, engine="duckdb", counting=counting) as made:
+    kind = default_graph or DefaultGraph.UNION
+    with Store.create(store, chosen, equality, engine="duckdb", counting=counting, default_graph=kind) as made:
         say(options, f"made {store}: rules {', '.join(r.name for r in made.rulesets)}, equality {made.equality}")
 
 
@@ -83,10 +93,13 @@ base_option = click.option(
     help="How many entries --on-error skip may leave out without the exit code 3 (default: 0).",
 )
 @base_option
+@click.option("--graph", metavar="IRI", default="", help="The graph that what is in no named graph goes into.")
+@click.option("--graph-per-file", is_flag=True, help="It goes into a graph of each file, named by the file's IRI.")
 @rules_option
 @axiomatic_option
 @equality_option
 @counting_option
+@default_graph_option
 @common
 def load(
     options: Common,
@@ -98,10 +111,13 @@ def load(
     rejects: str | None,
     max_errors: int | None,
     base: str | None,
+    graph: str,
+    graph_per_file: bool,
     rules: Sequence[str],
     axiomatic: bool,
     equality: str | None,
     counting: bool,
+    default_graph: str | None,
 ) -> None:
     """Load RDF files (folders, globs, - for stdin), then materialise. Makes the store if there is none."""
     from triplake.loaders.read import of_relative
@@ -111,15 +127,20 @@ def load(
     if max_errors is not None and on_error != "skip":
         raise UsageError("--max-errors is for --on-error skip: otherwise the first fault stops")
     _check_base(base)
+    if graph and graph_per_file:
+        raise UsageError("give --graph IRI or --graph-per-file, not both")
     made = not Versions(store).exists()
     if made:
         chosen = _rulesets(rules, axiomatic)
-        opened = Store.create(store, chosen, equality, counting=counting, hold=True, **options.engine_options)
+        kind = default_graph or DefaultGraph.UNION
+        opened = Store.create(
+            store, chosen, equality, counting=counting, hold=True, default_graph=kind, **options.engine_options
+        )
     else:
         opened = Store.open(store, verify=options.verify, **options.engine_options)
     with opened, reporting(options, opened):
         if not made:
-            _check_settings(opened, rules, axiomatic, equality, counting)
+            _check_settings(opened, rules, axiomatic, equality, counting, default_graph)
         report = opened.load(
             *files,
             format=format_,
@@ -127,6 +148,8 @@ def load(
             on_error=on_error,
             rejects=rejects or (f"{store.rstrip('/')}.rejects" if on_error == "skip" else None),
             base=base,
+            graph=graph,
+            graph_per_file=graph_per_file,
         )
         last = opened.log(opened.version)[-1]
         warn_of_violations(opened)
@@ -190,6 +213,7 @@ BATCH: Final = 1000
 @click.argument("files", nargs=-1)
 @click.option("--add", multiple=True, metavar="FILE", help="An RDF file whose triples are added.")
 @click.option("--delete", multiple=True, metavar="FILE", help="An RDF file whose triples are deleted.")
+@click.option("--drop-graph", "drop_graphs", multiple=True, metavar="IRI", help="A named graph that is dropped.")
 @maintain_option
 @load_folder_option
 @click.option(
@@ -208,6 +232,7 @@ def update(
     files: Sequence[str],
     add: Sequence[str],
     delete: Sequence[str],
+    drop_graphs: Sequence[str],
     maintain: str,
     load_folder: str | None,
     batch: int,
@@ -215,9 +240,11 @@ def update(
     base: str | None,
 ) -> None:
     """Apply update files, or folders of them, in order: RDF Patch (.rdfp), SPARQL Update (.ru); or plain triples by
-    --add and --delete."""
-    if not (files or add or delete):
-        raise UsageError("nothing to apply: give update files (.rdfp, .ru), --add FILE or --delete FILE")
+    --add and --delete; or drop graphs by --drop-graph."""
+    if not (files or add or delete or drop_graphs):
+        raise UsageError(
+            "nothing to apply: give update files (.rdfp, .ru), --add FILE, --delete FILE or --drop-graph IRI"
+        )
     _check_base(base)
     with opening(options, store) as opened:
         done = unasserted = 0
@@ -235,6 +262,7 @@ def update(
             *files,
             add=add,
             delete=delete,
+            drop_graphs=drop_graphs,
             maintain=maintain,
             dry_run=dry_run,
             load_folder=load_folder,
@@ -322,7 +350,14 @@ def _axiomatic(names: Sequence[str]) -> str:
     return "rdf-axiomatic" if "rdf" in names and not _WITH_RDFS.intersection(names) else AXIOMATIC
 
 
-def _check_settings(store: Store, rules: Sequence[str], axiomatic: bool, equality: str | None, counting: bool) -> None:
+def _check_settings(
+    store: Store,
+    rules: Sequence[str],
+    axiomatic: bool,
+    equality: str | None,
+    counting: bool,
+    default_graph: str | None,
+) -> None:
     names = [r.name for r in store.rulesets]
     wanted = _rulesets(rules or names, axiomatic)
     if (rules or axiomatic) and list(wanted) != names:
@@ -334,4 +369,9 @@ def _check_settings(store: Store, rules: Sequence[str], axiomatic: bool, equalit
     if counting and not store.stats().counting:
         raise UsageError(
             f"{store.path} keeps no derivation counts; let it begin with `triplake materialise {store.path} --counting`"
+        )
+    if default_graph and default_graph != store.default_graph:
+        raise UsageError(
+            f"{store.path} has the default graph {store.default_graph}; change it with "
+            f"`triplake graphs {store.path} --default-graph {default_graph}`"
         )

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from triplestore.cli import changing, keeping, proofs, reading, serving
+from triplestore.cli import changing, graphs, keeping, proofs, reading, serving
 
 COMMANDS: Final = (
     changing.init,
@@ -14,6 +14,8 @@ COMMANDS: Final = (
     changing.materialise,
     changing.update,
     changing.rules,
+    graphs.graphs,
+    graphs.upgrade,
     reading.query,
     reading.export,
     reading.check,

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
+from triplestore.model.dataset import DEFAULT, Quad
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Names
 
@@ -22,6 +23,9 @@ TokenTriple = tuple[str, str, str]
 FORMATS: Final = {".nt": "nt", ".ttl": "ttl", ".rdf": "rdf", ".owl": "rdf", ".jsonld": "jsonld"}
 """File suffix -> name in `sparql.graph_formats.GRAPH_FORMATS`."""
 
+DATASETS: Final = {".nq": "nq", ".trig": "trig"}
+"""The same of formats that have named graphs, in `sparql.dataset_formats.DATASET_FORMATS`."""
+
 
 def write_export(
     store: Store,
@@ -31,25 +35,35 @@ def write_export(
     ordered: bool = False,
     virtual: bool = False,
     prefer: Sequence[str] = (),
+    graph: str | None = None,
 ) -> int:
     """Write triples to a file (format and compression by its suffixes) or, with None, to stdout; their number.
 
-    A file appears whole or not at all. Raises UsageError for an unknown suffix, or an order that a format cannot keep.
+    N-Quads and TriG have what is asserted in its graphs, and what is inferred in the unnamed one. graph: write the
+    asserted triples of this graph (a token) and nothing else. A file appears whole or not at all. Raises UsageError for
+    an unknown suffix, or an order that a format cannot keep.
     """
+    if output is None and graph is not None:
+        return _write_format(sys.stdout.buffer, "nt", store.graph_batches(graph), store.prefixes.names)
     if output is None:
         return _write_lines(sys.stdout.buffer, store.lines(what, same_as, ordered, virtual, prefer))
     suffixes = [s for s in Path(output).suffixes if s not in (".gz", ".bz2", ".zst")]
     suffix = suffixes[-1].lower() if suffixes else ""
-    if suffix not in FORMATS:
-        raise UsageError(
-            f"{output}: the suffix gives the format: use one of {', '.join(FORMATS)} (.gz, .bz2, .zst on top)"
-        )
+    if suffix not in FORMATS and suffix not in DATASETS:
+        known = ", ".join((*FORMATS, *DATASETS))
+        raise UsageError(f"{output}: the suffix gives the format: use one of {known} (.gz, .bz2, .zst on top)")
+    if suffix in DATASETS and (same_as == "canonical" or virtual):
+        raise UsageError(f"{output}: graphs have what was asserted, as it was: leave --same-as and --virtual out")
     if ordered and suffix != ".nt":
         raise UsageError(f"{output}: --sorted orders N-Triples lines; give a .nt file")
     draft = f"{output}.part"
     try:
         with _compressed(draft, Path(output).suffix) as file:
-            if suffix == ".nt":
+            if suffix in DATASETS:
+                count = _write_dataset(file, DATASETS[suffix], _quads(store, what, graph), store.prefixes.names)
+            elif graph is not None:
+                count = _write_format(file, FORMATS[suffix], store.graph_batches(graph, True), store.prefixes.names)
+            elif suffix == ".nt":
                 count = _write_lines(file, store.lines(what, same_as, ordered, virtual, prefer))
             else:
                 batches = store.token_batches(what, same_as, virtual, prefer, grouped=True)
@@ -69,6 +83,34 @@ def _write_lines(file: IO[bytes], batches: Iterable[list[str]]) -> int:
             file.write(("\n".join(lines) + "\n").encode())
             count += len(lines)
     file.flush()
+    return count
+
+
+def _quads(store: Store, what: str, graph: str | None) -> Iterator[list[Quad]]:
+    """The quads of a part of a store, or of a graph."""
+    if graph is not None:
+        name = () if graph == DEFAULT else (graph,)
+        yield from ([(*triple, *name) for triple in rows] for rows in store.graph_batches(graph, True))
+        return
+    if what != "inferred":
+        yield from store.quad_batches(ordered=True)
+    if what != "asserted":
+        yield from map(list, store.token_batches("inferred", grouped=True))
+
+
+def _write_dataset(file: IO[bytes], name: str, batches: Iterable[list[Quad]], names: Names) -> int:
+    from triplake.sparql.dataset_formats import DATASET_FORMATS
+
+    count = 0
+
+    def counted() -> Iterator[list[Quad]]:
+        nonlocal count
+        for quads in batches:
+            count += len(quads)
+            yield quads
+
+    for piece in DATASET_FORMATS[name](counted(), names):
+        file.write(piece.encode())
     return count
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from triplestore.model.dataset import DefaultGraph
 from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 
@@ -118,6 +119,11 @@ equality_option = click.option(
 )
 counting_option = click.option(
     "--counting", is_flag=True, help="Keep derivation counts, for the maintenance algorithms that need them."
+)
+default_graph_option = click.option(
+    "--default-graph",
+    type=click.Choice([kind.value for kind in DefaultGraph]),
+    help="What queries that name no graph read, and rules see: all graphs (union), or the unnamed one (separate).",
 )
 maintain_option = click.option(
     "--maintain", default="auto", show_default=True, metavar="ALGORITHM", help="How the closure is maintained."

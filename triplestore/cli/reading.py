@@ -23,6 +23,7 @@ from triplestore.cli.options import (
     say,
     warn,
 )
+from triplestore.model.dataset import DEFAULT
 from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ def query(
 @prefer_option
 @click.option("--output", "-o", metavar="FILE", help="Format and compression by suffix; default N-Triples to stdout.")
 @click.option("--sorted", "ordered", is_flag=True, help="N-Triples lines in the order of their bytes.")
+@click.option(
+    "--graph", metavar="IRI", help="The asserted triples of this graph alone; the unnamed one is called default."
+)
 @click.option("--virtual", is_flag=True, help="Also what holds of every term: it equals itself, is an rdfs:Resource.")
 @at_option
 @common
@@ -101,14 +105,19 @@ def export(
     prefer: tuple[str, ...],
     output: str | None,
     ordered: bool,
+    graph: str | None,
     virtual: bool,
     at: int | None,
 ) -> None:
-    """Write the store's triples."""
+    """Write the store's triples; N-Quads and TriG have them in their graphs."""
+    from triplake.loaders import graph_named
     from triplestore.cli.export import write_export
 
+    name = None if graph is None else DEFAULT if graph == "default" else graph_named(graph)
     with opening(options, store, at) as opened:
-        count = write_export(opened, output, what, same_as, ordered, virtual, prefer)
+        if name not in (None, DEFAULT) and not opened.has_graph(str(name)):
+            raise UsageError(f"there is no graph {name} in {store}: `triplake graphs {store}` lists them")
+        count = write_export(opened, output, what, same_as, ordered, virtual, prefer, name)
     say(options, f"wrote {count:,} triples")
 
 

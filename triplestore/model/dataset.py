@@ -11,6 +11,9 @@ from typing import Final
 Quad = tuple[str, ...]
 """Subject, predicate, object; then the name of the graph, where it has one."""
 
+TRIPLE: Final = 3
+"""Tokens of a quad that is in the unnamed graph."""
+
 UNNAMED: Final = -1
 """What stands for the unnamed graph among the ids of graphs (0 is owl:sameAs, which may name one)."""
 

@@ -37,6 +37,18 @@ def graphs(session: Session) -> list[GraphSize]:
     return [GraphSize(DEFAULT, unnamed), *(GraphSize(name, found[name]) for name in sorted(found))]
 
 
+def number(session: Session) -> int:
+    """How many named graphs there are."""
+    if not session.manifest.has_graphs:
+        return len(session.manifest.graphs)
+    return len(graphs(session)) - 1 if session.manifest.graphs else _numbered(session)
+
+
+def _numbered(session: Session) -> int:
+    session.workspace.views(QUAD)
+    return count(session.engine, f"(SELECT DISTINCT g FROM ({named_sql()}) q) n")
+
+
 def union(session: Session) -> bool:
     """Whether the default graph is the union of all graphs."""
     return session.manifest.default_graph == DefaultGraph.UNION

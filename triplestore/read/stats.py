@@ -11,6 +11,7 @@ from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION
 from triplestore.model.terms import BUILTIN_IRIS
 from triplestore.ontology.imports import missing_imports as find_missing
 from triplestore.ontology.profile import Finding, findings
+from triplestore.read import graphs
 from triplestore.read.reasoning import all_rules
 from triplestore.read.session import Session
 
@@ -35,6 +36,8 @@ class StoreStats(Report):
     bytes: int
     materialised: bool
     counting: bool
+    default_graph: str
+    named_graphs: int
     outside_profile: tuple[Finding, ...]
     last: UpdateReport
 
@@ -71,6 +74,8 @@ def stats(session: Session) -> StoreStats:
         bytes=manifest.bytes,
         materialised=manifest.materialised,
         counting=manifest.counting,
+        default_graph=manifest.default_graph.value,
+        named_graphs=graphs.number(session),
         outside_profile=tuple(outside_profile(session)),
         last=UpdateReport.of(manifest.last),
     )

@@ -132,6 +132,12 @@ class Versions:
             return False
         return making_of(self.path).exists() or not self.data.is_dir() or not any(self.data.iterdir())
 
+    @property
+    def format(self) -> int | None:
+        """The store's format number, None without a store."""
+        number = self._format()
+        return number if isinstance(number, int) else None
+
     def _format(self) -> Any:
         """The store's format number, None without a store. Raises DamagedStoreError where it cannot be read."""
         mark = self.path / MARK

@@ -18,7 +18,7 @@ from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import common, count, minus
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import triples_table
-from triplestore.model.dataset import ASSERTED, DEFAULT, EVERYWHERE, INFERRED, UNNAMED, DefaultGraph, Quad
+from triplestore.model.dataset import ASSERTED, DEFAULT, EVERYWHERE, INFERRED, TRIPLE, UNNAMED, DefaultGraph, Quad
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import ASSERTED as ASSERTED_TABLE
 from triplestore.model.tables import QUAD
@@ -29,20 +29,18 @@ from triplestore.write.change import Change
 from triplestore.write.table_changes import LoadedPatch, StoredPatch
 from triplestore.write.transaction import Transaction
 
-_SPOG = 4
-
 QuadIds = tuple[int, int, int, int]
 """Ids: graph, subject, predicate, object."""
 
 
 def concerned(workspace: Workspace, *sides: Sequence[Quad]) -> bool:
     """Whether a change of quads has to do with named graphs: it names one, or the store has some."""
-    return workspace.manifest.has_graphs or any(len(quad) == _SPOG for side in sides for quad in side)
+    return workspace.manifest.has_graphs or any(len(quad) > TRIPLE for side in sides for quad in side)
 
 
 def names_of(quads: Iterable[Quad]) -> set[str]:
     """The tokens of quads that the dictionary has to have. Raises UsageError for names that are no graph's own."""
-    return {token for quad in quads for token in (*quad[:3], *(own_name(name) for name in quad[3:])) if token}
+    return {token for quad in quads for token in (*quad[:TRIPLE], *(own_name(name) for name in quad[TRIPLE:])) if token}
 
 
 def own_name(name: str) -> str:
@@ -58,10 +56,10 @@ def with_ids(quads: Iterable[Quad], ids: Mapping[str, int], unnamed: int) -> set
     """Quads by ids, those with a term that has none left out. unnamed: what a triple without a graph's name is in."""
     found = set()
     for quad in quads:
-        s, p, o = (ids.get(token) for token in quad[:3])
+        s, p, o = (ids.get(token) for token in quad[:TRIPLE])
         graph: int | None = unnamed
-        if len(quad) == _SPOG:
-            name = own_name(quad[3])
+        if len(quad) > TRIPLE:
+            name = own_name(quad[TRIPLE])
             graph = ids.get(name) if name else UNNAMED
         if s is not None and p is not None and o is not None and graph is not None:
             found.add((graph, s, p, o))
@@ -102,7 +100,7 @@ def net_in_memory(
     unwanted: Collection[QuadIds],
 ) -> tuple[list[Fact], list[Fact], LoadedPatch | None, int]:
     """The net change of a few quads, of triples `touched`, of which `asserted` are asserted: triples that are asserted
-    anew, and no more; how `quad` changes; how many of the unwanted quads there were."""
+    from now on, and no more; how `quad` changes; how many of the unwanted quads there were."""
     kind, before = Membership.of(workspace), dict[Fact, set[int]]()
     for graph, s, p, o in _rows_of(workspace, touched):
         before.setdefault((s, p, o), set()).add(graph)

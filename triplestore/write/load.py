@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from triplake.loaders import LoadReport, OnError, Progress, read_into, sources
+from triplake.loaders import LoadReport, OnError, Progress, Source, graph_named, read_into, sources
 from triplestore.engine.dialect import Dialect
+from triplestore.model.errors import UsageError
 from triplestore.model.stopping import check
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Counters
@@ -27,6 +28,21 @@ _SCOPED: Final = rf"f[0-9]{{1,{_DIGITS}}}[_g].*"
 """The labels of blank nodes that files gave (see `triplake.loaders.tokens.Scope`), without `_:`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Into:
+    """Where what files have in no named graph goes: into a graph (an IRI; empty: the unnamed one), or (per_file) into
+    one of each file, named by the file's `file:` IRI."""
+
+    graph: str = ""
+    per_file: bool = False
+
+    def of(self, source: Source) -> str:
+        """The name (token) of a file's graph, empty for the unnamed one. Raises UsageError for what names none."""
+        if self.graph and self.per_file:
+            raise UsageError("give one graph, or a graph for each file, not both")
+        return graph_named(Path(source.path).absolute().as_uri() if self.per_file else self.graph)
+
+
 def load(
     session: Session,
     files: Sequence[str | Path],
@@ -36,10 +52,11 @@ def load(
     rejects: str | Path | None,
     algorithm: str,
     base: str | None,
+    into: Into,
 ) -> LoadReport:
     """See `Store.load`."""
     with writing(session, "load") as tx:
-        report, new_terms, counters = _read(session, tx, files, format, on_error, rejects, base)
+        report, new_terms, counters = _read(session, tx, files, format, on_error, rejects, base, into)
         several = _several(session, report)
         change = net_encoded(tx, counters, graphs_too=several)
         session.notify(
@@ -63,7 +80,7 @@ def load(
 def replace_all(session: Session, files: Sequence[str | Path], format: str | None, base: str | None) -> LoadReport:
     """See `Store.replace`."""
     with writing(session, "replace") as tx:
-        report, _, counters = _read(session, tx, files, format, "stop", None, base, replacing=True)
+        report, _, counters = _read(session, tx, files, format, "stop", None, base, Into(), replacing=True)
         change = net_encoded(tx, counters, replacing=True, graphs_too=_several(session, report))
         tx.graphs = ()
         _told(session, tx, report)
@@ -97,6 +114,7 @@ def _read(
     on_error: OnError,
     rejects: str | Path | None,
     base: str | None,
+    into: Into,
     replacing: bool = False,
 ) -> tuple[LoadReport, int, Counters]:
     """Make the working table `encoded` of the triples of files; the report, new terms, and the counters. replacing:
@@ -114,7 +132,7 @@ def _read(
         session.notify(f"not read: {file} ({why})")
     if len(passed_over) > _NAMED:
         session.notify(f"not read: {len(passed_over) - _NAMED:,} more files")
-    found = [replace(s, base=base) if base else s for s in named]
+    found = [replace(s, base=base or s.base, graph=into.of(s)) for s in named]
     counters = session.manifest.counters
     report = read_into(
         session.engine,

@@ -14,7 +14,7 @@ from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import common, minus
 from triplestore.maintain.cache import ClosureCache
 from triplestore.materialise.statements import triples_table
-from triplestore.model.dataset import UNNAMED, Quad
+from triplestore.model.dataset import TRIPLE, UNNAMED, Quad
 from triplestore.model.tables import ASSERTED, QUAD, TERM, token_sql
 from triplestore.read.reasoning import head_constants
 from triplestore.read.workspace import Workspace
@@ -163,7 +163,7 @@ def token_table(quads: Sequence[Quad], graphs_too: bool = False) -> pa.Table:
     """Quads as an Arrow table of tokens (s, p, o). graphs_too: with the names of their graphs (g)."""
     table = {name: strings(quad[place] for quad in quads) for place, name in enumerate("spo")}
     if graphs_too:
-        table["g"] = strings("".join(map(graphs.own_name, quad[3:])) for quad in quads)
+        table["g"] = strings("".join(map(graphs.own_name, quad[TRIPLE:])) for quad in quads)
     return pa.table(table)
 
 

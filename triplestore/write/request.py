@@ -7,7 +7,7 @@ once, at the end; until then nothing of it can be seen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,7 @@ from triplake.sparql.update import Clear, Create, Data, Load, Modify, Operation,
 from triplestore.closure.quads import named_sql, unnamed_sql
 from triplestore.dictionary.encoding import lookup
 from triplestore.maintain.policy import check as check_algorithm
-from triplestore.model.dataset import DEFAULT, UNNAMED, DefaultGraph, Quad
+from triplestore.model.dataset import DEFAULT, TRIPLE, UNNAMED, DefaultGraph, Quad
 from triplestore.model.errors import InputError, TriplakeError, UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.model.stopping import check
@@ -37,9 +37,6 @@ _SUMMED: Final = (
     *("rounds", "statements", "derived", "added", "deleted", "merged", "split", "doubted", "checked", "proved"),
     "not_asserted",
 )
-
-TRIPLE: Final = 3
-"""Tokens of a triple."""
 
 NO_QUADS: Final = named_sql([])
 """No quads, as SQL."""
@@ -103,7 +100,9 @@ class Pending:
 class Chain:
     """The operations of a transaction, each on what those before it have made.
 
-    number: of the last input file. reports: of the changes so far. drafted: whether the workspace holds a draft.
+    number: of the last input file. waiting: makes the change set of an operation on whole graphs that is not staged yet
+    (nothing is pending then), in tables if that is asked for. reports: of the changes so far. drafted: whether the
+    workspace holds a draft.
     """
 
     session: Session
@@ -113,6 +112,7 @@ class Chain:
     number: int
     load_folder: Path | None
     pending: Pending = field(init=False)
+    waiting: Callable[[bool], ChangeSet] | None = None
     reports: list[UpdateReport] = field(default_factory=list)
     drafted: bool = False
 
@@ -124,6 +124,8 @@ class Chain:
 
     def add(self, operation: Operation, document: int) -> None:
         """Carry out one more operation. document: the file number of the document, if it loads one."""
+        if self.waiting is not None:
+            self._look()
         match operation:
             case Data(insert, quads):
                 self.pending.put(insert, quads)
@@ -145,8 +147,8 @@ class Chain:
                 self.pending.put(True, inserted)
 
     def _look(self) -> None:
-        """Stage what is pending, so that the workspace has what is there after it."""
-        if self.pending:
+        """Stage what is pending or waiting, so that the workspace has what is there after it."""
+        if self.pending or self.waiting is not None:
             self._stage(self._maintained(last=False))
 
     # -- whole graphs -----------------------------------------------------------------------------------------------
@@ -212,7 +214,11 @@ class Chain:
         return named_sql([*lookup(self.tx.engine, [graph]).values()])
 
     def _quads(self, triples: str, unwanted: str, into: Sequence[str]) -> None:
-        """Delete quads, then add triples to a graph (both SELECTs), and stage that."""
+        """Delete quads, then add triples to a graph (both SELECTs)."""
+        self.waiting = lambda in_tables: self._quads_changed(triples, unwanted, into, in_tables)
+
+    def _quads_changed(self, triples: str, unwanted: str, into: Sequence[str], in_tables: bool) -> ChangeSet:
+        """The change set of that."""
         tx, workspace = self.tx, self.tx.workspace
         named = [graph for graph in into if graph != DEFAULT]
         workspace.views(TERM, ASSERTED, QUAD)
@@ -223,14 +229,14 @@ class Chain:
         with tx.engine.scratch() as scratch:
             wanted = scratch.create("wanted", f"SELECT CAST({graph} AS BIGINT) AS g, s, p, o FROM ({triples}) t")
             change = net_in_tables(tx, terms.counters, wanted, scratch.create("unwanted", unwanted))
-        refused = Refused(Reason.DRAFT) if self.dry else None
-        self._stage(netted(tx, replace(change, not_asserted=0), self.algorithm, terms, refused))
+        refused = Refused(Reason.DRAFT) if in_tables else None
+        return netted(tx, replace(change, not_asserted=0), self.algorithm, terms, refused)
 
     def end(self) -> UpdateReport:
         """Publish, or undo a dry run; the report of the whole."""
         manifest = self.tx.workspace.manifest
         last = ChangeSet(Change(0, 0, manifest.counters), manifest.counters)
-        if self.pending or not manifest.materialised:
+        if self.pending or self.waiting is not None or not manifest.materialised:
             last = self._maintained(last=True)
         if self.dry:
             self._reported(last, dry_run(self.tx, last, self.drafted))
@@ -249,9 +255,13 @@ class Chain:
     def _maintained(self, last: bool) -> ChangeSet:
         """What the pending operations make of the draft. A dry run makes drafts in tables, since the closure in memory
         is that of the version before it, and stays."""
+        in_tables = self.dry and (self.drafted or not last)
+        if self.waiting is not None:
+            made, self.waiting = self.waiting, None
+            return made(in_tables)
         (add, delete), clear = self.pending.sides, self.pending.clear
         self.pending = self._none()
-        refused = Refused(Reason.DRAFT) if self.dry and (self.drafted or not last) else None
+        refused = Refused(Reason.DRAFT) if in_tables else None
         return maintained(self.tx, add, delete, self.algorithm, self.number, clear, refused)
 
     def _stage(self, found: ChangeSet) -> None:

@@ -9,11 +9,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from triplake.loaders import Source, sources
+from triplake.loaders import Source, graph_named, sources
 from triplake.loaders.compression import open_text
 from triplake.loaders.patch import Change, quads_of, read_patch
 from triplake.loaders.read import of_relative
-from triplestore.model.dataset import Quad
+from triplestore.model.dataset import TRIPLE, Quad
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Prefix, Prefixes
 from triplestore.model.report import UpdateReport
@@ -25,9 +25,6 @@ PATCH_SUFFIXES: Final = (".rdfp", ".patch")
 SPARQL_SUFFIXES: Final = (".ru", ".rq", ".sparql")
 COMPRESSED: Final = (".gz", ".bz2", ".zst")
 
-TRIPLE: Final = 3
-"""Tokens of a triple."""
-
 
 def read_updates(
     session: Session,
@@ -35,8 +32,10 @@ def read_updates(
     add: Sequence[str | Path],
     delete: Sequence[str | Path],
     base: str | None,
+    drop_graphs: Sequence[str] = (),
 ) -> tuple[list[Change | Request], int]:
-    """The transactions of update files, with the one of plain triples, and the number of the last file; see
+    """The transactions of update files, with those of plain triples and dropped graphs, and the number of the last
+    file; see
     `Store.update_files`."""
     session.newest()
     number = session.manifest.counters.files + 1
@@ -51,7 +50,17 @@ def read_updates(
         if relative:
             session.notify(f"warning: {of_relative(relative)}")
         number += len(add)
+    if drop_graphs:
+        changes.append(_dropping(drop_graphs))
     return changes, number - 1
+
+
+def _dropping(graphs: Sequence[str]) -> Request:
+    """The transaction that drops graphs."""
+    from triplake.sparql.update import Clear  # when asked for: a store starts without the parser
+
+    names = [graph_named(graph) for graph in graphs]
+    return Request(tuple(Clear(name, True, False, "the graph to drop") for name in names), 0, 0)
 
 
 def apply_all(

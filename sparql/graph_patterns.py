@@ -1,0 +1,77 @@
+"""GRAPH (SPARQL 1.1, section 18.6): a pattern is matched in each graph by itself.
+
+Set at a time, as EXISTS is (`triplake.sparql.exists`): a hidden variable, `Context.graph`, says in which graph each
+solution is found. Every leaf of the pattern has it, every join agrees on it, and every step carries it through; the
+name of the graph takes its place at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from triplake.sparql import joins
+from triplake.sparql.aggregates import group
+from triplake.sparql.algebra import GraphPattern, Group, Values
+from triplake.sparql.classes import only
+from triplake.sparql.context import Context, Needed
+from triplake.sparql.relation import Column, Relation
+from triplestore.model.expression import Constant, Variable
+
+
+def in_graph(compiler: Context, node: GraphPattern, needed: Needed) -> Relation:
+    """The solutions of a GRAPH."""
+    before, hidden = (compiler.reading, compiler.graph), f".graph{len(compiler.steps.done)}"
+    name = node.name.name if isinstance(node.name, Variable) else None
+    token = node.name.token if isinstance(node.name, Constant) else None
+    compiler.reading, compiler.graph = compiler.graphs.named(token), hidden
+    found = compiler.node(node.pattern, needed if name is None else needed | {name})
+    if name is not None:
+        found = _named(compiler, found, name, needed)
+    compiler.reading, compiler.graph = before
+    return only(compiler.steps, found, found.columns.keys() - {hidden})
+
+
+def names(compiler: Context) -> Relation:
+    """The graphs that a pattern is matched in, as the hidden variable."""
+    assert compiler.graph is not None
+    sql = f"SELECT DISTINCT g AS {compiler.steps.column(compiler.graph)} FROM {compiler.reading.matching.base} q"
+    return Relation(compiler.steps.add("graphs", sql), {compiler.graph: Column()})
+
+
+def grouped(compiler: Context, node: Group) -> Relation:
+    """Groups; in a GRAPH those of each graph, where without keys each graph has one, maybe of no solutions."""
+    found = group(compiler, node)
+    if compiler.graph is None or node.keys:
+        return found
+    before, compiler.graph, compiler.outer = (compiler.graph, compiler.outer), None, None
+    empty = group(compiler, replace(node, pattern=Values((), ())))
+    compiler.graph, compiler.outer = before
+    graph = compiler.steps.column(before[0])
+    others = joins.semi_join(compiler, names(compiler), found, [f"l.{graph} = r.{graph}"], negated=True)
+    both = joins.join(compiler, others, empty, frozenset((*others.columns, *empty.columns)))
+    return joins.union(compiler, found, both)
+
+
+def slice_of_each(compiler: Context, relation: Relation, start: int, length: int | None) -> Relation:
+    """Of the solutions in each graph those from `start` on, up to `length`."""
+    assert compiler.graph is not None
+    steps = compiler.steps
+    place = f"row_number() OVER (PARTITION BY {steps.column(compiler.graph)}{relation.sorting}) AS place"
+    ranked = steps.add("ranked", f"SELECT {steps.listed(relation, more=[place])} FROM {relation.name}")
+    most = "" if length is None else f" AND place <= {start + length}"
+    sql = f"SELECT {steps.listed(relation)} FROM {ranked} WHERE place > {start}{most}"
+    return replace(relation, name=steps.add("slice", sql))
+
+
+def _named(compiler: Context, relation: Relation, variable: str, needed: Needed) -> Relation:
+    """The solutions with a variable for the graph that they are in; if they have it already, those that agree."""
+    assert compiler.graph is not None
+    steps = compiler.steps
+    graph, column = steps.column(compiler.graph), steps.column(variable)
+    if variable not in relation.columns:
+        listed = steps.listed(relation, more=[f"{graph} AS {column}"])
+        step = steps.add("named", f"SELECT {listed} FROM {relation.name}")
+        return replace(relation, name=step, columns={**relation.columns, variable: Column()})
+    step = steps.add("name", f"SELECT {graph}, {graph} AS {column} FROM {names(compiler).name}")
+    both = Relation(step, {compiler.graph: Column(), variable: Column()})
+    return joins.join(compiler, relation, both, needed | relation.columns.keys())
