@@ -44,14 +44,18 @@ class Graphs:
         """Of patterns that are in no GRAPH."""
         if self.chosen is None or {*self.chosen.default} == {ASSERTED, INFERRED}:
             return self.closure
-        return self._reading(f"SELECT s, p, o FROM ({self._quads(self.chosen.default)}) q", graphs=False)
+        return self._reading(f"SELECT s, p, o FROM ({self._quads(self.chosen.default)}) q")
 
     def named(self, graph: str | None) -> Reading:
-        """Of patterns in a GRAPH: of this name (a token), or of a variable (None)."""
-        chosen = None if self.chosen is None else self.chosen.named
-        if graph is None:
-            return self._reading(self._quads(chosen), graphs=True)
-        return self._reading(self._quads((graph,) if chosen is None or graph in chosen else ()), graphs=True)
+        """Of patterns in a GRAPH: of this name (a token), or of a variable (None). A graph that the query chooses is
+        there even without triples."""
+        chosen, ids = None if self.chosen is None else self.chosen.named, self.closure.constants.ids
+        names = chosen if graph is None else (graph,) if chosen is None or graph in chosen else ()
+        quads = self._quads(names)
+        if chosen is None:
+            return self._reading(quads, f"(SELECT DISTINCT g FROM ({quads}) n)")
+        listed = [f"SELECT CAST({ids[name]} AS BIGINT) AS g" for name in names or ()]
+        return self._reading(quads, f"({' UNION ALL '.join(listed) or 'SELECT g FROM quad WHERE FALSE'})")
 
     def _quads(self, graphs: Iterable[str] | None) -> str:
         """The quads (g, s, p, o) of some named graphs, or all, as SQL."""
@@ -72,13 +76,13 @@ class Graphs:
             return unnamed_sql(self.union)
         return triples_sql(self.view, "asserted" if name == ASSERTED else "inferred", "expand")
 
-    def _reading(self, sql: str, graphs: bool) -> Reading:
-        """Of triples, or (graphs) of quads."""
+    def _reading(self, sql: str, graphs: str = "") -> Reading:
+        """Of triples, or of quads in these graphs (what stands after FROM)."""
         closure, columns = self.closure, "gspo" if graphs else "spo"
         exact = replace(closure.constants, representatives={}, values={})
         if closure.matching.choosing:
             exact = replace(closure.constants, values={})
-            own = ["x.g"] * graphs + [f"coalesce({c}m.representative, x.{c}) AS {c}" for c in "spo"]
+            own = ["x.g"] * bool(graphs) + [f"coalesce({c}m.representative, x.{c}) AS {c}" for c in "spo"]
             joins = " ".join(f"LEFT JOIN same_as {c}m ON {c}m.term = x.{c}" for c in "spo")
             sql = f"SELECT DISTINCT {', '.join(own)} FROM ({sql}) x {joins}"
         elif not graphs:

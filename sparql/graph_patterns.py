@@ -34,7 +34,7 @@ def in_graph(compiler: Context, node: GraphPattern, needed: Needed) -> Relation:
 def names(compiler: Context) -> Relation:
     """The graphs that a pattern is matched in, as the hidden variable."""
     assert compiler.graph is not None
-    sql = f"SELECT DISTINCT g AS {compiler.steps.column(compiler.graph)} FROM {compiler.reading.matching.base} q"
+    sql = f"SELECT g AS {compiler.steps.column(compiler.graph)} FROM {compiler.reading.matching.graphs} q"
     return Relation(compiler.steps.add("graphs", sql), {compiler.graph: Column()})
 
 
@@ -56,10 +56,10 @@ def slice_of_each(compiler: Context, relation: Relation, start: int, length: int
     """Of the solutions in each graph those from `start` on, up to `length`."""
     assert compiler.graph is not None
     steps = compiler.steps
-    place = f"row_number() OVER (PARTITION BY {steps.column(compiler.graph)}{relation.sorting}) AS place"
+    place = f"row_number() OVER (PARTITION BY {steps.column(compiler.graph)}{relation.sorting}) AS rank_in_graph"
     ranked = steps.add("ranked", f"SELECT {steps.listed(relation, more=[place])} FROM {relation.name}")
-    most = "" if length is None else f" AND place <= {start + length}"
-    sql = f"SELECT {steps.listed(relation)} FROM {ranked} WHERE place > {start}{most}"
+    most = "" if length is None else f" AND rank_in_graph <= {start + length}"
+    sql = f"SELECT {steps.listed(relation)} FROM {ranked} WHERE rank_in_graph > {start}{most}"
     return replace(relation, name=steps.add("slice", sql))
 
 

@@ -87,7 +87,7 @@ class PathTables:
 
     def _graphs(self) -> str:
         """The graphs, as SQL."""
-        return f"SELECT DISTINCT g FROM {self.matching.base} q"
+        return f"SELECT g FROM {self.matching.graphs} q"
 
     def _end(self, token: str) -> int:
         """The id that pairs have for a term."""

@@ -50,8 +50,9 @@ class Matching:
     not be the representative. linked: there may be triples of owl:sameAs over representatives. resources: every term is
     an rdfs:Resource (`triplestore.closure.virtual`): "terms" without literals, "all" with them, "" if there is no such
     rule. named: owl:sameAs itself is in a class. base: what stands after FROM for the triples themselves: `fact`, or
-    those of graphs (`triplake.sparql.dataset`). graphs: these are quads: a column g says which graph each is in, and a
-    pattern is matched within one. statistics: see `sparql.query.Graph`.
+    those of graphs (`triplake.sparql.dataset`). graphs: what stands after FROM for the graphs (g) that there are, where
+    these are quads: a column g says which graph each is in, and a pattern is matched within one. statistics: see
+    `sparql.query.Graph`.
     """
 
     rewriting: bool
@@ -67,7 +68,7 @@ class Matching:
     resources: str = ""
     named: bool = False
     base: str = "fact"
-    graphs: bool = False
+    graphs: str = ""
     statistics: Statistics = field(default_factory=Statistics)
 
     @property
@@ -181,4 +182,4 @@ def triples_of_rdf(table: str, how: Matching, condition: str = "TRUE") -> str:
     """The SELECT of those triples of a table that RDF has a place for."""
     if how.generalised:
         condition += f" AND s < {FIRST_LITERAL} AND p < {FIRST_BLANK}"
-    return f"SELECT {'g, ' * how.graphs}s, p, o FROM {table} f WHERE {condition}"
+    return f"SELECT {'g, ' if how.graphs else ''}s, p, o FROM {table} f WHERE {condition}"

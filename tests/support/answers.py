@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from random import Random
 
 import rdflib
+import rdflib.plugins.sparql
 
-from tests.support.sparql import Triple, bag, expanded, make_graph, ox_store, reference
+from tests.support.sparql import Row, Triple, bag, expanded, make_graph, ox_store, reference
 from tests.support.sparql_random import random_graph, random_query
 from triplake.sparql import Graph, query
 from triplestore.engine import Engine
 from triplestore.model.terms import from_rdflib, to_rdflib
 
+rdflib.plugins.sparql.SPARQL_LOAD_GRAPHS = False  # else FROM fetches what it names
 
-def rdflib_answer(triples: set[Triple], text: str, variables: tuple[str, ...]) -> Counter[tuple[object, ...]]:
-    graph = rdflib.Graph()
-    for triple in triples:
-        graph.add(tuple(to_rdflib(token) for token in triple))  # type: ignore[arg-type]
+
+def rdflib_answer(quads: Iterable[Row], text: str, variables: tuple[str, ...]) -> Counter[tuple[object, ...]]:
+    graph = rdflib.Dataset()
+    for quad in quads:
+        s, p, o, *name = (to_rdflib(token) for token in quad)
+        (graph.graph(name[0]) if name else graph.default_graph).add((s, p, o))
     rows = graph.query(text).bindings
     names = [rdflib.Variable(name) for name in variables]
-    return bag([[from_rdflib(row[name]) if name in row else None for name in names] for row in rows])
+    return bag([[from_rdflib(row[name]) if row.get(name) is not None else None for name in names] for row in rows])
 
 
-def check(graph: Graph, triples: set[Triple], text: str, note: str) -> None:
+def check(graph: Graph, triples: Collection[Row], text: str, note: str) -> None:
+    """Compare the answer to a query with that over triples, and quads."""
     result = query(graph, text)
     ours = bag(result.tokens())
     theirs = bag(reference(ox_store(triples), text, result.variables))

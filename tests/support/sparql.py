@@ -18,6 +18,9 @@ from triplestore.model.terms import BUILTIN_IRIS, FIRST_BLANK, FIRST_IRI, FIRST_
 
 Triple = tuple[str, str, str]
 Quad = tuple[str, str, str, str]
+Row = tuple[str, ...]
+"""A triple, or a quad."""
+
 SAME = f"<{OWL}sameAs>"
 
 
@@ -82,9 +85,9 @@ def ox_term(token: str) -> ox.NamedNode | ox.BlankNode | ox.Literal:
     return ox.Literal(lexical, language=lang) if lang else ox.Literal(lexical, datatype=ox.NamedNode(datatype))
 
 
-def ox_store(triples: Iterable[Triple]) -> ox.Store:
+def ox_store(quads: Iterable[Row]) -> ox.Store:
     store = ox.Store()
-    store.extend(ox.Quad(*(ox_term(t) for t in triple)) for triple in triples)  # type: ignore[arg-type]
+    store.extend(ox.Quad(*(ox_term(t) for t in quad)) for quad in quads)  # type: ignore[arg-type]
     return store
 
 

@@ -1,0 +1,115 @@
+"""Random queries over random datasets: GRAPH, FROM and FROM NAMED, beside a default graph with equality classes."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from tests.support.answers import check
+from tests.support.datasets_random import random_dataset_query, random_quads
+from tests.support.sparql import bag, expanded, make_graph
+from tests.support.sparql_random import everywhere, random_graph
+from triplake.sparql import query
+from triplestore.engine import Engine
+from triplestore.engine.duckdb import DuckDBEngine
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, "rdflib.term")  # ill-typed literals are meant here
+
+
+@pytest.fixture
+def fresh() -> Iterator[Engine]:
+    """An embedded engine with nothing in it."""
+    engine = DuckDBEngine(threads=1)
+    yield engine
+    engine.close()
+
+
+def check_dataset(engine: Engine, seed: int, queries: int) -> None:
+    """So many queries over the random dataset of a seed, the default graph expanded, the named ones as they are."""
+    rng = Random(seed)
+    facts, classes, asserted = random_graph(rng)
+    facts += everywhere()
+    quads = random_quads(rng, facts)
+    graph = make_graph(engine, facts, classes, asserted, quads=quads)
+    whole = {*expanded(facts, classes, asserted), *quads}
+    for number in range(queries):
+        check(graph, whole, random_dataset_query(rng), f"seed {seed}, query {number}")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_answers_are_those_over_the_dataset(fresh: Engine, seed: int) -> None:
+    check_dataset(fresh, seed, 5)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1000, 1300))
+def test_many_answers_are_those_over_the_dataset(fresh: Engine, seed: int) -> None:
+    check_dataset(fresh, seed, 5)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("seed", [2000, 2001])
+def test_the_same_on_spark(spark_engine: Engine, seed: int) -> None:
+    check_dataset(spark_engine, seed, 3)
+
+
+INSIDE = (
+    "?x ?p ?y",
+    "",
+    "{ SELECT (COUNT(*) AS ?n) { ?x <http://e/p> ?y } }",
+    "{ SELECT (COUNT(?x) AS ?n) (SUM(?y) AS ?m) { ?x <http://e/nowhere> ?y } }",
+    "{ SELECT ?x (COUNT(*) AS ?n) { ?x ?p ?y } GROUP BY ?x HAVING (COUNT(*) > 1) }",
+    "{ SELECT ?x (COUNT(*) AS ?n) { ?y ?p ?z } GROUP BY ?x }",
+    "{ SELECT ?x { ?x ?p ?y } ORDER BY STR(?x) STR(?p) STR(?y) LIMIT 2 OFFSET 1 }",
+    "{ SELECT DISTINCT ?p { ?x ?p ?y } ORDER BY ?p LIMIT 1 }",
+    "?x <http://e/p> ?y MINUS { ?y ?q ?x }",
+    "?x <http://e/p> ?y MINUS { ?u ?q ?v }",
+    "?x (<http://e/p>|<http://e/q>)* ?y",
+    "<http://e/a> <http://e/p>* ?y",
+    "<http://e/a> <http://e/p>* <http://e/a>",
+    "?x <http://e/p>+ ?x",
+    "?x !(<http://e/all>|^<http://e/p>) ?y",
+    "VALUES ?x { 1 2 } OPTIONAL { ?y <http://e/q> ?z }",
+    "BIND(1 AS ?x)",
+    "?x <http://e/p> ?y FILTER NOT EXISTS { ?y <http://e/q> ?z MINUS { ?z ?u ?x } }",
+    "?x <http://e/p> ?g",
+    "?x ?p ?y FILTER EXISTS { GRAPH ?h { ?y ?q ?z } FILTER(?h != ?x) }",
+    "GRAPH ?h { ?x <http://e/p> ?y } OPTIONAL { ?y <http://e/q> ?z }",
+)
+
+
+@pytest.mark.parametrize("canonical", [False, True])
+@pytest.mark.parametrize("inside", INSIDE)
+def test_each_graph_by_itself(fresh: Engine, inside: str, canonical: bool) -> None:
+    """GRAPH of a variable gives what GRAPH of each name gives, whatever is inside."""
+    for seed in range(6):
+        rng = Random(seed)
+        facts, classes, asserted = random_graph(rng)
+        quads = random_quads(rng, facts)
+        graph = make_graph(fresh, facts, classes, asserted, quads=quads)
+        mode = "canonical" if canonical else "expand"
+        named = sorted({quad[3] for quad in quads})
+        found = query(graph, f"SELECT * {{ GRAPH ?g {{ {inside} }} }}", mode)
+        one_by_one = Counter[tuple[object, ...]]()
+        for name in named:
+            text = f"SELECT * {{ GRAPH {name} {{ {inside} }} VALUES ?g {{ {name} }} }}"
+            answer = query(graph, text, mode)
+            places = [answer.variables.index(variable) for variable in found.variables]
+            one_by_one.update(bag([row[place] for place in places] for row in answer.tokens()))
+        assert bag(found.tokens()) == one_by_one, f"seed {seed}"
+
+
+def test_canonical_answers_join_graphs_by_class(fresh: Engine) -> None:
+    """What a graph asserts of one member of a class is, in canonical answers, asserted of the class."""
+    a, b, p, q, g = (f"<http://e/{name}>" for name in "abpqg")
+    graph = make_graph(fresh, [(a, p, '"1"')], [[a, b]], [], quads=[(b, q, '"2"', g)])
+    text = f"SELECT ?x ?y ?z {{ ?x {p} ?y GRAPH {g} {{ ?x {q} ?z }} }}"
+    assert list(query(graph, text).tokens()) == [(b, '"1"', '"2"')]
+    assert list(query(graph, text, "canonical").tokens()) == [(a, '"1"', '"2"')]
