@@ -267,9 +267,9 @@ class _Request:
             self.at.accept(".")
             start = self.at.at
         if labels and not insert:
-            self._error(brace.start, "DELETE DATA cannot name blank nodes: use DELETE WHERE, --delete or an RDF Patch")
+            self._error(brace.end, "DELETE DATA cannot name blank nodes: use DELETE WHERE, --delete or an RDF Patch")
         if again := sorted(labels.keys() & self.labels):
-            self._error(brace.start, f"the blank node _:{again[0]} is in an earlier INSERT DATA already")
+            self._error(brace.end, f"the blank node _:{again[0]} is in an earlier INSERT DATA already")
         self.labels |= labels.keys()
         return Data(insert, tuple(quads))
 
@@ -320,7 +320,10 @@ class _Request:
             down = max((error.lineno or 2) - 2, 0)
             across = (error.offset or 1) + (column - 1 if down == 0 else 0)
             reason = re.sub(r"^Parser error at line \d+(,? column \d+| between .*?)?: ", "", error.msg or str(error))
-            raise InputError(reason, self.source, line + down, across) from error
+            at = min(
+                (line + down, across), place(self.at.text, end)
+            )  # what was added behind the block is not the text's
+            raise InputError(reason, self.source, *at) from error
         except MemoryError:  # what Oxigraph says of its buffer of 16 MiB
             self._error(start, "a term among these triples is longer than 16 MiB, the most that is read: shorten it")
 

@@ -50,11 +50,10 @@ class TestLoad:
         done("load", "kg", "plain", "--format", "nt")
         assert stats()["asserted"] == 1
 
-    def test_graph_names_are_dropped_with_one_warning(self) -> None:
-        outcome = run("load", "kg", "named.nq", "--quiet")
-        assert (outcome.code, outcome.err.count("\n")) == (0, 1)
-        assert outcome.err.startswith("warning: 1 quads had a graph name")
+    def test_graphs_are_kept(self) -> None:
+        done("load", "kg", "named.nq")
         assert said("--what", "asserted") == FILES["plain"]
+        assert stats()["named_graphs"] == 1
 
     @pytest.mark.parametrize(("file", "place"), [("bad.nt", "2:29"), ("bad.ttl", "3:7")])
     def test_bad_input(self, kg: Path, file: str, place: str) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import zstandard
 
-from triplake.loaders import LoadReport, Source, Triple, read_into, sources
+from triplake.loaders import LoadReport, Source, read_into, sources
 from triplestore.engine import Engine
+from triplestore.model.dataset import Quad
 from triplestore.model.terms import XSD
 
 A, P, B = "<http://e/a>", "<http://e/p>", "<http://e/b>"
@@ -27,11 +28,12 @@ def write(folder: Path, name: str, text: str | bytes) -> Path:
     return path
 
 
-def read(engine: Engine, *paths: Path | Source, **options: object) -> tuple[Counter[Triple], LoadReport]:
-    """The triples read from files, with how often each came, and the report."""
+def read(engine: Engine, *paths: Path | Source, **options: object) -> tuple[Counter[Quad], LoadReport]:
+    """The quads read from files, with how often each came, and the report."""
     found = [path if isinstance(path, Source) else sources([path])[0] for path in paths]
     report = read_into(engine, "token", found, **{"first_file": 1, **options})  # type: ignore[arg-type]
-    rows = engine.query("SELECT s, p, o FROM token").to_pylist()
+    rows = engine.query("SELECT * FROM token").to_pylist()
     engine.drop("token")
-    assert report.triples == len(rows)
-    return Counter((row["s"], row["p"], row["o"]) for row in rows), report
+    quads = [(row["s"], row["p"], row["o"], *filter(None, [row.get("g")])) for row in rows]
+    assert (report.triples, report.named) == (len(rows), sum(len(quad) == 4 for quad in quads))
+    return Counter(quads), report

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pyoxigraph
@@ -13,11 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.loading import INTEGER, A, B, P, read, write
-from triplake.loaders import LoadReport, Source, Syntax, Triple
+from triplake.loaders import LoadReport, Source, Syntax, Triple, sources
 from triplake.loaders.ntriples import CLEAN
 from triplake.loaders.tokens import Scope
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
+from triplestore.model.dataset import Quad
 from triplestore.model.errors import InputError
 from triplestore.model.terms import RDF, XSD, to_ntriples
 
@@ -100,7 +102,7 @@ def test_right_lines(engine: Engine, tmp_path: Path) -> None:
     assert read(engine, path) == (expected, LoadReport(expected.total(), 0, None, 0, 1))
 
 
-def test_graph_names_are_dropped_and_counted(engine: Engine, tmp_path: Path) -> None:
+def test_graphs_are_read(engine: Engine, tmp_path: Path) -> None:
     objects = [
         A,
         "_:x",
@@ -116,8 +118,30 @@ def test_graph_names_are_dropped_and_counted(engine: Engine, tmp_path: Path) -> 
     path = write(tmp_path, "x.nq", "".join(f"{A} {P} {obj}{name} .\n" for obj in objects for name in names))
     found, report = read(engine, path)
     expected = [A, "_:f1_x", '"x"', '"x _:y"', '"x <y"@en', '"<y>"^^<http://e/d>', '"a\nb"', '"t\tt"', '"x"']
-    assert found == Counter({(A, P, obj): 5 * expected.count(obj) for obj in expected})
-    assert report.graphs_dropped == len(objects) * 4
+    graphs = [(), ("<http://e/g>",), ("_:f1_g",), ("<http://e/g>",), ("<http://e/%20>",)]
+    assert found == Counter((A, P, obj, *graph) for obj in expected for graph in graphs)
+    assert report.named == len(objects) * 4
+
+
+def test_graphs_of_files(engine: Engine, tmp_path: Path) -> None:
+    """What is in no named graph goes into the graph of its file, if it has one, by whichever way it is read."""
+    lines = f'{A} {P} {B} .\n{A} {P} "esc\\n" .\n'
+    found = [
+        *(replace(sources([write(tmp_path, f"{n}.nt", lines)])[0], graph=f"<http://e/g{n}>") for n in (1, 2)),
+        *sources([write(tmp_path, "3.nt", lines)]),
+        replace(sources([write(tmp_path, "4.nq", f"{lines}{A} {P} {B} _:g .\n")])[0], graph="<http://e/g4>"),
+        replace(sources([write(tmp_path, "5.trig", f"{A} {P} 1 . {B} {{ {A} {P} 2 }}")])[0], graph="<http://e/g5>"),
+        replace(sources([write(tmp_path, "6.ttl", f"{A} {P} 1 .")])[0], graph="<http://e/g6>"),
+    ]
+    both = [(A, P, B), (A, P, '"esc\n"')]
+    assert read(engine, *found)[0] == Counter(
+        [
+            *((*triple, f"<http://e/g{n}>") for n in (1, 2, 4) for triple in both),
+            *both,
+            (A, P, B, "_:f4_g"),
+            *((A, P, f'"{n}"{INTEGER}', graph) for n, graph in ((1, "<http://e/g5>"), (2, B), (1, "<http://e/g6>"))),
+        ]
+    )
 
 
 @pytest.mark.parametrize("line", WRONG_LINES)
@@ -234,7 +258,7 @@ def test_round_trip(
     expected = Counter((scoped(s), p, scoped(o)) for s, p, o in triples)
     assert read(engine, path)[0] == expected
     quads = pyoxigraph.parse(text.encode(), pyoxigraph.RdfFormat.N_TRIPLES)
-    assert Counter(Scope(1, anonymous=False).triples(quads)) == expected
+    assert Counter(Scope(1, anonymous=False).quads(quads)) == expected
 
 
 @pytest.mark.long_on_spark
@@ -259,18 +283,17 @@ def test_any_text_is_read_as_the_strict_parser_reads_it(
     text = "".join(pieces)
     path = write(tmp_path_factory.mktemp("random"), "random.txt", text)
     format = pyoxigraph.RdfFormat.N_TRIPLES if syntax is Syntax.NTRIPLES else pyoxigraph.RdfFormat.N_QUADS
-    expected: Counter[Triple] = Counter()
-    wrong = named = 0
+    expected: Counter[Quad] = Counter()
+    wrong = 0
     for line in re.split(r"\r\n|\n|\r", text):
         scope = Scope(1, anonymous=False)
         try:
-            expected.update(list(scope.triples(pyoxigraph.parse(line.encode(), format))))
-            named += scope.named_graphs
+            expected.update(list(scope.quads(pyoxigraph.parse(line.encode(), format))))
         except SyntaxError:
             wrong += 1
     found, report = read(engine, Source(str(path), syntax, "random"), on_error="skip")
     assert found == expected
-    assert (report.skipped, report.graphs_dropped) == (wrong, named)
+    assert report.skipped == wrong
 
 
 PYTHON_CLEAN = re.sub(r"\\x\{([0-9A-F]{2,4})\}", lambda code: chr(int(code[1], 16)), CLEAN[Syntax.NQUADS])

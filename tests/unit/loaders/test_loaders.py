@@ -63,9 +63,9 @@ def test_every_syntax_means_the_same(engine: Engine, tmp_path: Path, name: str, 
     expected = canonical(Counter(quads_of(sources([write(tmp_path, "x.nt", SAME["x.nt"])])[0], None)))
     path = write(tmp_path, name + packing, SAME[name])
     found, report = read(engine, path)
-    assert canonical(found) == expected
+    assert canonical(Counter({(s, p, o): count for (s, p, o, *_), count in found.items()})) == expected
     assert found.total() == 8
-    assert report.graphs_dropped == (8 if name == "x.trig" else 0)
+    assert report.named == (8 if name == "x.trig" else 0)
 
 
 def test_blank_nodes_are_scoped_and_numbered(engine: Engine, tmp_path: Path) -> None:
@@ -83,10 +83,10 @@ def test_blank_nodes_are_scoped_and_numbered(engine: Engine, tmp_path: Path) -> 
             ("_:f43g1", P, "_:f43g2"),
             ("_:f43_l", P, "_:f43g1"),
             ("_:f43g3", P, f'"2"{INTEGER}'),
-            ("_:f44_l", P, "_:f44_l"),
+            ("_:f44_l", P, "_:f44_l", "_:f44_l"),
         }
     assert quads_of(sources([paths[0]])[0], None) == [("_:l", P, "_:m")]
-    assert quads_of(sources([paths[3]])[0], 7) == [("_:f7_l", P, "_:f7_l")]
+    assert quads_of(sources([paths[3]])[0], 7) == [("_:f7_l", P, "_:f7_l", "_:f7_l")]
 
 
 def test_duplicates_and_files_without_triples(engine: Engine, tmp_path: Path) -> None:
