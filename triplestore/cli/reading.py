@@ -139,6 +139,7 @@ SHOWN: Final = 10
 def check(options: Common, store: str, as_json: bool, limit: int | None, at: int | None) -> None:
     """List inconsistencies by rule, with the triples at fault. Exit code 1 if there are any."""
     from triplestore.cli.prefixes import Printed, tokens_of
+    from triplestore.proof.text import graphs_json, named, writer
 
     bound = (None if as_json else SHOWN) if limit is None else limit or None
     with opening(options, store, at) as opened:
@@ -149,6 +150,7 @@ def check(options: Common, store: str, as_json: bool, limit: int | None, at: int
                 "rule": v.rule,
                 "triples": [[term.n3() for term in t] for t in v.triples],
                 **({"by": v.by} if v.by else {}),
+                **({"graphs": [graphs_json(graphs) for graphs in v.graphs]} if v.graphs else {}),
             }
             for v in found
         ]
@@ -156,6 +158,7 @@ def check(options: Common, store: str, as_json: bool, limit: int | None, at: int
     elif not counts:
         click.echo("consistent")
     else:
+        write = writer(declared)
         printed = Printed((tokens_of(triple) for violation in found for triple in violation.triples), declared)
         for line in (*printed.declarations, *([""] if printed.declarations else [])):
             click.echo(line)
@@ -164,7 +167,10 @@ def check(options: Common, store: str, as_json: bool, limit: int | None, at: int
             listed = [violation for violation in found if violation.rule == rule]
             for number, violation in enumerate(listed, 1):
                 for place, triple in enumerate(violation.triples):
-                    click.echo(f"{f'{number:>5}. ' if place == 0 else '       '}{printed.triple(tokens_of(triple))}")
+                    graphs = violation.graphs[place] if violation.graphs else ()
+                    source = f"   [asserted in {named(graphs, write)}]" if graphs else ""
+                    shown = printed.triple(tokens_of(triple))
+                    click.echo(f"{f'{number:>5}. ' if place == 0 else '       '}{shown}{source}")
                 if violation.by:
                     click.echo(f"       by {', '.join(violation.by)}")
             if len(listed) < count:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from triplestore.model.terms import to_rdflib
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 ASSERTED: Final = "asserted"
 
+Triple = tuple[str, str, str]
+"""Three tokens."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proof:
@@ -21,7 +24,8 @@ class Proof:
     tokens: the triple (see `triplestore.model.terms`); None for an inconsistency. by: "asserted", or the id of the rule
     that derives it from the premises. depth: rule applications on the longest way down.
 
-    conditions: what the rule asks besides its premises (NOT, FILTER, BIND, AGGREGATE), as text.
+    conditions: what the rule asks besides its premises (NOT, FILTER, BIND, AGGREGATE), as text. graphs: of an asserted
+    triple the graphs (tokens) that assert it, where the store has named ones; else nothing.
 
     Putting equals for equals costs no depth: eq-ref (its premise is a triple by which the term occurs, unless asserted
     triples mention it), eq-sym, eq-trans (its premises are the links of a chain, in order) and eq-rep-s, -p, -o (the
@@ -34,6 +38,7 @@ class Proof:
     premises: tuple[Proof, ...]
     depth: int
     conditions: tuple[str, ...] = ()
+    graphs: tuple[str, ...] = ()
 
     @property
     def triple(self) -> tuple[Node, Node, Node] | None:
@@ -55,6 +60,16 @@ class Proof:
                 seen.add(id(proof))
                 stack.append((proof, True))
                 stack.extend((premise, False) for premise in reversed(proof.premises))
+
+    def sourced(self, graphs: Mapping[Triple, tuple[str, ...]]) -> Proof:
+        """The same with the graphs of its asserted triples."""
+        made: dict[int, Proof] = {}
+        for step in self.steps():
+            premises = tuple(made[id(premise)] for premise in step.premises)
+            leaf = step.by == ASSERTED and step.tokens is not None
+            found = graphs.get(step.tokens, ()) if leaf and step.tokens is not None else ()
+            made[id(step)] = replace(step, premises=premises, graphs=found)
+        return made[id(self)]
 
     def asserted(self) -> list[tuple[str, str, str]]:
         """The asserted triples that the proof rests on, each once, as tokens."""

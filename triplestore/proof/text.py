@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from triplestore.model.dataset import DEFAULT
 from triplestore.model.prefixes import Names
 from triplestore.model.terms import RDF, to_ntriples
 from triplestore.proof.proof import ASSERTED, Proof
@@ -26,6 +27,16 @@ def line(proof: Proof, write: Write) -> str:
     return "inconsistent" if proof.tokens is None else " ".join(write(token) for token in proof.tokens)
 
 
+def by(proof: Proof, write: Write) -> str:
+    """Why a step holds: the rule's id, or that it is asserted, and in which graphs."""
+    return f"{proof.by} in {named(proof.graphs, write)}" if proof.graphs else proof.by
+
+
+def named(graphs: Sequence[str], write: Write) -> str:
+    """The names of graphs."""
+    return ", ".join("the unnamed graph" if graph == DEFAULT else write(graph) for graph in graphs)
+
+
 def text(proof: Proof, write: Write) -> Iterator[str]:
     """The proof as an indented tree, a line at a time."""
     uses = Counter(id(premise) for step in proof.steps() for premise in step.premises)
@@ -41,7 +52,7 @@ def text(proof: Proof, write: Write) -> Iterator[str]:
         if shared:
             numbers[id(step)] = len(numbers) + 1
             number = f"{len(numbers)}: "
-        yield f"{mark}{number}{line(step, write)}   [{step.by}]"
+        yield f"{mark}{number}{line(step, write)}   [{by(step, write)}]"
         below = step.premises
         for i, condition in enumerate(step.conditions, 1):
             last = i == len(step.conditions) and not below
@@ -63,10 +74,16 @@ def as_json(proof: Proof) -> dict[str, Any]:
                 "by": step.by,
                 "premises": [places[id(premise)] for premise in step.premises],
                 **({"conditions": list(step.conditions)} if step.conditions else {}),
+                **({"graphs": graphs_json(step.graphs)} if step.graphs else {}),
             }
             for step in steps
         ],
     }
+
+
+def graphs_json(graphs: Sequence[str]) -> list[str | None]:
+    """The names of graphs as JSON has them, None for the unnamed one."""
+    return [None if graph == DEFAULT else to_ntriples(graph) for graph in graphs]
 
 
 def dot(proof: Proof, write: Write) -> Iterator[str]:
@@ -77,7 +94,8 @@ def dot(proof: Proof, write: Write) -> Iterator[str]:
     yield "  rankdir=BT; node [fontname=Helvetica];"
     for place, step in enumerate(steps):
         conditions = [shortened(condition, write) for condition in step.conditions]
-        label = line(step, write) if step.by == ASSERTED else "\n".join([line(step, write), step.by, *conditions])
+        leaf = f"{line(step, write)}\nin {named(step.graphs, write)}" if step.graphs else line(step, write)
+        label = leaf if step.by == ASSERTED else "\n".join([line(step, write), step.by, *conditions])
         shape = "box" if step.by == ASSERTED else "ellipse"
         yield f"  n{place} [shape={shape}, label={quoted(label)}];"
     for place, step in enumerate(steps):

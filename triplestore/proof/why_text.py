@@ -7,7 +7,7 @@ from typing import Any
 
 from triplestore.model.terms import to_ntriples
 from triplestore.proof.proof import ASSERTED, Proof
-from triplestore.proof.text import Write, as_json, line, quoted, text
+from triplestore.proof.text import Write, as_json, by, line, quoted, text
 from triplestore.proof.why_same import Bridge, Chain, EqualityClass, Link
 
 
@@ -110,11 +110,12 @@ def _dot(terms: Sequence[str], links: Sequence[tuple[Link, str]], write: Write) 
 
 
 def _link_text(link: Link, number: str, write: Write, more: str = "") -> Iterator[str]:
-    yield f"{number}{write(link.left)} = {write(link.right)}   [{link.by}]{more}"
     below = _derived(link.proof)
+    reason = by(below, write) if below.by == ASSERTED else link.by
+    yield f"{number}{write(link.left)} = {write(link.right)}   [{reason}]{more}"
     if below.by == ASSERTED:
         if (below.tokens or ())[:1] != (link.left,):  # asserted the other way round
-            yield f"   └─ {line(below, write)}   [{ASSERTED}]"
+            yield f"   └─ {line(below, write)}   [{reason}]"
         return
     for row in list(text(below, write))[1:]:
         yield f"   {row}"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from triplestore.closure.expand import tokens_sql
 from triplestore.closure.quads import named_sql, quads_sql, unnamed_sql
 from triplestore.dictionary.encoding import decode, lookup
 from triplestore.engine.queries import count
+from triplestore.materialise.statements import triples_table
 from triplestore.model.dataset import DEFAULT, UNNAMED, DefaultGraph, Quad
-from triplestore.model.tables import ASSERTED, QUAD, TERM, token_sql
+from triplestore.model.tables import ASSERTED, QUAD, SAME_AS, TERM, token_sql
 from triplestore.read.session import Session
+
+Triple = tuple[str, str, str]
+"""Three tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,47 @@ def exists(session: Session, graph: str) -> bool:
     session.workspace.views(TERM, QUAD)
     ids = lookup(session.engine, [graph])
     return graph in ids and bool(session.engine.rows(f"SELECT g FROM quad WHERE g = {ids[graph]} LIMIT 1"))
+
+
+def graphs_of(session: Session, triples: Collection[Triple]) -> dict[Triple, tuple[str, ...]]:
+    """The graphs (tokens) that assert each of some triples (tokens), as far as the rules see them; nothing in a store
+    without named graphs, or whose default graph is the unnamed one."""
+    if not _several(session):
+        return {}
+    ids = lookup(session.engine, {token for triple in triples for token in triple})
+    facts = {tuple(ids[t] for t in triple): triple for triple in triples if all(t in ids for t in triple)}
+    found = _names(session, facts, quads_sql(union(session)))
+    return {facts[fact]: graphs for fact, graphs in found.items()}
+
+
+def graphs_of_facts(session: Session, facts: Collection[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[str, ...]]:
+    """The graphs (tokens) that assert triples which stand for some facts (ids); see `graphs_of`."""
+    if not _several(session):
+        return {}
+    columns = ", ".join(f"coalesce({c}m.representative, q.{c}) AS {c}" for c in "spo")
+    joins = " ".join(f"LEFT JOIN same_as {c}m ON {c}m.term = q.{c}" for c in "spo")
+    return _names(session, facts, f"SELECT DISTINCT q.g, {columns} FROM ({quads_sql(union(session))}) q {joins}")
+
+
+def _several(session: Session) -> bool:
+    """Whether what the rules see comes from several graphs; if so, their tables can be read."""
+    session.workspace.views(TERM, ASSERTED, QUAD, SAME_AS)
+    return union(session) and session.manifest.has_graphs
+
+
+def _names(session: Session, facts: Collection[tuple[int, ...]], quads: str) -> dict[tuple[int, ...], tuple[str, ...]]:
+    """The names of the graphs of some triples (ids) among quads, a SELECT (g, s, p, o)."""
+    engine, found = session.engine, dict[tuple[int, ...], list[int]]()
+    with engine.scratch() as scratch:
+        wanted = scratch.load("wanted", triples_table(sorted(facts)))  # type: ignore[arg-type]
+        same = "w.s = q.s AND w.p = q.p AND w.o = q.o"
+        for s, p, o, graph in engine.rows(
+            f"SELECT q.s, q.p, q.o, q.g FROM ({quads}) q JOIN {wanted} w ON {same} ORDER BY q.g"
+        ):
+            found.setdefault((s, p, o), []).append(graph)
+    names = decode(engine, {graph for graphs in found.values() for graph in graphs if graph != UNNAMED})
+    names[UNNAMED] = DEFAULT
+    return {fact: tuple(names[graph] for graph in graphs) for fact, graphs in found.items()}
 
 
 def content_sql(session: Session, graph: str) -> str:

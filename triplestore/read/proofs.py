@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION
 from triplestore.model.terms import to_rdflib
+from triplestore.read.graphs import graphs_of, graphs_of_facts
 from triplestore.read.reasoning import reasoning, rules_of
 from triplestore.read.session import Session
 from triplestore.storage.manifest import RulesetText
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from triplestore.proof.computed import Source
     from triplestore.proof.proof import Proof
+    from triplestore.proof.why_same import Chain, EqualityClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +29,20 @@ class Violation:
     """An inconsistency: the rule's id and the triples at fault (rdflib terms; representatives of their classes).
 
     by: for two values that are equal, if asked for, the rules of a shortest chain of equalities between them
-    ("asserted": one was asserted)."""
+    ("asserted": one was asserted). graphs: where the store has named graphs, those (tokens) that assert each of the
+    triples, of any members of the classes; nothing of a triple that is inferred."""
 
     rule: str
     triples: tuple[tuple[Node, Node, Node], ...]
     by: tuple[str, ...] = ()
+    graphs: tuple[tuple[str, ...], ...] = ()
 
 
 def check(session: Session, limit: int | None, by: bool) -> list[Violation]:
     """See `Store.check`."""
     from triplestore.materialise.same_as import is_clash
 
-    found = _violations(session, limit)
+    found = _sourced(session, _violations(session, limit))
     equal = [(row[0], row[2]) for violation, row in found if is_clash(violation.rule, row)]
     if not by or not equal:
         return [violation for violation, _ in found]
@@ -45,6 +50,59 @@ def check(session: Session, limit: int | None, by: bool) -> list[Violation]:
 
     rules = iter(made_equal_by(source(session), equal))
     return [replace(v, by=next(rules)) if is_clash(v.rule, row) else v for v, row in found]
+
+
+def _sourced(session: Session, found: list[tuple[Violation, list[int]]]) -> list[tuple[Violation, list[int]]]:
+    """Violations with the graphs of their triples."""
+    triples = {tuple(row[i : i + 3]) for _, row in found for i in range(0, len(row), 3)}
+    names = graphs_of_facts(session, triples)
+    if not names:
+        return found
+    return [
+        (replace(v, graphs=tuple(names.get(tuple(row[i : i + 3]), ()) for i in range(0, len(row), 3))), row)
+        for v, row in found
+    ]
+
+
+def explain(session: Session, triple: tuple[str, str, str]) -> Proof | None:
+    """See `Store.explain`; of tokens."""
+    from triplestore.proof.explain import explain  # when asked for: a query starts without it
+
+    found = explain(source(session), triple)
+    return None if found is None else _with_graphs(session, [found])[0]
+
+
+def why_same(session: Session, left: str, right: str) -> Chain | None:
+    """See `Store.why_same`; of tokens."""
+    from triplestore.proof.why_same import why_same
+
+    found = why_same(equality_source(session), left, right)
+    if found is None:
+        return None
+    proofs = _with_graphs(session, [link.proof for link in found.links])
+    links = (replace(link, proof=proof) for link, proof in zip(found.links, proofs, strict=True))
+    return replace(found, links=tuple(links))
+
+
+def equality_class(session: Session, term: str, most: int | None) -> EqualityClass | None:
+    """See `Store.equality_class`; of a token."""
+    from triplestore.proof.why_same import equality_class
+
+    found = equality_class(equality_source(session), term, most)
+    if found is None:
+        return None
+    proofs = _with_graphs(session, [bridge.link.proof for bridge in found.bridges])
+    bridges = (
+        replace(bridge, link=replace(bridge.link, proof=proof))
+        for bridge, proof in zip(found.bridges, proofs, strict=True)
+    )
+    return replace(found, bridges=tuple(bridges))
+
+
+def _with_graphs(session: Session, proofs: Sequence[Proof]) -> list[Proof]:
+    """Proofs with the graphs of their asserted triples."""
+    graphs = graphs_of(session, {triple for proof in proofs for triple in proof.asserted()})
+    return [proof.sourced(graphs) for proof in proofs] if graphs else list(proofs)
 
 
 def violated(session: Session) -> dict[str, int]:
@@ -61,7 +119,7 @@ def explain_violation(session: Session, rule: str, number: int) -> Proof:
     rows = [row for violation, row in _violations(session) if violation.rule == rule]
     if not 1 <= number <= len(rows):
         raise UsageError(f"no inconsistency {rule}:{number}: `triplake check` lists {len(rows)} of {rule}")
-    return explain_violation(source(session), rule, rows[number - 1])
+    return _with_graphs(session, [explain_violation(source(session), rule, rows[number - 1])])[0]
 
 
 def source(session: Session) -> Source:

@@ -231,10 +231,8 @@ class StoreVersion:
     def explain(self, triple: Any) -> Proof | None:
         """Why a triple (rdflib terms) of the closure holds: a proof of smallest depth, down to asserted triples. None
         if it does not hold."""
-        from triplestore.proof.explain import explain  # when asked for: a query starts without it
-
         s, p, o = triple[:3]
-        return explain(proofs.source(self._session), (from_rdflib(s), from_rdflib(p), from_rdflib(o)))
+        return proofs.explain(self._session, (from_rdflib(s), from_rdflib(p), from_rdflib(o)))
 
     @in_turn
     def explain_violation(self, rule: str, number: int = 1) -> Proof:
@@ -245,17 +243,13 @@ class StoreVersion:
     def why_same(self, left: Node, right: Node) -> Chain | None:
         """Why two terms (rdflib's) are one: the shortest chain of links between them, each with its rule and the
         asserted triples behind it. None if they are not one. Raises UsageError with equality off."""
-        from triplestore.proof.why_same import why_same
-
-        return why_same(proofs.equality_source(self._session), from_rdflib(left), from_rdflib(right))
+        return proofs.why_same(self._session, from_rdflib(left), from_rdflib(right))
 
     @in_turn
     def equality_class(self, term: Node, most: int | None = 20) -> EqualityClass | None:
         """The class of terms that are one with a term (rdflib's): members, links, and up to `most` bridges (None:
         all), links without which it would fall apart. None if the term equals no other."""
-        from triplestore.proof.why_same import equality_class
-
-        return equality_class(proofs.equality_source(self._session), from_rdflib(term), most)
+        return proofs.equality_class(self._session, from_rdflib(term), most)
 
     @in_turn
     def equality_stats(self, most: int = 10) -> EqualityStats:
