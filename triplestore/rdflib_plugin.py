@@ -1,25 +1,30 @@
-"""A Triplake store as a store of RDFLib's: `Graph(store="Triplake")`, then `graph.open(path, create=True)`.
+"""A Triplake store as a store of RDFLib's: `Graph(store="Triplake")`, or `Dataset(store="Triplake")`, then
+`graph.open(path, create=True)`.
 
 RDFLib adds and removes one triple at a time, Triplake by transactions. So changes are gathered, and become one
-transaction with `commit` or `close`, or before anything is read: what is read is the closure, all equalities expanded.
+transaction with `commit` or `close`, or before anything is read: what is read is the closure, all equalities expanded;
+of a named graph what is asserted in it.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import rdflib
 import rdflib.store
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.plugins.stores.memory import SimpleMemory
 from rdflib.query import Result
 from rdflib.store import NO_STORE, VALID_STORE
-from rdflib.term import URIRef, Variable
+from rdflib.term import BNode, URIRef, Variable
 
+from triplestore.model.dataset import DEFAULT, TRIPLE
 from triplestore.model.errors import UsageError
+from triplestore.model.terms import to_rdflib
 from triplestore.storage.versions import Versions
 from triplestore.store import Store
 
@@ -28,19 +33,26 @@ class TriplakeStore(rdflib.store.Store):
     """The store that RDFLib knows as "Triplake".
 
     Its configuration is the path of a store, or a mapping with `path` and options of `Store.create` and `Store.open`
-    (`rules`, `equality`, `engine`, `spark`, `at` ...). A new store has no rules unless some are asked for: it holds
-    what was added, as RDFLib's own stores do. Only asserted triples can be removed; namespaces that are bound are kept
-    in memory, beside the store's prefixes. `rollback` forgets what was changed since the last commit or read.
+    (`rules`, `equality`, `default_graph`, `engine`, `spark`, `at` ...). A new store has no rules unless some are asked
+    for, and its default graph is the unnamed one: it holds what was added, as RDFLib's own stores do. Only asserted
+    triples can be removed; namespaces that are bound are kept in memory, beside the store's prefixes. `rollback`
+    forgets what was changed since the last commit or read.
 
-    Invariant: `_pending` holds what has changed and is not in the store yet, in order: a triple, and whether it is
-    to be there.
+    A `Graph` that is named by an IRI is a named graph; one that is named by a blank node is the default graph, unless a
+    `Dataset` has made it.
+
+    Invariant: `_pending` holds what has changed and is not in the store yet, in order: a triple, with the name of a
+    graph as a fourth if it is in one, and whether it is to be there.
     """
 
     transaction_aware = True
+    context_aware = True
+    graph_aware = True
 
     def __init__(self, configuration: Any = None, identifier: Any = None) -> None:
         self._store: Store | None = None
         self._pending: list[tuple[Any, bool]] = []
+        self._blank: set[BNode] = set()  # the graphs named by blank nodes that a Dataset has made
         self._names = SimpleMemory()  # for its prefixes
         super().__init__(configuration, identifier)
 
@@ -62,12 +74,12 @@ class TriplakeStore(rdflib.store.Store):
         and none is to be made."""
         options = dict(configuration) if isinstance(configuration, Mapping) else {"path": configuration}
         path = Path(options.pop("path"))
-        making = {name: options.pop(name) for name in ("rules", "equality") if name in options}
+        making = {name: options.pop(name) for name in ("rules", "equality", "default_graph") if name in options}
         self.close()
         if Versions(path).numbers():
             self._store = Store.open(path, **options)
         elif create:
-            self._store = Store.create(path, **{"rules": "none", **making}, **options)
+            self._store = Store.create(path, **{"rules": "none", "default_graph": "separate", **making}, **options)
         else:
             return int(NO_STORE)
         for name, iri in self._store.prefixes.declared.items():
@@ -98,21 +110,55 @@ class TriplakeStore(rdflib.store.Store):
             raise UsageError("Triplake holds no quoted statements")
         if self._store is None:
             self._opened()
-        self._pending.append((triple, True))
+        name = self._graph_name(context)
+        self._pending.append(((*triple, name) if name is not None else triple, True))
         if self.dispatcher.get_map():  # type: ignore[no-untyped-call]  # somebody wants to know
             super().add(triple, context, quoted)
 
     def remove(self, triple: Any, context: Any = None) -> None:
-        """Take the asserted triples that match a pattern (None is any) away at the next commit. What follows from
-        others still holds then."""
+        """Take the asserted triples that match a pattern (None is any) away at the next commit, from one graph, or from
+        all without a context. What follows from others still holds then."""
         self._opened()
-        if None not in triple:
+        name = self._graph_name(context)
+        named = name is not None or _is_default(context)
+        if None not in triple and named:
+            self._pending.append(((*triple, name or _UNNAMED), False))
+        elif None not in triple and not self._several():
             self._pending.append((triple, False))
         else:
             self.commit()
             s, p, o = triple
-            self._pending += [(found, False) for found in self.triplake.match(s, p, o, what="asserted")]
+            graph = (name or _UNNAMED) if named else None
+            found = self.triplake.match_quads(s, p, o, graph)
+            self._pending += [((s, p, o, g or _UNNAMED), False) for s, p, o, g in found]
         super().remove(triple, context)
+
+    def add_graph(self, graph: Any) -> None:
+        """Let there be a graph, maybe an empty one."""
+        if isinstance(graph.identifier, BNode):
+            self._blank.add(graph.identifier)
+        elif not _is_default(graph):
+            self.commit()
+            self._opened().sparql_update(f"CREATE SILENT GRAPH {graph.identifier.n3()}")
+
+    def remove_graph(self, graph: Any) -> None:
+        """Remove a graph and what is in it."""
+        name = self._graph_name(graph)
+        if isinstance(name, URIRef):
+            self.commit()
+            self._opened().sparql_update(f"DROP SILENT GRAPH {name.n3()}")
+        else:
+            self.remove((None, None, None), graph)
+            self._blank.discard(graph.identifier)
+
+    def _graph_name(self, context: Any) -> Any:
+        """The name of the graph that a context is, None for the default graph."""
+        if context is None or _is_default(context):
+            return None
+        name = getattr(context, "identifier", context)
+        if isinstance(name, BNode) and name not in self._blank:
+            return None
+        return name
 
     def commit(self) -> None:
         """Make what has changed one transaction, and bring the closure up to date."""
@@ -133,20 +179,73 @@ class TriplakeStore(rdflib.store.Store):
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def triples(self, triple_pattern: Any, context: Any = None) -> Iterator[tuple[Any, Iterator[Any]]]:
-        """The triples of the closure that match a pattern (None is any)."""
+        """The triples of a graph that match a pattern (None is any), or of all, each with the graphs that it is in. The
+        default graph's are the closure's."""
         self.commit()
-        for triple in self.triplake.match(*triple_pattern):
-            yield triple, iter((context,))
+        store, name = self.triplake, self._graph_name(context)
+        if name is not None:
+            s, p, o = triple_pattern
+            for s, p, o, _ in store.match_quads(s, p, o, name):
+                yield (s, p, o), iter((context,))
+            return
+        if context is not None or not self._named():
+            default = self._default() if context is None else context
+            for triple in store.match(*triple_pattern):
+                yield triple, iter((default,))
+            return
+        yield from self._everywhere(triple_pattern)
+
+    def _everywhere(self, pattern: Any) -> Iterator[tuple[Any, Iterator[Any]]]:
+        """The triples of all graphs, each with those that it is in; what is inferred is in the default graph."""
+        store, graphs = self.triplake, dict[Any, list[Any]]()
+        for s, p, o, name in store.match_quads(*pattern):
+            graphs.setdefault((s, p, o), []).append(self._default() if name is None else self._graph(name))
+        for triple in store.match(*pattern):
+            found = graphs.pop(triple, None)
+            yield triple, iter([self._default()] if found is None else found)
+        for triple, found in graphs.items():
+            yield triple, iter(found)
+
+    def contexts(self, triple: Any = None) -> Generator[Any, None, None]:
+        """The graphs, or those that a triple is in."""
+        self.commit()
+        if triple is None or triple == (None, None, None):
+            names = (to_rdflib(size.name) for size in self.triplake.graphs()[1:])
+            yield from map(self._graph, (*names, *self._blank))
+            return
+        for _, found in list(self.triples(triple)):
+            yield from found
+
+    def _named(self) -> bool:
+        """Whether there are named graphs with triples."""
+        return self.triplake.has_named_graphs
+
+    def _several(self) -> bool:
+        """Whether a triple may be in named graphs that deleting it from the default graph leaves it in."""
+        pending = any(len(quad) > TRIPLE for quad, _ in self._pending)
+        return self.triplake.default_graph == "separate" and (self._named() or pending)
+
+    def _graph(self, name: Any) -> rdflib.Graph:
+        return rdflib.Graph(store=self, identifier=name)
+
+    def _default(self) -> rdflib.Graph:
+        return self._graph(DATASET_DEFAULT_GRAPH_ID)
 
     def __len__(self, context: Any = None) -> int:
-        """Distinct triples of the closure."""
+        """Distinct triples of a graph, or of all; the default graph's are the closure's."""
         self.commit()
+        name = self._graph_name(context)
+        if name is not None:
+            return sum(1 for _ in self.triplake.match_quads(graph=name))
+        if context is None and self._named() and self.triplake.default_graph == "separate":
+            return sum(1 for _ in self._everywhere((None, None, None)))
         return self.triplake.count()
 
     def query(self, query: Any, initNs: Any, initBindings: Any, queryGraph: Any, **options: Any) -> Result:  # noqa: N803
         """Answer a query by Triplake. RDFLib does it itself, over `triples`, where there are bindings or options other
-        than `same_as` (see `Store.query`), or it has parsed the query."""
-        if not isinstance(query, str) or initBindings or options.keys() - {"same_as"}:
+        than `same_as` (see `Store.query`), it has parsed the query, or asks it of a named graph, or of all graphs where
+        these are not the store's default graph."""
+        if not isinstance(query, str) or initBindings or options.keys() - {"same_as"} or self._elsewhere(queryGraph):
             raise NotImplementedError
         self.commit()
         found = self.triplake.query(_prologue(initNs, query) + query, **options)
@@ -167,10 +266,16 @@ class TriplakeStore(rdflib.store.Store):
 
     def update(self, update: Any, initNs: Any, initBindings: Any, queryGraph: Any, **options: Any) -> None:  # noqa: N803
         """Carry out an update by Triplake; RDFLib does it where `query` says so."""
-        if not isinstance(update, str) or initBindings or options:
+        if not isinstance(update, str) or initBindings or options or self._elsewhere(queryGraph):
             raise NotImplementedError
         self.commit()
         self.triplake.sparql_update(_prologue(initNs, update) + update)
+
+    def _elsewhere(self, graph: Any) -> bool:
+        """Whether RDFLib asks something of other triples than the default graph's. graph: a name, or `__UNION__`."""
+        if graph == "__UNION__":
+            return self._opened().default_graph == "separate" and self._named()
+        return self._graph_name(graph) is not None
 
     # -- prefixes ------------------------------------------------------------------------------------------------------
 
@@ -185,6 +290,15 @@ class TriplakeStore(rdflib.store.Store):
 
     def namespaces(self) -> Iterator[tuple[str, URIRef]]:
         yield from self._names.namespaces()
+
+
+_UNNAMED = URIRef(DEFAULT[1:-1])
+"""The name of the unnamed graph."""
+
+
+def _is_default(context: Any) -> bool:
+    """Whether a context is the default graph of a `Dataset`."""
+    return bool(getattr(context, "identifier", context) == DATASET_DEFAULT_GRAPH_ID)
 
 
 def _prologue(spaces: Mapping[str, Any], text: str) -> str:

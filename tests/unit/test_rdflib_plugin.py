@@ -206,7 +206,7 @@ class TestQueries:
         assert set(people.subjects(EX["in"], EX.town)) == {EX.ann, EX.anna, EX.bob, EX.eve}
         assert (EX.bob, RDF.type, EX.Person) not in people
 
-    @pytest.mark.parametrize("text", ["SELECT * { ?s ?p", "SELECT * { GRAPH ?g { ?s ?p ?o } }"])
+    @pytest.mark.parametrize("text", ["SELECT * { ?s ?p", "SELECT * { GRAPH _:g { ?s ?p ?o } }"])
     def test_what_is_wrong_is_said(self, people: Graph, text: str) -> None:
         with pytest.raises(UsageError, match="line 1, column"):
             people.query(text)

@@ -108,6 +108,21 @@ def _names(session: Session, facts: Collection[tuple[int, ...]], quads: str) -> 
     return {fact: tuple(names[graph] for graph in graphs) for fact, graphs in found.items()}
 
 
+def matching(session: Session, pattern: Sequence[str | None], graph: str | None) -> Iterator[list[Quad]]:
+    """The asserted quads (tokens) that have the terms of a pattern (None is any), in batches. graph: only those in this
+    graph (`DEFAULT`: the unnamed one)."""
+    session.workspace.views(TERM, ASSERTED, QUAD)
+    engine, tokens = session.engine, [token for token in (*pattern, graph) if token not in (None, DEFAULT)]
+    ids = lookup(engine, [str(token) for token in tokens])
+    if len(ids) < len(set(tokens)):
+        return
+    bound = [f"{c} = {ids[token]}" for c, token in zip("spo", pattern, strict=True) if token is not None]
+    if graph is not None:
+        bound.append(f"g = {UNNAMED if graph == DEFAULT else ids[graph]}")
+    where = f" WHERE {' AND '.join(bound)}" if bound else ""
+    yield from _tokens(session, f"SELECT g, s, p, o FROM ({quads_sql(union(session))}) a{where}")
+
+
 def content_sql(session: Session, graph: str) -> str:
     """The triples (s, p, o: ids) of a graph (`DEFAULT`: the unnamed one), as SQL."""
     session.workspace.views(TERM, ASSERTED, QUAD)
@@ -126,12 +141,16 @@ def quad_batches(session: Session, ordered: bool) -> Iterator[list[Quad]]:
     """All quads as tokens, in batches, those of the unnamed graph as triples. ordered: those of a graph come together,
     of these those of a subject."""
     session.workspace.views(TERM, ASSERTED, QUAD)
+    yield from _tokens(session, quads_sql(union(session)), " ORDER BY q.g, q.s, q.p, q.o" if ordered else "")
+
+
+def _tokens(session: Session, quads: str, order: str = "") -> Iterator[list[Quad]]:
+    """The quads of a SELECT (g, s, p, o) as tokens, in batches."""
     columns = ", ".join(f"{token_sql(f'{c}_term')} AS {c}" for c in "spo")
     joins = " ".join(f"JOIN term {c}_term ON {c}_term.id = q.{c}" for c in "spo")
     graph = f"CASE WHEN q.g = {UNNAMED} THEN '' ELSE {token_sql('g_term')} END AS g"
     joins += " LEFT JOIN term g_term ON g_term.id = q.g"
-    order = " ORDER BY q.g, q.s, q.p, q.o" if ordered else ""
-    sql = f"SELECT {columns}, {graph} FROM ({quads_sql(union(session))}) q {joins}{order}"
+    sql = f"SELECT {columns}, {graph} FROM ({quads}) q {joins}{order}"
     for batch in session.engine.batches(sql):
         rows: Sequence[tuple[str, str, str, str]] = list(
             zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -15,7 +15,7 @@ from triplestore.model.dataset import Quad
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Prefixes
 from triplestore.model.tables import FACT, STORED
-from triplestore.model.terms import from_rdflib
+from triplestore.model.terms import from_rdflib, to_rdflib
 from triplestore.ontology.profile import Finding
 from triplestore.read import equality, graphs, log, proofs, query, stats
 from triplestore.read.equality import EqualityStats
@@ -116,6 +116,11 @@ class StoreVersion:
         return self._session.manifest.default_graph.value
 
     @property
+    def has_named_graphs(self) -> bool:
+        """Whether a triple is in a named graph."""
+        return self._session.manifest.has_graphs
+
+    @property
     def prefixes(self) -> Prefixes:
         """The prefixes that the store keeps: those that the user has added, then those of loaded files and updates."""
         return self._session.manifest.prefixes
@@ -167,6 +172,21 @@ class StoreVersion:
         """The triples of the closure (or of its asserted or inferred part) that have these terms; None is any."""
         pattern = tuple(None if term is None else from_rdflib(term) for term in (subject, predicate, object))
         return chain.from_iterable(self._turns.pieces(query.matching(self._session, pattern, what)))
+
+    def match_quads(
+        self,
+        subject: Node | None = None,
+        predicate: Node | None = None,
+        object: Node | None = None,
+        graph: Node | None = None,
+    ) -> Iterator[tuple[Node, Node, Node, Node | None]]:
+        """The asserted triples that have these terms (None is any), each with the name of a graph that it is in, None
+        for the unnamed one. graph: only those in this graph; the unnamed one is <urn:x-triplake:default>."""
+        *pattern, name = (None if t is None else from_rdflib(t) for t in (subject, predicate, object, graph))
+        for quads in self._turns.pieces(graphs.matching(self._session, pattern, name)):
+            for quad in quads:
+                s, p, o, *named = map(to_rdflib, quad)
+                yield s, p, o, named[0] if named else None
 
     def token_batches(
         self,
