@@ -163,14 +163,25 @@ class TriplakeStore(rdflib.store.Store):
     def commit(self) -> None:
         """Make what has changed one transaction, and bring the closure up to date."""
         if self._pending:
-            delete = []
-            add: Iterable[Any] = (triple for triple, _ in self._pending)
+            delete = list[Any]()
+            add: Iterable[Any] = (quad for quad, _ in self._pending)
             if not all(there for _, there in self._pending):
-                last = dict(self._pending)
-                add = [triple for triple, there in last.items() if there]
-                delete = [triple for triple, there in last.items() if not there]
+                add, delete = self._net()
             self.triplake.update(add=add, delete=delete)
             self._pending.clear()
+
+    def _net(self) -> tuple[list[Any], list[Any]]:
+        """What is to be added, and what is to be deleted before that, by the last word on each triple in each graph."""
+        everywhere = None if self.triplake.default_graph == "union" else _UNNAMED
+        last: dict[Any, dict[Any, bool]] = {}
+        for (s, p, o, *graph), there in self._pending:
+            names = last.setdefault((s, p, o), {})
+            name = graph[0] if graph else _UNNAMED if there else everywhere
+            if name is None:
+                names.clear()
+            names[name] = there
+        quads = [(triple if g is None else (*triple, g), there) for triple, n in last.items() for g, there in n.items()]
+        return [quad for quad, there in quads if there], [quad for quad, there in quads if not there]
 
     def rollback(self) -> None:
         """Forget what has changed since the last commit, or read."""
@@ -184,8 +195,8 @@ class TriplakeStore(rdflib.store.Store):
         self.commit()
         store, name = self.triplake, self._graph_name(context)
         if name is not None:
-            s, p, o = triple_pattern
-            for s, p, o, _ in store.match_quads(s, p, o, name):
+            subject, predicate, obj = triple_pattern
+            for s, p, o, _ in store.match_quads(subject, predicate, obj, name):
                 yield (s, p, o), iter((context,))
             return
         if context is not None or not self._named():

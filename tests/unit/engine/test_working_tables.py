@@ -197,7 +197,7 @@ FIXED: Final = {
     **dict.fromkeys(("delta", "derived", "identity", "occurs", "occurs_delta"), "a run's, beside `fact`"),
     **dict.fromkeys(("added", "removed"), "what a run changed of `fact`"),
     **dict.fromkeys(("before_fact", "before_same_as"), "what `fact` and `same_as` were before a run from scratch"),
-    **dict.fromkeys(("raw", "encoded", "plus", "minus"), "the change under way"),
+    **dict.fromkeys(("raw", "encoded", "plus", "minus", "quad_plus", "quad_minus"), "the change under way"),
 }
 """Working tables whose names are fixed: one computation at a time changes them in place."""
 
