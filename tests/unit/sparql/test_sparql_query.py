@@ -302,7 +302,6 @@ def test_results_as_a_spark_data_frame(engine: Engine, request: pytest.FixtureRe
 @pytest.mark.parametrize(
     ("text", "construct"),
     [
-        ("SELECT * { SERVICE <http://e/s> { ?s ?p ?o } }", "SERVICE"),
         ("SELECT * { GRAPH ?g { ?s ?p ?o } }", "GRAPH"),
         ("SELECT * FROM <http://e/g> { ?s ?p ?o }", "FROM"),
         ("SELECT * FROM NAMED <http://e/g> { ?s ?p ?o }", "FROM"),
