@@ -22,6 +22,7 @@ from triplestore.cli.options import (
     reporting,
     rules_option,
     say,
+    services_option,
     tell_outside_profile,
     warn,
     warn_of_missing_imports,
@@ -191,6 +192,7 @@ BATCH: Final = 1000
 @click.option("--add", multiple=True, metavar="FILE", help="An RDF file whose triples are added.")
 @click.option("--delete", multiple=True, metavar="FILE", help="An RDF file whose triples are deleted.")
 @maintain_option
+@services_option
 @load_folder_option
 @click.option(
     "--batch",
@@ -210,6 +212,7 @@ def update(
     delete: Sequence[str],
     maintain: str,
     load_folder: str | None,
+    allow_service: Sequence[str],
     batch: int,
     dry_run: bool,
     base: str | None,
@@ -220,6 +223,7 @@ def update(
         raise UsageError("nothing to apply: give update files (.rdfp, .ru), --add FILE or --delete FILE")
     _check_base(base)
     with opening(options, store) as opened:
+        opened.services = allow_service
         done = unasserted = 0
 
         def each(report: UpdateReport) -> None:
