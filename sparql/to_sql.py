@@ -386,7 +386,9 @@ class Compiler:
         place = f"row_number() OVER ({relation.sorting.strip()}) AS place"
         ranked = self.steps.add("ranked", f"SELECT {listed}, {place} FROM {relation.name}")
         keys = ", ".join(self.steps.column(name) for name in relation.columns)
-        grouped = f"SELECT {listed}, min(place) AS place FROM {ranked}" + (f" GROUP BY {keys}" if keys else "")
+        grouped = f"SELECT {listed}, min(place) AS place FROM {ranked}" + (
+            f" GROUP BY {keys}" if keys else " HAVING count(*) > 0"
+        )
         return Relation(self.steps.add("distinct", grouped), relation.columns, order=(("place", False),))
 
     def _order(self, pattern: Node, keys: Sequence[tuple[Expression, bool]], needed: Needed) -> Relation:

@@ -312,6 +312,11 @@ def test_what_is_not_supported_is_named(engine: Engine, text: str, construct: st
         query(make_graph(engine, []), text)
 
 
+@pytest.mark.parametrize(("pattern", "found"), [("?y :none ?z", []), ("?y :name ?z", [(None,)])])
+def test_distinct_and_ordered_by_what_has_no_value(graph: Graph, pattern: str, found: list[object]) -> None:
+    assert rows(graph, f"SELECT DISTINCT ?x {{ {pattern} }} ORDER BY ?x") == found
+
+
 def test_keywords_in_names_strings_and_comments_are_no_constructs(graph: Graph) -> None:
     text = "SELECT ?service { ?service :name 'GRAPH' # FROM SERVICE\n OPTIONAL { :SERVICE :GRAPH <http://e/FROM> } }"
     assert rows(graph, text) == []
