@@ -175,7 +175,8 @@ class _Run:
         def solve(pattern: Node, names: Sequence[str]) -> list[Row]:
             asked = Query("select", pattern, base=parsed.base, dataset=parsed.dataset)
             rows = _Run(self.graph, True).solutions(asked, names)
-            return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+            columns = [column.to_pylist() for column in rows.columns[: len(names)]]
+            return list(zip(*columns, strict=True)) if names else [()] * rows.num_rows
 
         return Federation(self.graph.services, solve, self.expand).resolved(parsed)
 

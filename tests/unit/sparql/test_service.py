@@ -300,6 +300,13 @@ class TestAnswers:
             assert len(rows(graph, text, same_as="canonical")) == 1
             assert rows(graph, f"ASK {{ SERVICE <{one.address}> {{ ?s :same ?o }} ?o {SAME} :a }}") == []
 
+    def test_beside_what_has_no_variables(self, embedded: Engine, other: Endpoint) -> None:
+        inner = "MINUS { { SELECT ?x { ?x :p ?y } LIMIT 2 } }"
+        found = rows(
+            graph_of(embedded, other.address), f"SELECT * {{ {inner} SERVICE <{other.address}> {{ ?s :p ?o }} }}"
+        )
+        assert found == [(e("a"), e("z"))]
+
     def test_other_kinds_of_query(self, embedded: Engine, other: Endpoint) -> None:
         graph = graph_of(embedded, other.address)
         pattern = f"{{ ?s :p ?o SERVICE <{other.address}> {{ ?s :label ?l }} }}"
