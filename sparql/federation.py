@@ -52,7 +52,7 @@ MOST_SENT: Final = 1_000
 MOST_REQUESTS: Final = 100
 """Requests of one query."""
 
-MOST_ROWS: Final = 500_000
+MOST_ROWS: Final = 200_000
 """Solutions that all endpoints of a query answer with."""
 
 Solve = Callable[[Node, Sequence[str]], list[Row]]
