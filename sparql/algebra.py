@@ -93,6 +93,23 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
+class Service:
+    """``SERVICE name { pattern }``, for another endpoint to answer.
+
+    prologue, text: the declarations that the pattern uses, and the pattern as written, in its braces. variables: those
+    in scope that a query can name; bound: those that every solution binds. where: its place, for messages.
+    """
+
+    name: Term
+    silent: bool
+    prologue: str
+    text: str
+    variables: tuple[str, ...]
+    bound: tuple[str, ...]
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """``function(DISTINCT argument; SEPARATOR=separator) AS ?variable``; argument None is ``COUNT(*)``."""
 
@@ -155,6 +172,7 @@ Node = (
     | Filter
     | Extend
     | Values
+    | Service
     | Group
     | Project
     | Distinct
@@ -218,6 +236,8 @@ def in_scope(node: Node) -> tuple[str, ...]:
             found = [*in_scope(pattern), variable]
         case Values(variables) | Project(_, variables):
             found = list(variables)
+        case Service(name, variables=variables):
+            found = [*variables, *([name.name] if isinstance(name, Variable) else [])]
         case Group(_, keys, aggregates):
             found = [*keys, *(a.variable for a in aggregates)]
         case Filter(pattern) | Distinct(pattern) | OrderBy(pattern) | Slice(pattern):
@@ -228,3 +248,28 @@ def in_scope(node: Node) -> tuple[str, ...]:
 def visible(node: Node) -> tuple[str, ...]:
     """What ``SELECT *`` projects: the variables in scope that a query can name."""
     return tuple(name for name in in_scope(node) if not name.startswith(("_:", ".")))
+
+
+def certain(node: Node) -> frozenset[str]:
+    """Variables that every solution of a pattern binds: maybe not all of them."""
+    match node:
+        case Bgp() | PathPattern():
+            return frozenset(in_scope(node))
+        case GraphPattern(name, pattern):
+            return certain(pattern) | ({name.name} if isinstance(name, Variable) else set())
+        case Join(left, right):
+            return certain(left) | certain(right)
+        case Union(left, right):
+            return certain(left) & certain(right)
+        case Extend(pattern, variable, Constant()):
+            return certain(pattern) | {variable}
+        case Values(variables, rows):
+            return frozenset(name for place, name in enumerate(variables) if all(row[place] for row in rows))
+        case Project(pattern, names) | Group(pattern, names):
+            return certain(pattern) & set(names)
+        case LeftJoin(pattern) | Minus(pattern) | Filter(pattern) | Extend(pattern):
+            return certain(pattern)
+        case Distinct(pattern) | OrderBy(pattern) | Slice(pattern):
+            return certain(pattern)
+        case Service():
+            return frozenset()

@@ -27,6 +27,7 @@ from triplake.sparql.chains import Chains
 from triplake.sparql.cursor import NIL, Cursor
 from triplake.sparql.expression_parser import ExpressionParser
 from triplake.sparql.paths import Path
+from triplake.sparql.service_parser import service
 from triplake.sparql.translation import balanced, join, translated
 from triplestore.model.expression import Call, Constant, Expression, Variable
 from triplestore.model.terms import RDF
@@ -111,7 +112,8 @@ class PatternParser:
                 part = GraphPattern(self.graph_name(), self.group())
                 found = join(found, part)
             elif self.at.is_("SERVICE"):
-                self.at.unsupported("SERVICE is refused: a query reads this store and nothing else")
+                part = service(self.at, self.graph_name, self.group)
+                found = join(found, part)
             elif self.at.is_("{"):
                 part = self._union()
                 found = join(found, part)

@@ -15,12 +15,14 @@ from triplake.sparql.constants import Constants, Known, look_up
 from triplake.sparql.construct import PLACES
 from triplake.sparql.dataset import Graphs, Reading
 from triplake.sparql.describe import about, described
+from triplake.sparql.endpoint import Row
 from triplake.sparql.explain import QueryExplanation, order, tree
+from triplake.sparql.federation import Federation
 from triplake.sparql.nodes import MOST, Nodes
 from triplake.sparql.parser import not_too_deep, parse_query
 from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import Matching
-from triplake.sparql.relation import Steps
+from triplake.sparql.relation import LISTED, Steps
 from triplake.sparql.results import Result
 from triplake.sparql.templates import filled, is_blank, names_of_quads
 from triplake.sparql.to_sql import Compiler
@@ -28,6 +30,7 @@ from triplake.sparql.update import Modify
 from triplestore.closure.expand import closure_sql, preferred_sql, spelled_sql
 from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine
+from triplestore.engine.arrow import int64s, strings
 from triplestore.expressions.vectorised import register
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import UsageError
@@ -48,7 +51,8 @@ class Graph:
 
     view: how they are to be read. generalised: answers show triples that RDF has no place for, too. known: constants
     that were looked up in these very tables before. statistics: counts, for the order of joins. prefixes: those that a
-    query need not declare. union: the default graph is the union of all graphs.
+    query need not declare. union: the default graph is the union of all graphs. services: the endpoints that SERVICE
+    may ask (`triplestore.model.endpoints.normalised`).
     """
 
     engine: Engine
@@ -58,6 +62,7 @@ class Graph:
     statistics: Statistics = field(default_factory=Statistics, compare=False)
     prefixes: Prefixes = field(default_factory=Prefixes, compare=False)
     union: bool = True
+    services: tuple[str, ...] = ()
 
 
 def query(
@@ -75,11 +80,12 @@ def query(
     prefer: starts of IRIs; in canonical answers a class appears as its member with the first of them, or as the one
     that comes first anyhow (`triplestore.closure.expand.preferred_sql`).
     stream: the rows of a SELECT come as they are found, to be read once. base: what relative IRIs are resolved against.
-    Raises UsageError (with line and column) for text that is not SPARQL, UnsupportedError for what is not supported.
+    Raises UsageError (with line and column) for text that is not SPARQL, and for a SERVICE that may not be asked;
+    EndpointError for one that fails.
     """
-    parsed = parse_query(text, base, graph.prefixes)
+    parsed, run = parse_query(text, base, graph.prefixes), _run(graph, same_as, stream, prefer)
     with not_too_deep("query"):
-        found = _run(graph, same_as, stream, prefer).answer(parsed)
+        found = run.answer(run.resolved(parsed))
     found.warnings = parsed.warnings
     own = dict(parsed.prefixes)
     found.names = Names(own | {name: iri for name, iri in graph.prefixes.declared.items() if name not in own})
@@ -89,10 +95,13 @@ def query(
 def explain(graph: Graph, text: str, same_as: str = "expand", prefer: Sequence[str] = ()) -> QueryExplanation:
     """Run a query for its algebra, SQL and plan; same_as, prefer and errors as for `query`."""
     parsed, run = parse_query(text, None, graph.prefixes), _run(graph, same_as, prefer=prefer)
+    shown = described(parsed) if parsed.kind == "describe" else parsed.pattern
+    with not_too_deep("query"):
+        parsed = run.resolved(parsed)
     pattern, variables = parsed.pattern, list(parsed.variables)
     if parsed.kind == "describe":
         pattern, variables = described(parsed), list(PLACES)
-    if pattern is None:
+    if pattern is None or shown is None:
         return QueryExplanation(parsed.kind, None, "", None)
     compiler = run.compiler(replace(parsed, pattern=pattern))
     try:
@@ -101,7 +110,7 @@ def explain(graph: Graph, text: str, same_as: str = "expand", prefer: Sequence[s
         else:
             sql = compiler.ask(pattern) if parsed.kind == "ask" else compiler.select(pattern, variables)
         orders = {name: order(steps) for name, steps in compiler.orders.items() if steps}
-        return QueryExplanation(parsed.kind, tree(pattern), sql, graph.engine.plan(sql), orders)
+        return QueryExplanation(parsed.kind, tree(shown), sql, graph.engine.plan(sql), orders)
     finally:
         compiler.paths.drop()
 
@@ -136,8 +145,9 @@ def changes(graph: Graph, modify: Modify) -> tuple[list[Quad], list[Quad]]:
     assert pattern is not None
     if not any(map(is_blank, names_of_quads(modify.insert))):
         pattern = Distinct(Project(pattern, tuple(names)))
+    run = _Run(graph, True)
     with not_too_deep("update"):
-        rows = _Run(graph, True).solutions(replace(modify.where, pattern=pattern), names)
+        rows = run.solutions(run.resolved(replace(modify.where, pattern=pattern)), names)
     deleted = dict.fromkeys(filled(modify.delete, names, rows, modify.prefix))
     return list(deleted), list(dict.fromkeys(filled(modify.insert, names, rows, modify.prefix)))
 
@@ -145,9 +155,10 @@ def changes(graph: Graph, modify: Modify) -> tuple[list[Quad], list[Quad]]:
 def statement(graph: Graph, text: str, same_as: str = "expand") -> str:
     """The SQL statement that a SELECT runs as: for people who want to see it."""
     parsed = parse_query(text, None, graph.prefixes)
+    run = _Run(graph, same_as == "expand")
+    parsed = run.resolved(parsed)
     if parsed.kind != "select" or parsed.pattern is None:
         raise UsageError("only SELECT queries have one SQL statement to show")
-    run = _Run(graph, same_as == "expand")
     return run.compiler(parsed).select(parsed.pattern, parsed.variables)
 
 
@@ -157,6 +168,17 @@ class _Run:
     expand: bool
     stream: bool = False
     prefer: tuple[str, ...] = ()
+
+    def resolved(self, parsed: Query) -> Query:
+        """The query with what endpoints answer in place of each SERVICE."""
+
+        def solve(pattern: Node, names: Sequence[str]) -> list[Row]:
+            asked = Query("select", pattern, base=parsed.base, dataset=parsed.dataset)
+            rows = _Run(self.graph, True).solutions(asked, names)
+            columns = [column.to_pylist() for column in rows.columns[: len(names)]]
+            return list(zip(*columns, strict=True)) if names else [()] * rows.num_rows
+
+        return Federation(self.graph.services, solve, self.expand).resolved(parsed)
 
     def compiler(self, parsed: Query) -> Compiler:
         graph, view = self.graph, self.graph.view
@@ -191,7 +213,11 @@ class _Run:
         paths = PathTables(graph.engine, matching, constants, graph.engine.scratch())
         graphs = Graphs(Reading(matching, constants, paths), view, graph.union, parsed.dataset)
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        return Compiler(Steps(graph.engine.dialect, constants, self.prefer), graphs, ids, parsed.base, now)
+        own = None
+        if len(constants.own) > LISTED:
+            numbers, tokens = int64s(constants.own.values()), strings(constants.own)
+            own = paths.scratch.load("own_term", pa.table({"id": numbers, "token": tokens}))
+        return Compiler(Steps(graph.engine.dialect, constants, self.prefer, own), graphs, ids, parsed.base, now)
 
     def answer(self, parsed: Query) -> Result:
         if parsed.kind == "describe":

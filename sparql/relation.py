@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from triplake.sparql.constants import Constants
 from triplestore.closure.expand import preferred_sql
@@ -16,6 +17,9 @@ from triplestore.expressions.values import ERROR, Value, stored
 from triplestore.model.stopping import check
 from triplestore.model.tables import token_sql
 from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL
+
+LISTED: Final = 1_000
+"""Rows of inline data, and terms of a query's own, that are part of the statement; more are working tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +61,13 @@ class Relation:
 @dataclass(slots=True)
 class Steps:
     """The named steps of one statement in the making, and the names in it. prefer: what the members that stand for
-    their classes start with, see `triplestore.closure.expand.preferred_sql`."""
+    their classes start with, see `triplestore.closure.expand.preferred_sql`. own: the working table (id, token) of the
+    query's own terms, where they are many."""
 
     dialect: Dialect
     constants: Constants
     prefer: tuple[str, ...] = ()
+    own: str | None = None
     done: list[tuple[str, str]] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
 
@@ -144,8 +150,11 @@ class Steps:
         own = self.constants.own
         if not own:
             return "term"
-        rows = ", ".join(f"({number}, {self.dialect.string(text)})" for text, number in own.items())
-        extra = term_sql(self.dialect, f"(VALUES {rows}) y(id, token)")
+        rows = self.own
+        if rows is None:
+            listed = ", ".join(f"({number}, {self.dialect.string(text)})" for text, number in own.items())
+            rows = f"(VALUES {listed}) y(id, token)"
+        extra = term_sql(self.dialect, rows)
         columns = ", ".join(f"z.{part}" for part in STORED)
         return f"(SELECT {columns} FROM term z UNION ALL SELECT {columns} FROM ({extra}) z)"
 

@@ -30,6 +30,7 @@ from triplake.sparql.algebra import (
     PathPattern,
     Project,
     Query,
+    Service,
     Slice,
     Union,
     Values,
@@ -137,6 +138,8 @@ class _Translator:
                 return [(self._aggregate(node, scope),)]
             case GraphPattern():
                 self.refuse("GRAPH has no place in a rule, which sees the default graph", "GRAPH")
+            case Service():
+                self.refuse("SERVICE has no place in a rule, which sees this store alone", "SERVICE")
             case LeftJoin():
                 self.refuse("OPTIONAL has no counterpart in rules: write one query for each case", "OPTIONAL")
             case Values():

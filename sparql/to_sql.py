@@ -14,6 +14,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+import pyarrow as pa
+
 from triplake.sparql import exists, graph_patterns, joins
 from triplake.sparql.algebra import (
     Bgp,
@@ -29,6 +31,7 @@ from triplake.sparql.algebra import (
     OrderBy,
     PathPattern,
     Project,
+    Service,
     Slice,
     Triple,
     Union,
@@ -43,7 +46,7 @@ from triplake.sparql.dataset import Graphs, Reading
 from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import GRAPH, match
 from triplake.sparql.planner import Planned
-from triplake.sparql.relation import Column, Relation, Steps
+from triplake.sparql.relation import LISTED, Column, Relation, Steps
 from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.compiler import Expressions
 from triplestore.expressions.evaluation import is_volatile, least, weight
@@ -136,6 +139,8 @@ class Compiler:
                 return found if zero is None else joins.union(self, found, zero)
             case Values(variables, rows):
                 return self._leaf(self._values(variables, rows), needed)
+            case Service():
+                raise AssertionError(node)  # it was replaced before (`triplake.sparql.federation`)
             case Join(left, right):
                 shared = needed | (frozenset(in_scope(left)) & frozenset(in_scope(right)))
                 return joins.join(self, self.node(left, shared), self.node(right, shared), needed)
@@ -310,10 +315,20 @@ class Compiler:
                 sql = " UNION ALL ".join(["SELECT 1 AS unit"] * len(rows))
             return Relation(self.steps.add("values", sql), columns)
         names = [self.steps.column(name) for name in variables]
+        if len(rows) > LISTED:
+            return Relation(
+                self.steps.add("values", f"SELECT {', '.join(names)} FROM {self._loaded(names, rows)}"), columns
+            )
         listed = ", ".join(f"({', '.join('NULL' if t is None else str(self.ids[t]) for t in row)})" for row in rows)
         cast = ", ".join(f"CAST({name} AS BIGINT) AS {name}" for name in names)
         sql = f"SELECT {cast} FROM (VALUES {listed}) x({', '.join(names)})"
         return Relation(self.steps.add("values", sql), columns)
+
+    def _loaded(self, names: Sequence[str], rows: Sequence[Sequence[str | None]]) -> str:
+        """A working table of the ids of inline data."""
+        ids = [[None if token is None else self.ids[token] for token in column] for column in zip(*rows, strict=True)]
+        table = pa.table([pa.array(column, pa.int64()) for column in ids], names=list(names))
+        return self.paths.scratch.load("inline", table)
 
     # -- solution modifiers -----------------------------------------------------------------------------------------
 
@@ -326,7 +341,9 @@ class Compiler:
         place = f"row_number() OVER ({relation.sorting.strip()}) AS place"
         ranked = self.steps.add("ranked", f"SELECT {listed}, {place} FROM {relation.name}")
         keys = ", ".join(self.steps.column(name) for name in relation.columns)
-        grouped = f"SELECT {listed}, min(place) AS place FROM {ranked}" + (f" GROUP BY {keys}" if keys else "")
+        grouped = f"SELECT {listed}, min(place) AS place FROM {ranked}" + (
+            f" GROUP BY {keys}" if keys else " HAVING count(*) > 0"
+        )
         return Relation(self.steps.add("distinct", grouped), relation.columns, order=(("place", False),))
 
     def _order(self, pattern: Node, keys: Sequence[tuple[Expression, bool]], needed: Needed) -> Relation:

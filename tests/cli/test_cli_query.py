@@ -11,6 +11,7 @@ import pyoxigraph
 import pytest
 
 from tests.support.cli import Outcome, done, refused, run
+from tests.support.endpoint import Reply, endpoint
 from tests.support.pets import CLOSURE, DOGS, said, stats
 from triplestore.model.terms import OWL, RDF, XSD
 
@@ -96,8 +97,26 @@ class TestQuery:
 
     def test_bad_queries(self, kg: Path) -> None:
         refused(2, "query", kg, "SELEC ?x", says="not legal SPARQL: line 1, column")
-        refused(2, "query", kg, "SELECT * { SERVICE <http://ex/> { ?s ?p ?o } }", says="SERVICE")
+        refused(2, "query", kg, "SELECT * { SERVICE <http://ex/> { ?s ?p ?o } }", says="<http://ex/> is refused")
         refused(2, "query", kg, "INSERT DATA { <http://ex/a> <http://ex/b> 1 }", says="SPARQL")
+
+    def test_other_endpoints(self, kg: Path) -> None:
+        with endpoint(lambda _: Reply(b"busy", 503)) as one:
+            text = f"SELECT * {{ SERVICE <{one.address}> {{ ?s ?p ?o }} }}"
+            refused(2, "query", kg, text, says="--allow-service")
+            refused(2, "query", kg, text, "--allow-service", "elsewhere", says="'elsewhere' is no address")
+            refused(9, "query", kg, text, "--allow-service", one.address, says="answered with status 503: busy")
+            silent = text.replace("SERVICE", "SERVICE SILENT")
+            assert done("query", kg, silent, "--allow-service", one.address, "--format", "csv").split() == [
+                "s,p,o",
+                ",,",
+            ]
+            (kg.parent / "service.ru").write_text(
+                f"INSERT {{ ?s ?p ?o }} WHERE {{ SERVICE <{one.address}> {{ ?s ?p ?o }} }}"
+            )
+            refused(2, "update", kg, "service.ru", says="--allow-service")
+            refused(9, "update", kg, "service.ru", "--allow-service", one.address, says="status 503")
+            assert len(one.queries) == 3
 
 
 class TestExport:

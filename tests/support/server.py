@@ -40,10 +40,15 @@ def serving(
     log_queries: bool = False,
     load_folder: str | None = None,
     clients: Clients | None = None,
+    services: tuple[str, ...] = (),
+    port: int = 0,
     **options: Any,
 ) -> Iterator[httpx.Client]:
     """Serve a store while this is entered; a client whose base is the server's address."""
-    with serving_with(store, limits, access, log_queries, load_folder, clients, **options) as (client, _):
+    with serving_with(store, limits, access, log_queries, load_folder, clients, services, port, **options) as (
+        client,
+        _,
+    ):
         yield client
 
 
@@ -55,13 +60,15 @@ def serving_with(
     log_queries: bool = False,
     load_folder: str | None = None,
     clients: Clients | None = None,
+    services: tuple[str, ...] = (),
+    port: int = 0,
     **options: Any,
 ) -> Iterator[tuple[httpx.Client, Service]]:
     """As `serving`; the service behind the client too."""
     clients = clients or Clients()
-    settings = Settings(limits or Limits(), access, log_queries=log_queries, load_folder=load_folder, clients=clients)
+    settings = Settings(limits or Limits(), access, "expand", log_queries, load_folder, clients, services)
     service = Service(store, settings, **({"engine": "duckdb"} | options))
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = socket.create_server(("127.0.0.1", port))
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     server = uvicorn.Server(configured(make_app(service), clients))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

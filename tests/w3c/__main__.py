@@ -1,7 +1,7 @@
 """Run the W3C suites and print how many of their tests pass: `python -m tests.w3c`.
 
-A test is passed, failed, or excluded with a reason: a store is one graph, and SERVICE is refused. An excluded test that
-speaks of named graphs is run all the same: it must be refused. The exit code is 1 if any test fails.
+A test is passed, failed, or excluded with a reason: a store is one graph. An excluded test that speaks of named graphs
+is run all the same: it must be refused. The exit code is 1 if any test fails.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _queries(engine: DuckDBEngine) -> Iterator[Test]:
         for case in cases(version):
             for kind, (title, run) in kinds.items():
                 if case.kind.startswith(kind):
-                    excluded = "service" if case.name in test_sparql.EXCLUDED else ""
+                    excluded = ""
                     if kind in ("QueryEvaluation", "PositiveSyntax") and test_sparql.names_graphs(case):
                         excluded = "named graphs"
                     yield Test(f"{TITLES[version]} {title}", case.name, lambda r=run, c=case: r(c), excluded)

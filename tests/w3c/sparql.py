@@ -27,7 +27,7 @@ Row = tuple[tuple[str, str], ...]
 @dataclass(frozen=True)
 class Case:
     """One test: `query` is the query or update, `data` the default graph, `named` the other graphs by their names;
-    `result` and `result_named` what an update makes of them."""
+    `result` and `result_named` what an update makes of them; `services` the data of endpoints by their addresses."""
 
     suite: str
     name: str
@@ -37,11 +37,12 @@ class Case:
     result: Path | None
     named: tuple[tuple[str, Path], ...] = ()
     result_named: tuple[tuple[str, Path], ...] = ()
+    services: tuple[tuple[str, Path], ...] = ()
 
 
 @cache
 def cases(version: str) -> tuple[Case, ...]:
-    """The tests of sparql10 or sparql11, those of services and protocols left out."""
+    """The tests of sparql10 or sparql11, those of protocols left out."""
     found: list[Case] = []
     for manifest in sorted((SPARQL / version).glob("*/manifest.ttl")):
         if manifest.parent.name not in ("protocol", "graph-store-protocol", "service-description", "http-rdf-update"):
@@ -64,6 +65,14 @@ def _cases(manifest: Path) -> Iterator[Case]:
             found.append((str(graph.value(data, RDFS.label) or data), file))
         return tuple(sorted(found))
 
+    def services(action: object) -> tuple[tuple[str, Path], ...]:
+        found = []
+        for data in graph.objects(action, _QT.serviceData):  # type: ignore[arg-type]
+            file = path(graph.value(data, _QT.data))
+            assert file is not None
+            found.append((str(graph.value(data, _QT.endpoint)), file))
+        return tuple(sorted(found))
+
     for entry in Collection(graph, graph.value(root, _MF.entries)):
         action, result = graph.value(entry, _MF.action), graph.value(entry, _MF.result)
         space = _UT if graph.value(action, _UT.request) else _QT
@@ -79,6 +88,7 @@ def _cases(manifest: Path) -> Iterator[Case]:
             path(expected),
             named(action, space),
             named(result, space),
+            services(action),
         )
 
 

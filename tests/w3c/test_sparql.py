@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import io
 import re
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pyoxigraph
 import pytest
 
+from tests.support.endpoint import answering, dead_address, endpoint
 from tests.support.sparql import make_graph, ox_term
 from tests.w3c.manifest import MISSING
 from tests.w3c.sparql import SPARQL, Case, as_graph, cases, dataset_of, expected_rows, rows_of, shaped, triples_of
 from triplake.sparql import query
 from triplake.sparql.parser import parse_query
 from triplestore.engine import Engine
-from triplestore.model.errors import TriplakeError, UnsupportedError
+from triplestore.model.endpoints import normalised_all
+from triplestore.model.errors import TriplakeError
 
 VERSIONS = ("sparql10", "sparql11")
 EVALUATION = ("QueryEvaluationTest", "CSVResultFormatTest")
-EXCLUDED = {
-    f"service{n}": "SERVICE is refused: a query reads this store only" for n in ["1", "2", "3", "4a", "5", "6", "7"]
-}
+ENDPOINT = re.compile(r"<(http://[\w.]+/sparql)>")
+"""The address of an endpoint in the tests of SERVICE."""
 
 pytestmark = pytest.mark.skipif(not SPARQL.exists(), reason=MISSING)
 
@@ -33,7 +36,7 @@ def parameters(*kinds: str) -> list[object]:
         pytest.param(
             case,
             id=f"{version[6:]}-{case.suite}-{case.name}",
-            marks=[pytest.mark.skip(reason=EXCLUDED[case.name])] if case.name in EXCLUDED else _marks(case),
+            marks=_marks(case),
         )
         for version in VERSIONS
         for case in cases(version)
@@ -58,12 +61,36 @@ def graphs_of(case: Case, text: str) -> tuple[tuple[str, Path], ...]:
     return tuple({**files, **dict(case.named)}.items())
 
 
+@contextmanager
+def endpoints(case: Case) -> Iterator[Callable[[str], str]]:
+    """Endpoints with the data of a case, and the text with their addresses in place of those of the case. Where nothing
+    answers in the case, nothing does."""
+    here: dict[str, str] = {}
+
+    def local(text: str) -> str:
+        return ENDPOINT.sub(lambda found: f"<{here.setdefault(found[1], dead_address())}>", text)
+
+    with ExitStack() as stack:
+        for name, file in case.services:
+            store = pyoxigraph.Store()
+            store.load(path=file, format=pyoxigraph.RdfFormat.TURTLE)
+            here[name] = stack.enter_context(endpoint(answering(store))).address
+        yield local
+
+
 def evaluate(engine: Engine, case: Case) -> None:
     """Answer the query and compare, as bags, blank nodes by their places."""
-    text = case.query.read_text(encoding="utf-8")
-    quads = dataset_of(case.data, graphs_of(case, text))
+    with endpoints(case) if case.suite == "service" else nullcontext(str) as local:
+        _evaluate(engine, case, local)
+
+
+def _evaluate(engine: Engine, case: Case, local: Callable[[str], str]) -> None:
+    text = local(case.query.read_text(encoding="utf-8"))
+    quads = [tuple(map(local, quad)) for quad in dataset_of(case.data, graphs_of(case, text))]
     data, named = ([quad for quad in quads if len(quad) == size] for size in (3, 4))
     graph = make_graph(engine, data, asserted=data, equality="off", quads=named)  # type: ignore[arg-type]
+    asked = "\n".join([text, *(quad[2] for quad in data)])
+    graph = replace(graph, services=normalised_all(re.findall(r"<(http://127[^>]*)>", asked)))
     result = query(graph, text, base=case.query.as_uri())
     assert case.result is not None
     if result.kind == "construct":
@@ -72,14 +99,15 @@ def evaluate(engine: Engine, case: Case) -> None:
     if case.result.suffix == ".csv":
         out = io.StringIO()
         result.write(out, "csv")
-        given, wanted = (re.sub(r"_:\w+", "_:b", t) for t in (out.getvalue(), case.result.read_text()))
-        assert sorted(given.splitlines()) == sorted(wanted.splitlines())
+        given, told = (re.sub(r"_:\w+", "_:b", t) for t in (out.getvalue(), case.result.read_text()))
+        assert sorted(given.splitlines()) == sorted(told.splitlines())
         return
     expected = expected_rows(case.result)
     if isinstance(expected, bool):
         assert result.boolean is expected
         return
-    assert as_graph(rows_of(result.variables, result.tokens())) == as_graph(expected)
+    wanted = [{name: local(token) for name, token in row.items()} for row in expected]
+    assert as_graph(rows_of(result.variables, result.tokens())) == as_graph(wanted)
 
 
 @pytest.mark.parametrize("case", parameters(*EVALUATION))
@@ -89,9 +117,7 @@ def test_evaluation(embedded: Engine, case: Case) -> None:
 
 def answerable() -> list[Case]:
     """The cases of evaluation that are answered, not refused."""
-    return [
-        case for version in VERSIONS for case in cases(version) if case.kind in EVALUATION and case.name not in EXCLUDED
-    ]
+    return [case for version in VERSIONS for case in cases(version) if case.kind in EVALUATION]
 
 
 @pytest.mark.spark
@@ -112,9 +138,7 @@ def test_evaluation_on_spark(spark_engine: Engine, case: Case) -> None:
 
 @pytest.mark.parametrize("case", parameters("PositiveSyntax"))
 def test_what_is_right_is_accepted(case: Case) -> None:
-    text = case.query.read_text(encoding="utf-8")
-    with suppress(UnsupportedError) if "SERVICE" in text.upper() else nullcontext():
-        parse_query(text, case.query.as_uri())
+    parse_query(case.query.read_text(encoding="utf-8"), case.query.as_uri())
 
 
 @pytest.mark.parametrize("case", parameters("NegativeSyntax"))

@@ -23,6 +23,7 @@ from triplestore.cli.options import (
     reporting,
     rules_option,
     say,
+    services_option,
     tell_outside_profile,
     warn,
     warn_of_missing_imports,
@@ -215,6 +216,7 @@ BATCH: Final = 1000
 @click.option("--delete", multiple=True, metavar="FILE", help="An RDF file whose triples are deleted.")
 @click.option("--drop-graph", "drop_graphs", multiple=True, metavar="IRI", help="A named graph that is dropped.")
 @maintain_option
+@services_option
 @load_folder_option
 @click.option(
     "--batch",
@@ -235,6 +237,7 @@ def update(
     drop_graphs: Sequence[str],
     maintain: str,
     load_folder: str | None,
+    allow_service: Sequence[str],
     batch: int,
     dry_run: bool,
     base: str | None,
@@ -247,6 +250,7 @@ def update(
         )
     _check_base(base)
     with opening(options, store) as opened:
+        opened.services = allow_service
         done = unasserted = 0
 
         def each(report: UpdateReport) -> None:

@@ -134,6 +134,12 @@ load_folder_option = click.option(
     metavar="FOLDER",
     help="SPARQL's LOAD may read the files in this folder; without it, none.",
 )
+services_option = click.option(
+    "--allow-service",
+    multiple=True,
+    metavar="URL",
+    help="SPARQL's SERVICE may ask this endpoint; without it, none.",
+)
 
 
 def _limit(options: Common, opened: Store) -> None:

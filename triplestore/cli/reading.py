@@ -21,6 +21,7 @@ from triplestore.cli.options import (
     read_text,
     same_as_option,
     say,
+    services_option,
     warn,
 )
 from triplestore.model.dataset import DEFAULT
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 @prefer_option
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if an ASK is false.")
 @click.option("--explain", is_flag=True, help="Show algebra, SQL and the engine's plan with row counts.")
+@services_option
 @at_option
 @common
 def query(
@@ -57,6 +59,7 @@ def query(
     prefer: tuple[str, ...],
     exit_code: bool,
     explain: bool,
+    allow_service: Sequence[str],
     at: int | None,
 ) -> None:
     """Answer a SPARQL query: SELECT, ASK, CONSTRUCT or DESCRIBE."""
@@ -66,6 +69,7 @@ def query(
     if explain and format_ not in (None, "json"):
         raise UsageError(f"--explain is shown as text or as json, not as {format_}")
     with opening(options, store, at) as opened:
+        opened.services = allow_service
         if explain:
             found = opened.explain_query(text, same_as, prefer)
             click.echo(json.dumps(found.as_json(), indent=2) if format_ else found.text(), nl=bool(format_))

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import click
 
-from triplestore.cli.options import Common, common, load_folder_option, same_as_option, say
+from triplestore.cli.options import Common, common, load_folder_option, same_as_option, say, services_option
+from triplestore.model.endpoints import normalised_all
 from triplestore.model.errors import UsageError, how_to_install
 
 
@@ -35,6 +36,7 @@ from triplestore.model.errors import UsageError, how_to_install
 @click.option("--no-access-log", is_flag=True, help="No line of JSON on stderr for each request.")
 @click.option("--log-queries", is_flag=True, help="Queries and updates go into the access log.")
 @load_folder_option
+@services_option
 @same_as_option
 @common
 def serve(
@@ -60,6 +62,7 @@ def serve(
     no_access_log: bool,
     log_queries: bool,
     load_folder: str | None,
+    allow_service: Sequence[str],
     same_as: str,
 ) -> None:
     """Answer over HTTP: SPARQL 1.1 Protocol, Graph Store Protocol, and a web page."""
@@ -81,7 +84,7 @@ def serve(
     limits = Limits(timeout, max_rows, max_body << 20, max_requests, queue)
     log_to_stderr(access=not (no_access_log or options.quiet), verbose=options.verbose)
     clients = Clients(min(slow, Clients().head_seconds), slow, per_address=max_connections, grace=grace)
-    settings = Settings(limits, access, same_as, log_queries, load_folder, clients)
+    settings = Settings(limits, access, same_as, log_queries, load_folder, clients, normalised_all(allow_service))
     service = Service(store, settings, options.verify, **options.engine_options)
     say(options, f"{store}: version {service.readers.version}, on {service.readers.engine_name}")
     listen(service, host, port, lambda address: say(options, f"serving on {address} (stop with Ctrl-C)"))

@@ -87,6 +87,12 @@ class StoppedError(TriplakeError):
     exit_code = 130
 
 
+class EndpointError(TriplakeError):
+    """The endpoint of a SERVICE did not answer, or not as it has to; names the endpoint. Nothing was committed."""
+
+    exit_code = 9
+
+
 class EngineError(TriplakeError):
     """A statement failed on the engine: a fault of ours (or of the machine: disk, memory). Carries the SQL."""
 

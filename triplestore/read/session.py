@@ -50,6 +50,7 @@ class Session:
         self.workspace = workspace or Workspace(engine, versions, manifest)
         self.asked = 0  # queries of the version at hand
         self.lookups = Lookups() if workspace is None else None
+        self.services: tuple[str, ...] = ()  # endpoints that queries may ask
         self.notify: Notify = lambda line: None
         self.verbose: Notify = lambda line: None
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from triplestore.model.dataset import Quad
+from triplestore.model.endpoints import normalised_all
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Prefixes
 from triplestore.model.tables import FACT, STORED
@@ -104,6 +105,16 @@ class StoreVersion:
     @verbose.setter
     def verbose(self, notify: Notify) -> None:
         self._session.verbose = notify
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        """The SPARQL endpoints that SERVICE in queries and updates may ask, by their addresses: none, until you set
+        some. Raises UsageError for what is no address of http or https."""
+        return self._session.services
+
+    @services.setter
+    def services(self, addresses: str | Sequence[str]) -> None:
+        self._session.services = normalised_all(several(addresses))
 
     @property
     def rulesets(self) -> tuple[RulesetText, ...]:

@@ -43,6 +43,7 @@ def describe(store: Store, endpoint: str, service: Service, media: str | None) -
         (me, f"<{_SD}endpoint>", f"<{endpoint}>"),
         *((me, f"<{_SD}supportedLanguage>", f"<{_SD}{language}>") for language in languages),
         *((me, f"<{_SD}resultFormat>", f"<http://www.w3.org/ns/formats/{name}>") for name in _FORMATS),
+        *(((me, f"<{_SD}feature>", f"<{_SD}BasicFederatedQuery>"),) if service.settings.services else ()),
         *(((me, f"<{_SD}defaultEntailmentRegime>", f"<{regime}>"),) if regime else ()),
         (me, f"<{_SD}defaultDataset>", dataset),
         (dataset, f"<{RDF}type>", f"<{_SD}Dataset>"),

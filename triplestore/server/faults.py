@@ -15,6 +15,7 @@ from triplestore.engine.disk import DISK, told
 from triplestore.model.errors import (
     ConflictError,
     EndlessError,
+    EndpointError,
     FormatError,
     InputError,
     MemoryLimitError,
@@ -48,6 +49,8 @@ def http_error(error: Exception) -> HttpError:
         return HttpError(503, str(error), {"Retry-After": "60"})
     if isinstance(error, StorageError):
         return HttpError(507, str(error))
+    if isinstance(error, EndpointError):
+        return HttpError(502, str(error))
     if isinstance(error, EndlessError):
         return HttpError(422, str(error))
     if isinstance(error, ConflictError):

@@ -26,6 +26,7 @@ _REASONS: Final = {
     415: "The body's media type, charset or coding is not understood.",
     431: "The headers are too long.",
     500: "A fault of the server's.",
+    502: "An endpoint that the query asks by SERVICE fails.",
     503: "The server is busy, or the time limit is over.",
 }
 
@@ -211,7 +212,7 @@ def _sparql_get() -> dict[str, Any]:
         "responses": {
             "200": {"description": "The answer.", "content": _answers()},
             "303": {"description": "A browser without a query is sent to the page."},
-            **_failures((400, 401, 406, 500, 503)),
+            **_failures((400, 401, 406, 500, 502, 503)),
         },
     }
 
@@ -228,7 +229,7 @@ def _sparql_post() -> dict[str, Any]:
         "requestBody": {"required": True, "content": {FORM: form, QUERY: _TEXT, UPDATE: _TEXT}},
         "responses": {
             "200": {"description": "The answer to the query, or what the update did.", "content": content},
-            **_failures((400, 401, 403, 406, 408, 411, 413, 415, 500, 503)),
+            **_failures((400, 401, 403, 406, 408, 411, 413, 415, 500, 502, 503)),
         },
     }
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,7 +72,8 @@ class _Slot:
 class Readers:
     """The newest version of the store at `path`, for up to `size` readers at once. Close it.
 
-    engine, spark, master, memory_limit, verify: as for `Store.open`. Raises what `Store.open` raises.
+    engine, spark, master, memory_limit, verify: as for `Store.open`; services: of `Store`. Raises what `Store.open`
+    raises.
     """
 
     def __init__(
@@ -84,7 +85,9 @@ class Readers:
         master: str | None = None,
         memory_limit: str | None = None,
         verify: bool = False,
+        services: Sequence[str] = (),
     ) -> None:
+        self._services = services
         self._versions = Versions(path)
         self._versions.check()
         manifest = self._versions.read()
@@ -163,7 +166,9 @@ class Readers:
         session = Session(
             self._versions, engine, manifest, pinned=True, workspace=workspace, in_memory=self._shared is not None
         )
-        return _Slot(engine, session, Store(session))
+        store = Store(session)
+        store.services = self._services
+        return _Slot(engine, session, store)
 
     def _move(self, slot: _Slot) -> None:
         """Bring the store of a reader that has begun to the version that it sees."""

@@ -75,7 +75,8 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A server's settings. load_folder: the folder whose files LOAD may read; None: no files."""
+    """A server's settings. load_folder: the folder whose files LOAD may read; None: no files. services: the endpoints
+    that SERVICE may ask."""
 
     limits: Limits = field(default_factory=Limits)
     access: Access = field(default_factory=Access)
@@ -83,6 +84,7 @@ class Settings:
     log_queries: bool = False
     load_folder: str | None = None
     clients: Clients = field(default_factory=Clients)
+    services: tuple[str, ...] = ()
 
 
 def is_loopback(host: str) -> bool:

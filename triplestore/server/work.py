@@ -196,7 +196,7 @@ class Service:
             options["memory_limit"] = MEMORY
         self.path, self.settings, self._options = Path(path), settings, options
         limits = settings.limits
-        self.readers = Readers(path, limits.concurrent, verify=verify, **options)
+        self.readers = Readers(path, limits.concurrent, verify=verify, services=settings.services, **options)
         self.reads, self.writes = Gate(limits.concurrent, limits.queue), Gate(1, limits.queue)
         self._threads = ThreadPoolExecutor(limits.concurrent + 2, "triplake-read")
         self._writing = ThreadPoolExecutor(1, "triplake-write")
@@ -362,6 +362,7 @@ class Service:
     def _change(self, work: Callable[[Store], T], stop: Stop) -> T:
         if self._writer is None:
             self._writer = Store.open(self.path, **self._options)
+            self._writer.services = self.settings.services
         for attempt in range(ATTEMPTS):
             try:
                 with heeding(stop):

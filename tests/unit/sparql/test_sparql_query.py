@@ -302,7 +302,6 @@ def test_results_as_a_spark_data_frame(engine: Engine, request: pytest.FixtureRe
 @pytest.mark.parametrize(
     ("text", "construct"),
     [
-        ("SELECT * { SERVICE <http://e/s> { ?s ?p ?o } }", "SERVICE"),
         ("SELECT * { GRAPH ?g { ?s ?p ?o } }", "GRAPH"),
         ("SELECT * FROM <http://e/g> { ?s ?p ?o }", "FROM"),
         ("SELECT * FROM NAMED <http://e/g> { ?s ?p ?o }", "FROM"),
@@ -311,6 +310,11 @@ def test_results_as_a_spark_data_frame(engine: Engine, request: pytest.FixtureRe
 def test_what_is_not_supported_is_named(engine: Engine, text: str, construct: str) -> None:
     with pytest.raises(UnsupportedError, match=construct):
         query(make_graph(engine, []), text)
+
+
+@pytest.mark.parametrize(("pattern", "found"), [("?y :none ?z", []), ("?y :name ?z", [(None,)])])
+def test_distinct_and_ordered_by_what_has_no_value(graph: Graph, pattern: str, found: list[object]) -> None:
+    assert rows(graph, f"SELECT DISTINCT ?x {{ {pattern} }} ORDER BY ?x") == found
 
 
 def test_keywords_in_names_strings_and_comments_are_no_constructs(graph: Graph) -> None:
