@@ -183,3 +183,13 @@ def triples_of_rdf(table: str, how: Matching, condition: str = "TRUE") -> str:
     if how.generalised:
         condition += f" AND s < {FIRST_LITERAL} AND p < {FIRST_BLANK}"
     return f"SELECT {'g, ' if how.graphs else ''}s, p, o FROM {table} f WHERE {condition}"
+
+
+def iris_of(triples: Sequence[Triple]) -> frozenset[str]:
+    """The variables in predicate position."""
+    return frozenset(p.name for _, p, _ in triples if isinstance(p, Variable))
+
+
+def subjects_of(triples: Sequence[Triple]) -> frozenset[str]:
+    """The variables in subject position."""
+    return frozenset(s.name for s, _, _ in triples if isinstance(s, Variable))

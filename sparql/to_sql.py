@@ -44,7 +44,7 @@ from triplake.sparql.construct import PLACES, constructed
 from triplake.sparql.context import Needed
 from triplake.sparql.dataset import Graphs, Reading
 from triplake.sparql.path_closure import PathTables
-from triplake.sparql.patterns import GRAPH, match
+from triplake.sparql.patterns import GRAPH, iris_of, match, subjects_of
 from triplake.sparql.planner import Planned
 from triplake.sparql.relation import LISTED, Column, Relation, Steps
 from triplestore.expressions.compare import sort_keys
@@ -190,11 +190,11 @@ class Compiler:
     def _bgp(self, triples: Sequence[Triple], needed: Needed) -> Relation:
         if not triples and self.graph is not None:
             return graph_patterns.names(self)
-        return only(self.steps, self._matches(triples, _iris(triples), _subjects(triples)), needed)
+        return only(self.steps, self._matches(triples, iris_of(triples), subjects_of(triples)), needed)
 
     def factors(self, triples: Sequence[Triple]) -> list[Relation]:
         """The matches of each triple of a basic graph pattern by itself."""
-        return [self._matches((triple,), _iris(triples), _subjects(triples)) for triple in triples]
+        return [self._matches((triple,), iris_of(triples), subjects_of(triples)) for triple in triples]
 
     def _matches(self, triples: Sequence[Triple], iris: Collection[str], subjects: Collection[str]) -> Relation:
         """Matches over representatives. iris: the variables that range over IRIs; subjects: over IRIs and blank
@@ -399,13 +399,3 @@ class Compiler:
             refusing=False,
             least=least(self.rows, self.steps.dialect),
         )
-
-
-def _iris(triples: Sequence[Triple]) -> frozenset[str]:
-    """The variables in predicate position."""
-    return frozenset(p.name for _, p, _ in triples if isinstance(p, Variable))
-
-
-def _subjects(triples: Sequence[Triple]) -> frozenset[str]:
-    """The variables in subject position."""
-    return frozenset(s.name for s, _, _ in triples if isinstance(s, Variable))
