@@ -129,6 +129,8 @@ class StoreVersion:
         generalised: bool = False,
         prefer: str | Sequence[str] = (),
         base: str | None = None,
+        default_graphs: str | Sequence[str] = (),
+        named_graphs: str | Sequence[str] = (),
     ) -> Result:
         """Answer a SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) over the closure.
 
@@ -137,9 +139,11 @@ class StoreVersion:
         generalised: match also the derived triples that RDF has no place for (a literal as subject, a blank node as
         predicate). prefer: in canonical answers a class appears as its member that starts with the first of these, or
         as the one that comes first anyhow: built-in vocabulary, IRIs, blank nodes, of these the shortest.
-        base: what relative IRIs are resolved against, unless the text has a BASE.
+        base: what relative IRIs are resolved against, unless the text has a BASE. default_graphs, named_graphs: names
+        of graphs (IRIs) to read in place of those that the text chooses by FROM and FROM NAMED; none: what it says.
         """
-        found = query.query(self._session, text, same_as, stream, generalised, several(prefer), base)
+        chosen = several(default_graphs), several(named_graphs)
+        found = query.query(self._session, text, same_as, stream, generalised, several(prefer), base, *chosen)
         return found.through(self._turns.pieces) if stream else found
 
     @in_turn

@@ -17,6 +17,7 @@ from triplestore.model.dataset import Quad
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Prefix, Prefixes
 from triplestore.model.report import UpdateReport
+from triplestore.read.names import graph_token
 from triplestore.read.session import Session
 from triplestore.write.change import Request
 from triplestore.write.update import apply
@@ -85,12 +86,24 @@ def apply_all(
 
 
 def sparql_update(
-    session: Session, text: str, algorithm: str, dry: bool, load_folder: str | Path | None, base: str | None
+    session: Session,
+    text: str,
+    algorithm: str,
+    dry: bool,
+    load_folder: str | Path | None,
+    base: str | None,
+    default_graphs: Sequence[str],
+    named_graphs: Sequence[str],
 ) -> UpdateReport:
     """See `Store.sparql_update`."""
+    from triplake.sparql.dataset import dataset_of  # when asked for: a store starts without the parser
+    from triplake.sparql.update import reading
+
     session.newest()
     manifest = session.manifest
     request = sparql_request(text, manifest.counters.files + 1, base=base, known=manifest.prefixes)
+    dataset = dataset_of([graph_token(name) for name in default_graphs], [graph_token(name) for name in named_graphs])
+    request = replace(request, operations=reading(request.operations, dataset))
     return carry_out(session, (request,), algorithm, dry, load_folder)
 
 
