@@ -6,6 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import rdflib
 from rdflib import OWL, RDF
 
 from tests.support.server import EX, TURTLE, UPDATE, rows, sent, serving
@@ -156,6 +157,20 @@ class TestGraphs:
         assert "Person" not in client.get("/data/students", headers=LINES).text
         client.delete("/data/students").raise_for_status()
         assert not client.get("/sparql", params=asked).json()["boolean"]
+
+
+def test_description(three: httpx.Client) -> None:
+    three.put("/data/empty", content=b"", headers=TURTLE)
+    three.post("/data?default", content="_:g { <x:s> <x:p> 1 }", headers={"Content-Type": "application/trig"})
+    found = rdflib.Graph().parse(data=three.get("/sparql", headers={"Accept": "text/turtle"}).text, format="turtle")
+    sd = rdflib.Namespace("http://www.w3.org/ns/sparql-service-description#")
+    triples = rdflib.URIRef("http://rdfs.org/ns/void#triples")
+    assert set(found.objects(None, sd.feature)) == {sd.UnionDefaultGraph, sd.EmptyGraphs}
+    sizes = {
+        str(found.value(named, sd.name)): found.value(found.value(named, sd.graph), triples).toPython()
+        for named in found.objects(None, sd.namedGraph)
+    }
+    assert sizes == {f"{EX}g1": 1, f"{EX}g2": 1, f"{EX}g3": 1, f"{three.base_url}/data/empty": 0}
 
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

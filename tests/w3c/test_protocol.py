@@ -117,6 +117,7 @@ class TestServiceDescription:
             sd.resultFormat: rdflib.URIRef,
             sd.defaultEntailmentRegime: rdflib.URIRef,
             sd.defaultDataset: rdflib.BNode,
+            sd.feature: rdflib.URIRef,
         }
         for subject, predicate, value in description:
             if predicate in kinds:
@@ -130,6 +131,11 @@ class TestServiceDescription:
         assert (dataset, RDF.type, sd.Dataset) in description
         assert (default, RDF.type, sd.Graph) in description
         assert len(list(description.objects(service, sd.defaultEntailmentRegime))) == 1
+        assert set(description.objects(service, sd.feature)) == {sd.EmptyGraphs}
+        for named in description.objects(dataset, sd.namedGraph):
+            assert (named, RDF.type, sd.NamedGraph) in description
+            assert isinstance(description.value(named, sd.name), rdflib.URIRef)
+            assert (description.value(named, sd.graph), RDF.type, sd.Graph) in description
 
 
 @pytest.mark.parametrize(("manifest", "size"), SIZES.items())

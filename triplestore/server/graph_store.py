@@ -15,7 +15,7 @@ from triplestore.server.bodies import Parameters, documents, parameters
 from triplestore.server.faults import HttpError
 from triplestore.server.guard import require_writer
 from triplestore.server.negotiation import GRAPHS, choose
-from triplestore.server.protocol import applied, changed, endpoint_of
+from triplestore.server.protocol import applied, changed, check, endpoint_of
 from triplestore.server.work import Answer, Service
 from triplestore.store import Store
 
@@ -45,7 +45,8 @@ async def graph_store(request: Request) -> Response:
     sent = parameters(request.url.query)
     graph = _graph(request, sent)
     if request.method in ("GET", "HEAD"):
-        return await (_whole(request, service) if graph is None else _get(request, service, graph, sent))
+        check(sent)
+        return await (_whole(request, service, sent) if graph is None else _get(request, service, graph, sent))
     require_writer(request)
     if graph is None:
         if request.method != "POST":
@@ -111,8 +112,9 @@ def _deleted(store: Store, graph: str) -> dict[str, Any]:
     return applied(store, (), lambda: store.sparql_update(f"DROP GRAPH <{graph}>"))
 
 
-async def _whole(request: Request, service: Service) -> Response:
+async def _whole(request: Request, service: Service, sent: Parameters) -> Response:
     """All asserted triples, with their graphs."""
+    _asserted(sent)
     if choose(request.headers.get("accept"), [_QUADS]) is None:
         raise HttpError(406, f"{_WHICH}; all graphs together can be had as {_QUADS}")
 
@@ -124,15 +126,21 @@ async def _whole(request: Request, service: Service) -> Response:
     return await service.read(request, work)
 
 
+def _asserted(sent: Parameters) -> None:
+    """Raise HttpError (400) where another part is wanted than the asserted one, of graphs that have no other."""
+    if any(what != "asserted" for what in sent.get("what", ())):
+        raise HttpError(400, "graphs have asserted triples alone: what follows from these is in ?default")
+
+
 async def _get(request: Request, service: Service, graph: str, sent: Parameters) -> Response:
     """A graph. Of the default one what queries see; of that, with `what`, the asserted or the inferred part."""
     media = choose(request.headers.get("accept"), list(GRAPHS))
     if media is None:
         raise HttpError(406, f"a graph can be had as {', '.join(GRAPHS)}: accept one")
     own = "graph" in sent or graph != _DEFAULT
-    what = sent.get("what", ["asserted" if own else "all"])[-1]
-    if own and what != "asserted":
-        raise HttpError(400, "a named graph has asserted triples alone: what follows from them is in ?default")
+    if own:
+        _asserted(sent)
+    what = sent.get("what", ["all"])[-1]
     same_as = sent.get("same_as", [service.settings.same_as])[-1]
     charset = "; charset=utf-8" if media.startswith("text/") else ""
 

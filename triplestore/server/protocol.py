@@ -33,7 +33,7 @@ async def sparql(request: Request) -> Response:
     service: Service = request.app.state.service
     most = service.settings.limits.body
     sent = parameters(request.url.query)
-    _check(sent)
+    check(sent)
     if request.method != "POST":
         if "update" in sent:
             raise HttpError(400, "an update is sent by POST")
@@ -51,7 +51,7 @@ async def sparql(request: Request) -> Response:
         raise HttpError(415, f"{message}: POST {_TYPES}")
     filled = await form(request, most)
     both = {name: [*filled.get(name, ()), *sent.get(name, ())] for name in {**filled, **sent}}
-    _check(both)
+    check(both)
     if ("query" in filled) == ("update" in filled):
         raise HttpError(400, "the form holds neither a query nor an update, or both: send one of them")
     if "query" in filled:
@@ -132,7 +132,7 @@ def _accept(request: Request, sent: Parameters) -> str | None:
     return request.headers.get("accept")
 
 
-def _check(sent: Parameters) -> None:
+def check(sent: Parameters) -> None:
     """Raise HttpError (400) for parameters that make no sense, whether or not the request would use them."""
     _seconds(sent)
     if any(value not in ("expand", "canonical") for value in sent.get("same_as", ())):
