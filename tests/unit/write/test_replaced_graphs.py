@@ -156,6 +156,15 @@ def test_graphs_from_outside(graphs: Path, tmp_path: Path) -> None:
             store.sparql_update(text, dry_run=True)
 
 
+def test_empty_graphs_after_other_operations(tmp_path: Path) -> None:
+    """CREATE and DROP of an empty graph count, too, where operations before them have changed something."""
+    with Store.create(tmp_path / "kg", ["none"]) as store:
+        store.sparql_update("INSERT DATA { <x:s> <x:p> <x:o> } ; CREATE GRAPH <x:g> ; CREATE GRAPH <x:h>")
+        assert held(store) == {"": {"o"}, "<x:g>": set(), "<x:h>": set()}
+        store.sparql_update("INSERT DATA { <x:s> <x:p> <x:n> } ; DROP GRAPH <x:g>")
+        assert held(store) == {"": {"o", "n"}, "<x:h>": set()}
+
+
 def test_refresh(graphs: Path, other: Path, tmp_path: Path) -> None:
     with Store.create(tmp_path / "kg", ["none"]) as store, Store.open(tmp_path / "kg") as reader:
         store.load(graphs)
