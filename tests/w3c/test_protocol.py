@@ -1,5 +1,5 @@
 """The W3C suites of the SPARQL 1.1 Protocol, the Graph Store Protocol and Service Description, over a real socket. (The
-suite `http-rdf-update` is not run: its tests are deprecated, and done anew in `graph-store-protocol`.)"""
+suite `http-rdf-update` is not run: its tests are deprecated, and done again in `graph-store-protocol`.)"""
 
 from __future__ import annotations
 
