@@ -176,6 +176,59 @@ def test_description(three: httpx.Client) -> None:
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
+class TestFacts:
+    def test_graphs(self, three: httpx.Client) -> None:
+        more = f'<{EX}s> <{EX}p> 7 , "01"^^<{XSD}integer> , "x"@EN .'
+        three.post("/data", params={"graph": f"{EX}g2"}, content=more.encode(), headers=TURTLE)
+        found = three.get("/api/graphs").json()
+        assert found["default_graph"] == "union"
+        assert (found["unnamed"], found["count"]) == (2, 3)
+        assert [(graph["graph"]["value"], graph["triples"]) for graph in found["graphs"]] == [
+            (f"{EX}g2", 4),
+            (f"{EX}g1", 1),
+            (f"{EX}g3", 1),
+        ]
+
+    def test_where_facts_of_a_resource_were_said(self, three: httpx.Client) -> None:
+        more = f'<{EX}s> <{EX}p> 1 , "01"^^<{XSD}integer> , "x"@EN , <{EX}o> .'
+        three.post("/data?default", content=more.encode(), headers=TURTLE)
+        three.post("/data", params={"graph": f"{EX}g3"}, content=more.encode(), headers=TURTLE)
+
+        def said(term: str, kind: str) -> dict[str, list[str]]:
+            found = three.get("/api/resource", params={"term": term}).json()
+            graphs = found["graphs"][kind]
+            return {
+                other["value"]: ["" if graph is None else graph["value"] for graph in several]
+                for (_, other), several in zip(found[kind], graphs, strict=True)
+            }
+
+        both = ["", f"{EX}g3"]
+        assert said(f"{EX}s", "asserted") == {
+            **{"1": ["", f"{EX}g1", f"{EX}g3"], "2": [f"{EX}g2"], "3": [f"{EX}g3"]},
+            **{"01": both, "x": both, f"{EX}o": both},
+        }
+        found = three.get("/api/resource", params={"term": f"{EX}o"}).json()
+        assert [[graph and graph["value"] for graph in graphs] for graphs in found["graphs"]["asserted_incoming"]] == [
+            [None, f"{EX}g3"]
+        ]
+
+    def test_a_store_without_named_graphs(self, steady: httpx.Client) -> None:
+        found = steady.get("/api/resource", params={"term": f"{EX}a"}).json()
+        assert found["graphs"] == {"asserted": [[None] for _ in found["asserted"]], "asserted_incoming": []}
+        assert steady.get("/api/graphs").json()["graphs"] == []
+
+
+def test_dry_run(three: httpx.Client) -> None:
+    version = three.get("/health").json()["version"]
+    asked = {"update": f"DROP GRAPH <{EX}g1>", "dry_run": "true"}
+    found = three.post("/sparql", data=asked).json()
+    assert (found["dry_run"], found["version"], found["deleted"], found["splits"]) == (True, version, 1, [])
+    assert three.get("/health").json()["version"] == version
+    assert three.post("/sparql", data={**asked, "dry_run": "maybe"}).status_code == 400
+    assert three.post("/sparql", data={**asked, "dry_run": "false"}).json()["version"] == version + 1
+    assert three.get("/data", params={"graph": f"{EX}g1"}).status_code == 404
+
+
 def test_separate(tmp_path: Path) -> None:
     with Store.create(tmp_path / "kg", ["rdfs"], default_graph="separate"):
         pass

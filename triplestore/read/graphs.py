@@ -9,9 +9,12 @@ from triplestore.closure.expand import tokens_sql
 from triplestore.closure.quads import named_sql, quads_sql, unnamed_sql
 from triplestore.dictionary.encoding import decode, lookup
 from triplestore.engine.queries import count
+from triplestore.materialise.statements import triples_table
 from triplestore.model.dataset import DEFAULT, UNNAMED, DefaultGraph, Quad
 from triplestore.model.tables import ASSERTED, QUAD, TERM, token_sql
 from triplestore.read.session import Session
+
+TokenTriple = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,30 @@ def exists(session: Session, graph: str) -> bool:
     session.workspace.views(TERM, QUAD)
     ids = lookup(session.engine, [graph])
     return graph in ids and bool(session.engine.rows(f"SELECT g FROM quad WHERE g = {ids[graph]} LIMIT 1"))
+
+
+def asserted_in(session: Session, triples: Sequence[TokenTriple]) -> list[list[str]]:
+    """The graphs of each of some asserted triples of the default graph, by name; the unnamed one (`DEFAULT`) first."""
+    engine, manifest = session.engine, session.manifest
+    if not manifest.has_graphs:
+        return [[DEFAULT] for _ in triples]
+    session.workspace.views(TERM, QUAD)
+    ids = lookup(engine, {token for triple in triples for token in triple})
+    keys = [(ids[s], ids[p], ids[o]) for s, p, o in triples]
+    with engine.scratch() as scratch:
+        wanted = scratch.load("wanted", triples_table(sorted(set(keys))))
+        same = "w.s = q.s AND w.p = q.p AND w.o = q.o"
+        rows = engine.rows(f"SELECT q.g, q.s, q.p, q.o FROM quad q JOIN {wanted} w ON {same}")
+    named: dict[tuple[int, int, int], set[int]] = {}
+    for graph, s, p, o in rows:
+        named.setdefault((s, p, o), set()).add(graph)
+    names = decode(engine, {row[0] for row in rows} - {UNNAMED})
+    found = []
+    for key in keys:
+        graphs = named.get(key, set())
+        unnamed = not graphs or UNNAMED in graphs or not union(session)
+        found.append([DEFAULT] * unnamed + sorted(names[graph] for graph in graphs - {UNNAMED}))
+    return found
 
 
 def content_sql(session: Session, graph: str) -> str:

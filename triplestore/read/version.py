@@ -214,6 +214,12 @@ class StoreVersion:
         return self._turns.pieces(graphs.token_batches(self._session, graph, grouped))
 
     @in_turn
+    def asserted_in(self, triples: Sequence[TokenTriple]) -> list[list[str]]:
+        """The graphs of each of some asserted triples (tokens) of the default graph, by name (tokens): the unnamed one,
+        `<urn:x-triplake:default>`, first."""
+        return graphs.asserted_in(self._session, triples)
+
+    @in_turn
     def has_graph(self, graph: str) -> bool:
         """Whether there is a named graph (a token), be it empty."""
         return graphs.exists(self._session, graph)

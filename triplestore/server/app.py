@@ -53,6 +53,7 @@ def make_app(service: Service) -> Starlette:
         Route("/health", facts.health, methods=reading),
         Route("/stats", facts.stats, methods=reading),
         Route("/api/overview", facts.overview, methods=reading),
+        Route("/api/graphs", facts.graphs, methods=reading),
         Route("/api/vocabulary", facts.vocabulary, methods=reading),
         Route("/api/resource", facts.resource, methods=reading),
         Route("/api/explain", proofs.explain, methods=reading),

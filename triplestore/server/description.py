@@ -69,7 +69,7 @@ def _named(store: Store) -> list[GraphSize]:
 
 
 def _named_graph(dataset: str, number: int, named: GraphSize) -> list[tuple[str, str, str]]:
-    """What is said of a named graph: nothing is inferred in it."""
+    """The triples about a named graph: nothing is inferred in it."""
     me, graph = f"_:named{number}", f"_:graph{number}"
     return [
         (dataset, f"<{_SD}namedGraph>", me),

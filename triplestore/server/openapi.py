@@ -86,12 +86,13 @@ def document(settings: Settings) -> dict[str, Any]:
             "/health": {"get": _json("Whether the server works.", {"type": "object", "required": ["status"]}, ())},
             "/stats": {"get": {**_json("Counts of the store.", {"type": "object", "required": ["facts"]}), **read}},
             "/api/overview": {"get": {**_json("The store at a glance.", {"type": "object"}), **read}},
+            "/api/graphs": {"get": {**_json("The graphs and their sizes.", {"type": "object"}), **read}},
             "/api/vocabulary": {"get": {**_json("Words for queries.", {"type": "object"}), **read}},
             "/api/resource": {
                 "get": {
                     **_json(
                         "The facts of a resource, asserted and inferred apart, and what it equals.",
-                        {"type": "object", "required": ["term", "asserted", "inferred", "equals", "more"]},
+                        {"type": "object", "required": ["term", "asserted", "inferred", "graphs", "equals", "more"]},
                         (400, 503),
                     ),
                     "parameters": [
@@ -182,6 +183,11 @@ _PREFER: Final = _parameter(
 _TIMEOUT: Final = _parameter(
     "timeout", "Seconds, less than the server's limit.", schema={"type": "number", "exclusiveMinimum": 0}
 )
+_DRY_RUN: Final = _parameter(
+    "dry_run",
+    "An update changes nothing, and says what it would do.",
+    schema={"type": "string", "enum": ["true", "false"]},
+)
 _GRAPH: Final = _parameter("graph", "The name of a graph, an IRI; urn:x-triplake:default is the unnamed one.")
 _DEFAULT: Final = _parameter("default", "In place of a name: the default graph; of what is written, the unnamed one.")
 _OWN: Final = _parameter("name", "What a graph is called below /data: its name is this address.", required=True) | {
@@ -248,7 +254,7 @@ def _sparql_post() -> dict[str, Any]:
     return {
         "operationId": "queryOrUpdate",
         "summary": "Answer a query, or carry out an update as one transaction.",
-        "parameters": [*_DATASET, *_USING, _SAME_AS, _PREFER, _TIMEOUT],
+        "parameters": [*_DATASET, *_USING, _DRY_RUN, _SAME_AS, _PREFER, _TIMEOUT],
         "requestBody": {"required": True, "content": {FORM: form, QUERY: _TEXT, UPDATE: _TEXT}},
         "responses": {
             "200": {"description": "The answer to the query, or what the update did.", "content": content},

@@ -137,6 +137,8 @@ def check(sent: Parameters) -> None:
     _seconds(sent)
     if any(value not in ("expand", "canonical") for value in sent.get("same_as", ())):
         raise HttpError(400, "same_as is expand or canonical")
+    if any(value not in ("true", "false") for value in sent.get("dry_run", ())):
+        raise HttpError(400, "dry_run is true or false")
 
 
 def _seconds(sent: Parameters) -> float | None:
@@ -174,10 +176,16 @@ async def _update(request: Request, service: Service, update: str, sent: Paramet
     request.scope["triplake.log"]["update"] = update
     folder, base = service.settings.load_folder, endpoint_of(request)
 
+    dry = sent.get("dry_run", [""])[-1] == "true"
+
     def carried_out(store: Store) -> UpdateReport:
-        return store.sparql_update(update, load_folder=folder, base=base, default_graphs=default, named_graphs=named)
+        return store.sparql_update(
+            update, dry_run=dry, load_folder=folder, base=base, default_graphs=default, named_graphs=named
+        )
 
     def change(store: Store) -> dict[str, Any]:
+        if dry:
+            return {**carried_out(store).as_dict(), "version": store.version, "dry_run": True}
         figures: dict[str, Any] = {}
         found = applied(store, (), lambda: figures.update(carried_out(store)))
         return {**found, **figures}
