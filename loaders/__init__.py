@@ -4,7 +4,7 @@ from triplake.loaders.documents import check_bounds
 from triplake.loaders.patch import Change, quads_of, read_patch
 from triplake.loaders.read import LoadReport, OnError, Progress, read_into
 from triplake.loaders.rejects import LeftOut
-from triplake.loaders.sources import FORMATS, Source, Syntax, graph_named, sources
+from triplake.loaders.sources import FORMATS, Source, Syntax, sources
 from triplake.loaders.tokens import Triple
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "Syntax",
     "Triple",
     "check_bounds",
-    "graph_named",
     "quads_of",
     "read_into",
     "read_patch",

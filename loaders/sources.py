@@ -14,8 +14,6 @@ from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from pyoxigraph import NamedNode
-
 from triplake.loaders.compression import COMPRESSIONS, compression
 from triplake.loaders.pipes import is_regular, spooled, spooled_pipe
 from triplake.loaders.seeming import other_xml
@@ -69,19 +67,6 @@ SUFFIXES: Final = {
     ".xml": Syntax.RDFXML,
     ".jsonld": Syntax.JSONLD,
 }
-
-
-def graph_named(iri: str) -> str:
-    """The name (token) of a graph by its IRI, with or without angle brackets; empty for the unnamed one. Raises
-    UsageError for what is no absolute IRI."""
-    iri = iri.removeprefix("<").removesuffix(">")
-    if not iri:
-        return ""
-    try:
-        return f"<{NamedNode(iri).value}>"
-    except ValueError as error:
-        raise UsageError(f"{iri} names no graph: give an absolute IRI, as in http://example.org/g ({error})") from error
-
 
 PassedOver = Callable[[str, str], None]
 """Told of a file that is not read, and why."""

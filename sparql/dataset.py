@@ -7,7 +7,7 @@ closure of them is computed, but what follows from the store's default graph has
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from triplake.sparql.algebra import Dataset, GraphPattern, Query
@@ -102,6 +102,11 @@ class Graphs:
             statistics=closure.matching.statistics,
         )
         return Reading(matching, exact, replace(closure.paths, matching=matching, constants=exact))
+
+
+def dataset_of(default: Sequence[str], named: Sequence[str]) -> Dataset | None:
+    """The dataset of graphs that are chosen by name (tokens) from outside of a text; None without any."""
+    return Dataset(tuple(dict.fromkeys(default)), tuple(dict.fromkeys(named))) if default or named else None
 
 
 def reads_graphs(query: Query) -> bool:

@@ -316,9 +316,8 @@ class Compiler:
             return Relation(self.steps.add("values", sql), columns)
         names = [self.steps.column(name) for name in variables]
         if len(rows) > LISTED:
-            return Relation(
-                self.steps.add("values", f"SELECT {', '.join(names)} FROM {self._loaded(names, rows)}"), columns
-            )
+            step = self.steps.add("values", f"SELECT {', '.join(names)} FROM {self._loaded(names, rows)}")
+            return Relation(step, columns)
         listed = ", ".join(f"({', '.join('NULL' if t is None else str(self.ids[t]) for t in row)})" for row in rows)
         cast = ", ".join(f"CAST({name} AS BIGINT) AS {name}" for name in names)
         sql = f"SELECT {cast} FROM (VALUES {listed}) x({', '.join(names)})"

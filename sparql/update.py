@@ -8,8 +8,8 @@ few thousand triples, Oxigraph milliseconds.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Final, Literal, NoReturn
 
@@ -22,7 +22,7 @@ from triplake.sparql.parser import QUERIES, UPDATES, Parser, not_too_deep
 from triplake.sparql.translation import join
 from triplestore.expressions.iris import is_absolute
 from triplestore.model.dataset import DEFAULT, Quad
-from triplestore.model.errors import InputError
+from triplestore.model.errors import InputError, UsageError
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.prefixes import Prefixes
 from triplestore.model.terms import literal_token
@@ -118,6 +118,23 @@ def parse_update(
     if declared is not None:
         declared.update(at.prefixes)
     return found
+
+
+def reading(operations: Sequence[Operation], dataset: Dataset | None) -> tuple[Operation, ...]:
+    """The operations with a dataset that their patterns read, chosen from outside of the text (None: none is). Raises
+    UsageError where the text chooses one too (SPARQL 1.1 Protocol, section 2.2.3)."""
+    if dataset is None:
+        return tuple(operations)
+    if any(isinstance(operation, Modify) and operation.where.dataset is not None for operation in operations):
+        raise UsageError(
+            "the update chooses graphs by USING or WITH, and others were chosen for it: leave either choice out"
+        )
+    return tuple(
+        replace(operation, where=replace(operation.where, dataset=dataset))
+        if isinstance(operation, Modify)
+        else operation
+        for operation in operations
+    )
 
 
 @dataclass(slots=True)

@@ -114,6 +114,14 @@ class Store(StoreVersion):
     def limits(self, limits: Limits) -> None:
         self._session.workspace.limits = limits
 
+    @in_turn
+    def refresh(self) -> int:
+        """Move on to the newest version, which another process may have published; its number. A version that was
+        opened by its number stays."""
+        if not self._session.pinned:
+            self._session.newest()
+        return self.version
+
     # -- writing ---------------------------------------------------------------------------------------------------
 
     @in_turn
@@ -137,17 +145,21 @@ class Store(StoreVersion):
         named by the file's `file:` IRI.
         Raises InputError with file, line and column; nothing is committed then.
         """
-        into = load.Into(graph, graph_per_file)
+        into = load.Into.graph(graph, graph_per_file)
         return load.load(self._session, files, format, materialise, on_error, rejects, maintain, base, into)
 
     @in_turn
-    def replace(self, *files: str | Path, format: str | None = None, base: str | None = None) -> LoadReport:
+    def replace(
+        self, *files: str | Path, format: str | None = None, base: str | None = None, graph: str = ""
+    ) -> LoadReport:
         """Let the triples of RDF files (none: nothing) take the place of all that were asserted, as one transaction.
 
         format, base, errors: as for `load`. What is asserted before and after keeps its ids; blank nodes of a single
-        file keep the labels that the store gave them.
+        file keep the labels that the store gave them. graph: the name of a graph (an IRI, or a token), of which alone
+        the triples are replaced: `urn:x-triplake:default` is the unnamed one. Without triples there is an empty graph
+        then. Raises UsageError where files with other graphs are to replace one.
         """
-        return load.replace_all(self._session, files, format, base)
+        return load.replace_all(self._session, files, format, base, graph)
 
     @in_turn
     def materialise(self, counting: bool | None = None) -> None:
@@ -211,14 +223,19 @@ class Store(StoreVersion):
         dry_run: bool = False,
         load_folder: str | Path | None = None,
         base: str | None = None,
+        default_graphs: str | Sequence[str] = (),
+        named_graphs: str | Sequence[str] = (),
     ) -> UpdateReport:
         """Carry out a SPARQL 1.1 Update request as one transaction; a report as of `update`.
 
         Patterns are matched with the closure, all equalities expanded; only asserted triples can be deleted, and
         `not_asserted` of the report says how many triples to delete were not. load_folder: LOAD may read the files in
-        it. base: what other relative IRIs are resolved against. Raises InputError (line, column) for a syntax error.
+        it. base: what other relative IRIs are resolved against. default_graphs, named_graphs: names of graphs (IRIs)
+        that patterns read, as if each operation had USING and USING NAMED for them. Raises InputError (line, column)
+        for a syntax error, UsageError for an update with graphs given that has USING or WITH itself.
         """
-        return update_files.sparql_update(self._session, text, maintain, dry_run, load_folder, base)
+        chosen = several(default_graphs), several(named_graphs)
+        return update_files.sparql_update(self._session, text, maintain, dry_run, load_folder, base, *chosen)
 
     @in_turn
     def change_rules(

@@ -158,15 +158,38 @@ FAULTS: dict[str, tuple[int, str, Callable[[httpx.Client], httpx.Response]]] = {
     "both": (400, "or both", lambda c: c.post("/sparql", data={"query": PEOPLE, "update": add("b")})),
     "two queries": (400, "more than one query", lambda c: c.get("/sparql?query=ASK{}&query=ASK{}")),
     "update by GET": (400, "sent by POST", lambda c: c.get("/sparql", params={"update": add("b")})),
-    "named graph": (400, "default-graph-uri", lambda c: c.get(f"/sparql?query=ASK{{}}&default-graph-uri={EX}g")),
+    "name of a graph": (400, "no absolute IRI", lambda c: c.get("/sparql?query=ASK{}&default-graph-uri=g")),
+    "graphs chosen twice": (
+        400,
+        "USING or WITH",
+        lambda c: c.post(
+            "/sparql", data={"update": "WITH <x:g> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }", "using-graph-uri": "x:h"}
+        ),
+    ),
     "not UTF-8": (400, "not UTF-8", lambda c: c.post("/sparql", content=b"\xff", headers={"Content-Type": QUERY})),
     "bad escapes": (400, "percent-encoded", lambda c: c.get("/sparql?query=%ff")),
     "bad timeout": (400, "number of seconds", lambda c: c.get("/sparql?query=ASK{}&timeout=soon")),
     "bad same_as": (400, "expand", lambda c: c.get("/sparql?query=ASK{}&same_as=maybe")),
     "address": (404, "there is nothing at /sparkle", lambda c: c.get("/sparkle")),
-    "graph": (404, "one graph", lambda c: c.get(f"/data?graph={EX}g")),
-    "put to a graph": (400, "one graph", lambda c: c.put(f"/data?graph={EX}g", content=b"")),
-    "no graph": (400, "?default", lambda c: c.get("/data")),
+    "graph": (404, f"no graph <{EX}g>", lambda c: c.get(f"/data?graph={EX}g")),
+    "own address of a graph": (404, "/data/g>", lambda c: c.delete("/data/g")),
+    "two graphs": (400, "more than one graph", lambda c: c.get(f"/data?default&graph={EX}g")),
+    "name of a graph to put": (400, "no absolute IRI", lambda c: c.put("/data?graph=g", content=b"", headers=TURTLE)),
+    "no graph": (400, "?default", lambda c: c.put("/data", content=b"", headers=TURTLE)),
+    "no graph to get": (406, "?default", lambda c: c.get("/data", headers={"Accept": "text/turtle"})),
+    "part of a graph": (400, "?default", lambda c: c.get(f"/data?graph={EX}g&what=inferred")),
+    "part of the store": (
+        400,
+        "no graph that can be changed",
+        lambda c: c.put("/data?graph=urn:x-triplake:inferred", content=b"", headers=TURTLE),
+    ),
+    "graphs in place of one": (
+        400,
+        "other named graphs",
+        lambda c: c.put(
+            "/data?default", content=b"<x:g> { <x:a> <x:b> <x:c> }", headers={"Content-Type": "application/trig"}
+        ),
+    ),
     "part": (400, "give one of asserted", lambda c: c.get("/data?default&what=some")),
     "method": (405, "PATCH is not for", lambda c: c.patch("/sparql")),
     "method of a page": (405, "DELETE is not for", lambda c: c.delete("/health")),

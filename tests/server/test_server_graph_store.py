@@ -40,8 +40,8 @@ class TestGraphStore:
             ("application/rdf+xml", f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="{EX}"><rdf:Description rdf:about="{EX}s">'
              f'<e:p rdf:resource="{EX}o"/></rdf:Description></rdf:RDF>'),
             ("application/ld+json", '{"@id": "http://ex/s", "http://ex/p": {"@id": "http://ex/o"}}'),
-            ("application/trig", "<http://ex/g> { <http://ex/s> <http://ex/p> <http://ex/o> }"),
-            ("application/n-quads", "<http://ex/s> <http://ex/p> <http://ex/o> <http://ex/g> ."),
+            ("application/trig", "{ <http://ex/s> <http://ex/p> <http://ex/o> }"),
+            ("application/n-quads", "<http://ex/s> <http://ex/p> <http://ex/o> ."),
         ],
     )  # fmt: skip
     def test_syntaxes(self, client: httpx.Client, media: str, text: str) -> None:

@@ -1,7 +1,6 @@
 """Run the W3C suites and print how many of their tests pass: `python -m tests.w3c`.
 
-A test is passed, failed, or excluded with a reason: a store is one graph. An excluded test that speaks of named graphs
-is run all the same: it must be refused. The exit code is 1 if any test fails.
+A test is passed, failed, or excluded with a reason. The exit code is 1 if any test fails.
 """
 
 from __future__ import annotations
@@ -50,21 +49,18 @@ def _queries(engine: DuckDBEngine) -> Iterator[Test]:
             for kind, (title, run) in kinds.items():
                 if case.kind.startswith(kind):
                     excluded = ""
-                    if kind in ("QueryEvaluation", "PositiveSyntax") and test_sparql.names_graphs(case):
-                        excluded = "named graphs"
                     yield Test(f"{TITLES[version]} {title}", case.name, lambda r=run, c=case: r(c), excluded)
 
 
-def _updates(store: Store) -> Iterator[Test]:
+def _updates(store: Store, folder: str) -> Iterator[Test]:
     kinds: dict[str, tuple[str, Callable[[Case], None]]] = {
         "PositiveUpdateSyntax": ("syntax, positive", test_update.test_what_is_right_is_accepted),
         "NegativeUpdateSyntax": ("syntax, negative", test_update.test_what_is_wrong_is_refused),
-        "UpdateEvaluation": ("evaluation", lambda case: test_update.evaluate(store, case)),
+        "UpdateEvaluation": ("evaluation", lambda case: test_update.evaluate(store, case, Path(folder))),
     }
     for kind, (title, run) in kinds.items():
         for case in test_update.found(kind):
-            excluded = "named graphs" if "Negative" not in kind and test_update.names_graphs(case) else ""
-            yield Test(f"SPARQL 1.1 update {title}", case.name, lambda r=run, c=case: r(c), excluded)
+            yield Test(f"SPARQL 1.1 update {title}", case.name, lambda r=run, c=case: r(c))
 
 
 def _syntaxes(engine: DuckDBEngine) -> Iterator[Test]:
@@ -75,14 +71,13 @@ def _syntaxes(engine: DuckDBEngine) -> Iterator[Test]:
 
 
 def _protocols(client: httpx.Client) -> Iterator[Test]:
-    for manifest_, named, title, run in (
-        (http.PROTOCOL, http.NAMED, "protocol", http.run_protocol),
-        (http.INDIRECT, http.NEW_GRAPHS, "graph store protocol", http.run_graph_store),
-        (http.DIRECT, http.NEW_GRAPHS, "graph store protocol", http.run_graph_store),
+    for manifest_, title in (
+        (http.PROTOCOL, "protocol"),
+        (http.INDIRECT, "graph store protocol"),
+        (http.DIRECT, "graph store protocol"),
     ):
         for case in exchanges(manifest_):
-            excluded = "named graphs" if case.name in named else ""
-            yield Test(f"SPARQL 1.1 {title}", case.name, lambda r=run, c=case: r(client, c), excluded)
+            yield Test(f"SPARQL 1.1 {title}", case.name, lambda c=case: http.run(client, c))
 
 
 def table() -> tuple[list[str], int]:
@@ -91,15 +86,15 @@ def table() -> tuple[list[str], int]:
     engine = DuckDBEngine()
     with (
         tempfile.TemporaryDirectory(prefix="w3c-") as folder,
-        Store.create(Path(folder, "kg"), ["none"]) as store,
-        Store.create(Path(folder, "served"), ["none"]) as served,
+        Store.create(Path(folder, "kg"), ["none"], default_graph="separate") as store,
+        Store.create(Path(folder, "served"), ["none"], default_graph="separate") as served,
         serving(served.path) as client,
     ):
-        for test in (*_queries(engine), *_updates(store), *_protocols(client), *_syntaxes(engine)):
+        for test in (*_queries(engine), *_updates(store, folder), *_protocols(client), *_syntaxes(engine)):
             count = counts.setdefault(test.part, Counter())
             count["all"] += 1
             outcome = test.excluded or "passed"
-            if test.excluded in ("", "named graphs"):
+            if not test.excluded:
                 try:
                     test.run()
                 except Exception:

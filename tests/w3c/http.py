@@ -9,10 +9,12 @@ from typing import Any
 
 import rdflib
 from rdflib.collection import Collection
+from rdflib.namespace import RDFS
 
 from tests.w3c.sparql import SPARQL
 
 _MF = rdflib.Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
+_UT = rdflib.Namespace("http://www.w3.org/2009/sparql/tests/test-update#")
 _HT = rdflib.Namespace("http://www.w3.org/2011/http#")
 _CNT = rdflib.Namespace("http://www.w3.org/2011/content#")
 _CODES = {"OK": 200, "Created": 201, "NoContent": 204, "NotFound": 404}
@@ -42,10 +44,11 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Case:
-    """One test: exchanges in order."""
+    """One test: exchanges in order. graphs: what named graphs there have to be before, with a file of each."""
 
     name: str
     exchanges: tuple[Exchange, ...]
+    graphs: tuple[tuple[str, Path], ...]
 
 
 @cache
@@ -62,6 +65,10 @@ def cases(manifest: str) -> tuple[Case, ...]:
             tuple(
                 _exchange(graph, request)
                 for request in Collection(graph, graph.value(graph.value(entry, _MF.action), _HT.requests))
+            ),
+            tuple(
+                (str(graph.value(data, RDFS.label)), Path(str(graph.value(data, _UT.graph)).removeprefix("file://")))
+                for data in graph.objects(entry, _UT.graphData)
             ),
         )
         for entry in entries

@@ -1,9 +1,8 @@
-"""The W3C suites of the SPARQL 1.1 Protocol, the Graph Store Protocol and Service Description, over a real socket: what
-needs the default graph only is done as they say, what names another graph is refused."""
+"""The W3C suites of the SPARQL 1.1 Protocol, the Graph Store Protocol and Service Description, over a real socket. (The
+suite `http-rdf-update` is not run: its tests are deprecated, and done again in `graph-store-protocol`.)"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
@@ -29,46 +28,17 @@ PROTOCOL, INDIRECT, DIRECT = (
 )
 SIZES = {PROTOCOL: 34, INDIRECT: 9, DIRECT: 4}
 
-NAMED = {
-    # Their answers depend on graphs that have names, given by parameters of the protocol or by GRAPH.
-    *("query_dataset_default_graphs_get", "query_dataset_default_graphs_post", "query_dataset_named_graphs_get"),
-    *("query_dataset_named_graphs_post", "query_dataset_full", "query_multiple_dataset"),
-    *("update_dataset_default_graph", "update_dataset_default_graphs", "update_dataset_named_graphs"),
-    *("update_dataset_full", "update_base_uri"),
-}
-"""Tests of the protocol that cannot be passed by a store of one graph. (The suite `http-rdf-update` is not run either:
-its tests are deprecated, comments for people to read, and done anew in `graph-store-protocol`.)"""
-
-UNUSED = "default-graph-uri=http%3A%2F%2Fkasei.us%2F2009%2F09%2Fsparql%2Fdata%2Fdata0.rdf"
-"""A parameter with which six tests name a graph that their queries do not read. It is left out."""
-
-ON_DEFAULT = {
-    # Tests with ?graph=IRI and direct ones that do not depend on the graph's name: done on the default graph, which is
-    # there from the start.
-    *("put_get_repeat_indirect", "post_get_post_get_indirect", "head_existing_indirect"),
-    *("put_get_repeat_direct", "post_get_post_get_direct", "head_existing_direct"),
-}
-NEW_GRAPHS = {
-    # They make a graph of a new name, delete one so that it is not there, or spell one name in several ways.
-    *("put_delete_get_delete_indirect", "post_get_new_graph", "put_get_uri_pct_encoded_indirect"),
-    *("put_get_uri_pct_encoded_twice", "put_delete_get_delete_direct"),
-}
-
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     path = tmp_path_factory.mktemp("protocol") / "kg"
-    Store.create(path, ["none"]).close()
+    Store.create(path, ["none"], engine="duckdb", default_graph="separate").close()
     with serving(path) as made:
         yield made
 
 
 def sent(client: httpx.Client, exchange: Exchange, path: str) -> httpx.Response:
     return client.request(exchange.method, path, headers=list(exchange.headers), content=exchange.content)
-
-
-def without_unused(path: str) -> str:
-    return re.sub(rf"[?&]{re.escape(UNUSED)}", "", path)
 
 
 def check(exchange: Exchange, answer: httpx.Response) -> None:
@@ -91,74 +61,33 @@ def graph(turtle: str) -> rdflib.Graph:
     return rdflib.Graph().parse(data=turtle, format="turtle")
 
 
-def run_protocol(client: httpx.Client, case: Case) -> None:
-    """Do what a test of the protocol says; what names graphs must be refused."""
-    if case.name in NAMED:
-        answer = sent(client, case.exchanges[0], case.exchanges[0].path)
-        assert answer.status_code == 400
-        assert "named graphs" in answer.text
-        return
-    for exchange in case.exchanges:
-        check(exchange, sent(client, exchange, without_unused(exchange.path)))
+def fill(client: httpx.Client, case: Case) -> None:
+    """Let the server have the graphs of a case, and no others."""
+    client.post("/sparql", data={"update": "DROP ALL"}).raise_for_status()
+    for name, file in case.graphs:
+        turtle = {"Content-Type": "application/n-triples"}
+        made = client.put("/data", params={"graph": name}, content=file.read_bytes(), headers=turtle)
+        assert made.status_code == 201, made.text
 
 
-def run_graph_store(client: httpx.Client, case: Case) -> None:
-    """Do what a test of the Graph Store Protocol says, on the default graph where the graph's name does not matter."""
-    if case.name in NEW_GRAPHS:
-        for exchange in case.exchanges:
-            if "$" not in exchange.path:
-                answer = sent(client, exchange, exchange.path.replace("/gsp", "/data"))
-                assert answer.status_code in (400, 404), exchange
-                assert "graph" in answer.text
-        return
-    client.delete("/data?default").raise_for_status()
+def run(client: httpx.Client, case: Case) -> None:
+    """Do what a test says; `$LOCATION$` is where the graph is that the answer before has made."""
+    fill(client, case)
+    location = ""
     for exchange in case.exchanges:
-        moved = case.name in ON_DEFAULT
-        answer = sent(client, exchange, "/data?default" if moved else exchange.path.replace("/gsp", "/data"))
-        if moved and exchange.statuses == (201,):  # the default graph is never a new one
-            assert answer.status_code == 200, answer.text
-        else:
-            check(exchange, answer)
+        path = exchange.path.replace("/gsp", "/data", 1).replace("$LOCATION$", quote(location, safe=""))
+        answer = sent(client, exchange, path)
+        check(exchange, answer)
+        location = answer.headers.get("location", "")
 
 
 def parameters(manifest: str) -> list[object]:
     return [pytest.param(case, id=case.name) for case in cases(manifest)]
 
 
-@pytest.mark.parametrize("case", parameters(PROTOCOL))
-def test_protocol(client: httpx.Client, case: Case) -> None:
-    run_protocol(client, case)
-
-
-@pytest.mark.parametrize("case", [*parameters(INDIRECT), *parameters(DIRECT)])
-def test_graph_store(client: httpx.Client, case: Case) -> None:
-    run_graph_store(client, case)
-
-
-def test_an_unused_name_is_refused_too(client: httpx.Client) -> None:
-    answer = client.get(f"/sparql/?query=ASK%7B%7D&{UNUSED}")
-    assert (answer.status_code, "named graphs" in answer.text) == (400, True)
-
-
-def test_update_base_uri(client: httpx.Client) -> None:
-    """As the test of that name, without its GRAPH."""
-    (case,) = [case for case in cases(PROTOCOL) if case.name == "update_base_uri"]
-    for exchange in case.exchanges:
-        assert exchange.content is not None
-        text = re.sub(r"GRAPH\s*<[^>]*>", "", exchange.content.decode().split(";\n")[-1], count=1)
-        text = re.sub(r"\{\s*\{(.*)\}\s*\}", r"{\1}", text, flags=re.DOTALL)
-        answer = client.post(exchange.path, headers=list(exchange.headers), content=text.encode())
-        check(exchange, answer)
-
-
-def test_put_then_get_what_is_left(client: httpx.Client) -> None:
-    """As put_delete_get_delete, on the default graph, which is empty afterwards rather than gone."""
-    (case,) = [case for case in cases(INDIRECT) if case.name == "put_delete_get_delete_indirect"]
-    for exchange in case.exchanges:
-        answer = sent(client, exchange, "/data?default")
-        assert answer.status_code == 200
-        if exchange.method == "GET":
-            assert len(graph(answer.text)) == 0
+@pytest.mark.parametrize("case", [*parameters(PROTOCOL), *parameters(INDIRECT), *parameters(DIRECT)])
+def test_case(client: httpx.Client, case: Case) -> None:
+    run(client, case)
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +117,7 @@ class TestServiceDescription:
             sd.resultFormat: rdflib.URIRef,
             sd.defaultEntailmentRegime: rdflib.URIRef,
             sd.defaultDataset: rdflib.BNode,
+            sd.feature: rdflib.URIRef,
         }
         for subject, predicate, value in description:
             if predicate in kinds:
@@ -201,14 +131,16 @@ class TestServiceDescription:
         assert (dataset, RDF.type, sd.Dataset) in description
         assert (default, RDF.type, sd.Graph) in description
         assert len(list(description.objects(service, sd.defaultEntailmentRegime))) == 1
+        assert set(description.objects(service, sd.feature)) == {sd.EmptyGraphs}
+        for named in description.objects(dataset, sd.namedGraph):
+            assert (named, RDF.type, sd.NamedGraph) in description
+            assert isinstance(description.value(named, sd.name), rdflib.URIRef)
+            assert (description.value(named, sd.graph), RDF.type, sd.Graph) in description
 
 
 @pytest.mark.parametrize(("manifest", "size"), SIZES.items())
 def test_whole_suite_is_run(manifest: str, size: int) -> None:
-    found = [case.name for case in cases(manifest)]
-    assert len(found) == size
-    left_out = [name for name in found if name in NAMED | NEW_GRAPHS]
-    assert len(left_out) == {PROTOCOL: 11, INDIRECT: 4, DIRECT: 1}[manifest]
+    assert len(cases(manifest)) == size
 
 
 def test_documents(client: httpx.Client) -> None:

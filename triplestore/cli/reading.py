@@ -114,10 +114,10 @@ def export(
     at: int | None,
 ) -> None:
     """Write the store's triples; N-Quads and TriG have them in their graphs."""
-    from triplake.loaders import graph_named
     from triplestore.cli.export import write_export
+    from triplestore.read.names import graph_token
 
-    name = None if graph is None else DEFAULT if graph == "default" else graph_named(graph)
+    name = None if graph is None else DEFAULT if graph == "default" else graph_token(graph)
     with opening(options, store, at) as opened:
         if name not in (None, DEFAULT) and not opened.has_graph(str(name)):
             raise UsageError(f"there is no graph {name} in {store}: `triplake graphs {store}` lists them")

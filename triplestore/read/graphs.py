@@ -123,6 +123,17 @@ def matching(session: Session, pattern: Sequence[str | None], graph: str | None)
     yield from _tokens(session, f"SELECT g, s, p, o FROM ({quads_sql(union(session))}) a{where}")
 
 
+def asserted_in(session: Session, triples: Sequence[Triple]) -> list[list[str]]:
+    """The graphs of each of some asserted triples of the default graph, by name; the unnamed one (`DEFAULT`) first."""
+    if not session.manifest.has_graphs:
+        return [[DEFAULT] for _ in triples]
+    session.workspace.views(TERM, ASSERTED, QUAD)
+    ids = lookup(session.engine, {token for triple in triples for token in triple})
+    keys = [(ids[s], ids[p], ids[o]) for s, p, o in triples]
+    found = _names(session, set(keys), quads_sql(union(session)))
+    return [sorted(found[key], key=lambda name: (name != DEFAULT, name)) for key in keys]
+
+
 def content_sql(session: Session, graph: str) -> str:
     """The triples (s, p, o: ids) of a graph (`DEFAULT`: the unnamed one), as SQL."""
     session.workspace.views(TERM, ASSERTED, QUAD)

@@ -48,6 +48,11 @@ def token_of(text: str, prefixes: Mapping[str, str], declared: str = "give --pre
     raise UsageError(f"'{text}' is no term: write an IRI, a prefixed name, _:label, or a literal as N-Triples does")
 
 
+def graph_token(name: str) -> str:
+    """The token of the name of a graph: an IRI, in angle brackets or without, or `_:label`. Raises UsageError."""
+    return _parsed(name if name.startswith(("<", "_:")) else f"<{name}>", name)
+
+
 def _with_datatype(text: str, prefixes: Mapping[str, str], declared: str) -> str:
     """A literal whose datatype is a prefixed name with the datatype's IRI."""
     body, mark, datatype = text.rpartition('"^^')

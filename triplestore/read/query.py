@@ -12,6 +12,7 @@ from triplestore.model.dataset import DefaultGraph
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, STATISTIC, TERM
 from triplestore.model.terms import to_rdflib, to_rdflib_all
+from triplestore.read.names import graph_token
 from triplestore.read.session import Session
 from triplestore.storage import statistics
 from triplestore.storage.manifest import Manifest
@@ -51,11 +52,15 @@ def query(
     generalised: bool,
     prefer: Sequence[str],
     base: str | None,
+    default_graphs: Sequence[str] = (),
+    named_graphs: Sequence[str] = (),
 ) -> Result:
     """See `Store.query`."""
     from triplake.sparql import query as run_query  # when asked for: other commands start without it
+    from triplake.sparql.dataset import dataset_of
 
-    return run_query(graph(session, generalised), text, same_as, stream, base, prefer)
+    dataset = dataset_of([graph_token(name) for name in default_graphs], [graph_token(name) for name in named_graphs])
+    return run_query(graph(session, generalised), text, same_as, stream, base, prefer, dataset)
 
 
 def explain_query(session: Session, text: str, same_as: str, prefer: Sequence[str]) -> QueryExplanation:

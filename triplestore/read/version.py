@@ -145,6 +145,8 @@ class StoreVersion:
         generalised: bool = False,
         prefer: str | Sequence[str] = (),
         base: str | None = None,
+        default_graphs: str | Sequence[str] = (),
+        named_graphs: str | Sequence[str] = (),
     ) -> Result:
         """Answer a SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) over the closure.
 
@@ -153,9 +155,11 @@ class StoreVersion:
         generalised: match also the derived triples that RDF has no place for (a literal as subject, a blank node as
         predicate). prefer: in canonical answers a class appears as its member that starts with the first of these, or
         as the one that comes first anyhow: built-in vocabulary, IRIs, blank nodes, of these the shortest.
-        base: what relative IRIs are resolved against, unless the text has a BASE.
+        base: what relative IRIs are resolved against, unless the text has a BASE. default_graphs, named_graphs: names
+        of graphs (IRIs) to read in place of those that the text chooses by FROM and FROM NAMED; none: what it says.
         """
-        found = query.query(self._session, text, same_as, stream, generalised, several(prefer), base)
+        chosen = several(default_graphs), several(named_graphs)
+        found = query.query(self._session, text, same_as, stream, generalised, several(prefer), base, *chosen)
         return found.through(self._turns.pieces) if stream else found
 
     @in_turn
@@ -239,6 +243,12 @@ class StoreVersion:
         """The asserted triples of a graph (a token) as tokens, in batches. grouped: those of a subject come together.
         Of a graph that there is not, none."""
         return self._turns.pieces(graphs.token_batches(self._session, graph, grouped))
+
+    @in_turn
+    def asserted_in(self, triples: Sequence[TokenTriple]) -> list[list[str]]:
+        """The graphs of each of some asserted triples (tokens) of the default graph, by name (tokens): the unnamed one,
+        `<urn:x-triplake:default>`, first."""
+        return graphs.asserted_in(self._session, triples)
 
     @in_turn
     def has_graph(self, graph: str) -> bool:

@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 from triplestore.model.errors import TriplakeError
 from triplestore.server import facts, proofs
 from triplestore.server.faults import HttpError, answer, http_error
-from triplestore.server.graph_store import default_graph
+from triplestore.server.graph_store import graph_store
 from triplestore.server.guard import Guard
 from triplestore.server.negotiation import Packing
 from triplestore.server.openapi import document
@@ -49,10 +49,11 @@ def make_app(service: Service) -> Starlette:
     routes = [
         Route("/", _page, methods=reading),
         *(Route(path, sparql, methods=["GET", "HEAD", "POST"]) for path in ("/sparql", "/sparql/")),
-        *(Route(path, default_graph, methods=writing) for path in ("/data", "/data/default")),
+        *(Route(path, graph_store, methods=writing) for path in ("/data", "/data/{name:path}")),
         Route("/health", facts.health, methods=reading),
         Route("/stats", facts.stats, methods=reading),
         Route("/api/overview", facts.overview, methods=reading),
+        Route("/api/graphs", facts.graphs, methods=reading),
         Route("/api/vocabulary", facts.vocabulary, methods=reading),
         Route("/api/resource", facts.resource, methods=reading),
         Route("/api/explain", proofs.explain, methods=reading),

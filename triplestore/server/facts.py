@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from triplake.loaders.tokens import UnsupportedTermError
+from triplestore.model.dataset import DEFAULT
 from triplestore.model.errors import UsageError
 from triplestore.model.terms import OWL, from_rdflib, to_rdflib
 from triplestore.read.names import token_of
@@ -19,8 +20,13 @@ from triplestore.server.faults import HttpError
 from triplestore.server.work import Service
 from triplestore.store import Store
 
+Triple = tuple[Node, Node, Node]
+
 MOST: Final = 500
 """Facts of each kind that a resource is shown with."""
+
+MOST_GRAPHS: Final = 1_000
+"""Named graphs that are listed."""
 
 _CLASSES: Final = "SELECT ?t (COUNT(*) AS ?n) WHERE { ?x a ?t } GROUP BY ?t ORDER BY DESC(?n) ?t LIMIT 2000"
 _PROPERTIES: Final = "SELECT ?t (COUNT(*) AS ?n) WHERE { ?x ?t ?y } GROUP BY ?t ORDER BY DESC(?n) ?t LIMIT 2000"
@@ -52,6 +58,12 @@ async def overview(request: Request) -> Response:
     """Counts, classes, properties, equality classes, versions and violations."""
     service: Service = request.app.state.service
     return JSONResponse(await service.kept(request, "overview", _overview))
+
+
+async def graphs(request: Request) -> Response:
+    """The graphs and their sizes."""
+    service: Service = request.app.state.service
+    return JSONResponse(await service.kept(request, "graphs", _graphs))
 
 
 async def vocabulary(request: Request) -> Response:
@@ -87,9 +99,14 @@ def token(sent: Parameters, name: str, store: Store) -> str:
 
 def term_object(term: Node) -> dict[str, str]:
     """A term as SPARQL's JSON results have it."""
-    from triplake.sparql.formats import term_object as of_token
-
     return of_token(from_rdflib(term))
+
+
+def of_token(token: str) -> dict[str, str]:
+    """The same of a token."""
+    from triplake.sparql.formats import term_object  # when asked for: a server starts without the writers
+
+    return term_object(token)
 
 
 def _overview(store: Store) -> dict[str, Any]:
@@ -113,6 +130,19 @@ def _overview(store: Store) -> dict[str, Any]:
     }
 
 
+def _graphs(store: Store) -> dict[str, Any]:
+    """The size of the unnamed graph, and the `MOST_GRAPHS` largest named ones."""
+    unnamed, *named = store.graphs()
+    named.sort(key=lambda graph: (-graph.triples, graph.name))
+    return {
+        "default_graph": store.default_graph,
+        "unnamed": unnamed.triples,
+        "count": len(named),
+        "graphs": [{"graph": of_token(graph.name), "triples": graph.triples} for graph in named[:MOST_GRAPHS]],
+        "version": store.version,
+    }
+
+
 def _vocabulary(store: Store) -> dict[str, Any]:
     return {"prefixes": store.prefixes.known, **_words(store, 2_000)}
 
@@ -127,15 +157,19 @@ def _words(store: Store, most: int) -> dict[str, Any]:
 
 
 def _resource(store: Store, term: URIRef | BNode) -> dict[str, Any]:
-    """Lists of at most `MOST`; those under whose name in `more` there are more."""
+    """Lists of at most `MOST`; those under whose name in `more` there are more. graphs: of what is asserted, fact by
+    fact, the graphs that it is in: null for the unnamed one."""
     same = URIRef(OWL + "sameAs")
     facts: dict[str, Any] = {}
+    graphs_of: dict[str, Any] = {}
     more: list[str] = []
     for what in ("asserted", "inferred"):
         outgoing, there_are = _first(
             t for t in store.match(term, what=what) if not (t[1] == same and what == "inferred")
         )
         incoming, others = _first(t for t in store.match(object=term, what=what) if t[1] != same)
+        if what == "asserted":
+            graphs_of = {"asserted": _graphs_of(store, outgoing), "asserted_incoming": _graphs_of(store, incoming)}
         more += [what] * there_are + [f"{what}_incoming"] * others
         facts[what] = [[term_object(p), term_object(o)] for _, p, o in outgoing]
         facts[f"{what}_incoming"] = [[term_object(s), term_object(p)] for s, p, _ in incoming]
@@ -144,9 +178,16 @@ def _resource(store: Store, term: URIRef | BNode) -> dict[str, Any]:
         "term": term_object(term),
         "equals": [term_object(o) for o in equals],
         **facts,
+        "graphs": graphs_of,
         "more": more + ["equals"] * others,
         "version": store.version,
     }
+
+
+def _graphs_of(store: Store, triples: list[Triple]) -> list[list[dict[str, str] | None]]:
+    """The graphs of each of some asserted triples."""
+    tokens = [(from_rdflib(s), from_rdflib(p), from_rdflib(o)) for s, p, o in triples]
+    return [[None if name == DEFAULT else of_token(name) for name in names] for names in store.asserted_in(tokens)]
 
 
 def _first(items: Iterable[Any]) -> tuple[list[Any], bool]:

@@ -1,19 +1,21 @@
-"""SPARQL 1.1 Graph Store HTTP Protocol for the default graph: GET, HEAD, PUT, POST, DELETE on `?default` or its own
-address."""
+"""SPARQL 1.1 Graph Store HTTP Protocol: GET, HEAD, PUT, POST and DELETE of graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
+from urllib.parse import quote
+from uuid import uuid4
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from triplestore.expressions.iris import is_absolute
+from triplestore.model.dataset import DEFAULT
 from triplestore.server.bodies import Parameters, documents, parameters
 from triplestore.server.faults import HttpError
 from triplestore.server.guard import require_writer
 from triplestore.server.negotiation import GRAPHS, choose
-from triplestore.server.protocol import applied, changed, endpoint_of
+from triplestore.server.protocol import applied, changed, check, endpoint_of
 from triplestore.server.work import Answer, Service
 from triplestore.store import Store
 
@@ -29,56 +31,126 @@ SUFFIXES: Final = {
     "application/trig": ".trig",
     "application/n-quads": ".nq",
 }
-"""Media types of graphs that can be sent, and the suffixes that tell the loaders the syntax. Of TriG and N-Quads all
-triples are taken, whatever graph they are in."""
+"""Media types of graphs that can be sent, and the suffixes that tell the loaders the syntax."""
 
 
-async def default_graph(request: Request) -> Response:
-    """The default graph, by `?default` or directly by its own address."""
+_QUADS: Final = "application/n-quads"
+"""The media type of the whole store."""
+
+
+async def graph_store(request: Request) -> Response:
+    """A graph, by `?default`, by `?graph=IRI`, or directly by its own address under that of the store; without any of
+    these the store: GET has all of it as N-Quads, POST makes a new graph."""
     service: Service = request.app.state.service
     sent = parameters(request.url.query)
-    if "graph" in sent:
-        missing = request.method in ("GET", "HEAD", "DELETE")
-        raise HttpError(
-            404 if missing else 400,
-            "this store is one graph, the default one, without a name: use ?default (named graphs are not supported)",
-        )
-    if "default" not in sent and not request.url.path.endswith("/default"):
-        raise HttpError(400, "say which graph: ?default is the one there is")
+    graph = _graph(request, sent)
     if request.method in ("GET", "HEAD"):
-        return await _get(request, service, sent)
+        check(sent)
+        return await (_whole(request, service, sent) if graph is None else _get(request, service, graph, sent))
     require_writer(request)
+    if graph is None:
+        if request.method != "POST":
+            raise HttpError(400, _WHICH)
+        graph = f"{endpoint_of(request).rstrip('/')}/{uuid4()}"
     if request.method == "DELETE":
-        return changed(await service.write(lambda store: applied(store, (), lambda: store.replace())))
-    base = endpoint_of(request)
-    replacing = request.method == "PUT"
+        return changed(await service.write(lambda store: _deleted(store, graph)))
+    base, replacing = endpoint_of(request), request.method == "PUT"
     async with documents(request, SUFFIXES, service.settings.limits.body) as paths:
 
-        def change(store: Store) -> None:
-            (store.replace if replacing else store.load)(*paths, base=base)
+        def change(store: Store) -> tuple[dict[str, Any], bool]:
+            store.refresh()
+            write, there = store.replace if replacing else store.load, _exists(store, graph)
+            return applied(store, paths, lambda: write(*paths, base=base, graph=graph)), there
 
-        return changed(await service.write(lambda store: applied(store, paths, lambda: change(store))))
+        figures, there = await service.write(change)
+    if there:
+        return changed(figures)
+    return changed(figures, 201, {"Location": _address(request, graph)})
 
 
-async def _get(request: Request, service: Service, sent: Parameters) -> Response:
-    """The graph that queries see; of it, with `what`, the asserted or the inferred part."""
+_WHICH: Final = "say which graph: ?default or ?graph=IRI, or its own address below this one"
+_DEFAULT: Final = DEFAULT[1:-1]
+
+
+def _graph(request: Request, sent: Parameters) -> str | None:
+    """The name of the graph that a request is for, of the unnamed one its own name; None for the store as a whole.
+    Raises HttpError (400)."""
+    named = [*sent.get("graph", ())]
+    if "default" in sent:
+        named.append(_DEFAULT)
+    own = request.path_params.get("name", "")
+    if own:
+        named.append(_DEFAULT if own == "default" else endpoint_of(request))
+    if len(named) > 1:
+        raise HttpError(400, "the request names more than one graph: name one")
+    if named and not is_absolute(named[0]):
+        raise HttpError(400, f"graph: '{named[0]}' is no absolute IRI")
+    return named[0] if named else None
+
+
+def _address(request: Request, graph: str) -> str:
+    """Where a graph that has been made is: its own address, or that of the store with its name."""
+    store = f"{request.url.scheme}://{request.url.netloc}/data"
+    return graph if graph.startswith(f"{store}/") else f"{store}?graph={quote(graph, safe='')}"
+
+
+def _exists(store: Store, graph: str) -> bool:
+    return graph == _DEFAULT or store.has_graph(f"<{graph}>")
+
+
+def _must_exist(store: Store, graph: str) -> None:
+    if not _exists(store, graph):
+        raise HttpError(404, f"there is no graph <{graph}>")
+
+
+def _deleted(store: Store, graph: str) -> dict[str, Any]:
+    """Take a graph away; of the unnamed one, which is always there, its triples."""
+    if graph == _DEFAULT:
+        return applied(store, (), lambda: store.replace(graph=graph))
+    store.refresh()
+    _must_exist(store, graph)
+    return applied(store, (), lambda: store.sparql_update(f"DROP GRAPH <{graph}>"))
+
+
+async def _whole(request: Request, service: Service, sent: Parameters) -> Response:
+    """All asserted triples, with their graphs."""
+    _asserted(sent)
+    if choose(request.headers.get("accept"), [_QUADS]) is None:
+        raise HttpError(406, f"{_WHICH}; all graphs together can be had as {_QUADS}")
+
+    def work(store: Store) -> Answer:
+        from triplake.sparql.graph_formats import quads
+
+        return Answer(_QUADS, quads(store.quad_batches()))
+
+    return await service.read(request, work)
+
+
+def _asserted(sent: Parameters) -> None:
+    """Raise HttpError (400) where another part is wanted than the asserted one, of graphs that have no other."""
+    if any(what != "asserted" for what in sent.get("what", ())):
+        raise HttpError(400, "graphs have asserted triples alone: what follows from these is in ?default")
+
+
+async def _get(request: Request, service: Service, graph: str, sent: Parameters) -> Response:
+    """A graph. Of the default one what queries see; of that, with `what`, the asserted or the inferred part."""
     media = choose(request.headers.get("accept"), list(GRAPHS))
     if media is None:
         raise HttpError(406, f"a graph can be had as {', '.join(GRAPHS)}: accept one")
+    own = "graph" in sent or graph != _DEFAULT
+    if own:
+        _asserted(sent)
     what = sent.get("what", ["all"])[-1]
     same_as = sent.get("same_as", [service.settings.same_as])[-1]
     charset = "; charset=utf-8" if media.startswith("text/") else ""
 
     def work(store: Store) -> Answer:
         from triplake.sparql.formats import REFUSING
+        from triplake.sparql.graph_formats import GRAPH_FORMATS
 
-        pieces = _written(store, what, same_as, GRAPHS[media])
+        _must_exist(store, graph)
+        batches = store.graph_batches(f"<{graph}>", grouped=True) if own else store.token_batches(what, same_as)
+        pieces = GRAPH_FORMATS[GRAPHS[media]](batches, store.prefixes.names)
         return Answer(media + charset, pieces, whole=GRAPHS[media] in REFUSING)
 
     return await service.read(request, work)
-
-
-def _written(store: Store, what: str, same_as: str, format: str) -> Iterator[str]:
-    from triplake.sparql.graph_formats import GRAPH_FORMATS
-
-    return GRAPH_FORMATS[format](store.token_batches(what, same_as), store.prefixes.names)

@@ -74,8 +74,9 @@ def document(settings: Settings) -> dict[str, Any]:
     secured: dict[str, Any] = {"security": [{"bearer": []}, {"basic": []}]} if settings.access.authenticates else {}
     read = dict(secured) if settings.access.protect_reads else {}
     graph_paths = {
-        "/data": _graph_store(read, secured, [_GRAPH]),
+        "/data": _graph_store(read, secured, [_GRAPH, _DEFAULT]),
         "/data/default": _graph_store(read, secured, []),
+        "/data/{name}": _graph_store(read, secured, [_OWN]),
     }
     return {
         "openapi": "3.1.0",
@@ -86,12 +87,13 @@ def document(settings: Settings) -> dict[str, Any]:
             "/health": {"get": _json("Whether the server works.", {"type": "object", "required": ["status"]}, ())},
             "/stats": {"get": {**_json("Counts of the store.", {"type": "object", "required": ["facts"]}), **read}},
             "/api/overview": {"get": {**_json("The store at a glance.", {"type": "object"}), **read}},
+            "/api/graphs": {"get": {**_json("The graphs and their sizes.", {"type": "object"}), **read}},
             "/api/vocabulary": {"get": {**_json("Words for queries.", {"type": "object"}), **read}},
             "/api/resource": {
                 "get": {
                     **_json(
                         "The facts of a resource, asserted and inferred apart, and what it equals.",
-                        {"type": "object", "required": ["term", "asserted", "inferred", "equals", "more"]},
+                        {"type": "object", "required": ["term", "asserted", "inferred", "graphs", "equals", "more"]},
                         (400, 503),
                     ),
                     "parameters": [
@@ -182,7 +184,30 @@ _PREFER: Final = _parameter(
 _TIMEOUT: Final = _parameter(
     "timeout", "Seconds, less than the server's limit.", schema={"type": "number", "exclusiveMinimum": 0}
 )
-_GRAPH: Final = _parameter("default", "The default graph, the one there is.", required=True)
+_DRY_RUN: Final = _parameter(
+    "dry_run",
+    "An update changes nothing, and says what it would do.",
+    schema={"type": "string", "enum": ["true", "false"]},
+)
+_GRAPH: Final = _parameter("graph", "The name of a graph, an IRI; urn:x-triplake:default is the unnamed one.")
+_DEFAULT: Final = _parameter("default", "In place of a name: the default graph; of what is written, the unnamed one.")
+_OWN: Final = _parameter("name", "What a graph is called below /data: its name is this address.", required=True) | {
+    "in": "path"
+}
+
+
+def _graphs(name: str, text: str) -> dict[str, Any]:
+    return _parameter(name, text, schema={"type": "array", "items": {"type": "string"}})
+
+
+_DATASET: Final = [
+    _graphs("default-graph-uri", "Graphs that a query reads, in place of its FROM."),
+    _graphs("named-graph-uri", "Graphs that a query reads by GRAPH, in place of its FROM NAMED."),
+]
+_USING: Final = [
+    _graphs("using-graph-uri", "Graphs that the patterns of an update read, where it has neither USING nor WITH."),
+    _graphs("using-named-graph-uri", "Graphs that the patterns of an update read by GRAPH."),
+]
 
 
 def _failures(statuses: Iterable[int]) -> dict[str, Any]:
@@ -199,16 +224,21 @@ def _answers() -> dict[str, Any]:
     return found
 
 
-def _changed() -> dict[str, Any]:
+def _changed(new: bool = False) -> dict[str, Any]:
+    """The answers to a change. new: it may make a graph."""
     content = {"application/json": {"schema": {"$ref": "#/components/schemas/Change"}}}
-    return {"200": {"description": "What the change did.", "content": content}}
+    done = {"200": {"description": "What the change did.", "content": content}}
+    if new:
+        headers = {"Location": {"description": "Where the graph is.", "schema": {"type": "string"}}}
+        done["201"] = {"description": "A graph was made.", "content": content, "headers": headers}
+    return done
 
 
 def _sparql_get() -> dict[str, Any]:
     return {
         "operationId": "query",
         "summary": "Answer a query; without one, the service's description.",
-        "parameters": [_parameter("query", "SPARQL 1.1."), _SAME_AS, _PREFER, _TIMEOUT],
+        "parameters": [_parameter("query", "SPARQL 1.1."), *_DATASET, _SAME_AS, _PREFER, _TIMEOUT],
         "responses": {
             "200": {"description": "The answer.", "content": _answers()},
             "303": {"description": "A browser without a query is sent to the page."},
@@ -225,7 +255,7 @@ def _sparql_post() -> dict[str, Any]:
     return {
         "operationId": "queryOrUpdate",
         "summary": "Answer a query, or carry out an update as one transaction.",
-        "parameters": [_SAME_AS, _PREFER, _TIMEOUT],
+        "parameters": [*_DATASET, *_USING, _DRY_RUN, _SAME_AS, _PREFER, _TIMEOUT],
         "requestBody": {"required": True, "content": {FORM: form, QUERY: _TEXT, UPDATE: _TEXT}},
         "responses": {
             "200": {"description": "The answer to the query, or what the update did.", "content": content},
@@ -245,26 +275,26 @@ def _graph_store(read: dict[str, Any], secured: dict[str, Any], where: list[dict
     getting = {"parameters": [*where, part, _SAME_AS], **read}
     return {
         "get": {
-            "summary": "The triples that queries see.",
+            "summary": "The triples of a graph; of the default one what queries see; without a graph all, as N-Quads.",
             "responses": {"200": graph, **_failures((400, 401, 404, 406, 500, 503))},
             **getting,
         },
         "put": {
-            "summary": "Replace all asserted triples.",
+            "summary": "Replace the triples of a graph, or make it.",
             "parameters": where,
             "requestBody": body,
-            "responses": {**_changed(), **failing},
+            "responses": {**_changed(new=True), **failing},
             **secured,
         },
         "post": {
-            "summary": "Add triples.",
+            "summary": "Add triples to a graph, or make one.",
             "parameters": where,
             "requestBody": body,
-            "responses": {**_changed(), **failing},
+            "responses": {**_changed(new=True), **failing},
             **secured,
         },
         "delete": {
-            "summary": "Take all asserted triples away.",
+            "summary": "Take a graph away; of the unnamed one, its triples.",
             "parameters": where,
             "responses": {**_changed(), **_failures((400, 401, 403, 404, 500, 503))},
             **secured,

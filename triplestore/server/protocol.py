@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from triplestore.expressions.iris import is_absolute
 from triplestore.model.errors import InputError, TriplakeError, UsageError
+from triplestore.model.report import UpdateReport
 from triplestore.server.bodies import FORM, Parameters, form, media_type, parameters, text
 from triplestore.server.description import describe
 from triplestore.server.faults import HttpError
@@ -23,9 +25,6 @@ from triplestore.store import Store
 QUERY: Final = "application/sparql-query"
 UPDATE: Final = "application/sparql-update"
 
-_NAMED: Final = (
-    "this store is one graph, the default one, without a name: leave {name} out (named graphs are not supported)"
-)
 _TYPES: Final = f"{FORM}, {QUERY} or {UPDATE}"
 
 
@@ -34,7 +33,7 @@ async def sparql(request: Request) -> Response:
     service: Service = request.app.state.service
     most = service.settings.limits.body
     sent = parameters(request.url.query)
-    _check(sent)
+    check(sent)
     if request.method != "POST":
         if "update" in sent:
             raise HttpError(400, "an update is sent by POST")
@@ -52,7 +51,7 @@ async def sparql(request: Request) -> Response:
         raise HttpError(415, f"{message}: POST {_TYPES}")
     filled = await form(request, most)
     both = {name: [*filled.get(name, ()), *sent.get(name, ())] for name in {**filled, **sent}}
-    _check(both)
+    check(both)
     if ("query" in filled) == ("update" in filled):
         raise HttpError(400, "the form holds neither a query nor an update, or both: send one of them")
     if "query" in filled:
@@ -84,13 +83,12 @@ async def _described(request: Request, service: Service) -> Response:
 
 def endpoint_of(request: Request) -> str:
     """The address that was asked, without parameters: what relative IRIs are resolved against."""
-    return str(request.url.replace(query="", fragment=""))
+    path = request.scope["raw_path"].decode("latin-1")  # as it was sent, for it may name a graph
+    return f"{request.url.scheme}://{request.url.netloc}{path}"
 
 
 async def _query(request: Request, service: Service, query: str, sent: Parameters) -> Response:
-    for name in ("default-graph-uri", "named-graph-uri"):
-        if any(sent.get(name, ())):
-            raise HttpError(400, _NAMED.format(name=name))
+    default, named = _graphs(sent, "default-graph-uri"), _graphs(sent, "named-graph-uri")
     same_as = sent.get("same_as", [service.settings.same_as])[-1]
     prefer = sent.get("prefer", [])
     accept = _accept(request, sent)
@@ -100,7 +98,9 @@ async def _query(request: Request, service: Service, query: str, sent: Parameter
     def work(store: Store) -> Answer:
         from triplake.sparql.formats import REFUSING, pieces
 
-        result = store.query(query, same_as, stream=True, base=base, prefer=prefer)
+        result = store.query(
+            query, same_as, stream=True, base=base, prefer=prefer, default_graphs=default, named_graphs=named
+        )
         offers = GRAPHS if result.kind in ("construct", "describe") else ROWS
         media = choose(accept, list(offers))
         if media is None:
@@ -132,11 +132,13 @@ def _accept(request: Request, sent: Parameters) -> str | None:
     return request.headers.get("accept")
 
 
-def _check(sent: Parameters) -> None:
+def check(sent: Parameters) -> None:
     """Raise HttpError (400) for parameters that make no sense, whether or not the request would use them."""
     _seconds(sent)
     if any(value not in ("expand", "canonical") for value in sent.get("same_as", ())):
         raise HttpError(400, "same_as is expand or canonical")
+    if any(value not in ("true", "false") for value in sent.get("dry_run", ())):
+        raise HttpError(400, "dry_run is true or false")
 
 
 def _seconds(sent: Parameters) -> float | None:
@@ -150,6 +152,15 @@ def _seconds(sent: Parameters) -> float | None:
     return seconds
 
 
+def _graphs(sent: Parameters, name: str) -> list[str]:
+    """The graphs that a parameter names. Raises HttpError (400) for what is no absolute IRI."""
+    found = [iri for iri in sent.get(name, ()) if iri]
+    for iri in found:
+        if not is_absolute(iri):
+            raise HttpError(400, f"{name}: '{iri}' is no absolute IRI")
+    return found
+
+
 def _one(sent: Parameters, name: str) -> str:
     if len(sent[name]) > 1:
         raise HttpError(400, f"there is more than one {name} in the request: send one")
@@ -161,15 +172,22 @@ def _with_charset(media: str) -> str:
 
 
 async def _update(request: Request, service: Service, update: str, sent: Parameters) -> Response:
-    for name in ("using-graph-uri", "using-named-graph-uri"):
-        if any(sent.get(name, ())):
-            raise HttpError(400, _NAMED.format(name=name))
+    default, named = _graphs(sent, "using-graph-uri"), _graphs(sent, "using-named-graph-uri")
     request.scope["triplake.log"]["update"] = update
     folder, base = service.settings.load_folder, endpoint_of(request)
 
+    dry = sent.get("dry_run", [""])[-1] == "true"
+
+    def carried_out(store: Store) -> UpdateReport:
+        return store.sparql_update(
+            update, dry_run=dry, load_folder=folder, base=base, default_graphs=default, named_graphs=named
+        )
+
     def change(store: Store) -> dict[str, Any]:
+        if dry:
+            return {**carried_out(store).as_dict(), "version": store.version, "dry_run": True}
         figures: dict[str, Any] = {}
-        found = applied(store, (), lambda: figures.update(store.sparql_update(update, load_folder=folder, base=base)))
+        found = applied(store, (), lambda: figures.update(carried_out(store)))
         return {**found, **figures}
 
     return changed(await service.write(change, limited=True))
@@ -191,6 +209,6 @@ def applied(store: Store, files: Sequence[Path], change: Callable[[], Any]) -> d
     return {"version": store.version, **store.log()[-1]}
 
 
-def changed(figures: dict[str, Any]) -> Response:
+def changed(figures: dict[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """The answer to a change: what it did."""
-    return JSONResponse(figures, headers={"Triplake-Version": str(figures["version"])})
+    return JSONResponse(figures, status, {"Triplake-Version": str(figures["version"]), **(headers or {})})

@@ -80,7 +80,7 @@ def publish(tx: Transaction, report: UpdateReport) -> None:
     draft = tx.workspace.manifest
     last = replace(report, not_asserted=None).as_dict()
     with finishing():
-        published = tx.versions.publish(replace(draft, version=draft.version + 1, last=last))
+        published = tx.versions.publish(replace(draft, version=draft.version + 1, last=last, graphs=tx.graphs))
         tx.workspace.moved(published, ())
 
 

@@ -48,7 +48,7 @@ def support(session: Session, graph: str) -> GraphSupport:
     others = f"(SELECT s, p, o FROM ({quads_sql(union(session))}) q WHERE g NOT IN ({own}))"
     triples = count(engine, f"({content}) c")
     alone = count(engine, f"({minus(f'({content})', others, 'spo')}) c")
-    report = sparql_update(session, f"DROP GRAPH {graph}", "auto", True, None, None)
+    report = sparql_update(session, f"DROP GRAPH {graph}", "auto", True, None, None, (), ())
     return GraphSupport(triples, alone, report.deleted, report.classes or ClassDiff(0, (), 0, ()))
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from triplestore.closure.quads import named_sql, unnamed_sql
 from triplestore.compile.schema import Fact
-from triplestore.engine import Workbench
+from triplestore.dictionary.encoding import lookup
 from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import common, count, minus
 from triplestore.engine.scratch import Scratch
@@ -206,6 +206,11 @@ def _quads_among(quads: str, triples: str) -> str:
     return f"SELECT q.g, q.s, q.p, q.o FROM {quads} q WHERE EXISTS (SELECT 1 FROM {triples} t WHERE {same})"
 
 
+def id_of(workspace: Workspace, graph: str) -> int | None:
+    """The id of a graph's name (a token; `DEFAULT`: of the unnamed one); None where the dictionary has no such name."""
+    return UNNAMED if graph == DEFAULT else lookup(workspace.engine, [graph]).get(graph)
+
+
 def content(workspace: Workspace, graph: int | None) -> str:
     """The triples of a graph, by the id of its name (UNNAMED for the unnamed one; None: there is no such graph), as SQL
     over `asserted` and `quad`."""
@@ -214,10 +219,13 @@ def content(workspace: Workspace, graph: int | None) -> str:
     return f"SELECT s, p, o FROM ({named_sql([] if graph is None else [graph])}) q"
 
 
-def everything(engine: Workbench, scratch: Scratch) -> str:
-    """A working table of all triples of all graphs, to be deleted everywhere."""
-    triples = "SELECT s, p, o FROM asserted UNION SELECT s, p, o FROM quad"
-    return scratch.create("everything", f"SELECT CAST({EVERYWHERE} AS BIGINT) AS g, s, p, o FROM ({triples}) t")
+def all_of(workspace: Workspace, scratch: Scratch, graph: str) -> str:
+    """A working table of all triples of a graph, or (without a name) of all graphs, to be deleted there."""
+    place, triples = EVERYWHERE, "SELECT s, p, o FROM asserted UNION SELECT s, p, o FROM quad"
+    if graph:
+        found = id_of(workspace, graph)
+        place, triples = UNNAMED if found is None else found, content(workspace, found)
+    return scratch.create("unwanted", f"SELECT CAST({place} AS BIGINT) AS g, s, p, o FROM ({triples}) t")
 
 
 def facts_of(tx: Transaction) -> tuple[list[Fact], list[Fact]]:

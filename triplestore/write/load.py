@@ -7,15 +7,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from triplake.loaders import LoadReport, OnError, Progress, Source, graph_named, read_into, sources
+from triplake.loaders import LoadReport, OnError, Progress, Source, read_into, sources
 from triplestore.engine.dialect import Dialect
+from triplestore.engine.queries import count
+from triplestore.engine.scratch import Scratch
+from triplestore.model.dataset import DEFAULT
 from triplestore.model.errors import UsageError
 from triplestore.model.stopping import check
+from triplestore.model.tables import ASSERTED, QUAD, TERM, token_sql
+from triplestore.read.names import graph_token
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Counters
 from triplestore.write import in_tables
 from triplestore.write.change import ChangeSet
 from triplestore.write.commit import commit
+from triplestore.write.graphs import content, id_of, own_name
 from triplestore.write.netting import encoded, net_encoded
 from triplestore.write.transaction import Transaction, writing
 from triplestore.write.update import graphs_only
@@ -30,17 +36,24 @@ _SCOPED: Final = rf"f[0-9]{{1,{_DIGITS}}}[_g].*"
 
 @dataclass(frozen=True, slots=True)
 class Into:
-    """Where what files have in no named graph goes: into a graph (an IRI; empty: the unnamed one), or (per_file) into
-    one of each file, named by the file's `file:` IRI."""
+    """Where what files have in no named graph goes: into a graph (a token; empty or `DEFAULT`: the unnamed one), or
+    (per_file) into one of each file, named by the file's `file:` IRI."""
 
-    graph: str = ""
+    name: str = ""
     per_file: bool = False
 
-    def of(self, source: Source) -> str:
-        """The name (token) of a file's graph, empty for the unnamed one. Raises UsageError for what names none."""
-        if self.graph and self.per_file:
+    @classmethod
+    def graph(cls, name: str, per_file: bool = False) -> Into:
+        """By a name as users write it. Raises UsageError for what names no graph, or two."""
+        if name and per_file:
             raise UsageError("give one graph, or a graph for each file, not both")
-        return graph_named(Path(source.path).absolute().as_uri() if self.per_file else self.graph)
+        return cls(graph_token(name) if name else "", per_file)
+
+    def of(self, source: Source) -> str:
+        """The name (a token) of a file's graph, empty for the unnamed one."""
+        if self.per_file:
+            return f"<{Path(source.path).absolute().as_uri()}>"
+        return own_name(self.name) if self.name else ""
 
 
 def load(
@@ -57,8 +70,9 @@ def load(
     """See `Store.load`."""
     with writing(session, "load") as tx:
         report, new_terms, counters = _read(session, tx, files, format, on_error, rejects, base, into)
-        several = _several(session, report)
-        change = net_encoded(tx, counters, graphs_too=several)
+        change = net_encoded(tx, counters, graphs_too=_several(session, report, into.name))
+        if into.name and own_name(into.name) and not report.triples:
+            tx.graphs = tuple(dict.fromkeys((*tx.graphs, into.name)))
         session.notify(
             f"encoded {change.added:,} new triples, {new_terms:,} new terms {_rate(report.triples, tx.seconds)}"
         )
@@ -67,7 +81,7 @@ def load(
             commit(tx, in_tables.maintained(tx, change, algorithm if materialise else None))
         elif change.quads is not None:
             commit(tx, graphs_only(tx, change))
-        elif tx.prefixes != session.manifest.prefixes:
+        elif not tx.same:
             session.workspace.forget()
             commit(tx, ChangeSet(change, session.manifest.counters))
         else:
@@ -77,23 +91,29 @@ def load(
         return report
 
 
-def replace_all(session: Session, files: Sequence[str | Path], format: str | None, base: str | None) -> LoadReport:
+def replace_all(
+    session: Session, files: Sequence[str | Path], format: str | None, base: str | None, graph: str
+) -> LoadReport:
     """See `Store.replace`."""
+    name = graph_token(graph) if graph else ""
     with writing(session, "replace") as tx:
-        report, _, counters = _read(session, tx, files, format, "stop", None, base, Into(), replacing=True)
-        change = net_encoded(tx, counters, replacing=True, graphs_too=_several(session, report))
-        tx.graphs = ()
+        report, _, counters = _read(session, tx, files, format, "stop", None, base, Into(name), replacing=True)
+        change = net_encoded(tx, counters, replacing=True, graphs_too=_several(session, report, name), graph=name)
+        if not name:
+            tx.graphs = ()
+        elif own_name(name) and not report.triples:
+            tx.graphs = tuple(dict.fromkeys((*tx.graphs, name)))
         _told(session, tx, report)
         if change or not session.manifest.materialised:
             commit(tx, in_tables.maintained(tx, change, "auto"))
-        elif change.quads is not None or session.manifest.graphs:
+        elif change.quads is not None or tx.graphs != session.manifest.graphs:
             commit(tx, graphs_only(tx, change))
         return report
 
 
-def _several(session: Session, report: LoadReport) -> bool:
-    """Whether there are named graphs, in what was read or in the store."""
-    return report.named > 0 or session.manifest.has_graphs
+def _several(session: Session, report: LoadReport, graph: str) -> bool:
+    """Whether there are named graphs: in what was read, in the store, or the one that it goes into."""
+    return report.named > 0 or session.manifest.has_graphs or graph not in ("", DEFAULT)
 
 
 def _told(session: Session, tx: Transaction, report: LoadReport) -> None:
@@ -117,8 +137,11 @@ def _read(
     into: Into,
     replacing: bool = False,
 ) -> tuple[LoadReport, int, Counters]:
-    """Make the working table `encoded` of the triples of files; the report, new terms, and the counters. replacing:
-    nothing else stays asserted, so a single file may use the store's own blank node labels."""
+    """Make the working table `encoded` of the triples of files; the report, new terms, and the counters.
+
+    replacing: nothing else stays asserted (in the graph, where one is named), so a single file may use the store's own
+    blank node labels.
+    """
 
     def reading(at: Progress) -> None:
         check()
@@ -145,17 +168,46 @@ def _read(
     )
     session.notify(f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, tx.seconds)}")
     number, counters = counters.files + 1, replace(counters, files=counters.files + len(found))
+    several, has_names = _several(session, report, into.name), any(s.syntax.of_datasets or s.graph for s in found)
     with session.engine.scratch() as scratch:
-        own = replacing and len(found) == 1
-        several, has_names = _several(session, report), any(s.syntax.of_datasets or s.graph for s in found)
-        graph = ("g" if has_names else "''") if several else None
-        table = scratch.create("raw", _with_own_labels(session.engine.dialect, number, graph)) if own else "raw"
+        if replacing and into.name and has_names:
+            _only(session, own_name(into.name))
+        own, column = replacing and len(found) == 1, ("g" if has_names else "''") if several else None
+        if own and into.name:
+            table = scratch.create("raw", _with_labels_of(session, scratch, number, column, into.name))
+        else:
+            table = scratch.create("raw", _with_own_labels(session.engine.dialect, number, column)) if own else "raw"
         if several and not has_names and not own:
             table = scratch.table("raw")
             session.engine.view(table, "SELECT s, p, o, '' AS g FROM raw")
         new_terms, counters = encoded(tx, table, counters, several)
     session.engine.drop("raw")
     return report, new_terms, counters
+
+
+def _only(session: Session, graph: str) -> None:
+    """Raise UsageError where `raw` has triples of other graphs than the one that is replaced."""
+    if count(session.engine, f"raw WHERE g <> {session.engine.dialect.string(graph)}"):
+        session.engine.drop("raw")
+        raise UsageError(
+            f"what is to replace {graph or 'the unnamed graph'} has triples in other named graphs: "
+            "add it (load, POST), or take its named graphs out"
+        )
+
+
+def _with_labels_of(session: Session, scratch: Scratch, number: int, column: str | None, graph: str) -> str:
+    """As `_with_own_labels`, for the labels of the blank nodes in a graph alone: other nodes may be in other graphs."""
+    session.workspace.views(TERM, ASSERTED, QUAD)
+    triples = content(session.workspace, id_of(session.workspace, graph))
+    nodes = f"SELECT s AS id FROM ({triples}) a UNION SELECT o FROM ({triples}) b"
+    tokens = f"SELECT {token_sql('t')} AS token FROM term t JOIN ({nodes}) n ON n.id = t.id"
+    label = f"'_:f{number}_' || substr(token, 3) AS label"
+    own = scratch.create("own_label", f"SELECT {label}, token FROM ({tokens}) t WHERE substr(token, 1, 2) = '_:'")
+    named = "" if column is None else f", {column} AS g"
+    return (
+        f"SELECT coalesce(a.token, r.s) AS s, r.p AS p, coalesce(b.token, r.o) AS o{named} FROM raw r "
+        f"LEFT JOIN {own} a ON a.label = r.s LEFT JOIN {own} b ON b.label = r.o"
+    )
 
 
 def _with_own_labels(dialect: Dialect, number: int, graph: str | None) -> str:

@@ -106,14 +106,16 @@ def _net_quads_in_tables(tx: Transaction, counters: Counters, delete: Sequence[Q
     return replace(change, not_asserted=change.not_asserted + len(set(delete)) - len(unwanted))
 
 
-def net_encoded(tx: Transaction, counters: Counters, replacing: bool = False, graphs_too: bool = False) -> Change:
-    """Net the triples in working table `encoded` against what is asserted. replacing: they are all that is to be.
-    graphs_too: they are quads, or there are some."""
+def net_encoded(
+    tx: Transaction, counters: Counters, replacing: bool = False, graphs_too: bool = False, graph: str = ""
+) -> Change:
+    """Net the triples in working table `encoded` against what is asserted. replacing: they are all that is to be (in a
+    graph, where its name is given). graphs_too: they are quads, or there are some."""
     engine = tx.engine
     if graphs_too:
         with engine.scratch() as scratch:
             tx.workspace.views(ASSERTED, QUAD)
-            unwanted = graphs.everything(engine, scratch) if replacing else None
+            unwanted = graphs.all_of(tx.workspace, scratch, graph) if replacing else None
             change = graphs.net_in_tables(tx, counters, "encoded", unwanted)
         engine.drop("encoded")
         return replace(change, not_asserted=0)

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from triplake.loaders import Source, graph_named, sources
+from triplake.loaders import Source, sources
 from triplake.loaders.compression import open_text
 from triplake.loaders.patch import Change, quads_of, read_patch
 from triplake.loaders.read import of_relative
@@ -17,6 +17,7 @@ from triplestore.model.dataset import TRIPLE, Quad
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Prefix, Prefixes
 from triplestore.model.report import UpdateReport
+from triplestore.read.names import graph_token
 from triplestore.read.session import Session
 from triplestore.write.change import Request
 from triplestore.write.update import apply
@@ -59,7 +60,7 @@ def _dropping(graphs: Sequence[str]) -> Request:
     """The transaction that drops graphs."""
     from triplake.sparql.update import Clear  # when asked for: a store starts without the parser
 
-    names = [graph_named(graph) for graph in graphs]
+    names = [graph_token(graph) for graph in graphs]
     return Request(tuple(Clear(name, True, False, "the graph to drop") for name in names), 0, 0)
 
 
@@ -94,12 +95,24 @@ def apply_all(
 
 
 def sparql_update(
-    session: Session, text: str, algorithm: str, dry: bool, load_folder: str | Path | None, base: str | None
+    session: Session,
+    text: str,
+    algorithm: str,
+    dry: bool,
+    load_folder: str | Path | None,
+    base: str | None,
+    default_graphs: Sequence[str],
+    named_graphs: Sequence[str],
 ) -> UpdateReport:
     """See `Store.sparql_update`."""
+    from triplake.sparql.dataset import dataset_of  # when asked for: a store starts without the parser
+    from triplake.sparql.update import reading
+
     session.newest()
     manifest = session.manifest
     request = sparql_request(text, manifest.counters.files + 1, base=base, known=manifest.prefixes)
+    dataset = dataset_of([graph_token(name) for name in default_graphs], [graph_token(name) for name in named_graphs])
+    request = replace(request, operations=reading(request.operations, dataset))
     return carry_out(session, (request,), algorithm, dry, load_folder)
 
 
