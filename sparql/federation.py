@@ -247,12 +247,9 @@ class Federation:
         self.requests += 1
         if self.requests > MOST_REQUESTS:
             raise self._too_many(node)
-        rows: list[Row] = []
-        for row in solutions(address, ask(address, text, self.allowed), node.variables):
-            rows.append(row)
-            self.rows += 1
-            if self.rows > MOST_ROWS:
-                raise EndpointError(f"the endpoint {address} gives more than {MOST_ROWS:,} solutions: ask for fewer")
+        answer = ask(address, text, self.allowed)
+        rows = solutions(address, answer, node.variables, MOST_ROWS - self.rows)
+        self.rows += len(rows)
         return rows
 
     def _texts(self, node: Service, beside: Beside) -> Iterator[str]:
