@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from socket import SHUT_RDWR, socket
@@ -73,26 +73,36 @@ def ask(address: str, query: str, allowed: Collection[str]) -> bytes:
     return found.body
 
 
-def solutions(address: str, answer: bytes, variables: Collection[str]) -> Iterator[Row]:
-    """The solutions in JSON results, as tokens of these variables; blank nodes are new. Raises EndpointError."""
+def solutions(address: str, answer: bytes, variables: Collection[str], most: int) -> list[Row]:
+    """The solutions in JSON results, as tokens of these variables; blank nodes are new. Raises EndpointError where they
+    are more than `most`, or what was answered is no such thing."""
     token, prefix = Scope(None, False).token, f"_:s{secrets.token_hex(8)}_"
+    rows: list[Row] = []
+    found = row = None
 
     def own(term: object) -> str:
-        found = token(term)
-        return f"{prefix}{found[2:]}" if found[0] == "_" else found
+        text = token(term)
+        return f"{prefix}{text[2:]}" if text[0] == "_" else text
 
     try:
         found = pyoxigraph.parse_query_results(answer, pyoxigraph.QueryResultsFormat.JSON)
         if not isinstance(found, pyoxigraph.QuerySolutions):
             raise ValueError("it is the answer to an ASK")
         given = {variable.value for variable in found.variables}
-        for number, row in enumerate(found):
-            if number % _CHECKED == 0:
+        for row in found:
+            if len(rows) % _CHECKED == 0:
                 check()
+            if len(rows) == most:
+                raise EndpointError(
+                    f"the endpoint {address} gives more than {most:,} solutions, all that is left here: ask for fewer"
+                )
             terms = (row[name] if name in given else None for name in variables)
-            yield tuple(None if term is None else own(term) for term in terms)
+            rows.append(tuple(None if term is None else own(term) for term in terms))
     except (SyntaxError, ValueError) as error:
         raise EndpointError(f"the endpoint {address} answered with what are no results of a query: {error}") from error
+    finally:
+        found = row = None  # an error must not keep them: they can be freed by this thread only
+    return rows
 
 
 def _target(address: str, location: str) -> str:

@@ -85,9 +85,11 @@ class Beside:
     def _satisfying(self, patterns: Sequence[Node]) -> Node | None:
         """The join of patterns, without solutions that fail a condition; those left out that are not stable."""
         found = _joined([pattern for pattern in patterns if _is_stable(pattern)])
-        for condition in self.conditions if found is not None else ():
+        if found is None:
+            return None
+        for condition in self.conditions:
             exists = any(isinstance(part, Exists) for part in walk(condition))
-            if found is not None and not exists and variables_of(condition) <= certain(found):
+            if not exists and _is_stable(condition) and variables_of(condition) <= certain(found):
                 found = Filter(found, condition)
         return found
 
@@ -245,12 +247,9 @@ class Federation:
         self.requests += 1
         if self.requests > MOST_REQUESTS:
             raise self._too_many(node)
-        rows: list[Row] = []
-        for row in solutions(address, ask(address, text, self.allowed), node.variables):
-            rows.append(row)
-            self.rows += 1
-            if self.rows > MOST_ROWS:
-                raise EndpointError(f"the endpoint {address} gives more than {MOST_ROWS:,} solutions: ask for fewer")
+        answer = ask(address, text, self.allowed)
+        rows = solutions(address, answer, node.variables, MOST_ROWS - self.rows)
+        self.rows += len(rows)
         return rows
 
     def _texts(self, node: Service, beside: Beside) -> Iterator[str]:
@@ -344,8 +343,8 @@ def _names_by_variable(node: Node) -> bool:
     return any(isinstance(part, Service) and isinstance(part.name, Variable) for part in walk(node))
 
 
-def _is_stable(node: Node) -> bool:
-    """Whether a pattern has the same solutions each time that it is evaluated."""
+def _is_stable(node: Node | Expression) -> bool:
+    """Whether a pattern has the same solutions, an expression the same value, each time that it is evaluated."""
     return not any(isinstance(part, Slice) or (isinstance(part, Call) and is_volatile(part)) for part in walk(node))
 
 
