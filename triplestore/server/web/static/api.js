@@ -117,8 +117,8 @@ function triple(line) {
   });
 }
 
-/** Carry out an update; its figures. */
-export async function update(text) {
+/** Carry out an update, or (dry) only say what it would do; its figures. */
+export async function update(text, dry = false) {
   const headers = { "Content-Type": "application/sparql-update", Accept: "application/json" };
-  return (await ask("sparql", { method: "POST", body: text, headers })).json();
+  return (await ask(`sparql?dry_run=${dry}`, { method: "POST", body: text, headers })).json();
 }

@@ -1,6 +1,7 @@
 // The frame: which page is shown, the search for resources, light and dark.
 import { json } from "./api.js";
 import { fault, h, say } from "./dom.js";
+import { graphs } from "./graphs.js";
 import { overview } from "./overview.js";
 import { queryPage } from "./query.js";
 import { resource } from "./resource.js";
@@ -8,8 +9,8 @@ import { expand, load, short, words } from "./terms.js";
 
 const THEME = "triplake-theme";
 const main = document.getElementById("main");
-const pages = { query: queryPage, overview, resource };
-const titles = { query: "Query", overview: "Overview", resource: "Resource" };
+const pages = { query: queryPage, overview, graphs, resource };
+const titles = { query: "Query", overview: "Overview", graphs: "Graphs", resource: "Resource" };
 
 async function route() {
   const [, path, search] = location.hash.match(/^#?\/?([^?]*)\??(.*)$/s);

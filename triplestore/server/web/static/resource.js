@@ -12,7 +12,8 @@ export async function resource(parameters) {
   const wanted = expand(parameters.get("term") ?? "");
   const found = await json(`api/resource?term=${encodeURIComponent(wanted)}`);
   const terms = [...found.asserted, ...found.inferred, ...found.asserted_incoming, ...found.inferred_incoming].flat();
-  [found.term, ...found.equals, ...terms].forEach((term) => term.type === "uri" && meet(term.value));
+  const graphs = [...found.graphs.asserted, ...found.graphs.asserted_incoming].flat().filter(Boolean);
+  [found.term, ...found.equals, ...terms, ...graphs].forEach((term) => term.type === "uri" && meet(term.value));
   const said = [...found.asserted, ...found.inferred];
   const named = (local) => said.find(([p, o]) => o.type === "literal" && p.value.split(/[/#:]/).pop() === local);
   const label = LABELS.map((local) => named(local)?.[1].value).find(Boolean);
@@ -31,9 +32,9 @@ export async function resource(parameters) {
       types.length ? h("p", { class: "chips", "aria-label": "Types" }, types.slice(0, 12).map((type) => h("span", { class: "chip" }, show(type)))) : null),
     nothing ? h("p", { class: "empty" }, "The store has nothing to say of it.") : null,
     found.equals.length ? equals(found) : null,
-    part("Asserted", "what was said", "asserted", groups(found.asserted), found),
+    part("Asserted", "what was said", "asserted", groups(found.asserted, found.graphs.asserted), found),
     part("Inferred", "what follows", "inferred", groups(found.inferred), found),
-    part("Mentioned", "asserted of others", "asserted", incoming(found.asserted_incoming), found, true),
+    part("Mentioned", "asserted of others", "asserted", incoming(found.asserted_incoming, found.graphs.asserted_incoming), found, true),
     part("Mentioned by inference", "inferred of others", "inferred", incoming(found.inferred_incoming), found, true),
     found.more.length ? h("p", { class: "note" }, "There is more of each kind than is shown here: ask for it with a query.") : null,
   ].filter(Boolean);
@@ -49,15 +50,22 @@ function equals({ term, equals: others, more }) {
       asks([term, { type: "uri", value: SAME }, other])))));
 }
 
-/** Pairs of a predicate and an object, by predicate; types first. */
-function groups(facts) {
+/** Predicates, objects and (of asserted facts) the graphs they are in, by predicate; types first. */
+function groups(facts, graphs = []) {
   const found = new Map();
-  for (const [p, o] of facts) found.set(p.value, [...(found.get(p.value) ?? []), [p, o]]);
+  facts.forEach(([p, o], at) => found.set(p.value, [...(found.get(p.value) ?? []), [p, o, graphs[at] ?? []]]));
   return [...found].sort(([a], [b]) => (b === TYPE) - (a === TYPE) || (a < b ? -1 : 1)).map(([, pairs]) => pairs);
 }
 
-function incoming(facts) {
-  return groups(facts.map(([s, p]) => [p, s]));
+function incoming(facts, graphs) {
+  return groups(facts.map(([s, p]) => [p, s]), graphs);
+}
+
+/** Where a fact was said: the graphs that have a name. */
+function source(graphs) {
+  const named = graphs.filter(Boolean);
+  if (!named.length) return null;
+  return h("span", { class: "source" }, " in ", named.length < graphs.length ? "the unnamed graph, " : null, named.flatMap((graph, at) => [at ? ", " : null, show(graph)]));
 }
 
 function part(title, hint, kind, pairs, { term, more }, inverse = false) {
@@ -67,7 +75,7 @@ function part(title, hint, kind, pairs, { term, more }, inverse = false) {
     h("h2", {}, title, " ", h("small", {}, `${hint} · ${counted(count, more.includes(inverse ? `${kind}_incoming` : kind), "fact")}`)),
     h("dl", {}, pairs.flatMap((group) => [
       h("dt", {}, inverse ? h("span", { class: "inverse" }, "is ") : null, show(group[0][0]), inverse ? h("span", { class: "inverse" }, " of") : null),
-      h("dd", {}, h("ul", {}, group.map(([p, other]) => h("li", {}, show(other),
+      h("dd", {}, h("ul", {}, group.map(([p, other, graphs]) => h("li", {}, show(other), source(graphs),
         kind === "inferred" ? asks(inverse ? [other, p, term] : [term, p, other]) : null)))),
     ])));
 }
