@@ -13,19 +13,20 @@ export async function graphs() {
       h("h2", {}, "Graphs ", h("small", {}, plural(found.count, "named graph"))),
       h("p", { class: "note" }, `${hint} The sizes are of what was asserted.`),
       h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Graphs" }, h("table", { class: "graphs" },
-        h("thead", {}, h("tr", {}, ["Graph", "Triples"].map((name) => h("th", { scope: "col" }, name)), readOnly ? null : h("td", {}))),
-        h("tbody", {}, line(h("span", { class: "note" }, "unnamed"), found.unnamed),
-          found.graphs.map(({ graph, triples }) => line(name(graph), triples, readOnly || graph.type !== "uri" ? null : drop(graph.value)))))),
+        h("thead", {}, h("tr", {}, ["Graph", "Triples"].map((name) => h("th", { scope: "col" }, name)), h("td", {}))),
+        h("tbody", {}, line(h("span", { class: "note" }, "unnamed"), number(found.unnamed)),
+          found.graphs.map((named) => line(show(named.graph), size(named), readOnly || named.graph.type !== "uri" ? null : drop(named.graph.value)))))),
       found.count > found.graphs.length ? h("p", { class: "note" }, `These are the ${number(found.graphs.length)} largest.`) : null),
   ];
 }
 
-const line = (graph, triples, button) => h("tr", {}, h("th", { scope: "row" }, graph), h("td", { class: "numeric" }, number(triples)), button ? h("td", {}, button) : null);
+const line = (graph, triples, button) => h("tr", {}, h("th", { scope: "row" }, graph), h("td", { class: "numeric" }, triples), h("td", {}, button));
 
-function name(graph) {
-  if (graph.type !== "uri") return show(graph);
+/** The size of a graph; of one that queries can name, with a link to its triples. */
+function size({ graph, triples }) {
+  if (graph.type !== "uri") return number(triples);
   const query = `SELECT ?subject ?predicate ?object WHERE {\n  GRAPH <${graph.value}> {\n    ?subject ?predicate ?object\n  }\n}\nLIMIT 100\n`;
-  return [show(graph), " ", h("a", { class: "count-link", href: `#/query?query=${encodeURIComponent(query)}`, "aria-label": `Triples of ${short(graph.value)}` }, "triples")];
+  return h("a", { href: `#/query?query=${encodeURIComponent(query)}`, "aria-label": `${plural(triples, "triple")}: ask for those of ${short(graph.value)}` }, number(triples));
 }
 
 const drop = (graph) => h("button", { type: "button", class: "link", "aria-label": `Drop ${short(graph)}`, onclick: () => confirm(graph) }, "drop");
@@ -58,9 +59,9 @@ async function confirm(graph) {
 /** What a dry run says. */
 function told(graph, { added, deleted, classes_merged: merged = 0, classes_split: split = 0, splits = [] }) {
   return [
-    h("p", {}, h("strong", {}, short(graph)), ` goes, and with it ${plural(deleted, "stored fact")} of the closure`, added ? `; ${number(added)} others come.` : "."),
-    merged ? h("p", {}, `${plural(merged, "class", "classes")} of equals merge.`) : null,
-    split ? h("p", {}, `${plural(split, "class", "classes")} of equals fall apart${splits.length < split ? ", these among them" : ""}:`) : null,
+    h("p", {}, h("strong", {}, short(graph)), ` would go, and with it ${plural(deleted, "stored fact")} of the closure`, added ? `; ${number(added)} others would come.` : "."),
+    merged ? h("p", {}, `${plural(merged, "class", "classes")} of equals would merge.`) : null,
+    split ? h("p", {}, `${plural(split, "class", "classes")} of equals would fall apart${splits.length < split ? ", these among them" : ""}:`) : null,
     splits.length ? h("ul", { class: "splits" }, splits.slice(0, 10).map(({ class: whole, into }) =>
       h("li", {}, `${part(whole)} into ${into.length ? into.map(part).join(", ") : "single terms"}`))) : null,
     h("p", { class: "note" }, "The versions before it can be read until vacuum removes them."),
