@@ -7,14 +7,13 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from triplestore.model.dataset import Quad
 from triplestore.model.errors import FormatError
 from triplestore.model.prefixes import Names
 from triplestore.model.terms import RDF, XSD, split_literal, to_ntriples
@@ -28,11 +27,6 @@ _REMEMBERED: Final = 20_000
 
 def ntriples(batches: Batches, names: Names) -> Iterator[str]:
     """Canonical N-Triples."""
-    yield from quads(batches)
-
-
-def quads(batches: Iterable[Sequence[Quad]]) -> Iterator[str]:
-    """Canonical N-Quads."""
     for rows in batches:
         yield "".join(" ".join(map(to_ntriples, row)) + " .\n" for row in rows)
 

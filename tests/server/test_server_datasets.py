@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import httpx
+import pyoxigraph
 import pytest
 import rdflib
 from rdflib import OWL, RDF
@@ -133,6 +134,8 @@ class TestGraphs:
         assert found.headers["content-type"] == "application/n-quads"
         lines = [f'<{EX}s> <{EX}p> "{n}"^^<{XSD}integer> <{EX}g{n}> .' for n in (1, 2, 3)]
         assert sorted(found.text.splitlines()) == lines
+        trig = three.get("/data", headers={"Accept": "application/trig"}).text
+        assert sorted(f"{quad} ." for quad in pyoxigraph.parse(trig, pyoxigraph.RdfFormat.TRIG)) == lines
         for number in (1, 2, 3):
             three.delete("/data", params={"graph": f"{EX}g{number}"}).raise_for_status()
         quads = {"Content-Type": "application/n-quads"}

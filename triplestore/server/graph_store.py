@@ -34,7 +34,7 @@ SUFFIXES: Final = {
 """Media types of graphs that can be sent, and the suffixes that tell the loaders the syntax."""
 
 
-_QUADS: Final = "application/n-quads"
+_DATASETS: Final = {"application/n-quads": "nq", "application/trig": "trig"}
 """The media type of the whole store."""
 
 
@@ -115,13 +115,14 @@ def _deleted(store: Store, graph: str) -> dict[str, Any]:
 async def _whole(request: Request, service: Service, sent: Parameters) -> Response:
     """All asserted triples, with their graphs."""
     _asserted(sent)
-    if choose(request.headers.get("accept"), [_QUADS]) is None:
-        raise HttpError(406, f"{_WHICH}; all graphs together can be had as {_QUADS}")
+    media = choose(request.headers.get("accept"), list(_DATASETS))
+    if media is None:
+        raise HttpError(406, f"{_WHICH}; all graphs together can be had as {' or '.join(_DATASETS)}")
 
     def work(store: Store) -> Answer:
-        from triplake.sparql.graph_formats import quads
+        from triplake.sparql.dataset_formats import DATASET_FORMATS
 
-        return Answer(_QUADS, quads(store.quad_batches()))
+        return Answer(media, DATASET_FORMATS[_DATASETS[media]](store.quad_batches(), store.prefixes.names))
 
     return await service.read(request, work)
 

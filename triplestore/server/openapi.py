@@ -275,7 +275,7 @@ def _graph_store(read: dict[str, Any], secured: dict[str, Any], where: list[dict
     getting = {"parameters": [*where, part, _SAME_AS], **read}
     return {
         "get": {
-            "summary": "The triples of a graph; of the default one what queries see; without a graph all, as N-Quads.",
+            "summary": "The triples of a graph; of the default one what queries see; without a graph all, as quads.",
             "responses": {"200": graph, **_failures((400, 401, 404, 406, 500, 503))},
             **getting,
         },
