@@ -53,7 +53,7 @@ class TestUpdate:
 
     def test_wrong_usage(self, kg: Path) -> None:
         refused(
-            2, "update", kg, says=r"nothing to apply: give update files \(.rdfp, .ru\), --add FILE or --delete FILE"
+            2, "update", kg, says=r"nothing to apply: give update files \(.rdfp, .ru\), --add FILE, --delete FILE or"
         )
         refused(2, "update", kg, "pets.ttl", says="pets.ttl: not an update file by its suffix .*--add or --delete")
         refused(2, "update", kg, "nowhere.ru", says="nowhere.ru: no such file; check the path")

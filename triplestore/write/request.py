@@ -245,7 +245,7 @@ class Chain:
         report = self._report()
         if self.drafted:
             publish(self.tx, report)
-        elif not self.tx.same:
+        elif self.tx.graphs != self.tx.before.graphs:
             stage(self.tx, last)
             publish(self.tx, report)
         else:

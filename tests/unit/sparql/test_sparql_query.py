@@ -299,19 +299,6 @@ def test_results_as_a_spark_data_frame(engine: Engine, request: pytest.FixtureRe
     assert sorted(tuple(row) for row in frame.collect()) == [(e("c"), '"C"@en'), (e("d"), '"D"')]
 
 
-@pytest.mark.parametrize(
-    ("text", "construct"),
-    [
-        ("SELECT * { GRAPH ?g { ?s ?p ?o } }", "GRAPH"),
-        ("SELECT * FROM <http://e/g> { ?s ?p ?o }", "FROM"),
-        ("SELECT * FROM NAMED <http://e/g> { ?s ?p ?o }", "FROM"),
-    ],
-)
-def test_what_is_not_supported_is_named(engine: Engine, text: str, construct: str) -> None:
-    with pytest.raises(UnsupportedError, match=construct):
-        query(make_graph(engine, []), text)
-
-
 @pytest.mark.parametrize(("pattern", "found"), [("?y :none ?z", []), ("?y :name ?z", [(None,)])])
 def test_distinct_and_ordered_by_what_has_no_value(graph: Graph, pattern: str, found: list[object]) -> None:
     assert rows(graph, f"SELECT DISTINCT ?x {{ {pattern} }} ORDER BY ?x") == found
