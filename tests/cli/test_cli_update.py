@@ -60,7 +60,6 @@ class TestUpdate:
         refused(
             2, "update", kg, "CLEAR {", says="CLEAR {: no such file; an update is read from a file: write it to one"
         )
-        refused(2, "update", kg, "named.ru", says=r"named\.ru:1:16: GRAPH: named graphs are not supported")
         refused(2, "update", kg, "load.ru", says=r"load\.ru:1:1: LOAD is refused: no folder .*--load-folder")
         refused(2, "update", kg, "load.ru", "--load-folder", "nowhere", says="'nowhere' does not exist")
         refused(

@@ -106,8 +106,9 @@ def test_lines_on_each_engine(engine: Engine, tmp_path: Path, suite: str) -> Non
         for negative in (False, True)
     }
     read_into(engine, "token", found[False], first_file=5)
-    rows = [(row["s"], row["p"], row["o"]) for row in engine.query("SELECT s, p, o FROM token").to_pylist()]
-    expected = [triple for number, source in enumerate(found[False], 5) for triple in quads_of(source, number)]
+    found_rows = engine.query("SELECT * FROM token").to_pylist()
+    rows = [(row["s"], row["p"], row["o"], *filter(None, [row.get("g")])) for row in found_rows]
+    expected = [quad for number, source in enumerate(found[False], 5) for quad in quads_of(source, number)]
     assert Counter(rows) == Counter(expected)
     rejects = tmp_path / "rejects"
     report = read_into(engine, "token", found[True], first_file=0, on_error="skip", rejects=rejects)
