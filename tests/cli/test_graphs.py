@@ -133,3 +133,23 @@ def test_a_patch_of_quads() -> None:
     )
     done("update", "kg", "p.rdfp")
     assert listed() == {None: 1, "http://e/g1": 3, "http://e/g2": 2, "http://e/g3": 3}
+
+
+def test_the_log_tells_of_graphs() -> None:
+    """A graph that loses a triple which another asserts changes nothing else."""
+    Path("move.ru").write_text("PREFIX : <http://e/> DELETE DATA { GRAPH :g3 { :a a :C } }")
+    done("update", "kg", "move.ru")
+    change = json.loads(done("log", "kg", "--facts", "--json"))
+    assert change["changes"]["quads"] == {"added": 0, "removed": 1}
+    assert change["triples"]["quads"]["removed"] == [
+        "<http://e/a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://e/C> <http://e/g3> ."
+    ]
+    assert change["changes"]["asserted"] == {"added": 0, "removed": 0}
+    assert "# in named graphs: 8 added, 0 removed" in done("log", "kg", "2", "--facts")
+
+
+def test_copies_have_the_graphs() -> None:
+    done("copy", "kg", "copied")
+    done("compact", "copied")
+    found = json.loads(done("graphs", "copied", "--json"))["graphs"]
+    assert [(graph["graph"], graph["triples"]) for graph in found] == list(listed().items())

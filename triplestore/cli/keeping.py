@@ -76,6 +76,7 @@ SHOWN: Final = 100
 """Triples of each kind that `log --facts` shows."""
 
 _MEANING: Final = {
+    "quads": "in named graphs",
     "asserted": "asserted",
     "inferred": "inferred, each class of equal terms under its representative",
     "equal": "classes of equal terms, each term with its representative",

@@ -181,11 +181,13 @@ def expanded_count_sql(view: ClosureView) -> str:
     )
 
 
-def ntriples_sql(triples: str, dialect: Dialect) -> str:
-    """The triples of a SELECT as N-Triples lines (one column, `line`), as SQL over `term`."""
-    parts = [_written(f"{c}_term", dialect) for c in "spo"]
-    joins = " ".join(f"JOIN term {c}_term ON {c}_term.id = t.{c}" for c in "spo")
-    return f"SELECT concat({parts[0]}, ' ', {parts[1]}, ' ', {parts[2]}, ' .') AS line FROM ({triples}) t {joins}"
+def ntriples_sql(triples: str, dialect: Dialect, quads: bool = False) -> str:
+    """The triples of a SELECT as N-Triples lines (one column, `line`), as SQL over `term`. quads: those of named graphs
+    (g) as N-Quads."""
+    columns = "spog" if quads else "spo"
+    parts = ", ' ', ".join(_written(f"{c}_term", dialect) for c in columns)
+    joins = " ".join(f"JOIN term {c}_term ON {c}_term.id = t.{c}" for c in columns)
+    return f"SELECT concat({parts}, ' .') AS line FROM ({triples}) t {joins}"
 
 
 def tokens_sql(triples: str, grouped: bool = False) -> str:

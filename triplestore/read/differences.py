@@ -17,8 +17,9 @@ from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine, Queries
 from triplestore.engine.queries import minus
 from triplestore.engine.scratch import Scratch
+from triplestore.model.dataset import UNNAMED
 from triplestore.model.errors import EngineError, UsageError
-from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, Table
+from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM, Table
 from triplestore.model.terms import FIRST_LITERAL
 from triplestore.model.terms import SAME_AS as EQUALS
 from triplestore.read.workspace import Workspace
@@ -29,7 +30,11 @@ from triplestore.storage.versions import Versions
 
 KINDS: Final = ("asserted", "inferred", "equal")
 """The kinds of triples in a change: asserted triples; stored facts that are not asserted; equalities of a term with the
-one that represents its class, of mode `rewrite`, where they are no facts."""
+one that represents its class, of mode `rewrite`, where they are no facts. Where a store has named graphs, `QUADS`
+too."""
+
+QUADS: Final = "quads"
+"""The kind of quads of named graphs: a graph may gain and lose triples that stay asserted."""
 
 SIGNS: Final = ("added", "removed")
 _COMPARED: Final = (ASSERTED, FACT, SAME_AS)
@@ -49,7 +54,8 @@ class Difference:
         """The triples of a kind and sign as N-Triples lines in the order of their bytes, up to `limit`."""
         if not self.counts[kind][sign]:
             return
-        lines = ntriples_sql(f"SELECT s, p, o FROM {self._tables[kind, sign]}", self._engine.dialect)
+        columns = "s, p, o, g" if kind == QUADS else "s, p, o"
+        lines = ntriples_sql(f"SELECT {columns} FROM {self._tables[kind, sign]}", self._engine.dialect, kind == QUADS)
         most = "" if limit is None else f" LIMIT {int(limit)}"
         for batch in self._engine.batches(f"SELECT line FROM ({lines}) l ORDER BY line{most}"):
             yield from batch.column(0).to_pylist()
@@ -63,11 +69,13 @@ def difference(engine: Engine, versions: Versions, number: int) -> Iterator[Diff
     """
     after = versions.read(number)
     before = _before(versions, after)
-    counts: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
+    named = before.has_graphs or after.has_graphs
+    kinds, compared = ((*KINDS, QUADS), (*_COMPARED, QUAD)) if named else (KINDS, _COMPARED)
+    counts: dict[str, dict[str, int]] = {kind: {} for kind in kinds}
     with engine.scratch() as scratch:
-        tables = {(kind, sign): scratch.table(f"{kind}_{sign}") for kind in KINDS for sign in SIGNS}
+        tables = {(kind, sign): scratch.table(f"{kind}_{sign}") for kind in kinds for sign in SIGNS}
         try:
-            changed = {table.name: _changed(engine, scratch, versions, before, after, table) for table in _COMPARED}
+            changed = {table.name: _changed(engine, scratch, versions, before, after, table) for table in compared}
             for sign, manifest in (("removed", before), ("added", after)):  # the terms of the later one are all
                 Workspace(engine, versions, manifest).views(ASSERTED, SAME_AS, TERM)
                 for kind, sql in _triples(manifest, {name: signs[sign] for name, signs in changed.items()}):
@@ -92,6 +100,8 @@ def _triples(manifest: Manifest, changed: Mapping[str, str]) -> Iterator[tuple[s
     facts = f"(SELECT s, p, o FROM {changed[FACT.name]} WHERE {RDF_ONLY})"
     yield "asserted", f"SELECT s, p, o FROM {changed[ASSERTED.name]}"
     yield "inferred", minus(facts, f"({normalised_sql(ClosureView.of(manifest), forms=False)})", "spo")
+    if QUAD.name in changed:
+        yield QUADS, f"SELECT {QUAD.select} FROM {changed[QUAD.name]} WHERE g <> {UNNAMED}"
     literal = f"term >= {FIRST_LITERAL}"
     yield (
         "equal",
