@@ -110,7 +110,7 @@ TURTLE_TOKEN: Final = re.compile(
     rb"|'(?:[^'\\\n\r]|\\.)*+'?"
     rb"|<[^<>\s(]*+>"
     rb"|#[^\n\r]*+"
-    rb"|(?P<open><<\(?)|(?P<close>\)?>>)|(?P<annotation>\{\|)|(?P<direction>@[A-Za-z0-9-]+--[a-z]+)",
+    rb"|(?P<open><<\(?)|(?P<close>\)?>>)|(?P<annotation>\{\|)",
     re.DOTALL,
 )
 """What may hold marks of Turtle, and the marks of RDF 1.2."""

@@ -77,8 +77,8 @@ def _namespaces(source: Source) -> dict[str, str]:
 
 
 _UNSUPPORTED: Final = {
-    Syntax.RDFXML: re.compile(rb"""parseType\s*=\s*["']Triple|\b[\w.-]+:dir\s*=|\b[\w.-]+:annotation(?:NodeID)?\s*="""),
-    Syntax.JSONLD: re.compile(rb'"@direction"|"@annotation"'),
+    Syntax.RDFXML: re.compile(rb"""parseType\s*=\s*["']Triple|\b[\w.-]+:annotation(?:NodeID)?\s*="""),
+    Syntax.JSONLD: re.compile(rb'"@annotation"'),
 }
 
 

@@ -59,12 +59,8 @@ class Scope:
         if isinstance(term, BlankNode):
             return self._blank(term.value)
         if isinstance(term, Literal):
-            if term.direction is not None:
-                raise UnsupportedTermError(
-                    "literals with a base direction (RDF 1.2) are not supported: remove `--ltr`/`--rtl`"
-                )
             if term.language is not None:
-                return f'"{term.value}"@{term.language.lower()}'
+                return f'"{term.value}"@{tag_of(term)}'
             datatype = term.datatype.value
             return f'"{term.value}"' if datatype == _STRING else f'"{term.value}"^^<{datatype}>'
         raise UnsupportedTermError("triple terms and annotations (RDF 1.2) are not supported: remove them")
@@ -76,6 +72,14 @@ class Scope:
         if token is None:
             token = self._numbers[label] = f"{self._generated}{len(self._numbers) + 1}"
         return token
+
+
+def tag_of(literal: Literal) -> str | None:
+    """The language tag of a literal as tokens have it, None without: in lower case, a base direction behind it."""
+    if literal.language is None:
+        return None
+    direction = "" if literal.direction is None else f"--{literal.direction.value}"
+    return f"{literal.language.lower()}{direction}"
 
 
 def term_token(text: str) -> str:

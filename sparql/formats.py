@@ -16,10 +16,10 @@ from functools import lru_cache
 from typing import Final, Protocol, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from triplake.sparql.graph_formats import GRAPH_FORMATS, NOT_XML
+from triplake.sparql.graph_formats import GRAPH_FORMATS, ITS, NOT_XML
 from triplestore.model.errors import FormatError, UsageError
 from triplestore.model.prefixes import Names
-from triplestore.model.terms import XSD, split_literal, to_ntriples
+from triplestore.model.terms import XSD, split_literal, split_tag, to_ntriples
 
 _REMEMBERED: Final = 20_000
 """Terms whose text is kept, since results repeat them."""
@@ -70,7 +70,9 @@ def term_object(token: str) -> dict[str, str]:
     lexical, datatype, lang = split_literal(token)
     found = {"type": "literal", "value": lexical}
     if lang is not None:
-        found["xml:lang"] = lang
+        found["xml:lang"], direction = split_tag(lang)
+        if direction is not None:
+            found["its:dir"] = direction
     elif datatype != XSD + "string":
         found["datatype"] = datatype
     return found
@@ -107,7 +109,10 @@ def _xml_term(token: str) -> str:
     lexical, datatype, lang = split_literal(token)
     mark = ""
     if lang is not None:
-        mark = f" xml:lang={quoteattr(lang)}"
+        language, direction = split_tag(lang)
+        mark = f" xml:lang={quoteattr(language)}"
+        if direction is not None:
+            mark += f' xmlns:its="{ITS}" its:dir="{direction}"'
     elif datatype != XSD + "string":
         mark = f" datatype={quoteattr(datatype)}"
     return f"<literal{mark}>{_xml_text(lexical)}</literal>"

@@ -17,10 +17,13 @@ from xml.sax.saxutils import escape, quoteattr
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import FormatError
 from triplestore.model.prefixes import Names
-from triplestore.model.terms import RDF, XSD, split_literal, to_ntriples
+from triplestore.model.terms import RDF, XSD, split_literal, split_tag, to_ntriples
 
 TokenTriple = tuple[str, str, str]
 Batches = Iterable[list[TokenTriple]]
+
+ITS: Final = "http://www.w3.org/2005/11/its"
+"""The namespace of the attribute of XML that tells a base direction."""
 
 _REMEMBERED: Final = 20_000
 """Terms whose text is kept, since graphs repeat them."""
@@ -86,7 +89,10 @@ def _property(p: str, o: str) -> str:
         raise FormatError(f"RDF/XML cannot hold the control characters of {to_ntriples(o)}: take Turtle")
     mark = "" if datatype == XSD + "string" else f" rdf:datatype={quoteattr(datatype)}"
     if lang is not None:
-        mark = f" xml:lang={quoteattr(lang)}"
+        language, direction = split_tag(lang)
+        mark = f" xml:lang={quoteattr(language)}"
+        if direction is not None:
+            mark += f' xmlns:its="{ITS}" its:version="2.0" rdf:version="1.2" its:dir="{direction}"'
     return f"  <{element} xmlns={space}{mark}>{escape(lexical, {_RETURN: '&#13;'})}</{element}>\n"
 
 
@@ -141,7 +147,9 @@ def _value_object(token: str) -> dict[str, str]:
         return {"@id": _id(token)}
     lexical, datatype, lang = split_literal(token)
     if lang is not None:
-        return {"@value": lexical, "@language": lang}
+        language, direction = split_tag(lang)
+        found = {"@value": lexical, "@language": language}
+        return found if direction is None else {**found, "@direction": direction}
     return {"@value": lexical} if datatype == XSD + "string" else {"@value": lexical, "@type": datatype}
 
 

@@ -33,7 +33,7 @@ _TOKEN = re.compile(
     (?P<space>[\x20\t\r\n]+ | \#[^\n\r]*)
   | (?P<iri>{IRI.replace("#", "[#]")})
   | (?P<string>{STRING})
-  | (?P<tag>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)
+  | (?P<tag>@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[A-Za-z]+)?)
   | (?P<variable>[?$][{_BASE}_0-9][{_BASE}_0-9{_MORE}]*)
   | (?P<name>
         _:[{_BASE}_0-9][{_CHARS}]*(?:\.+[{_CHARS}]+)*
@@ -54,7 +54,7 @@ _LISTED: Final = """
     STR LANG LANGMATCHES DATATYPE BOUND IRI URI BNODE RAND ABS CEIL FLOOR ROUND CONCAT STRLEN UCASE LCASE ENCODE_FOR_URI
     CONTAINS STRSTARTS STRENDS STRBEFORE STRAFTER YEAR MONTH DAY HOURS MINUTES SECONDS TIMEZONE TZ NOW UUID STRUUID MD5
     SHA1 SHA256 SHA384 SHA512 COALESCE IF STRLANG STRDT SAMETERM ISIRI ISURI ISBLANK ISLITERAL ISNUMERIC REGEX SUBSTR
-    REPLACE COUNT SUM MIN MAX AVG SAMPLE GROUP_CONCAT
+    LANGDIR HASLANG HASLANGDIR STRLANGDIR REPLACE COUNT SUM MIN MAX AVG SAMPLE GROUP_CONCAT
 """
 KEYWORDS: Final = frozenset(_LISTED.split())
 _SPLIT: Final = re.compile("|".join([*sorted(KEYWORDS, key=len, reverse=True), r"\d+"]), re.IGNORECASE)

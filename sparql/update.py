@@ -15,6 +15,7 @@ from typing import Final, Literal, NoReturn
 
 import pyoxigraph
 
+from triplake.loaders.tokens import tag_of
 from triplake.sparql.algebra import Bgp, Dataset, GraphPattern, GraphTemplate, Node, Query, Term
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import IRI, STRING, Word, place
@@ -324,7 +325,7 @@ class _Request:
                     labels[term.value] = f"_:{self.blank_prefix}{next(self.numbers)}"
                 return labels[term.value]
             if isinstance(term, pyoxigraph.Literal):
-                return literal_token(term.value, term.datatype.value, term.language)
+                return literal_token(term.value, term.datatype.value, tag_of(term))
             raise InputError("triple terms (<<( ... )>>) are not supported", self.source, line, column)
 
         try:

@@ -66,7 +66,8 @@ def term_sql(dialect: Dialect, source: str) -> str:
     )
     parts = (
         f"SELECT id, lexical, CASE WHEN tail IS NULL THEN NULL WHEN tail = '' THEN '{XSD}string' "
-        f"WHEN substr(tail, 1, 1) = '@' THEN '{RDF}langString' ELSE substr(tail, 4, length(tail) - 4) END AS datatype, "
+        f"WHEN substr(tail, 1, 1) = '@' THEN CASE WHEN tail LIKE '%--%' THEN '{RDF}dirLangString' "
+        f"ELSE '{RDF}langString' END ELSE substr(tail, 4, length(tail) - 4) END AS datatype, "
         f"CASE WHEN substr(tail, 1, 1) = '@' THEN substr(tail, 2) END AS lang FROM ({cut}) c"
     )
     trimmed = dialect.trim("lexical")

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.iris import ABSOLUTE
-from triplestore.expressions.values import LANG_STRING, STRING, Value, iri, string, typed
+from triplestore.expressions.values import (
+    DIRECTIONAL,
+    LANG_STRING,
+    STRING,
+    Value,
+    boolean,
+    iri,
+    string,
+    tagged_datatype,
+    typed,
+)
+
+_LANGUAGE: Final = "[a-z]{1,8}(-[a-z0-9]{1,8})*"
 
 
 def str_(d: Dialect, a: Value) -> Value:
@@ -13,7 +27,22 @@ def str_(d: Dialect, a: Value) -> Value:
 
 
 def lang(d: Dialect, a: Value) -> Value:
-    return string(f"CASE WHEN ({a.kind}) = 3 THEN coalesce({a.lang}, '') END")
+    return string(f"CASE WHEN ({a.kind}) = 3 THEN split_part(coalesce({a.lang}, ''), '--', 1) END")
+
+
+def langdir(d: Dialect, a: Value) -> Value:
+    """LANGDIR: the base direction, empty where there is none."""
+    return string(f"CASE WHEN ({a.kind}) = 3 THEN split_part(coalesce({a.lang}, ''), '--', 2) END")
+
+
+def has_lang(d: Dialect, a: Value) -> Value:
+    """hasLANG: whether it is a string with a language tag."""
+    return boolean(f"CASE WHEN ({a.kind}) IS NOT NULL THEN ({a.lang}) IS NOT NULL END")
+
+
+def has_langdir(d: Dialect, a: Value) -> Value:
+    """hasLANGDIR: whether it is a string with a base direction."""
+    return boolean(f"CASE WHEN ({a.kind}) IS NOT NULL THEN coalesce(({a.lang}) LIKE '%--%', FALSE) END")
 
 
 def datatype(d: Dialect, a: Value) -> Value:
@@ -29,16 +58,29 @@ def to_iri(d: Dialect, a: Value, base: str | None = None) -> Value:
 
 
 def strlang(d: Dialect, a: Value, tag: Value) -> Value:
-    text = f"CASE WHEN {a.datatype} = {STRING} THEN {a.lexical} END"
     lang = f"CASE WHEN {tag.datatype} = {STRING} THEN lower({tag.lexical}) END"
-    ok = d.matches(lang, "[a-z]{1,8}(-[a-z0-9]{1,8})*")
-    return Value(f"CASE WHEN ({text}) IS NOT NULL AND {ok} THEN 3 END", text, LANG_STRING, lang, static="text")
+    return _tagged(d, a, lang, _LANGUAGE)
+
+
+def strlangdir(d: Dialect, a: Value, tag: Value, direction: Value) -> Value:
+    """STRLANGDIR: a string with a language tag and a base direction, `ltr` or `rtl`."""
+    both = f"{tag.datatype} = {STRING} AND {direction.datatype} = {STRING}"
+    lang = f"CASE WHEN {both} THEN concat(lower({tag.lexical}), '--', {direction.lexical}) END"
+    return _tagged(d, a, lang, f"{_LANGUAGE}--(ltr|rtl)")
+
+
+def _tagged(d: Dialect, a: Value, lang: str, pattern: str) -> Value:
+    """The string of an xsd:string and a language tag (SQL text), an error where that does not match."""
+    text = f"CASE WHEN {a.datatype} = {STRING} THEN {a.lexical} END"
+    kind = f"CASE WHEN ({text}) IS NOT NULL AND {d.matches(lang, pattern)} THEN 3 END"
+    return Value(kind, text, tagged_datatype(lang), lang, static="text")
 
 
 def strdt(d: Dialect, a: Value, kind: Value) -> Value:
     """STRDT: a literal of a datatype."""
     text = f"CASE WHEN {a.datatype} = {STRING} AND ({kind.kind}) = 1 THEN {a.lexical} END"
-    return typed(d, text, f"CASE WHEN ({kind.kind}) = 1 AND ({kind.lexical}) <> {LANG_STRING} THEN {kind.lexical} END")
+    plain = f"({kind.kind}) = 1 AND ({kind.lexical}) NOT IN ({LANG_STRING}, {DIRECTIONAL})"
+    return typed(d, text, f"CASE WHEN {plain} THEN {kind.lexical} END")
 
 
 def bnode(d: Dialect, row: str, label: Value | None = None) -> Value:

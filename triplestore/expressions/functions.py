@@ -78,6 +78,9 @@ def _cast(datatype: str) -> Function:
 FUNCTIONS: Final[dict[str, Function]] = {
     "STR": constructors.str_,
     "LANG": constructors.lang,
+    "LANGDIR": constructors.langdir,
+    "HASLANG": constructors.has_lang,
+    "HASLANGDIR": constructors.has_langdir,
     "DATATYPE": constructors.datatype,
     "ISIRI": _is(1),
     "ISBLANK": _is(2),
@@ -93,6 +96,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "STRBEFORE": strings.before,
     "STRAFTER": strings.after,
     "STRLANG": constructors.strlang,
+    "STRLANGDIR": constructors.strlangdir,
     "STRDT": constructors.strdt,
     "ENCODE_FOR_URI": strings.encode_for_uri,
     **{name: strings.hashed(name.lower()) for name in ("MD5", "SHA1", "SHA256", "SHA384", "SHA512")},

@@ -19,10 +19,9 @@ from triplestore.expressions import calendar, exact, instants
 from triplestore.expressions.durations import DURATION, DURATIONS
 from triplestore.expressions.numerals import any_key, key, plain_text, unkeyed
 from triplestore.expressions.values import double_of, rank_of
-from triplestore.model.terms import RDF, XSD, split_literal
+from triplestore.model.terms import XSD, split_literal
 
 STRING: Final = XSD + "string"
-LANG_STRING: Final = RDF + "langString"
 BOOLEAN: Final = XSD + "boolean"
 _FLOATING: Final = (XSD + "float", XSD + "double")
 _NAMES: Final = ("integer", "decimal", "float", "double")
@@ -86,7 +85,7 @@ def read(token: str) -> Term:
         return Term(token)
     lexical, datatype, lang = split_literal(token)
     if lang is not None:
-        return Term(lexical, LANG_STRING, lang)
+        return Term(lexical, datatype, lang)
     bare = lexical.strip(" \t\r\n")
     rank = rank_of(bare, datatype)
     if rank in (1, 2):
@@ -118,7 +117,7 @@ def effective(term: Term) -> bool:
         return term.near != 0 and not math.isnan(term.near) if term.rank > 2 else _read(term)[0] != 0
     if term.datatype == BOOLEAN:
         return bool(_truth(term))
-    if term.datatype in (STRING, LANG_STRING):
+    if term.datatype == STRING or term.lang:
         return term.lexical != ""
     if term.datatype in DECIMALS or term.datatype in _FLOATING:
         return False

@@ -34,6 +34,10 @@ from triplestore.model.terms import (
 
 STRING: Final = f"'{XSD}string'"
 LANG_STRING: Final = f"'{RDF}langString'"
+DIRECTIONAL: Final = f"'{RDF}dirLangString'"
+TEXTS: Final = f"({STRING}, {LANG_STRING}, {DIRECTIONAL})"
+"""The datatypes of strings, with a language tag and without, as what IN takes."""
+
 BOOLEAN: Final = f"'{XSD}boolean'"
 _RANKS: Final = ("integer", "decimal", "float", "double")
 
@@ -253,7 +257,8 @@ def parsed(dialect: Dialect, keep: Callable[[str], str], token: str) -> Value:
     tail = keep(f"CASE WHEN {token} LIKE '\"%' THEN regexp_extract({token}, {pattern}, 1) END")
     lang = keep(f"CASE WHEN {tail} LIKE '@%' THEN substr({tail}, 2) END")
     datatype = f"CASE WHEN {tail} = '' THEN {STRING} ELSE substr({tail}, 4, length({tail}) - 4) END"
-    datatype = keep(f"CASE WHEN {lang} IS NOT NULL THEN {LANG_STRING} WHEN {tail} IS NOT NULL THEN {datatype} END")
+    tagged = tagged_datatype(lang)
+    datatype = keep(f"CASE WHEN {lang} IS NOT NULL THEN {tagged} WHEN {tail} IS NOT NULL THEN {datatype} END")
     within = f"CASE WHEN {tail} IS NULL THEN NULL ELSE substr({token}, 2, length({token}) - 2 - length({tail})) END"
     lexical = keep(within)
     node = f"CASE WHEN {token} LIKE '<%' THEN substr({token}, 2, length({token}) - 2) ELSE substr({token}, 3) END"
@@ -282,8 +287,13 @@ def string(sql: str, lang: str = NULL) -> Value:
     kind = f"CASE WHEN ({sql}) IS NOT NULL THEN 3 END"
     if lang == NULL:
         return Value(kind, sql, STRING, static="string")
-    datatype = f"CASE WHEN ({lang}) IS NULL THEN {STRING} ELSE {LANG_STRING} END"
+    datatype = f"CASE WHEN ({lang}) IS NULL THEN {STRING} ELSE {tagged_datatype(lang)} END"
     return Value(kind, sql, datatype, lang, static="text")
+
+
+def tagged_datatype(lang: str) -> str:
+    """The datatype of a string with a language tag, which may hold a base direction."""
+    return f"CASE WHEN ({lang}) LIKE '%--%' THEN {DIRECTIONAL} ELSE {LANG_STRING} END"
 
 
 def iri(sql: str) -> Value:
@@ -347,7 +357,7 @@ def string_literal(value: Value) -> str:
         return value.lexical
     if value.static != "any":
         return "CAST(NULL AS STRING)"
-    return f"CASE WHEN {value.datatype} IN ({STRING}, {LANG_STRING}) THEN {value.lexical} END"
+    return f"CASE WHEN {value.datatype} IN {TEXTS} THEN {value.lexical} END"
 
 
 def well_formed_boolean(value: Value) -> str:
@@ -380,7 +390,7 @@ def truth(value: Value) -> str:
     rounded = f"({value.double}) <> 0 AND NOT isnan({value.double})"
     return (
         f"CASE WHEN {value.datatype} = {BOOLEAN} THEN {value.lexical} IN ('true', '1') "
-        f"WHEN {value.datatype} IN ({STRING}, {LANG_STRING}) THEN {value.lexical} <> '' "
+        f"WHEN {value.datatype} IN {TEXTS} THEN {value.lexical} <> '' "
         f"WHEN {value.rank} <= 2 AND (({value.rest}) IS NOT NULL OR ({value.decimal}) <> 0) THEN TRUE "
         f"WHEN {value.rank} IS NOT NULL THEN {rounded} "
         f"WHEN {value.datatype} IN {_list((*DECIMALS, XSD + 'float', XSD + 'double'))} THEN FALSE END"

@@ -36,8 +36,8 @@ TERM: Final = Table(
     (
         ("id", "BIGINT"),
         ("lexical", "STRING"),  # the IRI, the blank node's label, or the literal's lexical form, unescaped
-        ("datatype", "STRING"),  # the datatype IRI of a literal (rdf:langString with a tag); NULL otherwise
-        ("lang", "STRING"),  # the language tag, lower case; NULL otherwise
+        ("datatype", "STRING"),  # the datatype IRI of a literal (of one with a tag: of RDF's two); NULL otherwise
+        ("lang", "STRING"),  # the language tag, lower case, with a base direction (en--ltr); NULL otherwise
         ("double", "DOUBLE"),  # the (nearest) value of a well-formed numeric literal; NULL otherwise
         ("decimal", "DECIMAL(38,18)"),  # exact value, integer and decimal families, where it fits; NULL otherwise
         ("micros", "BIGINT"),  # dateTime, dateTimeStamp and date: microseconds since 1970 UTC (no zone: UTC)

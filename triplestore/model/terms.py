@@ -6,6 +6,7 @@ A *token* is the text of one term, unescaped, and unique for the term:
     _:f1_x                          a blank node (its label is scoped to its file)
     "chat"                          a plain literal (xsd:string is never written)
     "chat"@fr                       a language-tagged string (tag in lower case)
+    "chat"@fr--ltr                  one with a base direction (RDF 1.2), which is written behind the tag
     "1"^^<http://...#integer>       any other literal
 
 The text between the quotes is the lexical form itself, with nothing escaped: datatypes and language tags hold no
@@ -98,7 +99,8 @@ def iri_token(iri: str) -> str:
 
 
 def literal_token(lexical: str, datatype: str | None = None, language: str | None = None) -> str:
-    """The token of a literal; xsd:string (or None) gives a plain one; the language tag is put in lower case."""
+    """The token of a literal; xsd:string (or None) gives a plain one; the language tag is put in lower case. A base
+    direction is part of the tag (`fr--ltr`)."""
     if language:
         return f'"{lexical}"@{language.lower()}'
     if datatype and datatype != XSD + "string":
@@ -112,12 +114,19 @@ def kind_of_token(token: str) -> Kind:
 
 
 def split_literal(token: str) -> tuple[str, str, str | None]:
-    """Cut a literal's token into (lexical form, datatype IRI, language tag or None)."""
+    """Cut a literal's token into (lexical form, datatype IRI, language tag or None); a base direction stays with the
+    tag: see `split_tag`."""
     close = token.rindex('"')
     lexical, tail = token[1:close], token[close + 1 :]
     if tail.startswith("@"):
-        return lexical, RDF + "langString", tail[1:]
+        return lexical, RDF + ("dirLangString" if "--" in tail else "langString"), tail[1:]
     return lexical, tail[3:-1] if tail else XSD + "string", None
+
+
+def split_tag(tag: str) -> tuple[str, str | None]:
+    """Cut a language tag of a token into (language, base direction or None)."""
+    language, _, direction = tag.partition("--")
+    return language, direction or None
 
 
 def lexical_of(token: str) -> str:
