@@ -17,7 +17,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import pyoxigraph
 
-from triplake.loaders.tokens import Scope
+from triplake.loaders.tokens import token_of
 from triplestore.model.endpoints import normalised
 from triplestore.model.errors import EndpointError, UsageError
 from triplestore.model.stopping import check
@@ -75,11 +75,10 @@ def ask(address: str, query: str, allowed: Collection[str]) -> bytes:
 
 def solutions(address: str, answer: bytes, variables: Collection[str]) -> Iterator[Row]:
     """The solutions in JSON results, as tokens of these variables; blank nodes are new. Raises EndpointError."""
-    token, prefix = Scope(None, False).token, f"_:s{secrets.token_hex(8)}_"
+    prefix = f"_:s{secrets.token_hex(8)}_"
 
     def own(term: object) -> str:
-        found = token(term)
-        return f"{prefix}{found[2:]}" if found[0] == "_" else found
+        return token_of(term, lambda label: f"{prefix}{label}")
 
     try:
         found = pyoxigraph.parse_query_results(answer, pyoxigraph.QueryResultsFormat.JSON)

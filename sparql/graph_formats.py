@@ -82,6 +82,8 @@ def _property(p: str, o: str) -> str:
     if name is None or (name.start() == len(RDF) and p[1:].startswith(RDF) and name.group() in _RESERVED):
         raise FormatError(f"RDF/XML has no way to write the predicate {p}: take Turtle")
     element, space = name.group(), quoteattr(p[1 : name.start() + 1])
+    if o[0] == "(":
+        raise FormatError(f"no triple term is written as RDF/XML: take Turtle (it is {to_ntriples(o)})")
     if o[0] != '"':
         return f"  <{element} xmlns={space} {_node(o, 'resource')}/>\n"
     lexical, datatype, lang = split_literal(o)
@@ -135,7 +137,7 @@ def jsonld(batches: Batches, names: Names) -> Iterator[str]:
 def _node_object(subject: str, about: Iterable[TokenTriple]) -> dict[str, object]:
     found: dict[str, object] = {"@id": _id(subject)}
     for _, p, o in about:
-        typed = p == _TYPE and o[0] != '"'
+        typed = p == _TYPE and o[0] not in '"('
         values = found.setdefault("@type" if typed else _id(p), [])
         assert isinstance(values, list)
         values.append(_id(o) if typed else _value_object(o))
@@ -143,6 +145,8 @@ def _node_object(subject: str, about: Iterable[TokenTriple]) -> dict[str, object
 
 
 def _value_object(token: str) -> dict[str, str]:
+    if token[0] == "(":
+        raise FormatError(f"JSON-LD has no way to write the triple term {to_ntriples(token)}: take Turtle")
     if token[0] != '"':
         return {"@id": _id(token)}
     lexical, datatype, lang = split_literal(token)

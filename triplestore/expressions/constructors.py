@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
@@ -14,16 +15,19 @@ from triplestore.expressions.values import (
     Value,
     boolean,
     iri,
+    parsed,
     string,
     tagged_datatype,
+    token,
     typed,
 )
 
+Keep = Callable[[str], str]
 _LANGUAGE: Final = "[a-z]{1,8}(-[a-z0-9]{1,8})*"
 
 
 def str_(d: Dialect, a: Value) -> Value:
-    return string(f"CASE WHEN ({a.kind}) <> 2 THEN {a.lexical} END")
+    return string(f"CASE WHEN ({a.kind}) IN (1, 3) THEN {a.lexical} END")
 
 
 def lang(d: Dialect, a: Value) -> Value:
@@ -81,6 +85,22 @@ def strdt(d: Dialect, a: Value, kind: Value) -> Value:
     text = f"CASE WHEN {a.datatype} = {STRING} AND ({kind.kind}) = 1 THEN {a.lexical} END"
     plain = f"({kind.kind}) = 1 AND ({kind.lexical}) NOT IN ({LANG_STRING}, {DIRECTIONAL})"
     return typed(d, text, f"CASE WHEN {plain} THEN {kind.lexical} END")
+
+
+def triple(d: Dialect, keep: Keep, s: Value, p: Value, o: Value) -> Value:
+    """TRIPLE: an error where RDF has no such triple term."""
+    made = keep(f"tl_triple({token(s)}, {token(p)}, {token(o)})")
+    return Value(f"CASE WHEN {made} IS NOT NULL THEN 4 END", f"substr({made}, 2, length({made}) - 2)", NULL)
+
+
+def part(place: int) -> Callable[[Dialect, Keep, Value], Value]:
+    """SUBJECT, PREDICATE or OBJECT of a triple term: by its place among the three, from 0."""
+
+    def apply(d: Dialect, keep: Keep, a: Value) -> Value:
+        found = keep(f"tl_part(CASE WHEN ({a.kind}) = 4 THEN {a.lexical} END, '{place}')")
+        return parsed(d, keep, found)
+
+    return apply
 
 
 def bnode(d: Dialect, row: str, label: Value | None = None) -> Value:

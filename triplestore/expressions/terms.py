@@ -20,6 +20,7 @@ from triplestore.expressions.durations import DURATION, DURATIONS
 from triplestore.expressions.numerals import any_key, key, plain_text, unkeyed
 from triplestore.expressions.values import double_of, rank_of
 from triplestore.model.terms import XSD, split_literal
+from triplestore.model.triple_terms import split_triple
 
 STRING: Final = XSD + "string"
 BOOLEAN: Final = XSD + "boolean"
@@ -133,6 +134,8 @@ def equal(a: Term, b: Term) -> bool:
     """``a = b``. Raises TermError."""
     if a.rank and b.rank:
         return _numbers(a, b, lambda x, y: x == y)
+    if a.lexical[:1] == b.lexical[:1] == "(" and not (a.datatype or b.datatype):
+        return triples_equal(a.lexical, b.lexical)
     if not (a.datatype and b.datatype) or same(a, b):
         return same(a, b)
     if a.is_instant and b.is_instant:
@@ -145,6 +148,13 @@ def equal(a: Term, b: Term) -> bool:
     if a.lang or b.lang or (a.is_known and b.is_known):
         return False
     raise TermError
+
+
+def triples_equal(a: str, b: str) -> bool:
+    """``a = b`` of the tokens of two triple terms: their parts are equal. Raises TermError."""
+    *node, one = split_triple(a)
+    *other, another = split_triple(b)
+    return node == other and equal(read(one), read(another))
 
 
 def less(a: Term, b: Term, or_equal: bool = False) -> bool:

@@ -8,12 +8,15 @@ A *token* is the text of one term, unescaped, and unique for the term:
     "chat"@fr                       a language-tagged string (tag in lower case)
     "chat"@fr--ltr                  one with a base direction (RDF 1.2), which is written behind the tag
     "1"^^<http://...#integer>       any other literal
+    (<http://example.org/a> <http://example.org/p> "1")
+                                    a triple term (RDF 1.2): canonical N-Triples; see `triplestore.model.triple_terms`
 
 The text between the quotes is the lexical form itself, with nothing escaped: datatypes and language tags hold no
 quote, so the last quote of a token always closes it, and a token is cut by plain string functions on either engine.
 
-An *id* is an int64 with the kind of the term in bits 60-61: built-in vocabulary < IRI < blank node < literal. The
-smallest id of an equality class is its representative, hence that order. `owl:sameAs` is 0, the smallest of all.
+An *id* is an int64 with the kind of the term in bits 60-62: built-in vocabulary < IRI < blank node < literal < triple
+term. The smallest id of an equality class is its representative, hence that order; what is below `FIRST_LITERAL` may be
+a subject. `owl:sameAs` is 0, the smallest of all.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rdflib.term import Node
+    from rdflib.term import Identifier, Node
 
 RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
@@ -43,12 +46,14 @@ class Kind(IntEnum):
     IRI = 1
     BLANK = 2
     LITERAL = 3
+    TRIPLE = 4
 
 
 KIND_BITS: Final = 60
 FIRST_IRI: Final = Kind.IRI << KIND_BITS
 FIRST_BLANK: Final = Kind.BLANK << KIND_BITS
 FIRST_LITERAL: Final = Kind.LITERAL << KIND_BITS
+FIRST_TRIPLE: Final = Kind.TRIPLE << KIND_BITS
 
 _BUILTIN_NAMES: Final = {
     # Order is part of the store's format: append only. owl:sameAs must stay the first.
@@ -109,8 +114,8 @@ def literal_token(lexical: str, datatype: str | None = None, language: str | Non
 
 
 def kind_of_token(token: str) -> Kind:
-    """IRI, BLANK or LITERAL, by the first character (`BUILTIN_IDS` has the built-in terms)."""
-    return {"<": Kind.IRI, "_": Kind.BLANK, '"': Kind.LITERAL}[token[0]]
+    """IRI, BLANK, LITERAL or TRIPLE, by the first character (`BUILTIN_IDS` has the built-in terms)."""
+    return {"<": Kind.IRI, "_": Kind.BLANK, '"': Kind.LITERAL, "(": Kind.TRIPLE}[token[0]]
 
 
 def split_literal(token: str) -> tuple[str, str, str | None]:
@@ -130,10 +135,11 @@ def split_tag(tag: str) -> tuple[str, str | None]:
 
 
 def lexical_of(token: str) -> str:
-    """A token without its marks: the IRI, the blank node's label, or the literal's lexical form."""
+    """A token without its marks: the IRI, the blank node's label, the literal's lexical form, or the triple of a triple
+    term."""
     if token[0] == '"':
         return split_literal(token)[0]
-    return token[1:-1] if token[0] == "<" else token[2:]
+    return token[2:] if token[0] == "_" else token[1:-1]
 
 
 def to_rdflib(token: str) -> Node:
@@ -165,10 +171,18 @@ def to_rdflib_all(tokens: Iterable[str]) -> list[Node]:
     def term(token: str) -> Node:
         if token[0] == "<":
             return str.__new__(URIRef, token[1:-1])  # as URIRef() does after looking for characters no IRI has
-        return BNode(token[2:]) if token[0] == "_" else literal(token)
+        if token[0] == "_":
+            return BNode(token[2:])
+        return literal(token) if token[0] == '"' else _triple_term()(token)
 
     with _quietly():
         return [term(token) for token in tokens]
+
+
+def _triple_term() -> type[Identifier]:
+    from triplestore.model.rdflib_terms import TripleTerm
+
+    return TripleTerm
 
 
 _BOOLEANS: Final = ("true", "false", "1", "0")
@@ -265,6 +279,8 @@ def from_rdflib(term: Node) -> str:
         return f"_:{term}"
     if isinstance(term, Literal):
         return literal_token(str(term), str(term.datatype) if term.datatype else None, term.language)
+    if isinstance(term, _triple_term()):
+        return str(term)
     raise UsageError(f"{term!r} is not an RDF term: give an rdflib URIRef, BNode or Literal")
 
 
@@ -275,6 +291,8 @@ def escape(lexical: str) -> str:
 
 def to_ntriples(token: str) -> str:
     """A token as canonical N-Triples writes the term."""
+    if token[0] == "(":
+        return f"<<( {token[1:-1]} )>>"
     if token[0] != '"':
         return token
     close = token.rindex('"')
