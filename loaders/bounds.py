@@ -17,15 +17,13 @@ from xml.parsers import expat
 import numpy as np
 
 from triplestore.model.errors import InputError
+from triplestore.model.triple_terms import TERM_DEPTH
 
 JSON_DEPTH: Final = 250
 """Most levels of arrays and objects in JSON-LD: a stack of 1 MiB (threads on some platforms) holds twice as many."""
 
 XML_DEPTH: Final = 1_000
 """Most levels of elements in RDF/XML."""
-
-TERM_DEPTH: Final = 100
-"""Most levels of triple terms in triple terms, none of which the store can hold."""
 
 ENTITY: Final = 1 << 16
 """Most bytes that one entity of XML may expand to."""
@@ -110,21 +108,21 @@ TURTLE_TOKEN: Final = re.compile(
     rb"|'(?:[^'\\\n\r]|\\.)*+'?"
     rb"|<[^<>\s(]*+>"
     rb"|#[^\n\r]*+"
-    rb"|(?P<open><<\(?)|(?P<close>\)?>>)|(?P<annotation>\{\|)|(?P<direction>@[A-Za-z0-9-]+--[a-z]+)",
+    rb"|(?P<open><<\()|(?P<close>\)>>)",
     re.DOTALL,
 )
-"""What may hold marks of Turtle, and the marks of RDF 1.2."""
+"""What may hold marks of Turtle, and those of triple terms."""
 
 
 def check_terms(text: bytes, name: str | None) -> None:
     """Raise InputError where triple terms nest too deep in Turtle, TriG or N-Triples."""
     depth = 0
     for match in TURTLE_TOKEN.finditer(text):
-        if match["open"] == b"<<(":
+        if match["open"]:
             depth += 1
             if depth > TERM_DEPTH:
                 raise InputError(too_deep("triple terms", TERM_DEPTH), name, *place_in(text, match.start()))
-        elif match["close"] == b")>>":
+        elif match["close"]:
             depth -= 1
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from io import BytesIO
@@ -11,13 +10,14 @@ from xml.parsers import expat
 
 from pyoxigraph import RdfFormat, parse
 
-from triplake.loaders.bounds import TERM_DEPTH, TURTLE_TOKEN, Again, Bounded, Json, Turtle, Xml, check_terms, place_in
+from triplake.loaders.bounds import Again, Bounded, Json, Turtle, Xml, check_terms, place_in
 from triplake.loaders.compression import opened
 from triplake.loaders.seeming import head, seeming
 from triplake.loaders.sources import Source, Syntax, syntax_of_path
-from triplake.loaders.tokens import TOO_LONG, Scope, UnsupportedTermError, place_and_reason
+from triplake.loaders.tokens import TOO_LONG, Scope, place_and_reason
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import InputError
+from triplestore.model.triple_terms import TERM_DEPTH
 
 _FORMATS: Final = {
     Syntax.TURTLE: RdfFormat.TURTLE,
@@ -44,8 +44,8 @@ def document(source: Source, scope: Scope, declared: dict[str, str] | None = Non
             if line is None and source.syntax is Syntax.RDFXML:
                 line, column = _place_in_xml(source, text.handed)
             raise InputError(reason, source.name, line, column) from error
-        except UnsupportedTermError as error:
-            raise InputError(str(error), source.name, *_place_of_unsupported(source)) from error
+        except InputError as error:  # of the bounds, which name the file, or of triple terms, whose place is not known
+            raise error if error.file else InputError(error.reason, source.name) from error
         except MemoryError as error:
             raise InputError(TOO_LONG, source.name) from error
 
@@ -74,23 +74,6 @@ def _namespaces(source: Source) -> dict[str, str]:
     with opened(source.path, source.name) as file, suppress(expat.ExpatError):
         parser.Parse(file.read(_HEAD), False)
     return found
-
-
-_UNSUPPORTED: Final = {
-    Syntax.RDFXML: re.compile(rb"""parseType\s*=\s*["']Triple|\b[\w.-]+:dir\s*=|\b[\w.-]+:annotation(?:NodeID)?\s*="""),
-    Syntax.JSONLD: re.compile(rb'"@direction"|"@annotation"'),
-}
-
-
-def _place_of_unsupported(source: Source) -> tuple[int | None, int | None]:
-    """Where a document has the first mark of what RDF 1.2 adds."""
-    with opened(source.path, source.name) as file:
-        text = file.read()
-    if source.syntax in _UNSUPPORTED:
-        found = _UNSUPPORTED[source.syntax].search(text)
-    else:
-        found = next((mark for mark in TURTLE_TOKEN.finditer(text) if mark.lastgroup), None)
-    return (None, None) if found is None else place_in(text, found.start())
 
 
 def bounded(file: IO[bytes], syntax: Syntax, name: str, again: Again) -> Bounded:

@@ -12,12 +12,13 @@ from typing import IO, Final
 
 from pyoxigraph import RdfFormat, parse
 
-from triplake.loaders.bounds import TERM_DEPTH, TURTLE_TOKEN, check_terms, place_in
+from triplake.loaders.bounds import check_terms
 from triplake.loaders.compression import opened
 from triplake.loaders.sources import Source, Syntax
-from triplake.loaders.tokens import TOO_LONG, Scope, UnsupportedTermError, place_and_reason
+from triplake.loaders.tokens import TOO_LONG, Scope, place_and_reason
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import InputError
+from triplestore.model.triple_terms import TERM_DEPTH
 
 BATCH: Final = 50_000
 """Lines parsed at a time."""
@@ -65,9 +66,6 @@ def _parse(lines: Sequence[bytes], start: int, end: int, syntax: Syntax, scope: 
         return
     except SyntaxError as error:
         _, column, reason = place_and_reason(error)
-    except UnsupportedTermError as error:
-        mark = next((found for found in TURTLE_TOKEN.finditer(text) if found.lastgroup), None)
-        column, reason = place_in(text, mark.start())[1] if mark else None, str(error)
     except InputError as error:
         column, reason = error.column, error.reason
     except MemoryError:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import pyoxigraph
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, RdfFormat, parse
 
-from triplake.loaders.bounds import TERM_DEPTH, check_terms
+from triplake.loaders.bounds import check_terms, too_deep
 from triplestore.model.dataset import Quad
+from triplestore.model.errors import InputError
 from triplestore.model.terms import XSD
+from triplestore.model.triple_terms import TERM_DEPTH, triple_token
 
 Triple = tuple[str, str, str]
 """Three tokens: subject, predicate, object."""
@@ -22,10 +24,6 @@ TOO_LONG: Final = "a term or a line is longer than 16 MiB, the most that is read
 _STRING: Final = XSD + "string"
 _GENERATED: Final = re.compile(r"[a-f][0-9a-f]{19,31}")
 _PLACE: Final = re.compile(r"^Parser error (?:at|between) line .*?: ")
-
-
-class UnsupportedTermError(ValueError):
-    """A term of RDF 1.2 that the store cannot hold."""
 
 
 class Scope:
@@ -46,28 +44,15 @@ class Scope:
         self._graph = (graph,) if graph else ()
 
     def quads(self, parsed: Iterable[pyoxigraph.Quad]) -> Iterable[Quad]:
-        """The quads of parsed ones, in order. Raises UnsupportedTermError."""
+        """The quads of parsed ones, in order. Raises InputError where triple terms nest too deep."""
         token, default, own = self.token, DefaultGraph, self._graph
         for subject, predicate, obj, graph in parsed:
             name = own if type(graph) is default else (token(graph),)
             yield token(subject), f"<{predicate.value}>", token(obj), *name
 
     def token(self, term: object) -> str:
-        """The token of one term. Raises UnsupportedTermError."""
-        if isinstance(term, NamedNode):
-            return f"<{term.value}>"
-        if isinstance(term, BlankNode):
-            return self._blank(term.value)
-        if isinstance(term, Literal):
-            if term.direction is not None:
-                raise UnsupportedTermError(
-                    "literals with a base direction (RDF 1.2) are not supported: remove `--ltr`/`--rtl`"
-                )
-            if term.language is not None:
-                return f'"{term.value}"@{term.language.lower()}'
-            datatype = term.datatype.value
-            return f'"{term.value}"' if datatype == _STRING else f'"{term.value}"^^<{datatype}>'
-        raise UnsupportedTermError("triple terms and annotations (RDF 1.2) are not supported: remove them")
+        """The token of one term. Raises InputError where triple terms nest too deep."""
+        return token_of(term, self._blank)
 
     def _blank(self, label: str) -> str:
         if not self._renumber or _GENERATED.fullmatch(label) is None:
@@ -78,9 +63,29 @@ class Scope:
         return token
 
 
+def token_of(term: object, blank: Callable[[str], str]) -> str:
+    """The token of one term of pyoxigraph's. blank: gives the token of a blank node's label. Raises InputError where
+    triple terms nest too deep."""
+    if isinstance(term, NamedNode):
+        return f"<{term.value}>"
+    if isinstance(term, BlankNode):
+        return blank(term.value)
+    if isinstance(term, Literal):
+        if term.language is not None:
+            direction = "" if term.direction is None else f"--{term.direction.value}"
+            return f'"{term.value}"@{term.language.lower()}{direction}'
+        datatype = term.datatype.value
+        return f'"{term.value}"' if datatype == _STRING else f'"{term.value}"^^<{datatype}>'
+    assert isinstance(term, pyoxigraph.Triple)
+    made = triple_token(*(token_of(part, blank) for part in (term.subject, term.predicate, term.object)))
+    if made is None:
+        raise InputError(too_deep("triple terms", TERM_DEPTH))
+    return made
+
+
 def term_token(text: str) -> str:
     """The token of one term as N-Triples writes it, a blank node's label as it is. Raises SyntaxError for text that is
-    none, UnsupportedTermError, InputError."""
+    none, InputError."""
     if text.count("<<(") > TERM_DEPTH:
         check_terms(text.encode(), None)
     quads = list(parse(f"<urn:x> <urn:x> {text} .".encode(), format=RdfFormat.N_TRIPLES))

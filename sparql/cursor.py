@@ -14,7 +14,7 @@ from triplestore.expressions.iris import is_absolute, resolve
 from triplestore.model.errors import InputError, LimitError, UnsupportedError, UsageError
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.stopping import check
-from triplestore.model.terms import RDF, XSD, literal_token
+from triplestore.model.terms import RDF, XSD, literal_token, split_tag
 
 Term = Variable | Constant
 
@@ -211,8 +211,11 @@ class Cursor:
             quotes = 3 if word.text[:3] in ('"""', "'''") else 1
             text, tag = self._unescaped(word.text[quotes:-quotes], word, _CHARACTERS), self.peek()
             if tag.kind == "tag":
+                language, direction = split_tag(tag.text[1:])
+                if direction not in (None, "ltr", "rtl"):
+                    self.fail("expected the base direction 'ltr' or 'rtl'")
                 try:
-                    pyoxigraph.Literal("", language=tag.text[1:])
+                    pyoxigraph.Literal("", language=language)
                 except ValueError as error:
                     self.fail(f"this is no language tag ({error})")
                 return Constant(literal_token(text, None, self.next().text[1:]))

@@ -17,7 +17,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import pyoxigraph
 
-from triplake.loaders.tokens import Scope
+from triplake.loaders.tokens import token_of
 from triplestore.model.endpoints import normalised
 from triplestore.model.errors import EndpointError, UsageError
 from triplestore.model.stopping import check
@@ -76,13 +76,12 @@ def ask(address: str, query: str, allowed: Collection[str]) -> bytes:
 def solutions(address: str, answer: bytes, variables: Collection[str], most: int) -> list[Row]:
     """The solutions in JSON results, as tokens of these variables; blank nodes are new. Raises EndpointError where they
     are more than `most`, or what was answered is no such thing."""
-    token, prefix = Scope(None, False).token, f"_:s{secrets.token_hex(8)}_"
+    prefix = f"_:s{secrets.token_hex(8)}_"
     rows: list[Row] = []
     found = row = None
 
     def own(term: object) -> str:
-        text = token(term)
-        return f"{prefix}{text[2:]}" if text[0] == "_" else text
+        return token_of(term, lambda label: f"{prefix}{label}")
 
     try:
         found = pyoxigraph.parse_query_results(answer, pyoxigraph.QueryResultsFormat.JSON)

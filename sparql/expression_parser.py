@@ -24,9 +24,18 @@ _ARITY: Final[dict[str, tuple[int, int]]] = {
     **dict.fromkeys(("ISIRI", "ISURI", "ISBLANK", "ISLITERAL", "ISNUMERIC", "BOUND"), (1, 1)),
     **dict.fromkeys(("LANGMATCHES", "CONTAINS", "STRSTARTS", "STRENDS", "STRBEFORE", "STRAFTER"), (2, 2)),
     **dict.fromkeys(("STRLANG", "STRDT", "SAMETERM"), (2, 2)),
+    **dict.fromkeys(("LANGDIR", "HASLANG", "HASLANGDIR", "ISTRIPLE", "SUBJECT", "PREDICATE", "OBJECT"), (1, 1)),
     **dict.fromkeys(("RAND", "NOW", "UUID", "STRUUID"), (0, 0)),
     **dict.fromkeys(("CONCAT", "COALESCE"), (0, _MANY)),
-    **{"IF": (3, 3), "BNODE": (0, 1), "SUBSTR": (2, 3), "REGEX": (2, 3), "REPLACE": (3, 4)},
+    **{
+        "IF": (3, 3),
+        "BNODE": (0, 1),
+        "SUBSTR": (2, 3),
+        "REGEX": (2, 3),
+        "REPLACE": (3, 4),
+        "STRLANGDIR": (3, 3),
+        "TRIPLE": (3, 3),
+    },
 }
 _AGGREGATES: Final = ("COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT")
 _COMPARISONS: Final = ("=", "!=", "<", ">", "<=", ">=")

@@ -13,14 +13,16 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Final, Protocol, TextIO
+from typing import Any, Final, Protocol, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from triplake.sparql.graph_formats import GRAPH_FORMATS, NOT_XML
+from triplake.sparql.graph_formats import GRAPH_FORMATS, ITS, NOT_XML
 from triplestore.model.errors import FormatError, UsageError
 from triplestore.model.prefixes import Names
-from triplestore.model.terms import XSD, split_literal, to_ntriples
+from triplestore.model.terms import XSD, split_literal, split_tag, to_ntriples
+from triplestore.model.triple_terms import split_triple
 
+_PARTS: Final = ("subject", "predicate", "object")
 _REMEMBERED: Final = 20_000
 """Terms whose text is kept, since results repeat them."""
 
@@ -61,8 +63,11 @@ def pieces(result: Answer, format: str) -> Iterator[str]:
     return ROW_FORMATS[format](result)
 
 
-def term_object(token: str) -> dict[str, str]:
+def term_object(token: str) -> dict[str, Any]:
     """A term as an object of the JSON format."""
+    if token[0] == "(":
+        parts = zip(_PARTS, split_triple(token), strict=True)
+        return {"type": "triple", "value": {name: term_object(part) for name, part in parts}}
     if token[0] == "<":
         return {"type": "uri", "value": token[1:-1]}
     if token[0] == "_":
@@ -70,7 +75,9 @@ def term_object(token: str) -> dict[str, str]:
     lexical, datatype, lang = split_literal(token)
     found = {"type": "literal", "value": lexical}
     if lang is not None:
-        found["xml:lang"] = lang
+        found["xml:lang"], direction = split_tag(lang)
+        if direction is not None:
+            found["its:dir"] = direction
     elif datatype != XSD + "string":
         found["datatype"] = datatype
     return found
@@ -100,6 +107,9 @@ def _json(result: Answer) -> Iterator[str]:
 
 @lru_cache(_REMEMBERED)
 def _xml_term(token: str) -> str:
+    if token[0] == "(":
+        parts = zip(_PARTS, split_triple(token), strict=True)
+        return f"<triple>{''.join(f'<{name}>{_xml_term(part)}</{name}>' for name, part in parts)}</triple>"
     if token[0] == "<":
         return f"<uri>{_xml_text(token[1:-1])}</uri>"
     if token[0] == "_":
@@ -107,7 +117,10 @@ def _xml_term(token: str) -> str:
     lexical, datatype, lang = split_literal(token)
     mark = ""
     if lang is not None:
-        mark = f" xml:lang={quoteattr(lang)}"
+        language, direction = split_tag(lang)
+        mark = f" xml:lang={quoteattr(language)}"
+        if direction is not None:
+            mark += f' xmlns:its="{ITS}" its:dir="{direction}"'
     elif datatype != XSD + "string":
         mark = f" datatype={quoteattr(datatype)}"
     return f"<literal{mark}>{_xml_text(lexical)}</literal>"
@@ -150,10 +163,10 @@ def _xml(result: Answer) -> Iterator[str]:
 
 
 def _plain(token: str) -> str:
-    """A term as SPARQL's CSV has it: no quotes, datatype or language."""
+    """A term as SPARQL's CSV has it: no quotes, datatype or language, but within triple terms."""
     if token[0] == "<":
         return token[1:-1]
-    return token if token[0] == "_" else split_literal(token)[0]
+    return split_literal(token)[0] if token[0] == '"' else to_ntriples(token)
 
 
 def _csv(result: Answer) -> Iterator[str]:
@@ -199,10 +212,8 @@ def _table(result: Answer) -> Iterator[str]:
 
 def _short(token: str, names: Names) -> str:
     """A term as Turtle would write it for a reader who knows the prefixes."""
-    if token[0] == "<":
-        return names.iri(token[1:-1])
-    if token[0] == "_":
-        return token
+    if token[0] != '"':
+        return names.token(token)
     lexical, datatype, lang = split_literal(token)
     if datatype in (XSD + "integer", XSD + "decimal", XSD + "boolean") and lexical and lexical == lexical.strip():
         return lexical
@@ -212,7 +223,7 @@ def _short(token: str, names: Names) -> str:
     return text if datatype == XSD + "string" else f"{text}^^{names.iri(datatype)}"
 
 
-REFUSING: Final = ("xml", "rdf")
+REFUSING: Final = ("xml", "rdf", "jsonld")
 """The formats that have no way to write some terms, which may come at the end of an answer."""
 
 ROW_FORMATS: Final[dict[str, Callable[[Answer], Iterator[str]]]] = {

@@ -16,10 +16,13 @@ from xml.sax.saxutils import escape, quoteattr
 
 from triplestore.model.errors import FormatError
 from triplestore.model.prefixes import Names
-from triplestore.model.terms import RDF, XSD, split_literal, to_ntriples
+from triplestore.model.terms import RDF, XSD, split_literal, split_tag, to_ntriples
 
 TokenTriple = tuple[str, str, str]
 Batches = Iterable[list[TokenTriple]]
+
+ITS: Final = "http://www.w3.org/2005/11/its"
+"""The namespace of the attribute of XML that tells a base direction."""
 
 _REMEMBERED: Final = 20_000
 """Terms whose text is kept, since graphs repeat them."""
@@ -73,6 +76,8 @@ def _property(p: str, o: str) -> str:
     if name is None or (name.start() == len(RDF) and p[1:].startswith(RDF) and name.group() in _RESERVED):
         raise FormatError(f"RDF/XML has no way to write the predicate {p}: take Turtle")
     element, space = name.group(), quoteattr(p[1 : name.start() + 1])
+    if o[0] == "(":
+        raise FormatError(f"no triple term is written as RDF/XML: take Turtle (it is {to_ntriples(o)})")
     if o[0] != '"':
         return f"  <{element} xmlns={space} {_node(o, 'resource')}/>\n"
     lexical, datatype, lang = split_literal(o)
@@ -80,7 +85,10 @@ def _property(p: str, o: str) -> str:
         raise FormatError(f"RDF/XML cannot hold the control characters of {to_ntriples(o)}: take Turtle")
     mark = "" if datatype == XSD + "string" else f" rdf:datatype={quoteattr(datatype)}"
     if lang is not None:
-        mark = f" xml:lang={quoteattr(lang)}"
+        language, direction = split_tag(lang)
+        mark = f" xml:lang={quoteattr(language)}"
+        if direction is not None:
+            mark += f' xmlns:its="{ITS}" its:version="2.0" rdf:version="1.2" its:dir="{direction}"'
     return f"  <{element} xmlns={space}{mark}>{escape(lexical, {_RETURN: '&#13;'})}</{element}>\n"
 
 
@@ -123,7 +131,7 @@ def jsonld(batches: Batches, names: Names) -> Iterator[str]:
 def _node_object(subject: str, about: Iterable[TokenTriple]) -> dict[str, object]:
     found: dict[str, object] = {"@id": _id(subject)}
     for _, p, o in about:
-        typed = p == _TYPE and o[0] != '"'
+        typed = p == _TYPE and o[0] not in '"('
         values = found.setdefault("@type" if typed else _id(p), [])
         assert isinstance(values, list)
         values.append(_id(o) if typed else _value_object(o))
@@ -131,11 +139,15 @@ def _node_object(subject: str, about: Iterable[TokenTriple]) -> dict[str, object
 
 
 def _value_object(token: str) -> dict[str, str]:
+    if token[0] == "(":
+        raise FormatError(f"JSON-LD has no way to write the triple term {to_ntriples(token)}: take Turtle")
     if token[0] != '"':
         return {"@id": _id(token)}
     lexical, datatype, lang = split_literal(token)
     if lang is not None:
-        return {"@value": lexical, "@language": lang}
+        language, direction = split_tag(lang)
+        found = {"@value": lexical, "@language": language}
+        return found if direction is None else {**found, "@direction": direction}
     return {"@value": lexical} if datatype == XSD + "string" else {"@value": lexical, "@type": datatype}
 
 

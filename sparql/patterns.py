@@ -103,7 +103,7 @@ def match(
     atoms: list[Triple] = []
     for triple in dict.fromkeys(triples):
         s, p, o = (representatives[t.token] if isinstance(t, Constant) else None for t in triple)
-        barred = how.barred and isinstance(triple[0], Constant) and triple[0].token.startswith('"')
+        barred = how.barred and isinstance(triple[0], Constant) and triple[0].token[0] in '"('
         ends = how.reflexive and p == SAME_AS and s is not None and o is not None
         if barred or (ends and (s == o or how.rewriting)):
             if s == o and ends and not barred:

@@ -16,7 +16,7 @@ from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import ERROR, Value, stored
 from triplestore.model.stopping import check
 from triplestore.model.tables import token_sql
-from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL
+from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, FIRST_TRIPLE
 
 LISTED: Final = 1_000
 """Rows of inline data, and terms of a query's own, that are part of the statement; more are working tables."""
@@ -140,7 +140,7 @@ class Steps:
 
     def _parsed(self, relation: Relation, column: str) -> str:
         """The tokens of a column cut into term columns; ids stand for kinds only."""
-        others = f"WHEN '_' THEN {FIRST_BLANK} ELSE {FIRST_LITERAL}"
+        others = f"WHEN '_' THEN {FIRST_BLANK} WHEN '(' THEN {FIRST_TRIPLE} ELSE {FIRST_LITERAL}"
         kind = f"CASE substr({column}, 1, 1) WHEN '<' THEN {FIRST_IRI} {others} END"
         tokens = f"(SELECT DISTINCT {column} AS token, {kind} AS id FROM {relation.name} WHERE {column} IS NOT NULL) y"
         return f"SELECT {token_sql('t')} AS token, t.* FROM ({term_sql(self.dialect, tokens)}) t"

@@ -34,7 +34,7 @@ def filled(template: Template, names: Sequence[str], rows: pa.Table, prefix: str
     """The quads of a template for each row, whose columns are the tokens of the variables `names`.
 
     Blank nodes of the template are new in each row; their labels start with `prefix`. Quads with an unbound variable, a
-    literal as subject or graph, or anything but an IRI as predicate, are left out.
+    literal or triple term as subject or graph, or anything but an IRI as predicate, are left out.
     """
     own = [name for name in names_of_quads(template) if is_blank(name)]
     columns = [rows.column(place).to_pylist() for place in range(len(names))]
@@ -44,10 +44,10 @@ def filled(template: Template, names: Sequence[str], rows: pa.Table, prefix: str
         terms |= {name: f"_:{prefix}{row}_{place}" for place, name in enumerate(own)}
         for graph, triples in template:
             name = None if graph is None else graph.token if isinstance(graph, Constant) else terms[graph.name]
-            if graph is not None and (name is None or name[0] == '"'):
+            if graph is not None and (name is None or name[0] in '"('):
                 continue
             of = () if name is None else (name,)
             for triple in triples:
                 s, p, o = (t.token if isinstance(t, Constant) else terms[t.name] for t in triple)
-                if s is not None and p is not None and o is not None and s[0] != '"' and p[0] == "<":
+                if s is not None and p is not None and o is not None and s[0] not in '"(' and p[0] == "<":
                     yield s, p, o, *of

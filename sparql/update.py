@@ -15,6 +15,7 @@ from typing import Final, Literal, NoReturn
 
 import pyoxigraph
 
+from triplake.loaders.tokens import token_of
 from triplake.sparql.algebra import Bgp, Dataset, GraphPattern, GraphTemplate, Node, Query, Term
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import IRI, STRING, Word, place
@@ -25,7 +26,6 @@ from triplestore.model.dataset import DEFAULT, Quad
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.prefixes import Prefixes
-from triplestore.model.terms import literal_token
 
 Template = tuple[GraphTemplate, ...]
 _IN_BLOCK: Final = re.compile(
@@ -316,20 +316,14 @@ class _Request:
         document = f"{self._prologue(self.at.text[start:end])}\n{self.at.text[start:end]}\n{'' if stopped else '.'}"
         line, column = place(self.at.text, start)
 
-        def token(term: object) -> str:
-            if isinstance(term, pyoxigraph.NamedNode):
-                return f"<{term.value}>"
-            if isinstance(term, pyoxigraph.BlankNode):
-                if term.value not in labels:
-                    labels[term.value] = f"_:{self.blank_prefix}{next(self.numbers)}"
-                return labels[term.value]
-            if isinstance(term, pyoxigraph.Literal):
-                return literal_token(term.value, term.datatype.value, term.language)
-            raise InputError("triple terms (<<( ... )>>) are not supported", self.source, line, column)
+        def blank(label: str) -> str:
+            if label not in labels:
+                labels[label] = f"_:{self.blank_prefix}{next(self.numbers)}"
+            return labels[label]
 
         try:
             yield from (
-                (token(triple.subject), token(triple.predicate), token(triple.object), *graph)
+                (*(token_of(term, blank) for term in (triple.subject, triple.predicate, triple.object)), *graph)
                 for triple in pyoxigraph.parse(document, pyoxigraph.RdfFormat.TURTLE)
             )
         except SyntaxError as error:

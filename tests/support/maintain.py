@@ -72,7 +72,7 @@ class Bench:
         )
 
     def read(self, derivations: Derivations = "none") -> ClosureCache:
-        counts = (len(BUILTIN_IDS), self.counters.iri, self.counters.blank, self.counters.literal)
+        counts = (len(BUILTIN_IDS), self.counters.iri, self.counters.blank, self.counters.literal, self.counters.triple)
         ill_typed = self.counters.ill_typed > 0
         return ClosureCache.read(self.engine, self.reasoning, counts, self.by_value, ill_typed, derivations)
 

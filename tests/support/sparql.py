@@ -14,7 +14,17 @@ from triplestore.closure.view import ClosureView
 from triplestore.dictionary.term_rows import term_sql
 from triplestore.engine import Engine
 from triplestore.model.equality import Equality
-from triplestore.model.terms import BUILTIN_IRIS, FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, OWL, RDF, XSD, split_literal
+from triplestore.model.terms import (
+    BUILTIN_IRIS,
+    FIRST_BLANK,
+    FIRST_IRI,
+    FIRST_LITERAL,
+    FIRST_TRIPLE,
+    OWL,
+    RDF,
+    XSD,
+    split_literal,
+)
 
 Triple = tuple[str, str, str]
 Quad = tuple[str, str, str, str]
@@ -27,7 +37,7 @@ SAME = f"<{OWL}sameAs>"
 def numbered(tokens: Iterable[str]) -> dict[str, int]:
     """Ids for tokens, by kind, in an order unlike the alphabet's (nothing may rely on it)."""
     ids = {f"<{iri}>": number for number, iri in enumerate(BUILTIN_IRIS)}
-    firsts = {"<": FIRST_IRI, "_": FIRST_BLANK, '"': FIRST_LITERAL}
+    firsts = {"<": FIRST_IRI, "_": FIRST_BLANK, '"': FIRST_LITERAL, "(": FIRST_TRIPLE}
     for token in sorted(set(tokens) - ids.keys(), key=lambda t: t[::-1]):
         ids[token] = firsts[token[0]]
         firsts[token[0]] += 1
@@ -70,7 +80,7 @@ def expanded(facts: Iterable[Triple], classes: Sequence[Sequence[str]], asserted
         triple
         for fact in facts
         for triple in product(*(members.get(t, (t,)) for t in fact))
-        if triple[0][0] != '"' and triple[1][0] == "<"
+        if triple[0][0] not in '"(' and triple[1][0] == "<"
     }
     found |= {(a, SAME, b) for group in classes for a in group for b in group}
     return found | {triple for triple in asserted if triple[1] == SAME and triple[0] == triple[2]}

@@ -14,6 +14,7 @@ from tests import ROOT
 
 SUITES = Path(os.environ.get("TRIPLAKE_SUITES", ROOT.parent / "shared" / "suites"))
 RDF11 = SUITES / "w3c-rdf-tests" / "rdf" / "rdf11"
+RDF12 = SUITES / "w3c-rdf-tests" / "rdf" / "rdf12"
 MISSING = f"the W3C suites are not in {SUITES}: set TRIPLAKE_SUITES to the folder that holds w3c-rdf-tests"
 
 _MF = rdflib.Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
@@ -31,16 +32,16 @@ class Case:
     base: str
 
 
-def cases(suite: str) -> list[Case]:
-    """The tests of one folder of rdf11, in the manifest's order; none where the suites are missing."""
-    folder = RDF11 / suite
+def cases(suite: str, of: Path = RDF11) -> list[Case]:
+    """The tests of one folder of rdf11 (or rdf12), in the manifest's order; none where the suites are missing."""
+    folder = of / suite
     manifest = folder / "manifest.ttl"
     if not manifest.exists():
         return []
     graph = rdflib.Graph().parse(manifest, publicID=manifest.as_uri())
-    root = rdflib.URIRef(manifest.as_uri())
+    root = next(graph.subjects(_MF.entries))
     assumed = graph.value(root, _MF.assumedTestBase)
-    base = str(assumed) if assumed else f"https://w3c.github.io/rdf-tests/rdf/rdf11/{suite}/"
+    base = str(assumed) if assumed else f"https://w3c.github.io/rdf-tests/rdf/{of.name}/{suite}/"
     found = []
     for entry in Collection(graph, graph.value(root, _MF.entries)):
         action, result = graph.value(entry, _MF.action), graph.value(entry, _MF.result)

@@ -13,7 +13,7 @@ from triplestore.engine.queries import minus
 from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import EQUAL_VALUED, token_sql
-from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, SAME_AS
+from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, FIRST_TRIPLE, SAME_AS
 
 WHAT: Final = ("asserted", "inferred", "all")
 SAME_AS_MODES: Final = ("expand", "canonical")
@@ -247,7 +247,9 @@ def _written(term: str, dialect: Dialect) -> str:
         lexical = f"replace({lexical}, {dialect.string(plain)}, {dialect.string(escaped)})"
     return (
         f"CASE WHEN {term}.id < {FIRST_BLANK} THEN concat('<', {term}.lexical, '>') "
-        f"WHEN {term}.id < {FIRST_LITERAL} THEN concat('_:', {term}.lexical) ELSE concat('\"', {lexical}, '\"', "
+        f"WHEN {term}.id < {FIRST_LITERAL} THEN concat('_:', {term}.lexical) "
+        f"WHEN {term}.id >= {FIRST_TRIPLE} THEN concat('<<( ', {term}.lexical, ' )>>') "
+        f"ELSE concat('\"', {lexical}, '\"', "
         f"CASE WHEN {term}.lang IS NOT NULL THEN concat('@', {term}.lang) "
         f"WHEN {term}.datatype = 'http://www.w3.org/2001/XMLSchema#string' THEN '' "
         f"ELSE concat('^^<', {term}.datatype, '>') END) END"

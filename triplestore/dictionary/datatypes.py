@@ -136,7 +136,8 @@ def in_space(value: Value, datatype: str) -> bool:
             datatype in TEXTS and re.fullmatch(TEXTS[datatype], split_literal(value.canonical)[0]) is not None
         )
     if value.space is Space.TAGGED:
-        return datatype in (RDF + "PlainLiteral", RDF + "langString")
+        directed = split_literal(value.canonical)[1] == RDF + "dirLangString"
+        return not directed and datatype in (RDF + "PlainLiteral", RDF + "langString")
     if datatype == XSD + "dateTimeStamp":
         zoned = re.search(r"T.*(Z|[+-].*)$", split_literal(value.canonical)[0])
         return value.space is Space.DATE_TIME and zoned is not None

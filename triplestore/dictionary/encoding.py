@@ -30,6 +30,7 @@ from triplestore.model.terms import (
     FIRST_BLANK,
     FIRST_IRI,
     FIRST_LITERAL,
+    FIRST_TRIPLE,
     KIND_BITS,
     XSD,
     Kind,
@@ -129,6 +130,8 @@ def _numbered(
     for token in sorted({*wanted} - ids.keys(), key=str.encode):
         if token[0] == '"':
             new[token], counters = FIRST_LITERAL + counters.literal, replace(counters, literal=counters.literal + 1)
+        elif token[0] == "(":
+            new[token], counters = FIRST_TRIPLE + counters.triple, replace(counters, triple=counters.triple + 1)
         elif token[0] == "<":
             new[token], counters = FIRST_IRI + counters.iri, replace(counters, iri=counters.iri + 1)
         else:
@@ -214,17 +217,18 @@ def _number(engine: Workbench, scratch: Scratch, occurring: str, counters: Count
     new = f"SELECT token FROM {occurring} a WHERE NOT EXISTS (SELECT 1 FROM {dictionary} d WHERE d.token = a.token)"
     numbered = scratch.table("numbered")
     engine.number(numbered, new, "token", rows)
-    sizes = dict.fromkeys('"<_', 0)
+    sizes = dict.fromkeys('"(<_', 0)
     for mark, n in _pairs(engine, f"SELECT substr(token, 1, 1) AS mark, count(*) AS n FROM {numbered} GROUP BY 1"):
         sizes[mark] = n
-    # Byte order puts literals first, then IRIs, then blank nodes, so one running number serves all three.
-    literal, iri, blank = sizes['"'], sizes["<"], sizes["_"]
+    # Byte order puts literals first, then triple terms, IRIs and blank nodes, so one running number serves all four.
+    literal, triple, iri, blank = (sizes[mark] for mark in '"(<_')
     engine.create(
         numbered,
         "SELECT token, CASE substr(token, 1, 1) "
         f"WHEN '\"' THEN n + {FIRST_LITERAL + counters.literal - 1} "
-        f"WHEN '<' THEN n + {FIRST_IRI + counters.iri - literal - 1} "
-        f"ELSE n + {FIRST_BLANK + counters.blank - literal - iri - 1} END AS id FROM {numbered}",
+        f"WHEN '(' THEN n + {FIRST_TRIPLE + counters.triple - literal - 1} "
+        f"WHEN '<' THEN n + {FIRST_IRI + counters.iri - literal - triple - 1} "
+        f"ELSE n + {FIRST_BLANK + counters.blank - literal - triple - iri - 1} END AS id FROM {numbered}",
     )
     engine.append(dictionary, [Select(numbered, ("token", "id"))])
     counters = replace(
@@ -232,6 +236,7 @@ def _number(engine: Workbench, scratch: Scratch, occurring: str, counters: Count
         iri=counters.iri + iri,
         blank=counters.blank + blank,
         literal=counters.literal + literal,
+        triple=counters.triple + triple,
     )
     return _Ids(dictionary, numbered, existing, counters)
 
@@ -309,6 +314,8 @@ def _terms(engine: Queries, source: str) -> Iterator[tuple[int, str]]:
         match Kind(number >> KIND_BITS):
             case Kind.LITERAL:
                 yield number, literal_token(lexical, datatype, language)
+            case Kind.TRIPLE:
+                yield number, f"({lexical})"
             case Kind.BLANK:
                 yield number, f"_:{lexical}"
             case _:

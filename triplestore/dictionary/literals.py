@@ -19,7 +19,7 @@ from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
 from triplestore.model.tables import EQUAL_VALUED, TERM, token_sql
-from triplestore.model.terms import FIRST_LITERAL, XSD, lexical_of, split_literal
+from triplestore.model.terms import FIRST_LITERAL, FIRST_TRIPLE, XSD, lexical_of, split_literal
 
 _FINITE: Final = "abs({0}) > 0 AND abs({0}) <= {1}"
 _SINGLE: Final = "TRY_CAST(lexical AS FLOAT)"
@@ -39,7 +39,7 @@ def ill_typed_sql(dialect: Dialect) -> str:
     # A number with white space around it has a number in its column, for SPARQL, but is ill-typed.
     bare = f"lexical = {dialect.trim('lexical')}"
     return (
-        f"CASE WHEN id < {FIRST_LITERAL} THEN FALSE "
+        f"CASE WHEN id < {FIRST_LITERAL} OR id >= {FIRST_TRIPLE} THEN FALSE "
         f"WHEN lang IS NOT NULL OR datatype IN ('{XSD}string', '{XSD}anyURI') THEN {no_text} "
         f"WHEN datatype NOT IN ({known}) THEN FALSE "
         f"WHEN decimal IS NOT NULL THEN NOT {bare} "
@@ -212,7 +212,7 @@ def _literals(engine: Queries, source: str, condition: str = "TRUE") -> list[tup
     """(id, token, value) of the literals of a table like TERM."""
     return engine.rows(
         f"SELECT t.id, {token_sql('t')} AS token, t.value FROM {source} t "
-        f"WHERE t.id >= {FIRST_LITERAL} AND ({condition})"
+        f"WHERE t.id >= {FIRST_LITERAL} AND t.id < {FIRST_TRIPLE} AND ({condition})"
     )
 
 

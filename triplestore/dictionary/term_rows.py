@@ -7,7 +7,7 @@ from typing import Final
 
 from triplestore.dictionary.datatypes import BOUNDS
 from triplestore.engine.dialect import Dialect
-from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, RDF, XSD
+from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, FIRST_TRIPLE, RDF, XSD
 
 INTEGERS: Final = tuple(BOUNDS)
 """xsd:integer and the types derived from it."""
@@ -60,13 +60,15 @@ def term_sql(dialect: Dialect, source: str) -> str:
     """Rows (id, token) of `source` as rows of the TERM table up to `micros`: tokens cut up, typed literals read."""
     close = "(length(token) - instr(reverse(token), '\"') + 1)"
     cut = (
-        f"SELECT id, CASE WHEN id < {FIRST_BLANK} THEN substr(token, 2, length(token) - 2) "
+        f"SELECT id, CASE WHEN id < {FIRST_BLANK} OR id >= {FIRST_TRIPLE} THEN substr(token, 2, length(token) - 2) "
         f"WHEN id < {FIRST_LITERAL} THEN substr(token, 3) ELSE substr(token, 2, {close} - 2) END AS lexical, "
-        f"CASE WHEN id >= {FIRST_LITERAL} THEN substr(token, {close} + 1) END AS tail FROM {source}"
+        f"CASE WHEN id >= {FIRST_LITERAL} AND id < {FIRST_TRIPLE} THEN substr(token, {close} + 1) END AS tail "
+        f"FROM {source}"
     )
     parts = (
         f"SELECT id, lexical, CASE WHEN tail IS NULL THEN NULL WHEN tail = '' THEN '{XSD}string' "
-        f"WHEN substr(tail, 1, 1) = '@' THEN '{RDF}langString' ELSE substr(tail, 4, length(tail) - 4) END AS datatype, "
+        f"WHEN substr(tail, 1, 1) = '@' THEN CASE WHEN tail LIKE '%--%' THEN '{RDF}dirLangString' "
+        f"ELSE '{RDF}langString' END ELSE substr(tail, 4, length(tail) - 4) END AS datatype, "
         f"CASE WHEN substr(tail, 1, 1) = '@' THEN substr(tail, 2) END AS lang FROM ({cut}) c"
     )
     trimmed = dialect.trim("lexical")

@@ -78,7 +78,7 @@ def size(dialect: Dialect, place: int, distinct: bool, value: Value, separator: 
 
 
 def _text(value: Value) -> str:
-    return f"CASE WHEN ({value.kind}) <> 2 THEN {value.lexical} END"
+    return f"CASE WHEN ({value.kind}) IN (1, 3) THEN {value.lexical} END"
 
 
 def result(dialect: Dialect, place: int, function: str) -> str:

@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.iris import ABSOLUTE
-from triplestore.expressions.values import LANG_STRING, STRING, Value, iri, string, typed
+from triplestore.expressions.values import (
+    DIRECTIONAL,
+    LANG_STRING,
+    STRING,
+    Value,
+    boolean,
+    iri,
+    parsed,
+    string,
+    tagged_datatype,
+    token,
+    typed,
+)
+
+Keep = Callable[[str], str]
+_LANGUAGE: Final = "[a-z]{1,8}(-[a-z0-9]{1,8})*"
 
 
 def str_(d: Dialect, a: Value) -> Value:
-    return string(f"CASE WHEN ({a.kind}) <> 2 THEN {a.lexical} END")
+    return string(f"CASE WHEN ({a.kind}) IN (1, 3) THEN {a.lexical} END")
 
 
 def lang(d: Dialect, a: Value) -> Value:
-    return string(f"CASE WHEN ({a.kind}) = 3 THEN coalesce({a.lang}, '') END")
+    return string(f"CASE WHEN ({a.kind}) = 3 THEN split_part(coalesce({a.lang}, ''), '--', 1) END")
+
+
+def langdir(d: Dialect, a: Value) -> Value:
+    """LANGDIR: the base direction, empty where there is none."""
+    return string(f"CASE WHEN ({a.kind}) = 3 THEN split_part(coalesce({a.lang}, ''), '--', 2) END")
+
+
+def has_lang(d: Dialect, a: Value) -> Value:
+    """hasLANG: whether it is a string with a language tag."""
+    return boolean(f"CASE WHEN ({a.kind}) IS NOT NULL THEN ({a.lang}) IS NOT NULL END")
+
+
+def has_langdir(d: Dialect, a: Value) -> Value:
+    """hasLANGDIR: whether it is a string with a base direction."""
+    return boolean(f"CASE WHEN ({a.kind}) IS NOT NULL THEN coalesce(({a.lang}) LIKE '%--%', FALSE) END")
 
 
 def datatype(d: Dialect, a: Value) -> Value:
@@ -29,16 +62,45 @@ def to_iri(d: Dialect, a: Value, base: str | None = None) -> Value:
 
 
 def strlang(d: Dialect, a: Value, tag: Value) -> Value:
-    text = f"CASE WHEN {a.datatype} = {STRING} THEN {a.lexical} END"
     lang = f"CASE WHEN {tag.datatype} = {STRING} THEN lower({tag.lexical}) END"
-    ok = d.matches(lang, "[a-z]{1,8}(-[a-z0-9]{1,8})*")
-    return Value(f"CASE WHEN ({text}) IS NOT NULL AND {ok} THEN 3 END", text, LANG_STRING, lang, static="text")
+    return _tagged(d, a, lang, _LANGUAGE)
+
+
+def strlangdir(d: Dialect, a: Value, tag: Value, direction: Value) -> Value:
+    """STRLANGDIR: a string with a language tag and a base direction, `ltr` or `rtl`."""
+    both = f"{tag.datatype} = {STRING} AND {direction.datatype} = {STRING}"
+    lang = f"CASE WHEN {both} THEN concat(lower({tag.lexical}), '--', {direction.lexical}) END"
+    return _tagged(d, a, lang, f"{_LANGUAGE}--(ltr|rtl)")
+
+
+def _tagged(d: Dialect, a: Value, lang: str, pattern: str) -> Value:
+    """The string of an xsd:string and a language tag (SQL text), an error where that does not match."""
+    text = f"CASE WHEN {a.datatype} = {STRING} THEN {a.lexical} END"
+    kind = f"CASE WHEN ({text}) IS NOT NULL AND {d.matches(lang, pattern)} THEN 3 END"
+    return Value(kind, text, tagged_datatype(lang), lang, static="text")
 
 
 def strdt(d: Dialect, a: Value, kind: Value) -> Value:
     """STRDT: a literal of a datatype."""
     text = f"CASE WHEN {a.datatype} = {STRING} AND ({kind.kind}) = 1 THEN {a.lexical} END"
-    return typed(d, text, f"CASE WHEN ({kind.kind}) = 1 AND ({kind.lexical}) <> {LANG_STRING} THEN {kind.lexical} END")
+    plain = f"({kind.kind}) = 1 AND ({kind.lexical}) NOT IN ({LANG_STRING}, {DIRECTIONAL})"
+    return typed(d, text, f"CASE WHEN {plain} THEN {kind.lexical} END")
+
+
+def triple(d: Dialect, keep: Keep, s: Value, p: Value, o: Value) -> Value:
+    """TRIPLE: an error where RDF has no such triple term."""
+    made = keep(f"tl_triple({token(s)}, {token(p)}, {token(o)})")
+    return Value(f"CASE WHEN {made} IS NOT NULL THEN 4 END", f"substr({made}, 2, length({made}) - 2)", NULL)
+
+
+def part(place: int) -> Callable[[Dialect, Keep, Value], Value]:
+    """SUBJECT, PREDICATE or OBJECT of a triple term: by its place among the three, from 0."""
+
+    def apply(d: Dialect, keep: Keep, a: Value) -> Value:
+        found = keep(f"tl_part(CASE WHEN ({a.kind}) = 4 THEN {a.lexical} END, '{place}')")
+        return parsed(d, keep, found)
+
+    return apply
 
 
 def bnode(d: Dialect, row: str, label: Value | None = None) -> Value:

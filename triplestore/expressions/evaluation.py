@@ -305,7 +305,7 @@ def _concat(*values: Term) -> Term:
         raise TermError
     languages = {value.lang for value in values}
     if len(languages) == 1 and "" not in languages:
-        return Term(text, terms.LANG_STRING, languages.pop())
+        return Term(text, values[0].datatype, values[0].lang)
     return Term(text, STRING)
 
 

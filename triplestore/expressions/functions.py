@@ -38,7 +38,11 @@ def _to_string(d: Dialect, a: Value) -> Value:
     double, cases = a.double, []
     if a.static == "any":
         flag = well_formed_boolean(a)
-        cases += [f"WHEN ({a.kind}) = 2 THEN NULL", f"WHEN ({flag}) THEN 'true'", f"WHEN NOT ({flag}) THEN 'false'"]
+        cases += [
+            f"WHEN ({a.kind}) IN (2, 4) THEN NULL",
+            f"WHEN ({flag}) THEN 'true'",
+            f"WHEN NOT ({flag}) THEN 'false'",
+        ]
     if a.rank not in ("3", "4", NULL):
         wide = "" if a.rest == NULL else f" OR ({a.rest}) IS NOT NULL"
         exact = exact_text(d, a.decimal, a.rest) if (a.decimal, a.rest) != (NULL, NULL) else NULL
@@ -78,10 +82,14 @@ def _cast(datatype: str) -> Function:
 FUNCTIONS: Final[dict[str, Function]] = {
     "STR": constructors.str_,
     "LANG": constructors.lang,
+    "LANGDIR": constructors.langdir,
+    "HASLANG": constructors.has_lang,
+    "HASLANGDIR": constructors.has_langdir,
     "DATATYPE": constructors.datatype,
     "ISIRI": _is(1),
     "ISBLANK": _is(2),
     "ISLITERAL": _is(3),
+    "ISTRIPLE": _is(4),
     "ISNUMERIC": _is_numeric,
     "STRLEN": strings.strlen,
     "SUBSTR": strings.substr,
@@ -93,6 +101,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "STRBEFORE": strings.before,
     "STRAFTER": strings.after,
     "STRLANG": constructors.strlang,
+    "STRLANGDIR": constructors.strlangdir,
     "STRDT": constructors.strdt,
     "ENCODE_FOR_URI": strings.encode_for_uri,
     **{name: strings.hashed(name.lower()) for name in ("MD5", "SHA1", "SHA256", "SHA384", "SHA512")},
@@ -109,6 +118,8 @@ KEEPING: Final[dict[str, Function]] = {
     **times.TIMES,
     **temporal.CASTING,
     "CONCAT": strings.concat,
+    "TRIPLE": constructors.triple,
+    **{name: constructors.part(place) for place, name in enumerate(("SUBJECT", "PREDICATE", "OBJECT"))},
 }
 """Those that also take `keep`, before the values."""
 

@@ -19,10 +19,10 @@ from triplestore.expressions import calendar, exact, instants
 from triplestore.expressions.durations import DURATION, DURATIONS
 from triplestore.expressions.numerals import any_key, key, plain_text, unkeyed
 from triplestore.expressions.values import double_of, rank_of
-from triplestore.model.terms import RDF, XSD, split_literal
+from triplestore.model.terms import XSD, split_literal
+from triplestore.model.triple_terms import split_triple
 
 STRING: Final = XSD + "string"
-LANG_STRING: Final = RDF + "langString"
 BOOLEAN: Final = XSD + "boolean"
 _FLOATING: Final = (XSD + "float", XSD + "double")
 _NAMES: Final = ("integer", "decimal", "float", "double")
@@ -86,7 +86,7 @@ def read(token: str) -> Term:
         return Term(token)
     lexical, datatype, lang = split_literal(token)
     if lang is not None:
-        return Term(lexical, LANG_STRING, lang)
+        return Term(lexical, datatype, lang)
     bare = lexical.strip(" \t\r\n")
     rank = rank_of(bare, datatype)
     if rank in (1, 2):
@@ -118,7 +118,7 @@ def effective(term: Term) -> bool:
         return term.near != 0 and not math.isnan(term.near) if term.rank > 2 else _read(term)[0] != 0
     if term.datatype == BOOLEAN:
         return bool(_truth(term))
-    if term.datatype in (STRING, LANG_STRING):
+    if term.datatype == STRING or term.lang:
         return term.lexical != ""
     if term.datatype in DECIMALS or term.datatype in _FLOATING:
         return False
@@ -134,6 +134,8 @@ def equal(a: Term, b: Term) -> bool:
     """``a = b``. Raises TermError."""
     if a.rank and b.rank:
         return _numbers(a, b, lambda x, y: x == y)
+    if a.lexical[:1] == b.lexical[:1] == "(" and not (a.datatype or b.datatype):
+        return triples_equal(a.lexical, b.lexical)
     if not (a.datatype and b.datatype) or same(a, b):
         return same(a, b)
     if a.is_instant and b.is_instant:
@@ -146,6 +148,13 @@ def equal(a: Term, b: Term) -> bool:
     if a.lang or b.lang or (a.is_known and b.is_known):
         return False
     raise TermError
+
+
+def triples_equal(a: str, b: str) -> bool:
+    """``a = b`` of the tokens of two triple terms: their parts are equal. Raises TermError."""
+    *node, one = split_triple(a)
+    *other, another = split_triple(b)
+    return node == other and equal(read(one), read(another))
 
 
 def less(a: Term, b: Term, or_equal: bool = False) -> bool:

@@ -24,23 +24,27 @@ from triplestore.expressions.numerals import DECIMAL, DOUBLE, EXACT, INTEGER, ke
 from triplestore.model.terms import (
     FIRST_BLANK,
     FIRST_LITERAL,
+    FIRST_TRIPLE,
     RDF,
     XSD,
     Kind,
     kind_of_token,
+    lexical_of,
     literal_token,
     split_literal,
 )
 
 STRING: Final = f"'{XSD}string'"
 LANG_STRING: Final = f"'{RDF}langString'"
+DIRECTIONAL: Final = f"'{RDF}dirLangString'"
+TEXTS: Final = f"({STRING}, {LANG_STRING}, {DIRECTIONAL})"
 BOOLEAN: Final = f"'{XSD}boolean'"
 _RANKS: Final = ("integer", "decimal", "float", "double")
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One term per row. kind: 1 IRI, 2 blank node, 3 literal, NULL error; the rest as columns of `tables.TERM`.
+    """One term per row. kind: 1 IRI, 2 blank node, 3 literal, 4 triple term, NULL error; the rest as in `tables.TERM`.
 
     rank: 1 integer, 2 decimal, 3 float, 4 double; NULL for anything but a well-formed number. decimal, micros: of exact
     numbers and instants that fit; `rest` tells those that do not, and times of day and durations (`numerals`,
@@ -145,7 +149,7 @@ def stored(column: Callable[[str], str], token: bool, written: str | None = None
     number = column("id")
     kind = (
         f"CASE WHEN {number} < {FIRST_BLANK} THEN 1 WHEN {number} < {FIRST_LITERAL} THEN 2 "
-        f"WHEN {number} IS NOT NULL THEN 3 END"
+        f"WHEN {number} < {FIRST_TRIPLE} THEN 3 WHEN {number} IS NOT NULL THEN 4 END"
     )
     return Value(
         kind,
@@ -166,8 +170,8 @@ def constant(dialect: Dialect, token: str, number: int) -> Value:
     """A constant's value; `number` is its id (see `sparql.constants`)."""
     kind = kind_of_token(token)
     if kind != Kind.LITERAL:
-        text = dialect.string(token[1:-1] if kind == Kind.IRI else token[2:])
-        return Value(str(int(kind)), text, NULL, static="iri", id=str(number), constant=token)
+        static, text = "any" if kind == Kind.TRIPLE else "iri", dialect.string(lexical_of(token))
+        return Value(str(int(kind)), text, NULL, static=static, id=str(number), constant=token)
     lexical, datatype, lang = split_literal(token)
     text = dialect.string(lexical)
     found = Value("3", text, dialect.string(datatype), id=str(number), constant=token)
@@ -253,13 +257,14 @@ def parsed(dialect: Dialect, keep: Callable[[str], str], token: str) -> Value:
     tail = keep(f"CASE WHEN {token} LIKE '\"%' THEN regexp_extract({token}, {pattern}, 1) END")
     lang = keep(f"CASE WHEN {tail} LIKE '@%' THEN substr({tail}, 2) END")
     datatype = f"CASE WHEN {tail} = '' THEN {STRING} ELSE substr({tail}, 4, length({tail}) - 4) END"
-    datatype = keep(f"CASE WHEN {lang} IS NOT NULL THEN {LANG_STRING} WHEN {tail} IS NOT NULL THEN {datatype} END")
+    tagged = tagged_datatype(lang)
+    datatype = keep(f"CASE WHEN {lang} IS NOT NULL THEN {tagged} WHEN {tail} IS NOT NULL THEN {datatype} END")
     within = f"CASE WHEN {tail} IS NULL THEN NULL ELSE substr({token}, 2, length({token}) - 2 - length({tail})) END"
     lexical = keep(within)
-    node = f"CASE WHEN {token} LIKE '<%' THEN substr({token}, 2, length({token}) - 2) ELSE substr({token}, 3) END"
+    node = f"CASE WHEN {token} LIKE '_:%' THEN substr({token}, 3) ELSE substr({token}, 2, length({token}) - 2) END"
     return replace(
         typed(dialect, lexical, datatype),
-        kind=f"CASE substr({token}, 1, 1) WHEN '<' THEN 1 WHEN '_' THEN 2 WHEN '\"' THEN 3 END",
+        kind=f"CASE substr({token}, 1, 1) WHEN '<' THEN 1 WHEN '_' THEN 2 WHEN '\"' THEN 3 WHEN '(' THEN 4 END",
         text=f"CASE WHEN {tail} IS NULL THEN {node} ELSE {lexical} END",
         lang=lang,
         written=token,
@@ -282,8 +287,13 @@ def string(sql: str, lang: str = NULL) -> Value:
     kind = f"CASE WHEN ({sql}) IS NOT NULL THEN 3 END"
     if lang == NULL:
         return Value(kind, sql, STRING, static="string")
-    datatype = f"CASE WHEN ({lang}) IS NULL THEN {STRING} ELSE {LANG_STRING} END"
+    datatype = f"CASE WHEN ({lang}) IS NULL THEN {STRING} ELSE {tagged_datatype(lang)} END"
     return Value(kind, sql, datatype, lang, static="text")
+
+
+def tagged_datatype(lang: str) -> str:
+    """The datatype of a string with a language tag, which may hold a base direction."""
+    return f"CASE WHEN ({lang}) LIKE '%--%' THEN {DIRECTIONAL} ELSE {LANG_STRING} END"
 
 
 def iri(sql: str) -> Value:
@@ -334,7 +344,10 @@ def token(value: Value) -> str:
     )
     if value.static == "text":
         return f"CASE WHEN {value.kind} = 3 THEN {literal} END"
-    return f"CASE {value.kind} WHEN 1 THEN {iri_} WHEN 2 THEN '_:' || {text} WHEN 3 THEN {literal} END"
+    return (
+        f"CASE {value.kind} WHEN 1 THEN {iri_} WHEN 2 THEN '_:' || {text} WHEN 3 THEN {literal} "
+        f"WHEN 4 THEN '(' || {text} || ')' END"
+    )
 
 
 def _list(texts: tuple[str, ...]) -> str:
@@ -347,7 +360,7 @@ def string_literal(value: Value) -> str:
         return value.lexical
     if value.static != "any":
         return "CAST(NULL AS STRING)"
-    return f"CASE WHEN {value.datatype} IN ({STRING}, {LANG_STRING}) THEN {value.lexical} END"
+    return f"CASE WHEN {value.datatype} IN {TEXTS} THEN {value.lexical} END"
 
 
 def well_formed_boolean(value: Value) -> str:
@@ -380,7 +393,7 @@ def truth(value: Value) -> str:
     rounded = f"({value.double}) <> 0 AND NOT isnan({value.double})"
     return (
         f"CASE WHEN {value.datatype} = {BOOLEAN} THEN {value.lexical} IN ('true', '1') "
-        f"WHEN {value.datatype} IN ({STRING}, {LANG_STRING}) THEN {value.lexical} <> '' "
+        f"WHEN {value.datatype} IN {TEXTS} THEN {value.lexical} <> '' "
         f"WHEN {value.rank} <= 2 AND (({value.rest}) IS NOT NULL OR ({value.decimal}) <> 0) THEN TRUE "
         f"WHEN {value.rank} IS NOT NULL THEN {rounded} "
         f"WHEN {value.datatype} IN {_list((*DECIMALS, XSD + 'float', XSD + 'double'))} THEN FALSE END"

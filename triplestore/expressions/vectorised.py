@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from triplestore.engine import Queries
-from triplestore.expressions import calendar, exact
+from triplestore.expressions import calendar, exact, terms
 from triplestore.expressions.casts import cast
 from triplestore.expressions.decoding import rest
 from triplestore.expressions.evaluation import evaluated
@@ -27,6 +27,7 @@ from triplestore.expressions.regex import growth, replacement, translate
 from triplestore.expressions.strings import MOST_BYTES
 from triplestore.model.errors import UsageError
 from triplestore.model.stopping import check
+from triplestore.model.triple_terms import split_triple, triple_token
 
 Text = str | None
 Columns = Callable[..., pa.Array]
@@ -123,6 +124,17 @@ def _next_day(text: str) -> Text:
     return f"{'-' * (year < 0)}{abs(year):04}-{day.month:02}-{day.day:02}T00:00:00{found[4]}"
 
 
+def _part(triple: str, place: str) -> str:
+    return split_triple(f"({triple})")[int(place)]
+
+
+def _triples_equal(a: str, b: str) -> Text:
+    try:
+        return "true" if terms.triples_equal(f"({a})", f"({b})") else "false"
+    except terms.TermError:
+        return None
+
+
 VECTORISED: Final[dict[str, tuple[int, Columns]]] = {
     "tl_hash": (2, on_distinct(_hash)),
     "tl_encode": (1, on_distinct(_encode)),
@@ -137,6 +149,9 @@ VECTORISED: Final[dict[str, tuple[int, Columns]]] = {
     "tl_next_day": (1, on_distinct(_next_day)),
     "tl_upper": (1, on_distinct(str.upper)),
     "tl_lower": (1, on_distinct(str.lower)),
+    "tl_triple": (3, on_distinct(triple_token)),
+    "tl_part": (2, on_distinct(_part)),
+    "tl_triples_equal": (2, on_distinct(_triples_equal)),
     "tl_replace": (4, on_distinct(_replace)),
 }
 """Name in SQL -> number of arguments (texts), and the function of Arrow columns that gives texts."""

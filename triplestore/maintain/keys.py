@@ -39,12 +39,13 @@ class LayoutFullError(Exception):
 
 
 class Layout:
-    """How ids become codes and triples become keys. `counts`: terms of each kind (built-in, IRI, blank, literal)."""
+    """How ids become codes and triples become keys. `counts`: terms of each kind (built-in, IRI, blank, literal,
+    triple term)."""
 
     def __init__(self, counts: Sequence[int]) -> None:
         room = [2 * n + _ROOM for n in counts]
         self._starts = np.concatenate(([0], np.cumsum(room))).astype(np.int64)
-        self._offsets = self._starts[:4] - (np.arange(4, dtype=np.int64) << KIND_BITS)
+        self._offsets = self._starts[:-1] - (np.arange(len(room), dtype=np.int64) << KIND_BITS)
         self.bits = max(int(self._starts[-1]).bit_length(), 1)
         self._most_predicates = 1 << min(63 - 2 * self.bits, 24) if self.bits < 31 else 0
         self._numbers: dict[int, int] = {}  # code of a predicate -> its number
@@ -63,7 +64,7 @@ class Layout:
 
     def decode(self, codes: Ids) -> Ids:
         """Ids of codes."""
-        return codes - self._offsets[np.searchsorted(self._starts[1:4], codes, side="right")]
+        return codes - self._offsets[np.searchsorted(self._starts[1:-1], codes, side="right")]
 
     def code(self, number: int) -> int:
         """The code of one id."""

@@ -173,7 +173,8 @@ _NUMBERS: Final = (XSD + "decimal", *BOUNDS)
 _STRINGS: Final = (XSD + "string", *TEXTS)
 _PLAIN: Final = f"datatype = '{RDF}PlainLiteral'"
 _UNTAGGED: Final = f"{_PLAIN} AND lexical LIKE '%@'"
-_TAGGED: Final = f"lang IS NOT NULL OR ({_PLAIN} AND lexical NOT LIKE '%@')"
+_OF_LANGUAGE: Final = "(lang IS NOT NULL AND lang NOT LIKE '%--%')"
+_TAGGED: Final = f"{_OF_LANGUAGE} OR ({_PLAIN} AND lexical NOT LIKE '%@')"
 
 
 def _within(dialect: Dialect, datatype: str) -> str:
@@ -188,7 +189,7 @@ def _within(dialect: Dialect, datatype: str) -> str:
     if datatype == XSD + "string":
         return f"datatype IN {_list(_STRINGS)} OR {_UNTAGGED}"
     if datatype == RDF + "PlainLiteral":
-        return f"datatype IN {_list(_STRINGS)} OR {_PLAIN} OR lang IS NOT NULL"
+        return f"datatype IN {_list(_STRINGS)} OR {_PLAIN} OR {_OF_LANGUAGE}"
     if datatype == RDF + "langString":
         return _TAGGED
     if datatype in TEXTS:

@@ -34,7 +34,8 @@ class Mint:
 
     @property
     def _terms(self) -> int:
-        return self.counters.iri + self.counters.blank + self.counters.literal if self.counters else 0
+        now = self.counters
+        return now.iri + now.blank + now.literal + now.triple if now else 0
 
     @property
     def made(self) -> int:

@@ -12,6 +12,7 @@ from pyoxigraph import NamedNode
 
 from triplestore.model.errors import UsageError
 from triplestore.model.terms import OWL, RDF, RDFS, XSD, split_literal, to_ntriples
+from triplestore.model.triple_terms import split_triple
 
 STANDARD: Final = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
 """The prefixes by which terms are always written."""
@@ -193,6 +194,8 @@ class Names:
         """A term."""
         if token[0] == "<":
             return self.iri(token[1:-1])
+        if token[0] == "(":
+            return f"<<( {' '.join(map(self.token, split_triple(token)))} )>>"
         if token[0] == "_" or token[-1] != ">":
             return to_ntriples(token)
         lexical, datatype, _ = split_literal(token)
@@ -200,7 +203,11 @@ class Names:
         return f"{text}^^{self.iri(datatype)}"
 
     def spaces(self, token: str) -> Iterator[str]:
-        """The namespace by which a term is written, if any."""
+        """The namespaces by which a term is written, if any: one, but for a triple term."""
+        if token[0] == "(":
+            for part in split_triple(token):
+                yield from self.spaces(part)
+            return
         iri = (
             token[1:-1] if token[0] == "<" else split_literal(token)[1] if token[0] == '"' and token[-1] == ">" else ""
         )

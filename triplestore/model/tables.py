@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, XSD
+from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, FIRST_TRIPLE, XSD
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ TERM: Final = Table(
     "term",
     (
         ("id", "BIGINT"),
-        ("lexical", "STRING"),  # the IRI, the blank node's label, or the literal's lexical form, unescaped
-        ("datatype", "STRING"),  # the datatype IRI of a literal (rdf:langString with a tag); NULL otherwise
-        ("lang", "STRING"),  # the language tag, lower case; NULL otherwise
+        ("lexical", "STRING"),  # the IRI, the blank node's label, the literal's lexical form, or a triple, as N-Triples
+        ("datatype", "STRING"),  # the datatype IRI of a literal (of one with a tag: of RDF's two); NULL otherwise
+        ("lang", "STRING"),  # the language tag, lower case, with a base direction (en--ltr); NULL otherwise
         ("double", "DOUBLE"),  # the (nearest) value of a well-formed numeric literal; NULL otherwise
         ("decimal", "DECIMAL(38,18)"),  # exact value, integer and decimal families, where it fits; NULL otherwise
         ("micros", "BIGINT"),  # dateTime, dateTimeStamp and date: microseconds since 1970 UTC (no zone: UTC)
@@ -61,6 +61,7 @@ def token_sql(term: str = "t") -> str:
     return (
         f"CASE WHEN {term}.id < {FIRST_BLANK} THEN concat('<', {term}.lexical, '>') "
         f"WHEN {term}.id < {FIRST_LITERAL} THEN concat('_:', {term}.lexical) "
+        f"WHEN {term}.id >= {FIRST_TRIPLE} THEN concat('(', {term}.lexical, ')') "
         f"WHEN {term}.lang IS NOT NULL THEN concat('\"', {term}.lexical, '\"@', {term}.lang) "
         f"WHEN {term}.datatype = '{XSD}string' THEN concat('\"', {term}.lexical, '\"') "
         f"ELSE concat('\"', {term}.lexical, '\"^^<', {term}.datatype, '>') END"

@@ -6,13 +6,17 @@ A *token* is the text of one term, unescaped, and unique for the term:
     _:f1_x                          a blank node (its label is scoped to its file)
     "chat"                          a plain literal (xsd:string is never written)
     "chat"@fr                       a language-tagged string (tag in lower case)
+    "chat"@fr--ltr                  one with a base direction (RDF 1.2), which is written behind the tag
     "1"^^<http://...#integer>       any other literal
+    (<http://example.org/a> <http://example.org/p> "1")
+                                    a triple term (RDF 1.2): canonical N-Triples; see `triplestore.model.triple_terms`
 
 The text between the quotes is the lexical form itself, with nothing escaped: datatypes and language tags hold no
 quote, so the last quote of a token always closes it, and a token is cut by plain string functions on either engine.
 
-An *id* is an int64 with the kind of the term in bits 60-61: built-in vocabulary < IRI < blank node < literal. The
-smallest id of an equality class is its representative, hence that order. `owl:sameAs` is 0, the smallest of all.
+An *id* is an int64 with the kind of the term in bits 60-62: built-in vocabulary < IRI < blank node < literal < triple
+term. The smallest id of an equality class is its representative, hence that order; what is below `FIRST_LITERAL` may be
+a subject. `owl:sameAs` is 0, the smallest of all.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rdflib.term import Node
+    from rdflib.term import Identifier, Node
 
 RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
@@ -42,12 +46,14 @@ class Kind(IntEnum):
     IRI = 1
     BLANK = 2
     LITERAL = 3
+    TRIPLE = 4
 
 
 KIND_BITS: Final = 60
 FIRST_IRI: Final = Kind.IRI << KIND_BITS
 FIRST_BLANK: Final = Kind.BLANK << KIND_BITS
 FIRST_LITERAL: Final = Kind.LITERAL << KIND_BITS
+FIRST_TRIPLE: Final = Kind.TRIPLE << KIND_BITS
 
 _BUILTIN_NAMES: Final = {
     # Order is part of the store's format: append only. owl:sameAs must stay the first.
@@ -98,7 +104,8 @@ def iri_token(iri: str) -> str:
 
 
 def literal_token(lexical: str, datatype: str | None = None, language: str | None = None) -> str:
-    """The token of a literal; xsd:string (or None) gives a plain one; the language tag is put in lower case."""
+    """The token of a literal; xsd:string (or None) gives a plain one; the language tag is put in lower case. A base
+    direction is part of the tag (`fr--ltr`)."""
     if language:
         return f'"{lexical}"@{language.lower()}'
     if datatype and datatype != XSD + "string":
@@ -107,24 +114,32 @@ def literal_token(lexical: str, datatype: str | None = None, language: str | Non
 
 
 def kind_of_token(token: str) -> Kind:
-    """IRI, BLANK or LITERAL, by the first character (`BUILTIN_IDS` has the built-in terms)."""
-    return {"<": Kind.IRI, "_": Kind.BLANK, '"': Kind.LITERAL}[token[0]]
+    """IRI, BLANK, LITERAL or TRIPLE, by the first character (`BUILTIN_IDS` has the built-in terms)."""
+    return {"<": Kind.IRI, "_": Kind.BLANK, '"': Kind.LITERAL, "(": Kind.TRIPLE}[token[0]]
 
 
 def split_literal(token: str) -> tuple[str, str, str | None]:
-    """Cut a literal's token into (lexical form, datatype IRI, language tag or None)."""
+    """Cut a literal's token into (lexical form, datatype IRI, language tag or None); a base direction stays with the
+    tag: see `split_tag`."""
     close = token.rindex('"')
     lexical, tail = token[1:close], token[close + 1 :]
     if tail.startswith("@"):
-        return lexical, RDF + "langString", tail[1:]
+        return lexical, RDF + ("dirLangString" if "--" in tail else "langString"), tail[1:]
     return lexical, tail[3:-1] if tail else XSD + "string", None
 
 
+def split_tag(tag: str) -> tuple[str, str | None]:
+    """Cut a language tag of a token into (language, base direction or None)."""
+    language, _, direction = tag.partition("--")
+    return language, direction or None
+
+
 def lexical_of(token: str) -> str:
-    """A token without its marks: the IRI, the blank node's label, or the literal's lexical form."""
+    """A token without its marks: the IRI, the blank node's label, the literal's lexical form, or the triple of a triple
+    term."""
     if token[0] == '"':
         return split_literal(token)[0]
-    return token[1:-1] if token[0] == "<" else token[2:]
+    return token[2:] if token[0] == "_" else token[1:-1]
 
 
 def to_rdflib(token: str) -> Node:
@@ -156,10 +171,18 @@ def to_rdflib_all(tokens: Iterable[str]) -> list[Node]:
     def term(token: str) -> Node:
         if token[0] == "<":
             return str.__new__(URIRef, token[1:-1])  # as URIRef() does after looking for characters no IRI has
-        return BNode(token[2:]) if token[0] == "_" else literal(token)
+        if token[0] == "_":
+            return BNode(token[2:])
+        return literal(token) if token[0] == '"' else _triple_term()(token)
 
     with _quietly():
         return [term(token) for token in tokens]
+
+
+def _triple_term() -> type[Identifier]:
+    from triplestore.model.rdflib_terms import TripleTerm
+
+    return TripleTerm
 
 
 _BOOLEANS: Final = ("true", "false", "1", "0")
@@ -256,6 +279,8 @@ def from_rdflib(term: Node) -> str:
         return f"_:{term}"
     if isinstance(term, Literal):
         return literal_token(str(term), str(term.datatype) if term.datatype else None, term.language)
+    if isinstance(term, _triple_term()):
+        return str(term)
     raise UsageError(f"{term!r} is not an RDF term: give an rdflib URIRef, BNode or Literal")
 
 
@@ -266,6 +291,8 @@ def escape(lexical: str) -> str:
 
 def to_ntriples(token: str) -> str:
     """A token as canonical N-Triples writes the term."""
+    if token[0] == "(":
+        return f"<<( {token[1:-1]} )>>"
     if token[0] != '"':
         return token
     close = token.rindex('"')

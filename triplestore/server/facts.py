@@ -10,7 +10,6 @@ from rdflib.term import BNode, Node, URIRef
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from triplake.loaders.tokens import UnsupportedTermError
 from triplestore.model.dataset import DEFAULT
 from triplestore.model.errors import UsageError
 from triplestore.model.terms import OWL, from_rdflib, to_rdflib
@@ -79,7 +78,7 @@ async def resource(request: Request) -> Response:
 
     def found(store: Store) -> dict[str, Any]:
         wanted = token(sent, "term", store)
-        if wanted[0] == '"':
+        if wanted[0] in '"(':
             raise HttpError(400, "term is the IRI of a resource, or _:label of a blank node")
         term = to_rdflib(wanted)
         assert isinstance(term, URIRef | BNode)
@@ -93,7 +92,7 @@ def token(sent: Parameters, name: str, store: Store) -> str:
     Raises HttpError (400)."""
     try:
         return token_of(sent.get(name, [""])[-1].strip(), store.prefixes.known, "those of /api/vocabulary are")
-    except (UsageError, UnsupportedTermError) as error:
+    except UsageError as error:
         raise HttpError(400, f"{name}: {error}") from error
 
 

@@ -77,6 +77,7 @@ class Counters:
     files: int = 0
     equal_valued: int = 0
     ill_typed: int = 0
+    triple: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def memory_of(
     has grown."""
     manifest = replace(workspace.manifest, counters=counters or workspace.manifest.counters)
     known, now = reasoning(workspace.engine, manifest), manifest.counters
-    counts = (len(BUILTIN_IDS), now.iri, now.blank, now.literal)
+    counts = (len(BUILTIN_IDS), now.iri, now.blank, now.literal, now.triple)
     return ClosureCache.read(
         workspace.engine, known, counts, ClosureView.of(manifest).equal_values, now.ill_typed > 0, derivations
     )

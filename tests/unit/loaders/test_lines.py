@@ -59,6 +59,8 @@ RIGHT_LINES: dict[str, tuple[str, str, str] | None] = {
     f'{A} {P} "x y"^^<http://e/mine#wkt> .': (A, P, '"x y"^^<http://e/mine#wkt>'),
     f'{A} {P} "x"^^<http://e/g> .': (A, P, '"x"^^<http://e/g>'),
     f'{A} {P} "q\\"q\\\\n\\n\\t\\r" .': (A, P, '"q"q\\n\n\t\r"'),
+    f"{A} {P} <<( {A} {P} {B} )>> .": (A, P, f"({A} {P} {B})"),
+    f'{A} {P} "x"@EN-gb--ltr .': (A, P, '"x"@en-gb--ltr'),
     f'{A} {P} "\\u00e9\\U0001F600" .': (A, P, '"é😀"'),
     f'{A} {P} "é😀\ufffd\x01\x7f" .': (A, P, '"é😀\ufffd\x01\x7f"'),
     f"{A} {P} <http://e/\\u00e9> .": (A, P, "<http://e/é>"),
@@ -86,8 +88,9 @@ WRONG_LINES = {
     f'{A} {P} "x .': None,
     f"{A} _:x {B} .": None,
     f'"x" {P} {B} .': 1,
-    f"{A} {P} <<( {A} {P} {B} )>> .": None,
-    f'{A} {P} "x"@en--ltr .': None,
+    f"{A} {P} <<( {A} {P} ) .": None,
+    f"<<( {A} {P} {B} )>> {P} {B} .": None,
+    f'{A} {P} "x"@en--up .': 35,
     "nonsense": None,
 }
 

@@ -109,7 +109,7 @@ def test_duplicates_and_files_without_triples(engine: Engine, tmp_path: Path) ->
         ("x.rdf", f"<rdf:RDF xmlns:rdf='{RDF}'>\n <rdf:li/></rdf:RDF>", 2, 2),
         ("x.jsonld", '{"@id":', 1, 8),
         ("x.jsonld", '{"@context": "http://e/remote", "a": 1}', None, None),
-        ("x.ttl", f"<< {A} {P} {B} >> {P} {A} .", 1, 1),
+        ("x.ttl", f"<<( {A} {P} {B} )>> {P} {A} .", 1, 1),
     ],
 )
 def test_wrong_document(

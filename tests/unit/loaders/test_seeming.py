@@ -62,11 +62,6 @@ SEEMING = [
     pytest.param("x.ttl", TRIPLE.encode("utf-16"), "1:1: this seems to be UTF-16", id="utf16-ttl"),
     pytest.param("x.nt", TRIPLE.encode("utf-16"), "1:1: this seems to be UTF-16", id="utf16-nt"),
     pytest.param("x.rdf", RDFXML.encode("utf-16"), "1:1: this seems to be UTF-16", id="utf16-rdf"),
-    pytest.param("x.ttl", b"<urn:a> <urn:b>\n <<( <urn:a> <urn:b> <urn:c> )>> .", "2:2: triple terms", id="terms"),
-    pytest.param("x.ttl", b"# <<\n<urn:a> <urn:b> <urn:c> {| <urn:d> 1 |} .", "2:25: triple terms", id="annotation"),
-    pytest.param("x.ttl", b'<urn:a> <urn:b> "x"@ar--rtl .', "1:20: literals with a base", id="direction"),
-    pytest.param("x.nt", b'<urn:a> <urn:b> "x"@ar--rtl .', "1:20: literals with a base", id="direction-nt"),
-    pytest.param("x.nt", b"<urn:a> <urn:b> <<( <urn:a> <urn:b> <urn:c> )>> .", "1:17: triple terms", id="terms-nt"),
 ]
 
 

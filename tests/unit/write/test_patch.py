@@ -168,7 +168,7 @@ def test_rows_with_graphs_keep_their_order(tmp_path: Path) -> None:
         ("TC .", 1, 1, "without TX"),
         (f"\nTX .\nA {ROW} .", 2, 1, "not ended"),
         (" .", 1, 1, "without a row"),
-        (f"A {A} {P} <<( {ROW} )>> .", 1, None, "expected an IRI"),
+        (f"A {A} {P} <<( {ROW} .", 1, None, "expected an IRI"),
         (b'A <a:a> <a:a> "\xff" .', 1, 16, "UTF-8"),
         (f'A {A} {P} "\\q" .\nnonsense', 1, 29, "escape"),
     ],
