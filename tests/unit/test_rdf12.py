@@ -282,3 +282,24 @@ def test_triple_terms_on_spark(tmp_path: Path) -> None:
         ]
         write_export(store, str(tmp_path / "out.nt"), "asserted", "expand")
         assert shape((tmp_path / "out.nt").read_bytes(), "nt") == shape(TERMS.encode(), "ttl")
+
+
+@pytest.mark.parametrize("equality", ["rewrite", "axioms"])
+def test_parts_of_triple_terms_have_equals(tmp_path: Path, equality: str) -> None:
+    """What a pattern finds within a triple term is the term itself, of which all holds that holds of its equals."""
+    with Store.create(tmp_path / "kg", ["owl2rl"], engine="duckdb", equality=equality) as store:
+        load(
+            store,
+            tmp_path,
+            f"""PREFIX : <{E}> PREFIX rdf: <{RDF}> PREFIX owl: <http://www.w3.org/2002/07/owl#>
+            :a owl:sameAs :z . :a :q 5 . :z :p :o . :r rdf:reifies <<( :z :p :o )>> .""",
+        )
+        for text in (
+            "{ ?r rdf:reifies <<( ?s :p ?o )>> . ?s :q ?x }",
+            "{ ?r rdf:reifies <<( ?s :p ?o )>> { ?s :q ?x } }",
+            "{ { ?s :q ?x } ?r rdf:reifies <<( ?s :p ?o )>> }",
+            "{ ?s :p ?o ~ ?r . ?s :q ?x }",
+        ):
+            assert column(store, f"SELECT ?s {text}") == [f"<{E}z>"], text
+        assert column(store, "SELECT ?r { ?r rdf:reifies <<( :a :p :o )>> }") == []
+        assert column(store, "SELECT ?r { ?r rdf:reifies <<( :z :p :o )>> }") == [f"<{E}r>"]
