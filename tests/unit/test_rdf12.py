@@ -17,6 +17,7 @@ from triplestore.model.errors import FormatError, UsageError
 from triplestore.model.rdflib_terms import TripleTerm
 from triplestore.model.terms import RDF, XSD, from_rdflib, to_ntriples, to_rdflib
 from triplestore.proof.text import text
+from triplestore.read.names import graph_token, token_of
 
 E = "http://e/"
 DIRECTED = {'"a"@en--ltr', '"a"@en--rtl', '"a"@en', '"a"'}
@@ -263,6 +264,13 @@ def test_rules_take_triple_terms_for_opaque(tmp_path: Path, equality: str) -> No
         assert any(f'<<( <{E}a> <{E}b> "1"^^<{XSD}int> )>>' in line for line in text(proof, to_ntriples))
     with Store.open(tmp_path / "kg") as store:
         assert set(tokens(store)) == before
+
+
+def test_triple_terms_as_arguments() -> None:
+    text = f'<<( <{E}a> <{E}b> "x"@en--ltr )>>'
+    assert token_of(text, {}) == f'(<{E}a> <{E}b> "x"@en--ltr)'
+    with pytest.raises(UsageError, match="names no graph"):
+        graph_token(text)
 
 
 def test_rdflib_terms() -> None:
