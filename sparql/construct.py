@@ -55,7 +55,7 @@ def constructed(compiler: Context, node: Node, template: Sequence[Triple]) -> Re
     listed = ", ".join(f"CASE t.k {case} END AS {column}" for case, column in zip(cases, columns, strict=True))
     numbers = ", ".join(f"({number})" for number in range(len(template)))
     s, p, o = columns
-    subject = f"substr({s}, 1, 1) <> '\"'" if as_text[0] else f"{s} < {FIRST_LITERAL}"
+    subject = f"substr({s}, 1, 1) IN ('<', '_')" if as_text[0] else f"{s} < {FIRST_LITERAL}"
     predicate = f"substr({p}, 1, 1) = '<'" if as_text[1] else f"{p} < {FIRST_BLANK}"
     made = f"SELECT {listed} FROM {relation.name} x CROSS JOIN (VALUES {numbers}) t(k)"
     sql = f"SELECT DISTINCT {s}, {p}, {o} FROM ({made}) m WHERE {subject} AND {predicate} AND {o} IS NOT NULL"

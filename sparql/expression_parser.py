@@ -12,6 +12,7 @@ from typing import Final
 from triplake.sparql.algebra import Aggregate, Node
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import NESTED
+from triplake.sparql.triple_terms import constant_of
 from triplestore.model.expression import Call, Constant, Exists, Expression, Variable
 from triplestore.model.terms import XSD, literal_token, split_literal
 
@@ -104,6 +105,8 @@ class ExpressionParser:
             found = self.expression()
             self.at.expect(")")
             return found
+        if self.at.accept("<<("):
+            return self._triple_term()
         if word.kind == "variable":
             return self.at.named()
         if self.at.at_iri():
@@ -114,6 +117,21 @@ class ExpressionParser:
         if word.kind == "word":
             return self.built_in()
         self.at.fail("expected an expression")
+
+    def _triple_term(self) -> Expression:
+        """``<<( s p o )>>``, behind its first mark."""
+        word = self.at.peek()
+        parts: list[Expression] = []
+        while not self.at.accept(")>>"):
+            if self.at.accept("<<("):
+                parts.append(self._triple_term())
+            else:
+                parts.append(self.at.term(blanks=False) or self.at.fail("expected an IRI, a literal or a variable"))
+        if len(parts) != 3:
+            self.at.fail("a triple term has a subject, a predicate and an object", word)
+        if isinstance(parts[0], Call) or (isinstance(parts[0], Constant) and parts[0].token[0] not in "<_"):
+            self.at.fail("the subject of a triple term is an IRI or a variable", word)
+        return constant_of(tuple(parts)) or Call("TRIPLE", tuple(parts))
 
     def bracketed(self) -> Expression:
         """``( expression )``."""

@@ -197,12 +197,16 @@ class Parser:
             self._from()
             self.at.expect("WHERE")
             template = self.patterns.template(matched=True)
-            pattern: Node = Bgp(template)
+            pattern = self.patterns.terms.matched(Bgp(template))
         else:
             template = self.patterns.template()
             self._from()
-            pattern = self._where()
+            terms = self.patterns.terms
+            template = terms.renamed(template)
+            pattern = terms.filled(self._where())
         modifiers = self._modifiers(pattern)
+        if (modifiers.group or modifiers.values != UNIT) and isinstance(pattern, Extend) and pattern.variable[0] == ".":
+            self.at.unsupported("a triple term with variables in a template, with GROUP BY or VALUES behind WHERE")
         node = self._sliced(self._modified(pattern, modifiers, ()), modifiers)
         return Query("construct", node, template=template, base=self.at.base)
 

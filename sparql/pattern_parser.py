@@ -29,6 +29,7 @@ from triplake.sparql.expression_parser import ExpressionParser
 from triplake.sparql.paths import Path
 from triplake.sparql.service_parser import service
 from triplake.sparql.translation import balanced, join, translated
+from triplake.sparql.triple_terms import TripleTerms, is_blank
 from triplestore.model.expression import Call, Constant, Expression, Variable
 from triplestore.model.terms import RDF
 
@@ -46,11 +47,13 @@ class PatternParser:
     at: Cursor
     subselect: Callable[[], Node]
     expressions: ExpressionParser = field(init=False)
+    terms: TripleTerms = field(init=False)
     blocks: int = 0  # basic graph patterns so far
     labels: dict[str, int] = field(default_factory=dict)  # of blank nodes -> the one that each is in
 
     def __post_init__(self) -> None:
         self.expressions = ExpressionParser(self.at, self.group)
+        self.terms = TripleTerms(self.at)
 
     # -- groups -----------------------------------------------------------------------------------------------------
 
@@ -136,7 +139,7 @@ class PatternParser:
 
     def _at_triples(self) -> bool:
         starts = self.at.peek().kind in ("variable", "iri", "name", "string", "number")
-        return starts or self.at.is_("[", "(", "+", "-", "TRUE", "FALSE")
+        return starts or self.at.is_("[", "(", "<<", "<<(", "+", "-", "TRUE", "FALSE")
 
     def new(self, scope: Collection[str], by: str) -> str:
         """The variable that comes, which nothing before it may have bound."""
@@ -185,6 +188,8 @@ class PatternParser:
     def _datum(self) -> str | None:
         if self.at.accept("UNDEF"):
             return None
+        if self.at.accept("<<("):
+            return self.terms.datum().token
         term = self.at.term(blanks=False)
         if not isinstance(term, Constant):
             self.at.fail("expected an IRI, a literal or UNDEF")
@@ -195,10 +200,9 @@ class PatternParser:
     def template(self, matched: bool = False) -> tuple[Triple, ...]:
         """``{ triples }``, without paths: of CONSTRUCT. matched: it is a pattern, too."""
         self.at.expect("{")
-        found = self.triples(False, self._block() if matched else None)
+        found = self._template_triples(matched)
         self.at.expect("}")
-        assert isinstance(found, Bgp)
-        return found.triples
+        return found
 
     def quads(self, matched: bool = False) -> tuple[GraphTemplate, ...]:
         """``{ triples GRAPH name { triples } ... }``, without paths: of INSERT and DELETE. matched: it is a pattern,
@@ -210,12 +214,22 @@ class PatternParser:
                 found.append((self.graph_name(), self.template(matched)))
                 self.at.accept(".")
                 continue
-            part = self.triples(False, self._block() if matched else None)
-            assert isinstance(part, Bgp)
-            if not part.triples or not self.at.is_("}", "GRAPH"):
+            part = self._template_triples(matched)
+            if not part or not self.at.is_("}", "GRAPH"):
                 self.at.fail("expected triples, GRAPH or '}'")
-            found.append((None, part.triples))
+            found.append((None, part))
         return tuple(found)
+
+    def _template_triples(self, matched: bool) -> tuple[Triple, ...]:
+        """Triples of a template. Its triple terms with variables are kept in `terms`; those of a pattern stay."""
+        start, before = self.at.peek(), len(self.terms.made)
+        found = self.triples(False, self._block() if matched else None)
+        assert isinstance(found, Bgp)
+        if not matched:
+            self.terms.keep()
+        elif any(is_blank(part) for _, parts in self.terms.made[before:] for part in parts):
+            self.at.unsupported("a blank node within a triple term of a template that is the pattern, too", start)
+        return found.triples
 
     def triples(self, paths_too: bool, block: int | None) -> Node:
         """Triples up to what is none: a basic graph pattern, joined with what its paths mean. block: its number, None
@@ -223,7 +237,7 @@ class PatternParser:
         start = self.at.peek()
         found: list[tuple[Term, Path, Term]] = []
         while True:
-            before, bracket = len(found), self.at.is_("[", "(")
+            before, bracket = len(found), self.at.is_("[", "(", "<<")
             subject = self._node(found, paths_too)
             if subject is None:
                 break
@@ -234,7 +248,8 @@ class PatternParser:
                 self.at.pattern(len(found) - before)
             if not self.at.accept("."):
                 break
-        for label in {t.name for triple in found for t in triple if isinstance(t, Variable)}:
+        inner = [parts for _, parts in self.terms.made]
+        for label in {t.name for triple in (*found, *inner) for t in triple if isinstance(t, Variable)}:
             if block is not None and label.startswith("_:") and self.labels.setdefault(label, block) != block:
                 reason = f"the blank node {label} is in another basic graph pattern already: use a variable"
                 self.at.illegal(reason, start.start)
@@ -243,7 +258,7 @@ class PatternParser:
         for s, path, o in found:
             if not isinstance(path, Variable | Constant):
                 node = join(node, translated(self.at, s, path, o))
-        return node
+        return self.terms.matched(node) if paths_too else node
 
     def _properties(self, subject: Term, found: list[tuple[Term, Path, Term]], paths_too: bool) -> None:
         """A property list: rule 77 (or 83)."""
@@ -257,6 +272,7 @@ class PatternParser:
                 if item is None:
                     self.at.fail("expected an object")
                 found.insert(place, (subject, path, item))
+                self.terms.annotated(found[place], found, lambda s: self._properties(s, found, paths_too))
                 if not self.at.accept(","):
                     break
             path = None
@@ -292,6 +308,10 @@ class PatternParser:
                 self._properties(node, found, paths_too)
                 self.at.expect("]")
             return node
+        if self.at.accept("<<("):
+            return self.terms.term()
+        if self.at.accept("<<"):
+            return self.terms.reified(found)
         if not self.at.accept("("):
             return self.at.term()
         items: list[Term] = []

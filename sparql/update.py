@@ -29,7 +29,7 @@ from triplestore.model.prefixes import Prefixes
 
 Template = tuple[GraphTemplate, ...]
 _IN_BLOCK: Final = re.compile(
-    rf"{STRING}|{IRI}|\\.|\#[^\n\r]*|[{{}}]|(?<![\w:.@-])(?:GRAPH|BASE|PREFIX)\b(?!:)|(?<![\"'])@(?:base|prefix)\b",
+    rf"{STRING}|{IRI}|\\.|\#[^\n\r]*|\{{\||\|\}}|[{{}}]|(?<![\w:.@-])(?:GRAPH|BASE|PREFIX)\b(?!:)|(?<![\"'])@(?:base|prefix)\b",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -199,6 +199,7 @@ class _Request:
             pattern: Node = Bgp(())
             for name, triples in template:
                 pattern = join(pattern, Bgp(triples) if name is None else GraphPattern(name, Bgp(triples)))
+            pattern = self.parser.patterns.terms.matched(pattern)
             return Modify(template, (), Query("select", pattern, base=self.at.base), prefix)
         delete = self._template(True, graph) if form == "DELETE" else ()
         insert: Template = ()
@@ -208,7 +209,9 @@ class _Request:
         if dataset is None and graph is not None:
             dataset = Dataset((graph.token,), None)
         self.at.expect("WHERE")
-        where = Query("select", self.parser.patterns.group(), base=self.at.base, dataset=dataset)
+        patterns = self.parser.patterns
+        insert = tuple((name, patterns.terms.renamed(triples)) for name, triples in insert)
+        where = Query("select", patterns.terms.filled(patterns.group()), base=self.at.base, dataset=dataset)
         return Modify(delete, insert, where, prefix)
 
     def _template(self, deleting: bool, graph: Term | None, matched: bool = False) -> Template:

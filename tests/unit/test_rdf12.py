@@ -17,6 +17,7 @@ from triplestore.model.errors import FormatError, UsageError
 from triplestore.model.rdflib_terms import TripleTerm
 from triplestore.model.terms import RDF, XSD, from_rdflib, to_ntriples, to_rdflib
 from triplestore.proof.text import text
+from triplestore.read.names import graph_token, token_of
 
 E = "http://e/"
 DIRECTED = {'"a"@en--ltr', '"a"@en--rtl', '"a"@en', '"a"'}
@@ -265,6 +266,13 @@ def test_rules_take_triple_terms_for_opaque(tmp_path: Path, equality: str) -> No
         assert set(tokens(store)) == before
 
 
+def test_triple_terms_as_arguments() -> None:
+    text = f'<<( <{E}a> <{E}b> "x"@en--ltr )>>'
+    assert token_of(text, {}) == f'(<{E}a> <{E}b> "x"@en--ltr)'
+    with pytest.raises(UsageError, match="names no graph"):
+        graph_token(text)
+
+
 def test_rdflib_terms() -> None:
     token = f'(<{E}a> <{E}b> <<( _:x <{E}p> "l\\n"@en )>>)'
     term = to_rdflib(token)
@@ -282,3 +290,24 @@ def test_triple_terms_on_spark(tmp_path: Path) -> None:
         ]
         write_export(store, str(tmp_path / "out.nt"), "asserted", "expand")
         assert shape((tmp_path / "out.nt").read_bytes(), "nt") == shape(TERMS.encode(), "ttl")
+
+
+@pytest.mark.parametrize("equality", ["rewrite", "axioms"])
+def test_parts_of_triple_terms_have_equals(tmp_path: Path, equality: str) -> None:
+    """What a pattern finds within a triple term is the term itself, of which all holds that holds of its equals."""
+    with Store.create(tmp_path / "kg", ["owl2rl"], engine="duckdb", equality=equality) as store:
+        load(
+            store,
+            tmp_path,
+            f"""PREFIX : <{E}> PREFIX rdf: <{RDF}> PREFIX owl: <http://www.w3.org/2002/07/owl#>
+            :a owl:sameAs :z . :a :q 5 . :z :p :o . :r rdf:reifies <<( :z :p :o )>> .""",
+        )
+        for text in (
+            "{ ?r rdf:reifies <<( ?s :p ?o )>> . ?s :q ?x }",
+            "{ ?r rdf:reifies <<( ?s :p ?o )>> { ?s :q ?x } }",
+            "{ { ?s :q ?x } ?r rdf:reifies <<( ?s :p ?o )>> }",
+            "{ ?s :p ?o ~ ?r . ?s :q ?x }",
+        ):
+            assert column(store, f"SELECT ?s {text}") == [f"<{E}z>"], text
+        assert column(store, "SELECT ?r { ?r rdf:reifies <<( :a :p :o )>> }") == []
+        assert column(store, "SELECT ?r { ?r rdf:reifies <<( :z :p :o )>> }") == [f"<{E}r>"]

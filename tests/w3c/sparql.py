@@ -52,7 +52,9 @@ def cases(version: str) -> tuple[Case, ...]:
 
 def _cases(manifest: Path) -> Iterator[Case]:
     graph = rdflib.Graph().parse(manifest, publicID=manifest.as_uri())
-    root = rdflib.URIRef(manifest.as_uri())
+    root = next(graph.subjects(_MF.entries), None)
+    if root is None:  # it only includes others
+        return
 
     def path(node: object) -> Path | None:
         return Path(str(node).removeprefix("file://").split("#")[0]) if isinstance(node, rdflib.URIRef) else None

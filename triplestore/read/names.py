@@ -50,7 +50,10 @@ def token_of(text: str, prefixes: Mapping[str, str], declared: str = "give --pre
 
 def graph_token(name: str) -> str:
     """The token of the name of a graph: an IRI, in angle brackets or without, or `_:label`. Raises UsageError."""
-    return _parsed(name if name.startswith(("<", "_:")) else f"<{name}>", name)
+    token = _parsed(name if name.startswith(("<", "_:")) else f"<{name}>", name)
+    if token[0] == "(":
+        raise UsageError(f"'{name}' is a triple term, which names no graph: give an IRI or _:label")
+    return token
 
 
 def _with_datatype(text: str, prefixes: Mapping[str, str], declared: str) -> str:

@@ -63,3 +63,72 @@ def test_values(engine: Engine) -> None:
 def test_what_is_refused(engine: Engine, text: str) -> None:
     with pytest.raises(UsageError, match="line 1, column"):
         values(engine, [text])
+
+
+E = "http://e/"
+A, P, Q, B, C = (f"<{E}{name}>" for name in "apqbc")
+REIFIES = f"<{RDF}reifies>"
+FACTS = [
+    (A, P, B),
+    (B, P, C),
+    ("_:r", REIFIES, f"({A} {P} {B})"),
+    ("_:r", Q, '"1"'),
+    ("<http://e/s>", REIFIES, f'({A} {P} "x"@en)'),
+    ("<http://e/s>", Q, f"({B} {Q} <<( {B} {P} {C} )>>)"),
+    (C, Q, C),
+]
+QUERIES: dict[str, set[tuple[str | None, ...]]] = {
+    "SELECT ?r { ?r rdf:reifies <<( :a :p :b )>> }": {("_:r",)},
+    "SELECT ?r ?o { ?r rdf:reifies <<( :a :p ?o )>> }": {("_:r", B), (f"<{E}s>", '"x"@en')},
+    "SELECT ?p { ?r rdf:reifies <<( ?s ?p ?o )>> . ?s ?p ?o }": {(P,)},
+    "SELECT * { ?r :q <<( ?s ?p <<( ?s ?x ?y )>> )>> }": {(f"<{E}s>", B, Q, P, C)},
+    "SELECT ?s { ?s :q <<( ?x ?x ?y )>> }": set(),
+    "SELECT ?r ?n { << :a :p :b ~ ?r >> :q ?n }": {("_:r", '"1"')},
+    "SELECT ?n { << ?a ?p ?b >> :q ?n FILTER(?b = :b) }": {('"1"',)},
+    "SELECT ?n { :a :p ?b {| :q ?n |} }": {('"1"',)},
+    "SELECT ?r { :a :p ?b ~ ?r }": {("_:r",)},
+    "SELECT ?r { :a :p :b ~ ?r {| :q '2' |} }": set(),
+    "SELECT ?r { VALUES ?t { <<( :a :p :b )>> <<( :a :p 7 )>> } ?r rdf:reifies ?t }": {("_:r",)},
+    "SELECT ?t { :a :p ?o BIND(<<( :a :p ?o )>> AS ?t) ?r rdf:reifies ?t }": {(f"({A} {P} {B})",)},
+    "SELECT ?r { ?r rdf:reifies ?t OPTIONAL { ?r :q <<( ?s ?p ?o )>> } FILTER(!BOUND(?s)) }": {("_:r",)},
+    "SELECT ?r { ?r rdf:reifies ?t FILTER NOT EXISTS { ?r rdf:reifies <<( ?s ?p :b )>> } }": {(f"<{E}s>",)},
+    "CONSTRUCT { ?r :said <<( ?s :p <<( :a :b ?o )>> )>> } { ?r rdf:reifies <<( ?s ?p ?o )>> }": {
+        ("_:r", f"<{E}said>", f"({A} {P} <<( {A} {B} {B} )>>)"),
+        (f"<{E}s>", f"<{E}said>", f'({A} {P} <<( {A} {B} "x"@en )>>)'),
+    },
+    "SELECT (TRIPLE(1, :p, :o) AS ?x) {}": {(None,)},
+    "SELECT * { <<( ?a ?b ?c )>> ?p ?o }": set(),
+    "SELECT * { ?r :q <<( <<( :a :p :b )>> ?p ?o )>> }": set(),
+    "CONSTRUCT WHERE { ?r rdf:reifies <<( :a :p ?o )>> }": {
+        ("_:r", REIFIES, f"({A} {P} {B})"),
+        (f"<{E}s>", REIFIES, f'({A} {P} "x"@en)'),
+    },
+    "CONSTRUCT { ?t :p :b . :a ?t :b . :a :q <<( ?l :p :b )>> } { :s rdf:reifies ?t BIND(OBJECT(?t) AS ?l) }": set(),
+    "CONSTRUCT { ?t :p :b . :a ?t :b } { :a :p ?o BIND(<<( :a :p ?o )>> AS ?t) }": set(),
+}
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_patterns(engine: Engine, text: str) -> None:
+    """Of a query with `*`, variables come in the order in which they are met."""
+    found = query(make_graph(engine, FACTS), f"{PREFIX} PREFIX rdf: <{RDF}> {text}")
+    assert set(found.tokens()) == QUERIES[text]
+
+
+REFUSED = {
+    "SELECT * { ?s ?p <<( ?a ?b >> }": "expected a term",
+    "SELECT * { ?s ?p <<( 'a' ?b ?c )>> }": "a literal is no subject",
+    "SELECT * { ?s ?p << 'a' ?b ?c >> }": "a literal is no subject",
+    "SELECT * { ?s :p/:q ?o {| :a :b |} }": "plain predicate",
+    "SELECT * { VALUES ?x { <<( ?a :p :b )>> } }": "without variables",
+    "CONSTRUCT WHERE { ?r :p <<( _:s :p ?o )>> }": "a blank node within",
+    "CONSTRUCT { :a :p <<( :a :p ?o )>> } WHERE { ?r :p ?x } VALUES ?o { 1 }": "VALUES",
+    "SELECT (<<( 1 :p :o )>> AS ?x) {}": "an IRI or a variable",
+    "SELECT (<<( :s :p )>> AS ?x) {}": "a subject, a predicate and an object",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_cannot_be_had_is_told(engine: Engine, text: str) -> None:
+    with pytest.raises(UsageError, match=f"line 1.*{REFUSED[text]}"):
+        query(make_graph(engine, FACTS), f"{PREFIX} {text}")

@@ -1,6 +1,6 @@
 // Triples as a drawing: forces find the places; nodes can be dragged, and reached and opened by the keyboard.
 import { h, plural } from "./dom.js";
-import { key, link, meet, plain, short } from "./terms.js";
+import { isResource, key, link, meet, plain, short } from "./terms.js";
 
 const d3 = await import("./vendor.js").catch(() => null);
 
@@ -31,7 +31,7 @@ export function drawing(triples) {
   const nodes = new Map();
   const node = (term, edge) => {
     if (term.type === "uri") meet(term.value);
-    const id = term.type === "literal" ? `literal ${edge} ${term.value}` : key(term);
+    const id = isResource(term) ? key(term) : `literal ${edge} ${plain(term)}`;
     if (!nodes.has(id)) nodes.set(id, { id, term, degree: 0 });
     nodes.get(id).degree++;
     return nodes.get(id);
@@ -64,11 +64,11 @@ export function drawing(triples) {
     scene.append(edge.path, edge.label);
   }
   for (const entry of all) {
-    const box = svg("rect", { x: -entry.width / 2, y: -13, width: entry.width, height: 26, rx: entry.term.type === "literal" ? 4 : 13 });
+    const box = svg("rect", { x: -entry.width / 2, y: -13, width: entry.width, height: 26, rx: isResource(entry.term) ? 13 : 4 });
     const text = svg("text", { class: "node-name", dy: "0.35em" }, entry.text);
-    const title = svg("title", {}, entry.term.value);
+    const title = svg("title", {}, isResource(entry.term) ? entry.term.value : plain(entry.term));
     entry.element = svg("g", { class: `node ${entry.term.type}` }, box, text, title);
-    if (entry.term.type !== "literal") {
+    if (isResource(entry.term)) {
       entry.element.setAttribute("tabindex", "0");
       entry.element.setAttribute("role", "link");
       entry.element.setAttribute("aria-label", plain(entry.term));
@@ -154,7 +154,7 @@ export function drawing(triples) {
       entry.element.addEventListener("pointermove", move);
       entry.element.addEventListener("pointerup", () => {
         entry.element.removeEventListener("pointermove", move);
-        if (!moved && entry.term.type !== "literal") location.hash = link(entry.term);
+        if (!moved && isResource(entry.term)) location.hash = link(entry.term);
       }, { once: true });
     });
   }

@@ -1,12 +1,13 @@
 // Why a fact holds, or the store is inconsistent: the proof, as a tree down to what was asserted.
 import { json } from "./api.js";
 import { dialog, fault, h, plural } from "./dom.js";
-import { key, meet, show } from "./terms.js";
+import { inner, key, meet, show, tag } from "./terms.js";
 
 const text = (term) => {
+  if (term.type === "triple") return `<<( ${inner(term).map(text).join(" ")} )>>`;
   if (term.type !== "literal") return term.type === "uri" ? `<${term.value}>` : key(term);
   const quoted = `"${term.value.replace(/[\\"]/g, "\\$&").replace(/\n/g, "\\n").replace(/\r/g, "\\r")}"`;
-  return quoted + (term["xml:lang"] ? `@${term["xml:lang"]}` : term.datatype ? `^^<${term.datatype}>` : "");
+  return quoted + (tag(term) ? `@${tag(term)}` : term.datatype ? `^^<${term.datatype}>` : "");
 };
 
 /** Show why a triple holds. */

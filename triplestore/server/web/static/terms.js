@@ -58,9 +58,19 @@ export const key = (term) => (term.type === "uri" ? term.value : `_:${term.value
 
 export const link = (term) => `#/resource?term=${encodeURIComponent(term.type === "uri" ? `<${term.value}>` : key(term))}`;
 
+/** Whether a term is a resource, which has a page; else it is a literal or a triple term. */
+export const isResource = (term) => term.type === "uri" || term.type === "bnode";
+
+/** The terms of a triple term. */
+export const inner = ({ value }) => [value.subject, value.predicate, value.object];
+
+/** The language tag of a literal, with its base direction. */
+export const tag = (term) => term["xml:lang"] && [term["xml:lang"], term["its:dir"]].filter(Boolean).join("--");
+
 /** A term in one line, without markup. */
 export function plain(term) {
   if (!term) return "";
+  if (term.type === "triple") return `<<( ${inner(term).map(plain).join(" ")} )>>`;
   if (term.type === "uri") return short(term.value);
   return term.type === "bnode" ? `_:${term.value}` : term.value;
 }
@@ -68,13 +78,14 @@ export function plain(term) {
 /** A term as an element. */
 export function show(term) {
   if (!term) return h("span", { class: "unbound", "aria-label": "unbound" }, "·");
+  if (term.type === "triple") return h("span", { class: "literal" }, "<<( ", ...inner(term).flatMap((part) => [show(part), " "]), ")>>");
   if (term.type === "literal") {
     const lang = term["xml:lang"];
     const numeric = term.datatype && /#(integer|decimal|double|float|int|long|short|byte|\w+Integer)$/.test(term.datatype);
-    const mark = lang ?? (term.datatype && !numeric ? short(term.datatype).replace(/^xsd:/, "") : null);
+    const mark = tag(term) ?? (term.datatype && !numeric ? short(term.datatype).replace(/^xsd:/, "") : null);
     return h(
       "span",
-      { class: `literal${numeric ? " numeric" : ""}`, title: term.datatype ?? undefined, lang },
+      { class: `literal${numeric ? " numeric" : ""}`, title: term.datatype ?? undefined, lang, dir: term["its:dir"] },
       h("span", { class: "text" }, term.value),
       mark ? h("sup", {}, mark) : null,
     );
