@@ -109,8 +109,7 @@ def equals(d: Dialect, left: Value, right: Value) -> str:
         return f"({left.truth}) = ({right.truth})"
     cases = [
         f"WHEN ({left.kind}) IS NULL OR ({right.kind}) IS NULL THEN NULL",
-        *_triple_terms(d, left, right),
-        f"WHEN ({left.kind}) <> 3 OR ({right.kind}) <> 3 THEN {same_term(left, right)}",
+        f"WHEN ({left.kind}) <> 3 OR ({right.kind}) <> 3 THEN {_no_literals(d, left, right)}",
     ]
     if NULL not in (left.rank, right.rank):
         both = f"{left.is_number} AND {right.is_number}"
@@ -130,16 +129,17 @@ def equals(d: Dialect, left: Value, right: Value) -> str:
     return f"CASE {' '.join(cases)} END"
 
 
-def _triple_terms(d: Dialect, left: Value, right: Value) -> list[str]:
-    """The case of ``=`` for two triple terms, whose parts are compared: by a function, where an engine calls it for
-    those rows only. Else they are equal if they are one term, not if they hold no literals, and an error if they do."""
-    both = f"({left.kind}) = 4 AND ({right.kind}) = 4"
+def _no_literals(d: Dialect, left: Value, right: Value) -> str:
+    """``=`` of terms one of which is no literal. The parts of two triple terms are compared: by a function, where an
+    engine calls it for those rows only. Else they are equal if they are one term, not if they hold no literals, and an
+    error if they do."""
+    same, both = same_term(left, right), f"({left.kind}) = 4 AND ({right.kind}) = 4"
     if {left.static, right.static} != {"any"}:
-        return []
+        return same
     if d.lazy_functions:
-        return [f"WHEN {both} THEN tl_triples_equal({left.lexical}, {right.lexical}) = 'true'"]
+        return f"CASE WHEN {both} THEN tl_triples_equal({left.lexical}, {right.lexical}) = 'true' ELSE {same} END"
     quotes = " AND ".join(f"({side.lexical}) LIKE '%\"%'" for side in (left, right))
-    return [f"WHEN {both} AND {quotes} THEN CASE WHEN {same_term(left, right)} THEN TRUE END"]
+    return f"CASE WHEN {both} AND {quotes} THEN CASE WHEN {same} THEN TRUE END ELSE {same} END"
 
 
 def less(d: Dialect, left: Value, operator: str, right: Value) -> str:
