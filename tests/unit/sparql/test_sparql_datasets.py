@@ -69,6 +69,8 @@ INSIDE = (
     "{ SELECT ?x (COUNT(*) AS ?n) { ?y ?p ?z } GROUP BY ?x }",
     "{ SELECT ?x { ?x ?p ?y } ORDER BY STR(?x) STR(?p) STR(?y) LIMIT 2 OFFSET 1 }",
     "{ SELECT DISTINCT ?p { ?x ?p ?y } ORDER BY ?p LIMIT 1 }",
+    "{ SELECT DISTINCT ?v ?w { ?x <http://e/p> ?y } }",
+    "{ SELECT DISTINCT ?p { ?x ?p ?y } }",
     "?x <http://e/p> ?y MINUS { ?y ?q ?x }",
     "?x <http://e/p> ?y MINUS { ?u ?q ?v }",
     "?x (<http://e/p>|<http://e/q>)* ?y",

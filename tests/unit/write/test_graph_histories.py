@@ -18,6 +18,8 @@ CLASSES = [f"<{E}{name}>" for name in "CD"]
 GRAPHS = [f"<{E}g1>", f"<{E}g2>", f"<{E}a>", f"<{OWL}sameAs>"]
 SAME, TYPE, SUB = f"<{OWL}sameAs>", f"<{RDF}type>", f"<{RDFS}subClassOf>"
 
+ALGORITHMS = ["auto", "dred", "backward-forward", "fixpoint-update", "rematerialise"]
+
 Quad = tuple[str, ...]
 
 
@@ -83,7 +85,10 @@ def step(rng: Random, store: Store, model: Model, folder: Path) -> str:
     if model.quads and rng.random() < 0.5:
         known = rng.choice(sorted(model.quads))
         quads[0] = rng.choice([known, known[:3], (*known[:3], rng.choice(names))])
-    kind, algorithm = rng.randrange(8), rng.choice(["auto", "auto", "dred", "backward-forward", "rematerialise"])
+    kind, algorithm = (
+        rng.randrange(8),
+        rng.choice(["auto", "dred", "backward-forward", "fixpoint-update", "rematerialise"]),
+    )
     if kind <= 1:
         text = f"INSERT DATA {{ {written(quads)} }}"
         for quad in quads:
