@@ -46,7 +46,7 @@ class DatasetWriter(NestedWriter):
         return self.rng.choice([*GRAPHS, *GRAPHS, ABSENT])
 
     def graph_pattern(self, depth: int) -> str:
-        """A GRAPH. Of a variable it has no groups and no DISTINCT: Oxigraph makes them over all graphs, and RDFLib loses
+        """A GRAPH. Of a variable it has no groups and no DISTINCT: Oxigraph makes them over all graphs, RDFLib loses
         results (`tests.unit.sparql.test_sparql_datasets` compares such with the graphs one by one)."""
         name = self.graph()
         return f"GRAPH {name} {{ {self.inside(depth, grouping=name[0] != '?')} }}"
