@@ -245,13 +245,18 @@ _DEFAULT_GRAPH: Final = "urn:x-rdflib:default"
 
 def graph_names(given: Sequence[Any]) -> tuple[str, ...]:
     """What follows a triple of rdflib's, as the token of a graph's name, if it is one's: a name or an rdflib Graph, of
-    which those named by a blank node are rdflib's own, as the unnamed one is."""
+    which those named by a blank node are rdflib's own, as the unnamed one is. Raises UsageError for what names none."""
     if not given or given[0] is None:
         return ()
     name = getattr(given[0], "identifier", given[0])
     if str(name) == _DEFAULT_GRAPH or (name is not given[0] and type(name).__name__ == "BNode"):
         return ()
-    return (from_rdflib(name),)
+    token = from_rdflib(name)
+    if token[0] not in "<_":
+        from triplestore.model.errors import UsageError
+
+        raise UsageError(f"{name!r} names no graph: give an rdflib URIRef or BNode, or a Graph that has one for a name")
+    return (token,)
 
 
 def _as_triple(given: Any) -> Any:

@@ -137,5 +137,9 @@ def test_what_is_no_triple(tmp_path: Path, given: object) -> None:
         for change in ({"add": given}, {"delete": given}):
             with pytest.raises(UsageError, match=r"is no triple: give tuples of .* for `sparql_update`\)"):
                 store.update(**change)  # type: ignore[arg-type]
-        store.update(add=[[EX.a, EX.p, Literal(1)], (EX.a, EX.p, Literal(2), "a graph")])
-        assert len(list(store.triples())) == 2
+        for graph in ("a graph", Literal("a graph")):
+            with pytest.raises(UsageError, match="graph"):
+                store.update(add=[(EX.a, EX.p, Literal(1), graph)])
+        store.update(add=[[EX.a, EX.p, Literal(1)], (EX.a, EX.p, Literal(2), EX.g), (EX.a, EX.p, Literal(3), None)])
+        assert len(list(store.triples())) == 3
+        assert [quad[3] for quad in store.match_quads(object=Literal(2))] == [EX.g]
