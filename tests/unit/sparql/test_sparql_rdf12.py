@@ -108,7 +108,9 @@ QUERIES: dict[str, set[tuple[str | None, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("text", QUERIES)
+@pytest.mark.parametrize(
+    "text", [pytest.param(text, marks=[pytest.mark.long_on_spark] * (n % 5 > 0)) for n, text in enumerate(QUERIES)]
+)
 def test_patterns(engine: Engine, text: str) -> None:
     """Of a query with `*`, variables come in the order in which they are met."""
     found = query(make_graph(engine, FACTS), f"{PREFIX} PREFIX rdf: <{RDF}> {text}")
