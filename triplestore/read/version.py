@@ -16,7 +16,7 @@ from triplestore.model.endpoints import normalised_all
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Prefixes
 from triplestore.model.tables import FACT, STORED
-from triplestore.model.terms import from_rdflib, to_rdflib
+from triplestore.model.terms import from_rdflib, to_rdflib_all
 from triplestore.ontology.profile import Finding
 from triplestore.read import equality, graphs, log, proofs, query, stats
 from triplestore.read.equality import EqualityStats
@@ -198,10 +198,9 @@ class StoreVersion:
         """The asserted triples that have these terms (None is any), each with the name of a graph that it is in, None
         for the unnamed one. graph: only those in this graph; the unnamed one is <urn:x-triplake:default>."""
         *pattern, name = (None if t is None else from_rdflib(t) for t in (subject, predicate, object, graph))
-        for quads in self._turns.pieces(graphs.matching(self._session, pattern, name)):
-            for quad in quads:
-                s, p, o, *named = map(to_rdflib, quad)
-                yield s, p, o, named[0] if named else None
+        found = self._turns.pieces(graphs.matching(self._session, pattern, name))
+        nodes = (tuple(to_rdflib_all(quad)) for quads in found for quad in quads)
+        return ((s, p, o, named[0] if named else None) for s, p, o, *named in nodes)
 
     def token_batches(
         self,
