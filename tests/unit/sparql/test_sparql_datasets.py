@@ -43,7 +43,7 @@ def check_dataset(engine: Engine, seed: int, queries: int) -> None:
         check(graph, whole, random_dataset_query(rng), f"seed {seed}, query {number}")
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_answers_are_those_over_the_dataset(fresh: Engine, seed: int) -> None:
     check_dataset(fresh, seed, 5)
 
@@ -91,7 +91,7 @@ INSIDE = (
 @pytest.mark.parametrize("inside", INSIDE)
 def test_each_graph_by_itself(fresh: Engine, inside: str, canonical: bool) -> None:
     """GRAPH of a variable gives what GRAPH of each name gives, whatever is inside."""
-    for seed in range(6):
+    for seed in range(3):
         rng = Random(seed)
         facts, classes, asserted = random_graph(rng)
         quads = random_quads(rng, facts)
