@@ -24,13 +24,18 @@ from triplestore.model.prefixes import Prefix
 from triplestore.model.terms import XSD
 
 
-def quads_of(source: Source, first_file: int | None) -> list[Quad]:
+def quads_of(source: Source, first_file: int | None, declared: list[Prefix] | None = None) -> list[Quad]:
     """The quads of one source, in memory, for small files.
 
-    first_file: the file's number; None keeps blank node labels as they are. Raises InputError at the first error.
+    first_file: the file's number; None keeps blank node labels as they are. declared: takes the prefixes that it
+    declares. Raises InputError at the first error.
     """
     if not source.syntax.by_line:
-        return list(document(source, Scope(first_file, anonymous=True, graph=source.graph)))
+        spaces: dict[str, str] = {}
+        quads = list(document(source, Scope(first_file, anonymous=True, graph=source.graph), spaces))
+        if declared is not None:
+            declared += [Prefix(*found, Path(source.name).name) for found in spaces.items()]
+        return quads
     scope = Scope(first_file, anonymous=False, graph=source.graph)
     found: list[Quad] = []
     for first, lines in batches_of_lines(source):

@@ -129,3 +129,15 @@ def test_where_they_are_declared(tmp_path: Path) -> None:
     copied = tmp_path / "copied"
     done("copy", kg, copied)
     assert listed(copied) == listed(kg)
+
+
+def test_those_of_files_that_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By `update --add`, and by LOAD of SPARQL Update."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.ttl").write_text("@prefix a: <http://a/> . a:x a:y a:z .")
+    Path("b.ttl").write_text("@prefix b: <http://b/> . b:x b:y b:z .")
+    Path("load.ru").write_text("LOAD <b.ttl>")
+    done("init", "kg", "--rules", "none")
+    done("update", "kg", "--add", "a.ttl")
+    done("update", "kg", "load.ru", "--load-folder", ".")
+    assert [row[:3] for row in listed(Path("kg"))] == [("a", "http://a/", "a.ttl"), ("b", "http://b/", "b.ttl")]

@@ -21,6 +21,7 @@ from triplestore.dictionary.encoding import lookup
 from triplestore.maintain.policy import check as check_algorithm
 from triplestore.model.dataset import DEFAULT, TRIPLE, UNNAMED, DefaultGraph, Quad
 from triplestore.model.errors import InputError, TriplakeError, UsageError
+from triplestore.model.prefixes import Prefix
 from triplestore.model.report import UpdateReport
 from triplestore.model.stopping import check
 from triplestore.model.tables import ASSERTED, QUAD, TERM
@@ -289,7 +290,10 @@ class Chain:
         """The quads of a document. Raises UsageError where it may not be loaded, InputError for a faulty one."""
         try:
             found = (replace(source, name=load.iri, graph=load.graph) for source in sources([self._file(load)]))
-            return [quad for source in found for quad in quads_of(source, number)]
+            prefixes: list[Prefix] = []
+            quads = [quad for source in found for quad in quads_of(source, number, prefixes)]
+            self.tx.prefixes = self.tx.prefixes.met(prefixes)
+            return quads
         except TriplakeError:
             if load.silent:
                 return []

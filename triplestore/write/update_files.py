@@ -224,10 +224,10 @@ def plain_change(
 ) -> tuple[Change, list[str]]:
     """One transaction from RDF files, and the names of those whose relative IRIs became those of their place, without a
     `base`. Blank nodes to add are new, those to delete are the store's own labels."""
-    relative = dict[str, None]()
+    relative, prefixes = dict[str, None](), list[Prefix]()
 
     def read(source: Source, first_file: int | None) -> list[Quad]:
-        found = quads_of(replace(source, base=base) if base else source, first_file)
+        found = quads_of(replace(source, base=base) if base else source, first_file, prefixes)
         resolving = base is None and source.base is None and not source.syntax.by_line
         if resolving and any(term.startswith("<file:") for quad in found for term in quad):
             relative[source.name] = None
@@ -235,4 +235,4 @@ def plain_change(
 
     added = {t: None for i, source in enumerate(sources(add, None)) for t in read(source, number + i)}
     deleted = {t: None for source in sources(delete, None) for t in read(source, None) if t not in added}
-    return Change(list(added), list(deleted)), list(relative)
+    return Change(list(added), list(deleted), prefixes), list(relative)
