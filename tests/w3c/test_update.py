@@ -69,7 +69,7 @@ def test_evaluation(store: Store, case: Case, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_evaluation_on_spark(spark: SparkSession, tmp_path: Path) -> None:
     with Store.create(tmp_path / "kg", ["none"], spark=spark, default_graph="separate") as made:
-        for case in found("UpdateEvaluation"):
+        for case in found("UpdateEvaluation")[::9]:  # a suite has several of a kind
             evaluate(made, case, tmp_path)
 
 
