@@ -3,6 +3,7 @@ of a graph neighbours for TriG and JSON-LD), and how terms are written for peopl
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Final
@@ -28,7 +29,7 @@ def trig(batches: Quads, names: Names) -> Iterator[str]:
         if not graph:
             yield text
             continue
-        lines = text.splitlines(keepends=True)
+        lines = list(io.StringIO(text))  # a literal may hold what else ends a line in Unicode
         declared = [line for line in lines if line.startswith("@prefix ")]
         space = [names.declaration(space) + "\n" for space in sorted(names.spaces(graph))]
         body = "".join("  " + line for line in lines if not line.startswith("@prefix "))
