@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from triplake.sparql.algebra import Dataset, GraphPattern, Query
+from triplake.sparql.algebra import Dataset
 from triplake.sparql.constants import Constants
 from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import Matching
@@ -18,7 +18,6 @@ from triplestore.closure.expand import triples_sql
 from triplestore.closure.quads import named_sql, unnamed_sql
 from triplestore.closure.view import ClosureView
 from triplestore.model.dataset import ASSERTED, DEFAULT, INFERRED, PARTS
-from triplestore.model.expression import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +106,3 @@ class Graphs:
 def dataset_of(default: Sequence[str], named: Sequence[str]) -> Dataset | None:
     """The dataset of graphs that are chosen by name (tokens) from outside of a text; None without any."""
     return Dataset(tuple(dict.fromkeys(default)), tuple(dict.fromkeys(named))) if default or named else None
-
-
-def reads_graphs(query: Query) -> bool:
-    """Whether a query reads named graphs."""
-    return query.dataset is not None or any(isinstance(part, GraphPattern) for part in walk(query))
