@@ -21,10 +21,15 @@ def chosen_of(condition: Expression) -> tuple[str, list[str]] | None:
 
 
 def conjuncts(condition: Expression) -> list[Expression]:
-    """The parts of a condition that must all hold, a negated EXISTS as NOT EXISTS."""
+    """The parts of a condition that must all hold."""
     if isinstance(condition, Call) and condition.name == "&&":
         return [part for argument in condition.arguments for part in conjuncts(argument)]
+    return [condition]
+
+
+def exists_of(condition: Expression) -> Expression:
+    """A condition, a negated EXISTS as NOT EXISTS."""
     if isinstance(condition, Call) and condition.name == "!" and isinstance(condition.arguments[0], Exists):
         inner = condition.arguments[0]
-        return [Exists(inner.pattern, not inner.negated)]
-    return [condition]
+        return Exists(inner.pattern, not inner.negated)
+    return condition

@@ -36,6 +36,7 @@ from triplake.sparql.algebra import (
     in_scope,
     pattern_of,
 )
+from triplake.sparql.conditions import conjuncts
 from triplake.sparql.endpoint import Row, ask, solutions
 from triplestore.expressions.evaluation import is_volatile
 from triplestore.model.endpoints import normalised
@@ -140,7 +141,7 @@ class Federation:
             case Union(left, right):
                 return Union(self._node(left, beside), self._node(right, beside))
             case Filter(pattern, condition):
-                conditions = (*beside.conditions, *_conjuncts(condition))
+                conditions = (*beside.conditions, *conjuncts(condition))
                 found = self._node(pattern, replace(beside, conditions=conditions))
                 return Filter(*self._tested(found, condition, beside))
             case Extend(pattern, variable, expression):
@@ -346,9 +347,3 @@ def _names_by_variable(node: Node) -> bool:
 def _is_stable(node: Node | Expression) -> bool:
     """Whether a pattern has the same solutions, an expression the same value, each time that it is evaluated."""
     return not any(isinstance(part, Slice) or (isinstance(part, Call) and is_volatile(part)) for part in walk(node))
-
-
-def _conjuncts(condition: Expression) -> list[Expression]:
-    if isinstance(condition, Call) and condition.name == "&&":
-        return [part for argument in condition.arguments for part in _conjuncts(argument)]
-    return [condition]

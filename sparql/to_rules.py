@@ -37,6 +37,7 @@ from triplake.sparql.algebra import (
     in_scope,
     pattern_of,
 )
+from triplake.sparql.conditions import conjuncts
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import place, words
 from triplake.sparql.parser import Parser, not_too_deep
@@ -118,7 +119,7 @@ class _Translator:
                 return self.bodies(left, scope) + self.bodies(right, scope)
             case Filter(pattern, condition):
                 found = self.bodies(pattern, scope)
-                for part in _conjuncts(condition):
+                for part in conjuncts(condition):
                     found = [more for body in found for more in self._filtered(body, part, scope)]
                 return found
             case Extend(pattern, variable, Variable(name)) if name.startswith(".agg") and name not in scope:
@@ -267,12 +268,6 @@ class _Translator:
 
 def _joined(some: Iterable[Body], others: Sequence[Body]) -> list[Body]:
     return [left + right for left, right in product(some, others)]
-
-
-def _conjuncts(condition: Expression) -> list[Expression]:
-    if isinstance(condition, Call) and condition.name == "&&":
-        return [part for argument in condition.arguments for part in _conjuncts(argument)]
-    return [condition]
 
 
 def _bound(body: Iterable[BodyElement]) -> set[str]:

@@ -39,7 +39,7 @@ from triplake.sparql.algebra import (
     in_scope,
 )
 from triplake.sparql.classes import CHOSEN, IRI_MEMBERS, copied, expanded, first, folded, only, repeated
-from triplake.sparql.conditions import chosen_of, conjuncts
+from triplake.sparql.conditions import chosen_of, conjuncts, exists_of
 from triplake.sparql.construct import PLACES, constructed
 from triplake.sparql.context import Needed
 from triplake.sparql.dataset import Graphs, Reading
@@ -227,7 +227,7 @@ class Compiler:
 
     def filtered(self, relation: Relation, condition: Expression) -> Relation:
         """The solutions for which a condition holds."""
-        parts = conjuncts(condition)
+        parts = [exists_of(part) for part in conjuncts(condition)]
         plain = []
         for part in parts:
             chosen = chosen_of(part)
