@@ -1,4 +1,4 @@
-"""Run the W3C suites and print how many of their tests pass: `python -m tests.w3c`.
+"""Run the W3C suites and print how many of their tests pass: `python -m tests.w3c [--engine spark] [--part TEXT]`.
 
 A test is passed, failed, or excluded with a reason. The exit code is 1 if any test fails.
 """
@@ -11,18 +11,20 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
 from tests.support.server import serving
-from tests.w3c import manifest, test_sparql, test_syntax, test_update
+from tests.w3c import manifest, test_rdf12, test_sparql, test_sparql12, test_syntax, test_update
 from tests.w3c import test_protocol as http
 from tests.w3c.http import cases as exchanges
 from tests.w3c.sparql import Case, cases
 from triplestore import Store
-from triplestore.engine.duckdb import DuckDBEngine
+from triplestore.engine import Engine
+from triplestore.engine.select import make_engine
 
 TITLES = {"sparql10": "SPARQL 1.0", "sparql11": "SPARQL 1.1"}
 
@@ -37,7 +39,7 @@ class Test:
     excluded: str = ""
 
 
-def _queries(engine: DuckDBEngine) -> Iterator[Test]:
+def _queries(engine: Engine) -> Iterator[Test]:
     kinds: dict[str, tuple[str, Callable[[Case], None]]] = {
         "PositiveSyntax": ("query syntax, positive", test_sparql.test_what_is_right_is_accepted),
         "NegativeSyntax": ("query syntax, negative", test_sparql.test_what_is_wrong_is_refused),
@@ -48,8 +50,7 @@ def _queries(engine: DuckDBEngine) -> Iterator[Test]:
         for case in cases(version):
             for kind, (title, run) in kinds.items():
                 if case.kind.startswith(kind):
-                    excluded = ""
-                    yield Test(f"{TITLES[version]} {title}", case.name, lambda r=run, c=case: r(c), excluded)
+                    yield Test(f"{TITLES[version]} {title}", case.name, lambda r=run, c=case: r(c))
 
 
 def _updates(store: Store, folder: str) -> Iterator[Test]:
@@ -63,11 +64,25 @@ def _updates(store: Store, folder: str) -> Iterator[Test]:
             yield Test(f"SPARQL 1.1 update {title}", case.name, lambda r=run, c=case: r(c))
 
 
-def _syntaxes(engine: DuckDBEngine) -> Iterator[Test]:
+def _queries12(store: Store) -> Iterator[Test]:
+    for case in test_sparql12.evaluations():
+        excluded = "see `test_sparql12`" if case.name in test_sparql12.EXCLUDED else ""
+        yield Test("SPARQL 1.2 query evaluation", case.name, lambda c=case: test_sparql12.evaluate(store, c), excluded)
+    for case in test_sparql12.syntaxes():
+        excluded = "see `test_sparql12`" if case.name in test_sparql12.EXCLUDED else ""
+        yield Test("SPARQL 1.2 syntax", case.name, lambda c=case: test_sparql12.check(c), excluded)
+
+
+def _syntaxes(engine: Engine) -> Iterator[Test]:
     for suite in test_syntax.SUITES:
         for case in manifest.cases(suite):
             excluded = "XML literals" if case.name in test_syntax.EXCLUDED else ""
             yield Test(f"RDF 1.1 {suite[4:]}", case.name, lambda c=case: test_syntax.check(engine, c), excluded)
+    for suite in test_rdf12.SUITES:
+        for case in manifest.cases(suite, manifest.RDF12):
+            excluded = "XML literals" if case.name in test_rdf12.EXCLUDED else ""
+            part = f"RDF 1.2 {suite[4:].split('/')[0]}"
+            yield Test(part, case.name, lambda c=case: test_rdf12.check(engine, c), excluded)
 
 
 def _protocols(client: httpx.Client) -> Iterator[Test]:
@@ -80,17 +95,31 @@ def _protocols(client: httpx.Client) -> Iterator[Test]:
             yield Test(f"SPARQL 1.1 {title}", case.name, lambda c=case: http.run(client, c))
 
 
-def table() -> tuple[list[str], int]:
-    """The lines of the table, and how many tests fail; what fails is said on standard error."""
+def table(engine: str = "duckdb", part: str = "") -> tuple[list[str], int]:
+    """The lines of the table, and how many tests fail; what fails is said on standard error.
+
+    part: only parts of the suites whose titles contain it."""
     counts: dict[str, Counter[str]] = {}
-    engine = DuckDBEngine()
-    with (
-        tempfile.TemporaryDirectory(prefix="w3c-") as folder,
-        Store.create(Path(folder, "kg"), ["none"], default_graph="separate") as store,
-        Store.create(Path(folder, "served"), ["none"], default_graph="separate") as served,
-        serving(served.path) as client,
-    ):
-        for test in (*_queries(engine), *_updates(store, folder), *_protocols(client), *_syntaxes(engine)):
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="w3c-"))
+
+        def made(name: str) -> Store:
+            path = Path(folder, name)
+            return stack.enter_context(Store.create(path, ["none"], engine=engine, default_graph="separate"))
+
+        on = make_engine(engine)
+        stack.callback(on.close)
+        client = stack.enter_context(serving(made("served").path, engine=engine))
+        tests = (
+            *_queries(on),
+            *_updates(made("updated"), folder),
+            *_protocols(client),
+            *_queries12(made("queried")),
+            *_syntaxes(on),
+        )
+        for test in tests:
+            if part not in test.part:
+                continue
             count = counts.setdefault(test.part, Counter())
             count["all"] += 1
             outcome = test.excluded or "passed"
@@ -99,13 +128,12 @@ def table() -> tuple[list[str], int]:
                     test.run()
                 except Exception:
                     outcome = "failed"
-                    print(f"{test.part}: {test.name}\n{traceback.format_exc()}", file=sys.stderr)
+                    print(f"{test.part}: {test.name}\n{traceback.format_exc()}", file=sys.stderr, flush=True)
             count[outcome] += 1
-    engine.close()
     lines = ["| suite | tests | passed | excluded | failed |", "| --- | --- | --- | --- | --- |"]
-    for part, count in counts.items():
+    for title, count in counts.items():
         left = ", ".join(f"{n:,} {why}" for why, n in sorted(count.items()) if why not in ("all", "passed", "failed"))
-        lines.append(f"| {part} | {count['all']:,} | {count['passed']:,} | {left} | {count['failed']:,} |")
+        lines.append(f"| {title} | {count['all']:,} | {count['passed']:,} | {left} | {count['failed']:,} |")
     return lines, sum(count["failed"] for count in counts.values())
 
 
@@ -113,10 +141,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.w3c", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.parse_args()
+    parser.add_argument("--engine", choices=("duckdb", "spark"), default="duckdb", help="default: duckdb")
+    parser.add_argument("--part", metavar="TEXT", default="", help="only parts whose titles contain TEXT")
+    arguments = parser.parse_args()
     if not manifest.SUITES.exists():
         parser.error(manifest.MISSING)
-    lines, failed = table()
+    lines, failed = table(arguments.engine, arguments.part)
     print("\n".join(lines))
     return 1 if failed else 0
 

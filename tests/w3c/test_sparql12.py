@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 import pyoxigraph as ox
 import pytest
@@ -26,21 +26,25 @@ EXCLUDED = {
 pytestmark = pytest.mark.skipif(not SPARQL12.exists(), reason=MISSING)
 
 
-def parameters(*suites: str) -> list[object]:
-    """The cases of some suites as parameters."""
+def parameters(found: Iterable[Case | QueryCase]) -> list[object]:
+    """Cases as parameters."""
     return [
         pytest.param(
             case,
-            id=f"{suite}-{case.name}",
+            id=f"{case.suite}-{case.name}",
             marks=[pytest.mark.skip(reason=EXCLUDED[case.name])] if case.name in EXCLUDED else [],
         )
-        for suite in suites
-        for case in cases(suite, SPARQL12)
+        for case in found
     ]
 
 
-@pytest.mark.parametrize("case", parameters("syntax-triple-terms-positive", "syntax-triple-terms-negative"))
-def test_syntax(case: Case) -> None:
+def syntaxes() -> list[Case]:
+    """The tests of the syntax of triple terms."""
+    return [case for kind in ("positive", "negative") for case in cases(f"syntax-triple-terms-{kind}", SPARQL12)]
+
+
+def check(case: Case) -> None:
+    """Parse a request, or see it refused."""
     text = case.action.read_text(encoding="utf-8")
 
     def parse() -> None:
@@ -56,14 +60,15 @@ def test_syntax(case: Case) -> None:
         parse()
 
 
-def evaluations() -> list[object]:
+@pytest.mark.parametrize("case", parameters(syntaxes()))
+def test_syntax(case: Case) -> None:
+    check(case)
+
+
+def evaluations() -> list[QueryCase]:
     """The tests of queries' answers, over data in one graph."""
     return [
-        pytest.param(
-            case,
-            id=f"{case.suite}-{case.name}",
-            marks=[pytest.mark.skip(reason=EXCLUDED[case.name])] if case.name in EXCLUDED else [],
-        )
+        case
         for case in of_version("sparql12")
         if case.kind == "QueryEvaluationTest" and case.suite in ("eval-triple-terms", "expression", "lang-basedir")
     ]
@@ -86,30 +91,39 @@ def solutions(text: bytes, format: ox.QueryResultsFormat) -> ox.Dataset | bool:
     return shaped
 
 
-@pytest.mark.parametrize("case", evaluations())
-def test_answers(tmp_path: Path, case: QueryCase) -> None:
-    with Store.create(tmp_path / "kg", [], engine="duckdb") as store:
-        for file in case.data:
-            store.load(file)
-        found = store.query(case.query.read_text(encoding="utf-8"))
-        out = io.StringIO()
-        assert case.result is not None
-        if found.kind == "construct":
-            found.write(out, "nt")
-            graphs = [
-                ox.Dataset(ox.parse(text, syntax))
-                for text, syntax in (
-                    (out.getvalue().encode(), ox.RdfFormat.N_TRIPLES),
-                    (case.result.read_bytes(), ox.RdfFormat.TURTLE),
-                )
-            ]
-            for graph in graphs:
-                graph.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
-            assert graphs[0] == graphs[1]
-            return
-        found.write(out, "json")
-        format = ox.QueryResultsFormat.from_extension(case.result.suffix[1:])
-        assert format is not None
-        assert solutions(out.getvalue().encode(), ox.QueryResultsFormat.JSON) == solutions(
-            case.result.read_bytes(), format
-        )
+def evaluate(store: Store, case: QueryCase) -> None:
+    """Answer the query over its data, which replace those of the store, and compare."""
+    store.replace(*case.data)
+    found = store.query(case.query.read_text(encoding="utf-8"))
+    out = io.StringIO()
+    assert case.result is not None
+    if found.kind == "construct":
+        found.write(out, "nt")
+        graphs = [
+            ox.Dataset(ox.parse(text, syntax))
+            for text, syntax in (
+                (out.getvalue().encode(), ox.RdfFormat.N_TRIPLES),
+                (case.result.read_bytes(), ox.RdfFormat.TURTLE),
+            )
+        ]
+        for graph in graphs:
+            graph.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+        assert graphs[0] == graphs[1]
+        return
+    found.write(out, "json")
+    format = ox.QueryResultsFormat.from_extension(case.result.suffix[1:])
+    assert format is not None
+    told = solutions(case.result.read_bytes(), format)
+    assert solutions(out.getvalue().encode(), ox.QueryResultsFormat.JSON) == told
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """One store without rules for all cases."""
+    with Store.create(tmp_path_factory.mktemp("sparql12") / "kg", ["none"], engine="duckdb") as made:
+        yield made
+
+
+@pytest.mark.parametrize("case", parameters(evaluations()))
+def test_answers(store: Store, case: QueryCase) -> None:
+    evaluate(store, case)
