@@ -34,7 +34,7 @@ from triplestore.engine.arrow import int64s, strings
 from triplestore.expressions.vectorised import register
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import UsageError
-from triplestore.model.expression import Constant, Variable
+from triplestore.model.expression import Call, Constant, Variable, walk
 from triplestore.model.prefixes import Names, Prefixes
 from triplestore.storage.statistics import Statistics
 
@@ -166,6 +166,10 @@ def statement(graph: Graph, text: str, same_as: str = "expand") -> str:
     return run.compiler(parsed).select(parsed.pattern, parsed.variables)
 
 
+def _makes_triple_terms(parsed: Query) -> bool:
+    return any(isinstance(part, Call) and part.name == "TRIPLE" for part in walk(parsed))
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     graph: Graph
@@ -190,6 +194,8 @@ class _Run:
         classes = view.classes if view.rewriting else 0
         constants = look_up(graph.engine, parsed, classes, view.by_value, graph.known)
         ids = constants.ids
+        if _makes_triple_terms(parsed) or any(token.startswith("(") for token in ids):
+            view = replace(view, triple_terms=True)
         choosing = classes > 0 and not self.expand
         if not self.expand:
             ids = {token: constants.representative(token) for token in ids}

@@ -392,9 +392,9 @@ class Compiler:
         self, variable: Callable[[str], Value], staging: Staging, flags: dict[Exists, str] | None = None
     ) -> Expressions:
         """A compiler of expressions over these variables. flags: the columns of the EXISTS in them."""
-        found = flags or {}
         return Expressions(
-            *(self.steps.dialect, self.ids, variable, staging.stage, lambda test: found[test], self.base, self.now),
+            *(self.steps.dialect, self.ids, variable, staging.stage, (flags or {}).__getitem__, self.base, self.now),
             refusing=False,
+            triples=self.graphs.view.triple_terms,
             least=least(self.rows, self.steps.dialect),
         )

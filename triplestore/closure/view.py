@@ -21,6 +21,7 @@ class ClosureView:
     (`triplestore.closure.virtual`). literals_in_classes: some classes have literals, which are listed as objects only.
     generalised: some facts have a literal for a subject or no IRI for a predicate: no answer or export shows them,
     unless it is asked to. resources: every term is an rdfs:Resource by the rules (rdfs4a, rdfs4b), stored or not.
+    triple_terms: the dictionary may have triple terms.
     """
 
     equality: Equality
@@ -31,6 +32,7 @@ class ClosureView:
     literals_in_classes: bool = False
     generalised: bool = False
     resources: bool = False
+    triple_terms: bool = True
 
     @classmethod
     def of(cls, manifest: Manifest) -> ClosureView:
@@ -45,6 +47,7 @@ class ClosureView:
             literals_in_classes=manifest.stats.get("literals", 0) > 0,
             generalised=manifest.stats.get("generalised", 0) > 0,
             resources=_has(manifest, rulesets.RESOURCES),
+            triple_terms=manifest.counters.triple > 0,
         )
 
     @property

@@ -96,8 +96,8 @@ def same_term(left: Value, right: Value) -> str:
     return f"CASE WHEN ({left.kind}) IS NOT NULL AND ({right.kind}) IS NOT NULL THEN {' AND '.join(parts)} END"
 
 
-def equals(d: Dialect, left: Value, right: Value) -> str:
-    """``left = right``."""
+def equals(d: Dialect, left: Value, right: Value, triples: bool) -> str:
+    """``left = right``. triples: both may be triple terms."""
     statics = {left.static, right.static}
     if left.id is not None and right.id is not None and "iri" in statics:
         return f"{left.id} = {right.id}"
@@ -109,7 +109,7 @@ def equals(d: Dialect, left: Value, right: Value) -> str:
         return f"({left.truth}) = ({right.truth})"
     cases = [
         f"WHEN ({left.kind}) IS NULL OR ({right.kind}) IS NULL THEN NULL",
-        f"WHEN ({left.kind}) <> 3 OR ({right.kind}) <> 3 THEN {_no_literals(d, left, right)}",
+        f"WHEN ({left.kind}) <> 3 OR ({right.kind}) <> 3 THEN {_no_literals(left, right, triples)}",
     ]
     if NULL not in (left.rank, right.rank):
         both = f"{left.is_number} AND {right.is_number}"
@@ -129,17 +129,14 @@ def equals(d: Dialect, left: Value, right: Value) -> str:
     return f"CASE {' '.join(cases)} END"
 
 
-def _no_literals(d: Dialect, left: Value, right: Value) -> str:
-    """``=`` of terms one of which is no literal. The parts of two triple terms are compared: by a function, where an
-    engine calls it for those rows only. Else they are equal if they are one term, not if they hold no literals, and an
-    error if they do."""
+def _no_literals(left: Value, right: Value, triples: bool) -> str:
+    """``=`` of terms one of which is no literal. The parts of two triple terms are compared, by a function. (What it is
+    given is NULL for all other rows: Spark calls it for those too.)"""
     same, both = same_term(left, right), f"({left.kind}) = 4 AND ({right.kind}) = 4"
-    if {left.static, right.static} != {"any"}:
+    if not triples or {left.static, right.static} != {"any"}:
         return same
-    if d.lazy_functions:
-        return f"CASE WHEN {both} THEN tl_triples_equal({left.lexical}, {right.lexical}) = 'true' ELSE {same} END"
-    quotes = " AND ".join(f"({side.lexical}) LIKE '%\"%'" for side in (left, right))
-    return f"CASE WHEN {both} AND {quotes} THEN CASE WHEN {same} THEN TRUE END ELSE {same} END"
+    parts = ", ".join(f"CASE WHEN {both} THEN {side.lexical} END" for side in (left, right))
+    return f"CASE WHEN {both} THEN tl_triples_equal({parts}) = 'true' ELSE {same} END"
 
 
 def less(d: Dialect, left: Value, operator: str, right: Value) -> str:

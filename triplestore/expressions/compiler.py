@@ -61,7 +61,8 @@ class Expressions:
     variable: the value of a variable there. ids: the constants' ids. stage: makes columns of a step before of long
     values, and of what must be evaluated once (RAND, UUID ...), as `triplestore.expressions.staging` does. exists: the
     SQL condition of an EXISTS. base: what IRI() resolves against. now: the xsd:dateTime of NOW(). refusing: whether
-    functions that there are none of are refused; else they are errors of the expression. least: the weight from which
+    functions that there are none of are refused; else they are errors of the expression. triples: terms may be triple
+    terms. least: the weight from which
     `triplestore.expressions.evaluation` evaluates an expression row by row.
     """
 
@@ -73,6 +74,7 @@ class Expressions:
     base: str | None = None
     now: str | None = None
     refusing: bool = True
+    triples: bool = True
     least: int = MANY
     rows: dict[str, Value] = field(default_factory=dict)
     """What is unique to a solution, once there is such a thing."""
@@ -143,7 +145,7 @@ class Expressions:
             left, right = right, left
         if listed(right) and not listed(left):
             return among(self.dialect, self.keep, left, [right], errors=True)
-        return equals(self.dialect, left, right)
+        return equals(self.dialect, left, right, self.triples)
 
     def _ordered(self, left: Value, operator: str, right: Value) -> str:
         """The condition left < right, or of <=, >, >=."""
