@@ -21,6 +21,7 @@ from triplestore.read.proofs import Violation
 from triplestore.read.session import Session, several
 from triplestore.read.turns import in_turn
 from triplestore.read.version import StoreVersion
+from triplestore.storage.retention import Retention
 from triplestore.storage.vacuum import VacuumReport
 from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
@@ -274,10 +275,22 @@ class Store(StoreVersion):
         admin.compact(self._session)
 
     @in_turn
-    def vacuum(self, keep: int | None = None) -> VacuumReport:
-        """Forget all but the newest `keep` versions (None: none of them) and delete what no version that is left needs:
-        (versions, files, bytes). What a process needs that is writing stays."""
-        return admin.vacuum(self._session, keep)
+    def vacuum(self, keep: int | None = None, keep_days: float = 0.0, dry_run: bool = False) -> VacuumReport:
+        """Forget the versions that are not to be kept, and delete what no version that is left needs.
+
+        keep, keep_days: keep the newest so many versions, and of the older ones the last of each minute of so many
+        days; where neither is given, the store's rule holds (`retention`). What another process reads or writes stays.
+        dry_run: only tell what would go. Raises UsageError, DamagedStoreError (a version to keep is damaged)."""
+        return admin.vacuum(self._session, keep, keep_days, dry_run)
+
+    @property
+    def retention(self) -> Retention:
+        """Which versions are kept, by the vacuum that writers do now and then too. Set it to keep others."""
+        return self._session.versions.retention
+
+    @retention.setter
+    def retention(self, rule: Retention) -> None:
+        self._session.versions.change_retention(rule)
 
     @in_turn
     def copy(self, path: str | Path) -> None:

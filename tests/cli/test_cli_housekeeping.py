@@ -66,8 +66,8 @@ class TestHousekeeping:
         before = done("export", kg, "--sorted")
         assert "forgot 2 versions" in run("vacuum", kg, "--keep", "2").err
         assert len(done("query", kg, DOGS, "--at", "3", "--format", "csv").split()) == 2
-        assert "kept all 2 versions; --keep 1 would forget 1, and free" in run("vacuum", kg).err
-        assert "forgot 1 versions" in run("vacuum", kg, "--keep", "1").err
+        assert "2 versions kept\n--keep-versions 1 would forget 1 version, free" in run("vacuum", kg).err
+        assert "forgot 1 version," in run("vacuum", kg, "--keep", "1").err
         assert done("export", kg, "--sorted") == before
         assert {Path(k).name for k in contents(kg) if k.startswith("data/")} == stored_files(kg)
         refused(2, "query", kg, DOGS, "--at", "3", says="kg has no version 3; it has 4")

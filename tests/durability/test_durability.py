@@ -21,6 +21,7 @@ from tests.support.crash import kill_after, kill_at_step
 from tests.support.writers import EX, ONTOLOGY, hold_before_publishing, people, state
 from triplestore import Store
 from triplestore.model.errors import ConflictError
+from triplestore.storage.retention import Retention
 from triplestore.storage.vacuum import vacuum
 from triplestore.storage.versions import Versions
 
@@ -317,5 +318,5 @@ class TestReaders:
                 return names(old)
 
         assert [len(at(n)) for n in versions.numbers()] == [0, 1, 2, 3, 4]
-        assert vacuum(versions, 2)[0] == 3
+        assert vacuum(versions, Retention(2))[0] == 3
         assert [at(n) for n in versions.numbers()] == [{"0", "1", "2"}, {"0", "1", "2", "3"}]

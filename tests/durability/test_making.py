@@ -307,12 +307,12 @@ class TestFailedWrites:
 
     def test_leave_no_files(self, monkeypatch: pytest.MonkeyPatch) -> None:
         done("load", "kg", "good.nt")
-        before = {*contents(Path("kg"))}
 
         def full(versions: Versions, manifest: Manifest) -> Manifest:
             raise OSError(errno.ENOSPC, "No space left on device", "kg")
 
         with Store.open("kg") as store:
+            before = {*contents(Path("kg"))}
             with monkeypatch.context() as patch:
                 patch.setattr(Versions, "_publish", full)
                 with pytest.raises(StorageError, match="No space"):

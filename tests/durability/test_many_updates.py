@@ -13,6 +13,7 @@ from tests.conftest import MakeStore
 from triplestore import Store
 from triplestore.server.readers import Readers
 from triplestore.storage import patches
+from triplestore.storage.retention import Retention
 from triplestore.storage.vacuum import vacuum
 from triplestore.storage.verify import verify
 from triplestore.storage.versions import Versions
@@ -103,7 +104,7 @@ def test_very_many_versions(tmp_path: Path) -> None:
         patch.setattr(os, "listdir", noted)
         with Store.open(tmp_path / "kg") as store:
             assert [entry["version"] for entry in store.log()] == list(range(1, 601))
-        assert vacuum(versions, 1)[0] == 599
+        assert vacuum(versions, Retention(1))[0] == 599
     assert len(listed) < 12
     assert versions.numbers() == [600]
 

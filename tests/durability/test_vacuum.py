@@ -1,9 +1,12 @@
-"""Vacuum beside writers: what a process is about to publish stays, however old its files are."""
+"""What vacuum keeps, beside writers and readers too: what is about to be published stays, however old its files."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,9 +17,11 @@ from tests.support.writers import hold_before_publishing
 from triplestore import Store
 from triplestore.model.errors import ConflictError
 from triplestore.storage import leases
-from triplestore.storage.vacuum import forgettable, vacuum
+from triplestore.storage.retention import DEFAULT, Retention
+from triplestore.storage.vacuum import vacuum
 from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
+from triplestore.write import transaction
 
 
 def triple(name: str) -> tuple[URIRef, URIRef, Literal]:
@@ -63,10 +68,10 @@ def test_leaves_the_version_that_a_writer_works_on(kg: Path) -> None:
         with Store.open(kg) as other:
             other.update(add=[triple("c")])
             other.update(add=[triple("d")])
-        assert vacuum(versions, 1)[0] == 2
+        assert vacuum(versions, Retention(1))[0] == 2
         assert versions.numbers() == [3, 4, 5]
         examine(versions, versions.read(3), sums=True)
-    assert vacuum(versions, 1)[0] == 2
+    assert vacuum(versions, Retention(1))[0] == 2
     assert versions.numbers() == [5]
     assert {f.name for f in versions.data.iterdir()} == named(kg)
 
@@ -77,9 +82,9 @@ def test_takes_what_the_dead_left(kg: Path) -> None:
     us = leases.holder_now()
     (kg / "data/fact-0.parquet").write_text("half")
     (kg / f"_versions/{leases.PREFIX}0").write_text(leases.written(leases.Holder(us.host, ended.pid, us.born, 1)))
-    assert vacuum(Versions(kg), None)[1] == 0
+    assert vacuum(Versions(kg))[1] == 0
     aged(kg)
-    assert vacuum(Versions(kg), None)[1] == 2
+    assert vacuum(Versions(kg))[1] == 2
     assert Versions(kg).numbers() == [1, 2, 3]
 
 
@@ -100,17 +105,81 @@ def test_files_that_went_before_they_were_published(kg: Path, monkeypatch: pytes
         assert len(list(writer.triples())) == 3
 
 
-def test_asks_for_what_to_keep(kg: Path) -> None:
-    outcome = run("vacuum", kg)
-    assert outcome.code == 0
-    older, bytes_freed = forgettable(Versions(kg))
-    assert older == 2
-    assert f"kept all 3 versions; --keep 1 would forget 2, and free {bytes_freed:,} bytes" in outcome.err
-    assert Versions(kg).numbers() == [1, 2, 3]
-    assert f"forgot 2 versions, deleted {len(os.listdir(kg / 'data')) - len(named(kg))} files" in (
-        run("vacuum", kg, "--keep", "1").err
+def test_tells_what_could_go(kg: Path) -> None:
+    told = run("vacuum", kg)
+    assert told.code == 0
+    bytes_freed = vacuum(Versions(kg), Retention(1), dry=True).bytes
+    assert "forgot 0 versions, deleted 0 files, freed 0 bytes; 3 versions kept" in told.err
+    assert f"--keep-versions 1 would forget 2 versions, free {bytes_freed:,} bytes" in told.err
+    gone = len(os.listdir(kg / "data")) - len(named(kg))
+    told = run("vacuum", kg, "--keep-versions", "1", "--dry-run")
+    assert (
+        f"would forget 2 versions, delete {gone} files, free {bytes_freed:,} bytes; 1 version would be kept" in told.err
     )
-    assert "kept all" not in run("vacuum", kg).err
+    assert Versions(kg).numbers() == [1, 2, 3]
+    assert f"forgot 2 versions, deleted {gone} files" in run("vacuum", kg, "--keep", "1").err
+    assert "would forget" not in run("vacuum", kg).err
+    assert {f.name for f in Versions(kg).data.iterdir()} == named(kg)
+
+
+def at_times(kg: Path, *times: str) -> None:
+    """Let the versions be of these times."""
+    for number, time in enumerate(times, 1):
+        file = Versions(kg).file(number)
+        data = json.loads(file.read_text()) | {"version": number, "created": time}
+        data.pop("checksum", None)
+        file.write_text(json.dumps(data))
+
+
+def test_keeps_the_last_version_of_each_minute(kg: Path) -> None:
+    now = datetime.now(UTC).replace(second=0)
+    old, hour, minute = (now - timedelta(**{unit: 1}) for unit in ("days", "hours", "minutes"))
+    times = [old - timedelta(seconds=1), hour, hour + timedelta(seconds=59), minute, now, now, now]
+    for number in range(4, 8):
+        Versions(kg).file(number).write_text(Versions(kg).file(3).read_text())
+    at_times(kg, *(time.strftime("%Y-%m-%dT%H:%M:%SZ") for time in times))
+    assert vacuum(Versions(kg), Retention(2, 1.0), dry=True)[::3] == (2, 5)
+    assert vacuum(Versions(kg), Retention(2, 1.0))[::3] == (2, 5)
+    assert Versions(kg).numbers() == [3, 4, 5, 6, 7]
+    assert vacuum(Versions(kg), Retention(2, 0.02))[::3] == (1, 4)
+    assert Versions(kg).numbers() == [4, 5, 6, 7]
+
+
+def test_the_store_s_rule(kg: Path) -> None:
+    assert run("retention", kg).out == (
+        "keeps the newest 100 versions, and the last version of each minute of the last day\n"
+    )
+    assert done("retention", kg, "--keep-versions", "2", "--keep-days", "0") == "keeps the newest 2 versions\n"
+    assert Versions(kg).retention == Retention(2)
+    assert run("vacuum", kg).err.startswith("forgot 1 version,")
+    assert done("retention", kg, "--keep-versions", "all") == "keeps all versions\n"
+    assert "'some'" in run("retention", kg, "--keep-versions", "some").err
+    assert run("retention", kg, "--keep-versions", "0").code == 2
+    (kg / "triplake.json").write_text('{"format": 6}')  # made before there were rules
+    assert run("retention", kg).out == "keeps all versions\n"
+    (kg / "triplake.json").write_text('{"format": 6, "keep": {"versions": "x"}}')
+    assert run("retention", kg).code == 5
+
+
+@pytest.mark.parametrize("rule", [DEFAULT, Retention()])
+def test_writers_tidy_up(tmp_path: Path, rule: Retention, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what a reader reads, whatever its process: it asks on."""
+    monkeypatch.setattr(transaction, "EVERY", 8)
+    with Store.create(tmp_path / "kg", ["none"]) as store:
+        store.retention = replace(rule, versions=3, days=0.0) if rule.versions else rule
+        store.update(add=[triple("a")])
+        with Store.open(tmp_path / "kg") as reader, Store.open(tmp_path / "kg", at=1) as first:
+            for n in range(40):
+                store.update(add=[triple(f"b{n}")])
+            assert len(list(store.triples())) == 41
+            assert (len(list(reader.triples())), len(list(first.triples()))) == (1, 0)
+            assert Versions(store.path).numbers() == ([1, 2, *range(38, 43)] if rule.versions else [*range(1, 43)])
+        for n in range(8):
+            store.update(delete=[triple(f"b{n}")])
+        assert Versions(store.path).numbers()[0] == (46 if rule.versions else 1)
+        assert len(list(store.triples())) == 33
+    assert not [name for name in os.listdir(tmp_path / "kg/_versions") if name.startswith(".")]
+    examine(Versions(tmp_path / "kg"), Versions(tmp_path / "kg").read(), sums=True)
 
 
 def test_a_load_of_what_is_there_makes_no_version(kg: Path, tmp_path: Path) -> None:

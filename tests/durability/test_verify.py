@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from triplestore.engine.written import sum_of
 from triplestore.model.errors import DamagedStoreError, UsageError
 from triplestore.server.faults import HttpError, http_error
 from triplestore.server.readers import Readers
+from triplestore.storage import leases
 from triplestore.storage.manifest import FORMAT
 from triplestore.storage.patches import MANY
 from triplestore.storage.verify import verify
@@ -161,8 +163,16 @@ def test_what_is_read_into_memory_is_compared(kg: Path) -> None:
     assert Versions(kg).version == 3
 
 
-def test_a_forgotten_version_is_not_damage(kg: Path) -> None:
-    with Store.open(kg, at=1, engine="duckdb") as old, Store.open(kg) as store:
+def test_a_forgotten_version_is_not_damage(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a reader that may not write that it reads."""
+
+    def refuse(path: Path, version: int) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(leases, "take", refuse)
+        old = Store.open(kg, at=1, engine="duckdb")
+    with old, Store.open(kg) as store:
         store.compact()
         store.vacuum(keep=1)
         with pytest.raises(UsageError, match=r"version 1 of .* forgotten by `triplake vacuum`"):
@@ -233,7 +243,7 @@ class TestCommand:
         assert outcome.code == 1
         assert f"{path}" in outcome.out
         assert "of older versions only: 3; the newest, 5, is whole" in outcome.err
-        assert f"`triplake vacuum {kg} --keep 2` forgets" in outcome.err
+        assert f"`triplake vacuum {kg} --keep-versions 2` forgets" in outcome.err
         assert run("verify", kg, "--json").code == 1
         assert run("verify", kg, "--at", "3").code == 5
         assert run("verify", kg, "--at", "5").code == 0

@@ -30,6 +30,7 @@ COMMANDS: Final = (
     keeping.restore,
     keeping.compact,
     keeping.vacuum,
+    keeping.retention,
     keeping.copy,
     keeping.demo,
 )

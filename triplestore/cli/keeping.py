@@ -1,4 +1,4 @@
-"""Commands that look after a store: log, compact, vacuum, copy; and the demo."""
+"""Commands that look after a store: log, compact, vacuum, retention, copy; and the demo."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from triplestore.cli.options import (
     warn,
 )
 from triplestore.model.errors import DamagedStoreError, UsageError
+from triplestore.storage.retention import MOST_DAYS, Retention
 
 if TYPE_CHECKING:
     from triplestore.read.differences import Difference
@@ -127,26 +128,74 @@ def compact(options: Common, store: str) -> None:
 @click.command()
 @click.argument("store")
 @click.option(
+    "--keep-versions",
     "--keep",
+    "keep",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Forget all but the newest N versions. [default: none]",
+    help="Keep the newest N versions. [default: the store's rule]",
 )
+@click.option(
+    "--keep-days",
+    type=click.FloatRange(0, MOST_DAYS),
+    metavar="D",
+    help="Keep also the last version of each minute of D days.",
+)
+@click.option("--dry-run", is_flag=True, help="Only tell what would go.")
 @common
-def vacuum(options: Common, store: str, keep: int | None) -> None:
-    """Delete the files that no version needs; with --keep, forget older versions and delete theirs too."""
-    from triplestore.storage.vacuum import forgettable
+def vacuum(options: Common, store: str, keep: int | None, keep_days: float | None, dry_run: bool) -> None:
+    """Forget the versions that are not to be kept, and delete the files that no version needs.
+
+    What is kept is what the options say; without them, what the store's rule says (see `triplake retention`).
+    """
     from triplestore.storage.vacuum import vacuum as remove_unneeded
     from triplestore.storage.versions import Versions
 
     versions = Versions(store)
     versions.check()
-    gone, files, freed = remove_unneeded(versions, keep, options.verify)
-    say(options, f"forgot {gone:,} versions, deleted {files:,} files, freed {freed:,} bytes")
-    if keep is None:
-        older, more = forgettable(versions)
-        if older:
-            say(options, f"kept all {older + 1:,} versions; --keep 1 would forget {older:,}, and free {more:,} bytes")
+    given = keep is not None or keep_days is not None
+    rule = Retention(keep or 1, keep_days or 0.0) if given else versions.retention
+    gone, files, freed, left = remove_unneeded(versions, rule, options.verify, dry_run)
+    did = "would forget {}, delete {}, free {}" if dry_run else "forgot {}, deleted {}, freed {}"
+    done = did.format(counted(gone, "version"), counted(files, "file"), f"{freed:,} bytes")
+    say(options, f"{done}; {counted(left, 'version')} {'would be ' if dry_run else ''}kept")
+    if left > 1 and not given:
+        more = remove_unneeded(versions, Retention(1), dry=True)
+        say(options, f"--keep-versions 1 would forget {counted(more.versions, 'version')}, free {more.bytes:,} bytes")
+
+
+@click.command()
+@click.argument("store")
+@click.option(
+    "--keep-versions", "versions", metavar="N", help="Keep the newest N versions, at least 1; `all` forgets none."
+)
+@click.option(
+    "--keep-days",
+    "days",
+    type=click.FloatRange(0, MOST_DAYS),
+    metavar="D",
+    help="Keep also the last version of each minute of D days.",
+)
+@common
+def retention(options: Common, store: str, versions: str | None, days: float | None) -> None:
+    """Show which versions the store keeps, or change it.
+
+    Writers forget the others now and then. A new store keeps the newest 100, and the last of each minute of a day.
+    """
+    from triplestore.storage.versions import Versions
+
+    opened = Versions(store)
+    opened.check()
+    rule = opened.retention
+    if versions is not None or days is not None:
+        newest = rule.versions
+        if versions is not None:
+            if versions != "all" and not versions.isdecimal():
+                raise UsageError(f"--keep-versions takes a number or `all`, not '{versions}'")
+            newest = None if versions == "all" else int(versions)
+        rule = Retention(newest, rule.days if days is None else days)
+        opened.change_retention(rule)
+    click.echo(f"keeps {rule}")
 
 
 @click.command()
@@ -187,7 +236,7 @@ def verify(options: Common, store: str, at: int | None, as_json: bool) -> None:
         keep = sum(n > damaged[-1] for n in found.versions)
         warn(
             f"{summary}, of older versions only: {_listed(damaged)}; the newest, {found.versions[-1]}, is whole. "
-            f"`triplake vacuum {store} --keep {keep}` forgets the damaged ones, and those before them"
+            f"`triplake vacuum {store} --keep-versions {keep}` forgets the damaged ones, and those before them"
         )
         raise SystemExit(NO)
     way = "none is whole: restore the store from a copy"

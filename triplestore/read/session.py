@@ -12,6 +12,7 @@ from triplestore.model.errors import UsageError
 from triplestore.read.lookup import Lookups
 from triplestore.read.turns import Turns
 from triplestore.read.workspace import Workspace
+from triplestore.storage.leases import Reading
 from triplestore.storage.manifest import Manifest
 from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
@@ -50,6 +51,9 @@ class Session:
         self.workspace = workspace or Workspace(engine, versions, manifest)
         self.asked = 0  # queries of the version at hand
         self.lookups = Lookups() if workspace is None else None
+        self.reading = Reading(versions.folder)
+        if not in_memory:
+            self.reading.at(manifest.version)
         self.services: tuple[str, ...] = ()  # endpoints that queries may ask
         self.notify: Notify = lambda line: None
         self.verbose: Notify = lambda line: None
@@ -77,6 +81,7 @@ class Session:
         """Move on to the version that another writer may have published since."""
         if not self.versions.is_newest(self.manifest.version):
             self.workspace.forget(self.versions.read())
+            self.reading.at(self.manifest.version)
 
     def readable(self) -> None:
         """Raise UsageError where the closure is not up to date."""

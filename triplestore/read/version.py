@@ -54,6 +54,7 @@ class StoreVersion:
         self._turns.close(self._free)
 
     def _free(self) -> None:
+        self._session.reading.end()
         self._session.versions.withdraw()
         self._session.engine.close()
 

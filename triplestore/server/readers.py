@@ -32,6 +32,7 @@ from triplestore.read.query import KNOWN, known_of
 from triplestore.read.session import Session
 from triplestore.read.workspace import Workspace
 from triplestore.storage import segments
+from triplestore.storage.leases import Reading
 from triplestore.storage.manifest import Manifest
 from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
@@ -95,6 +96,8 @@ class Readers:
         if verify:
             examine(self._versions, manifest, sums=True)
         self._engine: Engine = make_engine(engine, spark, master, memory_limit)
+        self._reading = Reading(self._versions.folder)
+        self._reading.at(manifest.version)
         self._newest = _Version(manifest, Known())
         self._remembered = {manifest.version: self._newest}
         self._moving = threading.Lock()
@@ -129,6 +132,7 @@ class Readers:
             if self._shared is not None:
                 self._advance(self._shared, before.manifest, manifest)
             self._newest = newest
+            self._reading.at(manifest.version)
             for old in sorted(self._remembered)[:-_REMEMBERED]:
                 del self._remembered[old]
             self._let_go()
@@ -157,7 +161,9 @@ class Readers:
     def close(self) -> None:
         """Free the engines."""
         for slot in self._all:
+            slot.session.reading.end()
             slot.engine.close()
+        self._reading.end()
         self._engine.close()
 
     def _slot(self, engine: Reader) -> _Slot:
@@ -181,6 +187,7 @@ class Readers:
             slot.at = self._newest
             if slot.at is not before:
                 workspace.forget(slot.at.manifest)
+                slot.session.reading.at(slot.at.manifest.version)
         workspace.cache.put(KNOWN, slot.at.manifest, slot.at.known)
 
     def _let_go(self) -> None:

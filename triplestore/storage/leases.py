@@ -29,6 +29,10 @@ SILENCE: Final = 600.0
 """Seconds without renewal after which a lease of another machine is dead."""
 
 PREFIX: Final = ".lease-"
+"""Of the leases of writers."""
+
+READER: Final = ".reader-"
+"""Of the leases of readers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,35 @@ def held(folder: Path, version: int) -> Iterator[None]:
     finally:
         if lease is not None:
             lease.end()
+
+
+class Reading:
+    """The lease of a reader, for the version that it reads (0: none yet). Where the folder cannot be written, there is
+    none: then only the rule of what is kept protects the version."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / f"{READER}{uuid.uuid4().hex}"
+        self._lease: Lease | None = None
+        self._version = 0
+
+    def at(self, version: int) -> None:
+        """Read this version from now on."""
+        if version == self._version:
+            return
+        with suppress(OSError):
+            if self._lease is None:
+                self._lease = take(self._path, version)
+            else:
+                draft = self._path.with_name(f".draft{self._path.name}")
+                draft.write_text(written(holder_now(version)), encoding="utf-8")
+                os.replace(draft, self._path)
+            self._version = version
+
+    def end(self) -> None:
+        """Read no more."""
+        if self._lease is not None:
+            self._lease.end()
+            self._lease, self._version = None, 0
 
 
 def now(folder: Path) -> float:

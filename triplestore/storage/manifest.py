@@ -127,8 +127,9 @@ def _counters(data: dict[str, int]) -> Counters:
     return Counters(equal_valued=data.pop(_EQUAL_VALUED, 0), **data)
 
 
-def mark() -> str:
-    return json.dumps({"format": FORMAT})
+def mark(retention: Mapping[str, Any]) -> str:
+    """The text of `triplake.json`. retention: which versions are kept."""
+    return json.dumps({"format": FORMAT, **({"keep": dict(retention)} if retention else {})})
 
 
 def to_json(manifest: Manifest) -> dict[str, Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from triplestore.model.errors import DamagedStoreError
+from triplestore.model.errors import DamagedStoreError, TriplakeError
 from triplestore.storage import leases
 from triplestore.storage.durable import sync_folder
 from triplestore.storage.manifest import Manifest
+from triplestore.storage.retention import KEEP_ALL, Retention
 from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
 
@@ -18,35 +20,62 @@ ORPHAN_AGE: Final = 3600.0
 
 
 class VacuumReport(NamedTuple):
-    """What a vacuum did: versions forgotten, files deleted, bytes freed."""
+    """What a vacuum did: versions forgotten, files deleted, bytes freed; how many versions are left."""
 
     versions: int
     files: int
     bytes: int
+    kept: int
 
 
-def vacuum(versions: Versions, keep: int | None, sums: bool = False) -> VacuumReport:
-    """Forget all but the newest `keep` versions (None: none) and delete the files that only they, or dead writers,
-    named.
+def vacuum(versions: Versions, rule: Retention = KEEP_ALL, sums: bool = False, dry: bool = False) -> VacuumReport:
+    """Forget the versions that a rule does not keep, and delete the files that only they, or dead writers, named.
 
-    While a writer holds a lease, what no version names stays, and so do the version that it works on and those after
-    it; where none does, what no version names is deleted when it is `ORPHAN_AGE` old. Raises DamagedStoreError, and
-    deletes nothing, where a version to keep is damaged (with `sums`: by the checksums of its files): an older one may
-    be all that can still be read.
+    The newest version stays, and those that somebody reads. While a writer holds a lease, what no version names stays,
+    and so do the version that it works on and those after it; where none does, what no version names is deleted when it
+    is `ORPHAN_AGE` old. dry: tell only what that would be. Raises DamagedStoreError, and deletes nothing, where a
+    version to keep is damaged (with `sums`: by the checksums of its files): an older one may be all that can still be
+    read.
     """
     newest = versions.read()
     # In this order: a file that is listed has a writer who has its lease still, or whose version is among those read.
     now = leases.now(versions.folder)
     listed = [*versions.data.iterdir(), *(f for f in versions.folder.iterdir() if f.name.startswith("."))]
-    writers = [lease for lease in versions.folder.glob(f"{leases.PREFIX}*") if leases.living(lease, now)]
-    kept, gone = _split(versions.numbers(), keep, writers)
-    manifests = [newest, *(versions.manifest(n) for n in kept if n != newest.version)]
+    writers, readers = (
+        [lease for lease in versions.folder.glob(f"{prefix}*") if leases.living(lease, now)]
+        for prefix in (leases.PREFIX, leases.READER)
+    )
+    known = {newest.version: newest}
+
+    def manifest(number: int) -> Manifest:
+        if number not in known:
+            known[number] = versions.manifest(number)
+        return known[number]
+
+    def created(number: int) -> str:
+        try:
+            return manifest(number).created
+        except DamagedStoreError:
+            return ""
+
+    def paths_of(number: int) -> frozenset[str]:
+        """What a version names that is to be forgotten; nothing, where it cannot be read."""
+        try:
+            return _paths(manifest(number))
+        except DamagedStoreError:
+            return frozenset()
+
+    numbers = versions.numbers()
+    first, read = min([newest.version, *_held(writers)]), _held(readers)
+    kept = {n for n in numbers if n >= first or n in read} | rule.kept(numbers, created)
+    gone = [n for n in numbers if n not in kept]
+    manifests = [newest, *(manifest(n) for n in sorted(kept) if n != newest.version)]
     examine(versions, *manifests, sums=sums)
-    needed = frozenset(path for manifest in manifests for path in _paths(manifest))
-    dropped = frozenset(path for n in gone for path in _paths_of(versions, n)) - needed
-    for number in gone:
+    needed = frozenset(path for found in manifests for path in _paths(found))
+    dropped = frozenset(path for n in gone for path in paths_of(n)) - needed
+    for number in () if dry else gone:
         versions.file(number).unlink(missing_ok=True)
-    if gone:
+    if gone and not dry:
         sync_folder(versions.folder)
     deleted = freed = 0
     for file in listed:
@@ -54,37 +83,29 @@ def vacuum(versions: Versions, keep: int | None, sums: bool = False) -> VacuumRe
             continue
         held = file.parent == versions.folder and leases.living(file, now)
         if file.name in dropped or (not writers and not held and _age(file, now) > ORPHAN_AGE):
-            freed += _remove(file)
+            freed += _bytes(file)
             deleted += 1
-    return VacuumReport(len(gone), deleted, freed)
+            if not dry:
+                _remove(file)
+    return VacuumReport(len(gone), deleted, freed, len(kept))
 
 
-def forgettable(versions: Versions) -> tuple[int, int]:
-    """How many versions there are besides the newest, and the bytes of the files that only they name."""
-    *older, newest = versions.numbers()
-    needed = frozenset(_paths(versions.manifest(newest)))
-    only = {path for n in older for path in _paths_of(versions, n)} - needed
-    return len(older), sum(_size(versions.data / path) for path in only)
+def tidy(versions: Versions) -> None:
+    """Forget what the store's rule does not keep, as its writers do now and then. What stands in the way is no fault of
+    theirs: it stays for a vacuum that somebody asks for, which says what it is."""
+    with suppress(TriplakeError, OSError):
+        rule = versions.retention
+        if rule.versions is not None:
+            vacuum(versions, rule)
 
 
-def _split(numbers: list[int], keep: int | None, writers: list[Path]) -> tuple[list[int], list[int]]:
-    """The versions to keep, and those to forget."""
-    if keep is None or keep >= len(numbers):
-        return numbers, []
-    first = min([numbers[-keep], *(found.version for lease in writers if (found := leases.holder(lease)))])
-    return [n for n in numbers if n >= first], [n for n in numbers if n < first]
+def _held(found: list[Path]) -> set[int]:
+    """The versions that leases are for."""
+    return {held.version for lease in found if (held := leases.holder(lease))}
 
 
 def _paths(manifest: Manifest) -> frozenset[str]:
     return frozenset(path for table in manifest.tables.values() for path in table.paths)
-
-
-def _paths_of(versions: Versions, number: int) -> frozenset[str]:
-    """What a version names that is to be forgotten; nothing, where it cannot be read."""
-    try:
-        return _paths(versions.manifest(number))
-    except DamagedStoreError:
-        return frozenset()
 
 
 def _age(file: Path, now: float) -> float:
@@ -101,12 +122,13 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _remove(file: Path) -> int:
-    """Remove a file, or a folder of them; the bytes."""
+def _bytes(file: Path) -> int:
+    """Of a file, or a folder of them."""
+    return sum(_size(f) for f in file.rglob("*") if f.is_file()) if file.is_dir() else _size(file)
+
+
+def _remove(file: Path) -> None:
     if file.is_dir():
-        freed = sum(_size(f) for f in file.rglob("*") if f.is_file())
         shutil.rmtree(file, ignore_errors=True)
-        return freed
-    freed = _size(file)
-    file.unlink(missing_ok=True)
-    return freed
+    else:
+        file.unlink(missing_ok=True)

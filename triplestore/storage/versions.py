@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.disk import DISK, storage_errors
@@ -40,6 +40,9 @@ from triplestore.storage.manifest import (
     mark,
     to_json,
 )
+from triplestore.storage.retention import DEFAULT, KEEP_ALL, Retention
+
+T = TypeVar("T")
 
 
 class Versions:
@@ -74,7 +77,7 @@ class Versions:
         if self.path.exists() and not (self.path.is_dir() and (is_empty(self.path) or self._unfinished())):
             raise UsageError(f"{self.path} is not an empty folder; give a new or empty one for the store")
         try:
-            self._making = Making(self.path, mark())
+            self._making = Making(self.path, mark(DEFAULT.as_dict()))
         except OSError as error:
             if error.errno in DISK:
                 raise
@@ -140,13 +143,33 @@ class Versions:
 
     def _format(self) -> Any:
         """The store's format number, None without a store. Raises DamagedStoreError where it cannot be read."""
+        return self._marked(lambda data: data["format"])
+
+    @property
+    def retention(self) -> Retention:
+        """Which versions are kept. Raises DamagedStoreError where that cannot be read."""
+        return self._marked(Retention.of) or KEEP_ALL
+
+    def change_retention(self, retention: Retention) -> None:
+        """Keep other versions from now on; nothing is forgotten by this."""
+        self._mark(retention)
+
+    def _marked(self, part: Callable[[Any], T]) -> T | None:
+        """A part of what the mark says, None without a store."""
         mark = self.path / MARK
         try:
-            return json.loads(mark.read_text())["format"]
+            return part(json.loads(mark.read_text()))
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except (ValueError, KeyError, TypeError, OSError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OSError, UsageError) as error:
             raise DamagedStoreError(f"{mark} cannot be read ({error}); restore it from a copy") from error
+
+    def _mark(self, retention: Retention) -> None:
+        """Write the mark again, as one of this format."""
+        draft = self.folder / f".{MARK}.{uuid.uuid4().hex}"
+        write_durably(draft, mark(retention.as_dict()))
+        os.replace(draft, self.path / MARK)
+        sync_folder(self.path)
 
     def check(self) -> None:
         """Raise UsageError where there is no store, DamagedStoreError where its format is another or unreadable."""
@@ -260,10 +283,7 @@ class Versions:
     def _upgrade(self) -> None:
         """Let the mark of a store of an older format say that it is of this one: older programs refuse it then."""
         if self._format() not in (None, FORMAT):
-            draft = self.folder / f".{MARK}.{uuid.uuid4().hex}"
-            write_durably(draft, mark())
-            os.replace(draft, self.path / MARK)
-            sync_folder(self.path)
+            self._mark(self.retention)
 
     def _summed(self, manifest: Manifest) -> Manifest:
         """A version with a checksum of each file, also of those that were written without."""

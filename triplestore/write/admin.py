@@ -19,6 +19,7 @@ from triplestore.read.session import Session
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import Manifest, TableFiles
 from triplestore.storage.patches import TableRows, whole
+from triplestore.storage.retention import Retention
 from triplestore.storage.vacuum import VacuumReport
 from triplestore.storage.vacuum import vacuum as remove_unneeded
 from triplestore.storage.verify import examine
@@ -138,11 +139,10 @@ def restore(path: str | Path, version: int) -> int:
         return versions.publish(replace(manifest, version=versions.version + 1, last=report.as_dict())).version
 
 
-def vacuum(session: Session, keep: int | None) -> VacuumReport:
+def vacuum(session: Session, keep: int | None, keep_days: float, dry_run: bool) -> VacuumReport:
     """See `Store.vacuum`."""
-    if keep is not None and keep < 1:
-        raise UsageError("vacuum keeps at least one version; give --keep 1 or more")
-    return remove_unneeded(session.versions, keep)
+    rule = session.versions.retention if keep is None and not keep_days else Retention(keep or 1, keep_days)
+    return remove_unneeded(session.versions, rule, dry=dry_run)
 
 
 def _tables(manifest: Manifest) -> list[Table]:

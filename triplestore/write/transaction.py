@@ -14,6 +14,8 @@ from triplestore.model.report import UpdateReport
 from triplestore.model.stopping import interrupting
 from triplestore.read.session import Session
 from triplestore.read.workspace import Workspace
+from triplestore.storage.retention import EVERY
+from triplestore.storage.vacuum import tidy
 
 REPORTED: Final = 100
 """Rounds after which progress is reported."""
@@ -40,6 +42,9 @@ def writing(session: Session, operation: str) -> Iterator[Transaction]:
         except BaseException:  # between any two statements
             session.workspace.abandon(manifest)
             raise
+    session.reading.at(session.manifest.version)
+    if session.manifest.version // max(EVERY, 1) != manifest.version // max(EVERY, 1):
+        tidy(session.versions)
 
 
 class Transaction:
