@@ -115,6 +115,16 @@ class Store(StoreVersion):
     def limits(self, limits: Limits) -> None:
         self._session.workspace.limits = limits
 
+    @property
+    def retries(self) -> int:
+        """How often a change is carried out again, on the newer version, where another process has published one
+        meanwhile; then it is a ConflictError. Loads of files are not."""
+        return self._session.retries
+
+    @retries.setter
+    def retries(self, times: int) -> None:
+        self._session.retries = times
+
     @in_turn
     def refresh(self) -> int:
         """Move on to the newest version, which another process may have published; its number. A version that was
@@ -210,11 +220,8 @@ class Store(StoreVersion):
         """
         if batch < 1:
             raise UsageError("a batch has one transaction at least")
-        changes, number = update_files.read_updates(
-            self._session, files, several(add), several(delete), base, several(drop_graphs)
-        )
-        size = max(1, len(changes)) if dry_run else batch
-        return update_files.apply_all(self._session, changes, size, number, maintain, dry_run, load_folder, each)
+        given = files, several(add), several(delete), base, several(drop_graphs)
+        return update_files.apply_files(self._session, *given, batch, maintain, dry_run, load_folder, each)
 
     @in_turn
     def sparql_update(

@@ -226,6 +226,12 @@ BATCH: Final = 1000
     help="Put N transactions together, each group one version. [without N: 1000]",
 )
 @click.option("--dry-run", is_flag=True, help="Show the effect, commit nothing.")
+@click.option(
+    "--retry",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Carry a transaction out again N times at most where another process is first. [default: 10]",
+)
 @base_option
 @common
 def update(
@@ -240,6 +246,7 @@ def update(
     allow_service: Sequence[str],
     batch: int,
     dry_run: bool,
+    retry: int | None,
     base: str | None,
 ) -> None:
     """Apply update files, or folders of them, in order: RDF Patch (.rdfp), SPARQL Update (.ru); or plain triples by
@@ -250,7 +257,7 @@ def update(
         )
     _check_base(base)
     with opening(options, store) as opened:
-        opened.services = allow_service
+        opened.services, opened.retries = allow_service, opened.retries if retry is None else retry
         done = unasserted = 0
 
         def each(report: UpdateReport) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine
@@ -21,6 +21,9 @@ Notify = Callable[[str], None]
 """Where progress goes: one readable line at a time."""
 
 
+RETRIES: Final = 10
+"""How often a change is carried out again where another process was first, if nobody says otherwise."""
+
 Name = TypeVar("Name", str, str | Path)
 
 
@@ -33,7 +36,8 @@ class Session:
     """What every part of an open store works with.
 
     pinned: the version is an older one, or a reader's: nothing can be written. workspace: a reader's, which finds its
-    tables made; it makes no indexes of its own. in_memory: those tables are no files. notify, verbose: where progress
+    tables made; it makes no indexes of its own. in_memory: those tables are no files. retries: how often a change is
+    carried out again where another process was first. notify, verbose: where progress
     goes.
     """
 
@@ -51,6 +55,7 @@ class Session:
         self.workspace = workspace or Workspace(engine, versions, manifest)
         self.asked = 0  # queries of the version at hand
         self.lookups = Lookups() if workspace is None else None
+        self.retries = RETRIES
         self.reading = Reading(versions.folder)
         if not in_memory:
             self.reading.at(manifest.version)

@@ -28,7 +28,7 @@ from triplestore.write.change import Change, ChangeSet
 from triplestore.write.commit import commit
 from triplestore.write.in_tables import initial, rematerialised
 from triplestore.write.table_changes import Whole
-from triplestore.write.transaction import Transaction, writing
+from triplestore.write.transaction import Transaction, retried, writing
 
 
 def create(
@@ -94,6 +94,7 @@ def copy(session: Session, path: str | Path) -> None:
         target.publish(replace(session.manifest, version=1, tables=files, engine=session.engine.name))
 
 
+@retried
 def materialise(session: Session, counting: bool | None) -> None:
     """See `Store.materialise`."""
     with writing(session, "materialise") as tx:
@@ -103,6 +104,7 @@ def materialise(session: Session, counting: bool | None) -> None:
         commit(tx, rematerialised(tx, manifest.counting if counting is None else counting))
 
 
+@retried
 def change_prefixes(session: Session, add: Mapping[str, str], remove: Sequence[str]) -> None:
     """See `Store.change_prefixes`."""
     with writing(session, "prefixes") as tx:

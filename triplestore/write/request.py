@@ -31,7 +31,7 @@ from triplestore.write.change import Change, ChangeSet, Reason, Refused, Request
 from triplestore.write.commit import dry_run, publish, stage
 from triplestore.write.graphs import net_in_tables
 from triplestore.write.netting import numbered
-from triplestore.write.transaction import Transaction, writing
+from triplestore.write.transaction import Transaction, check_numbers, retried, writing
 from triplestore.write.update import maintained, netted
 
 _SUMMED: Final = (
@@ -43,12 +43,19 @@ NO_QUADS: Final = named_sql([])
 """No quads, as SQL."""
 
 
+@retried
 def carry_out(
-    session: Session, requests: Sequence[Request], algorithm: str, dry: bool, load_folder: Path | None
+    session: Session,
+    requests: Sequence[Request],
+    algorithm: str,
+    dry: bool,
+    load_folder: Path | None,
+    began: int | None = None,
 ) -> UpdateReport:
     """Carry out all operations of requests, in order, as one transaction; without any change there is no new version.
-    load_folder: where documents may be loaded from; None: nowhere."""
+    load_folder: where documents may be loaded from; None: nowhere. began: see `check_numbers`."""
     with writing(session, "update") as tx:
+        check_numbers(session, began)
         check_algorithm(algorithm, session.manifest.counting)
         chain = Chain(session, tx, algorithm, dry, max(request.last for request in requests), load_folder)
         for request in requests:

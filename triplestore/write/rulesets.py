@@ -19,9 +19,10 @@ from triplestore.write import in_memory, in_tables
 from triplestore.write.change import Change, ChangeSet, Facts, Reason, Refused
 from triplestore.write.commit import commit
 from triplestore.write.netting import encoded, no_facts, numbered, token_table
-from triplestore.write.transaction import Transaction, writing
+from triplestore.write.transaction import Transaction, retried, writing
 
 
+@retried
 def change_rules(session: Session, add: Sequence[str], remove: Sequence[str], algorithm: str) -> UpdateReport:
     """See `Store.change_rules`."""
     with writing(session, "rules") as tx:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from functools import wraps
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from triplestore.maintain import Outcome
 from triplestore.materialise.figures import Phases, RoundFigures
-from triplestore.model.errors import InputError, UsageError
+from triplestore.model.errors import ConflictError, InputError, UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.model.stopping import interrupting
 from triplestore.read.session import Session
@@ -22,6 +24,12 @@ REPORTED: Final = 100
 
 SILENT: Final = 10.0
 """Seconds after which it is reported sooner."""
+
+PAUSE: Final = 0.05
+"""Seconds at most before a transaction is carried out again the first time; twice that the second time, and so on."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @contextmanager
@@ -45,6 +53,44 @@ def writing(session: Session, operation: str) -> Iterator[Transaction]:
     session.reading.at(session.manifest.version)
     if session.manifest.version // max(EVERY, 1) != manifest.version // max(EVERY, 1):
         tidy(session.versions)
+
+
+class RenumberError(ConflictError):
+    """Another process has read files since those of this change were numbered: their blank nodes would be its own."""
+
+
+def check_numbers(session: Session, began: int | None) -> None:
+    """Raise RenumberError where the numbers after `began`, by which blank nodes are named, are not free any more. None:
+    they are reserved, or there are none."""
+    if began is not None and session.manifest.counters.files != began:
+        raise RenumberError(
+            f"another process has read files into {session.path} meanwhile; nothing was changed, run the command again"
+        )
+
+
+def repeated(session: Session, call: Callable[[], T], error: type[ConflictError] = ConflictError) -> T:
+    """What a call gives that is carried out again where it raises this error (and none of its subclasses):
+    `Session.retries` times at most."""
+    for number in range(session.retries):
+        try:
+            return call()
+        except error as raised:
+            if type(raised) is not error:
+                raise
+            session.notify(f"another writer was first: carried out again, {number + 1} of {session.retries} times")
+            time.sleep(random.uniform(0, PAUSE * (number + 1)))
+    return call()
+
+
+def retried(transaction: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Session, P], T]:
+    """A function that is one transaction, carried out again on the newer version where another process has published
+    one meanwhile. Raises ConflictError after `Session.retries` times."""
+
+    @wraps(transaction)
+    def again(session: Session, /, *args: P.args, **options: P.kwargs) -> T:
+        return repeated(session, lambda: transaction(session, *args, **options))
+
+    return again
 
 
 class Transaction:

@@ -21,7 +21,7 @@ from triplestore.write.commit import commit, dry_run
 from triplestore.write.graphs import facts_of
 from triplestore.write.netting import net_in_memory, net_in_tables
 from triplestore.write.table_changes import Extended
-from triplestore.write.transaction import Transaction, writing
+from triplestore.write.transaction import Transaction, check_numbers, retried, writing
 
 
 def update(session: Session, add: Iterable[Any], delete: Iterable[Any], algorithm: str, dry: bool) -> UpdateReport:
@@ -31,6 +31,7 @@ def update(session: Session, add: Iterable[Any], delete: Iterable[Any], algorith
     return apply(session, list(added), list(deleted), algorithm, dry)
 
 
+@retried
 def apply(
     session: Session,
     add: Sequence[Quad],
@@ -39,10 +40,12 @@ def apply(
     dry: bool,
     file: int = 0,
     prefixes: Sequence[Prefix] = (),
+    began: int | None = None,
 ) -> UpdateReport:
     """One transaction that deletes quads, then adds some. file: the number of the last input
-    file. prefixes: those that are declared with it."""
+    file. prefixes: those that are declared with it. began: see `check_numbers`."""
     with writing(session, "update") as tx:
+        check_numbers(session, began)
         tx.prefixes = tx.prefixes.met(prefixes)
         check_algorithm(algorithm, session.manifest.counting)
         found = maintained(tx, add, delete, algorithm, file)

@@ -20,11 +20,36 @@ from triplestore.model.report import UpdateReport
 from triplestore.read.names import graph_token
 from triplestore.read.session import Session
 from triplestore.write.change import Request
+from triplestore.write.transaction import RenumberError, repeated
 from triplestore.write.update import apply
 
 PATCH_SUFFIXES: Final = (".rdfp", ".patch")
 SPARQL_SUFFIXES: Final = (".ru", ".rq", ".sparql")
 COMPRESSED: Final = (".gz", ".bz2", ".zst")
+
+
+def apply_files(
+    session: Session,
+    files: Sequence[str | Path],
+    add: Sequence[str | Path],
+    delete: Sequence[str | Path],
+    base: str | None,
+    drop_graphs: Sequence[str],
+    batch: int,
+    algorithm: str,
+    dry: bool,
+    load_folder: str | Path | None,
+    each: Callable[[UpdateReport], None],
+) -> list[UpdateReport]:
+    """See `Store.update_files`. The files are read again where another process has read some meanwhile, but for
+    standard input, which is read once."""
+
+    def once() -> list[UpdateReport]:
+        changes, number = read_updates(session, files, add, delete, base, drop_graphs)
+        size = max(1, len(changes)) if dry else batch
+        return apply_all(session, changes, size, number, algorithm, dry, load_folder, each)
+
+    return once() if "-" in (*files, *add, *delete) else repeated(session, once, RenumberError)
 
 
 def read_updates(
@@ -77,12 +102,14 @@ def apply_all(
     """Apply transactions in batches of a size, and give `each` the report of each batch. number: of the last file. dry:
     a dry run."""
     done, first, reports = 0, session.manifest.version, list[UpdateReport]()
+    began = session.manifest.counters.files
     for change, several in grouped(changes, size):
+        free = None if session.manifest.counters.files >= number else began
         try:
             if isinstance(change, Change):
-                report = apply(session, change.add, change.delete, algorithm, dry, number, change.prefixes)
+                report = apply(session, change.add, change.delete, algorithm, dry, number, change.prefixes, free)
             else:
-                report = carry_out(session, change, algorithm, dry, load_folder)
+                report = carry_out(session, change, algorithm, dry, load_folder, free)
         except BaseException as error:
             if session.manifest.version > first:
                 committed = f"{done:,} of {len(changes):,} transactions were committed before this"
@@ -108,21 +135,30 @@ def sparql_update(
     from triplake.sparql.dataset import dataset_of  # when asked for: a store starts without the parser
     from triplake.sparql.update import reading
 
-    session.newest()
-    manifest = session.manifest
-    request = sparql_request(text, manifest.counters.files + 1, base=base, known=manifest.prefixes)
+    def once() -> UpdateReport:
+        session.newest()
+        manifest = session.manifest
+        began = manifest.counters.files
+        request = sparql_request(text, began + 1, base=base, known=manifest.prefixes)
+        request = replace(request, operations=reading(request.operations, dataset))
+        return carry_out(session, (request,), algorithm, dry, load_folder, began)
+
     dataset = dataset_of([graph_token(name) for name in default_graphs], [graph_token(name) for name in named_graphs])
-    request = replace(request, operations=reading(request.operations, dataset))
-    return carry_out(session, (request,), algorithm, dry, load_folder)
+    return repeated(session, once, RenumberError)
 
 
 def carry_out(
-    session: Session, requests: Sequence[Request], algorithm: str, dry: bool, load_folder: str | Path | None
+    session: Session,
+    requests: Sequence[Request],
+    algorithm: str,
+    dry: bool,
+    load_folder: str | Path | None,
+    began: int | None,
 ) -> UpdateReport:
-    """Carry out requests as one transaction."""
+    """Carry out requests as one transaction. began: see `check_numbers`."""
     from triplestore.write.request import carry_out  # when asked for: a store starts without the parser
 
-    return carry_out(session, requests, algorithm, dry, None if load_folder is None else Path(load_folder))
+    return carry_out(session, requests, algorithm, dry, None if load_folder is None else Path(load_folder), began)
 
 
 def sparql_request(

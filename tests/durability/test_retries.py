@@ -1,0 +1,140 @@
+"""Two processes change one store: whoever comes second carries its change out again, on the newer version."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import pytest
+from rdflib import BNode, Literal, URIRef
+
+from tests.support.cli import run
+from tests.support.writers import hold_before_publishing
+from triplestore import Store
+from triplestore.model.errors import ConflictError
+
+EX = "http://ex/"
+Write = Callable[[Store, Path, str], object]
+
+
+def triple(name: str) -> tuple[URIRef, URIRef, Literal]:
+    return URIRef(f"{EX}{name}"), URIRef(f"{EX}p"), Literal(name)
+
+
+def by_triples(store: Store, folder: Path, name: str) -> None:
+    store.update(add=(t for t in [triple(name)]))
+
+
+def by_request(store: Store, folder: Path, name: str) -> None:
+    store.sparql_update(f'PREFIX : <{EX}> INSERT DATA {{ :{name} :p "{name}" . _:b :blank "{name}" }}')
+
+
+def by_file(store: Store, folder: Path, name: str) -> None:
+    file = folder / f"{name}.ttl"
+    file.write_text(f'@prefix : <{EX}> . :{name} :p "{name}" . _:b :blank "{name}" .')
+    store.update_files(add=file)
+
+
+def by_patch(store: Store, folder: Path, name: str) -> None:
+    file = folder / f"{name}.rdfp"
+    file.write_text(f'A <{EX}{name}> <{EX}p> "{name}" .\n')
+    store.update_files(file)
+
+
+def by_rules(store: Store, folder: Path, name: str) -> None:
+    store.change_rules(add="rdfs")
+    by_triples(store, folder, name)
+
+
+WRITES: list[Write] = [by_triples, by_request, by_file, by_patch, by_rules]
+
+
+@pytest.fixture
+def kg(tmp_path: Path) -> Path:
+    with Store.create(tmp_path / "kg", ["none"]) as store:
+        store.update(add=[triple("first")])
+    return tmp_path / "kg"
+
+
+def values(path: Path, predicate: str = "p") -> list[str]:
+    with Store.open(path) as store:
+        return sorted(str(o) for _, p, o in store.triples("asserted") if p == URIRef(EX + predicate))
+
+
+@pytest.mark.parametrize(("write", "other"), [pair for pair in product(WRITES, WRITES) if pair != (by_rules, by_rules)])
+def test_both_are_there(kg: Path, tmp_path: Path, write: Write, other: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    def first() -> None:
+        monkeypatch.undo()
+        with Store.open(kg) as quick:
+            other(quick, tmp_path, "other")
+
+    told: list[str] = []
+    with Store.open(kg) as slow:
+        slow.notify = told.append
+        hold_before_publishing(monkeypatch, first)
+        write(slow, tmp_path, "ours")
+    assert values(kg) == ["first", "other", "ours"]
+    assert [line for line in told if "another writer was first" in line]
+    blanks = [w for w in (write, other) if w in (by_request, by_file)]
+    assert len(values(kg, "blank")) == len(blanks)
+    with Store.open(kg) as store:
+        nodes = {s for s, p, _ in store.triples("asserted") if p == URIRef(EX + "blank")}
+    assert len(nodes) == len(blanks), "a blank node of each"
+    assert all(isinstance(node, BNode) for node in nodes)
+
+
+@pytest.mark.parametrize("write", [by_request, by_file])
+def test_files_that_another_process_has_read_meanwhile(
+    kg: Path, tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the reading of ours and the beginning of the transaction: blank nodes are numbered again."""
+    newest = type(Store.open(kg)._session).newest
+    calls: list[int] = []
+
+    def overtaken(session: object) -> None:
+        calls.append(len(calls))
+        if len(calls) == 2:
+            with Store.open(kg) as quick:
+                by_file(quick, tmp_path, "other")
+        newest(session)  # type: ignore[arg-type]
+
+    with Store.open(kg) as slow:
+        monkeypatch.setattr(type(slow._session), "newest", overtaken)
+        write(slow, tmp_path, "ours")
+    monkeypatch.undo()
+    assert values(kg) == ["first", "other", "ours"]
+    with Store.open(kg) as store:
+        assert len({s for s, p, _ in store.triples("asserted") if p == URIRef(EX + "blank")}) == 2
+
+
+def test_no_retry_is_an_error(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def first() -> None:
+        monkeypatch.undo()
+        with Store.open(kg) as quick:
+            quick.update(add=[triple("other")])
+
+    with Store.open(kg) as slow:
+        slow.retries = 0
+        hold_before_publishing(monkeypatch, first)
+        with pytest.raises(ConflictError, match="first"):
+            slow.update(add=[triple("ours")])
+    assert values(kg) == ["first", "other"]
+
+
+def test_four_commands_at_once(kg: Path, tmp_path: Path) -> None:
+    running = []
+    for name in ("a", "b", "c", "d"):
+        file = tmp_path / f"{name}.ttl"
+        file.write_text(f'@prefix : <{EX}> . :{name} :p "{name}" . [] :blank "{name}" .')
+        command = [sys.executable, "-m", "triplestore.cli", "update", str(kg), "--add", str(file)]
+        running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+    for process in running:
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+    assert values(kg) == ["a", "b", "c", "d", "first"]
+    with Store.open(kg) as store:
+        assert len({s for s, p, _ in store.triples("asserted") if p == URIRef(EX + "blank")}) == 4
+    assert run("verify", kg).code == 0
