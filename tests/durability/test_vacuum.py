@@ -97,6 +97,7 @@ def test_files_that_went_before_they_were_published(kg: Path, monkeypatch: pytes
         (kg / "data" / min(set(os.listdir(kg / "data")) - before)).unlink()
 
     with Store.open(kg) as writer:
+        writer.retries = 0
         hold_before_publishing(monkeypatch, remove)
         with pytest.raises(ConflictError, match=r"is missing: another process removed it.* nothing was changed"):
             writer.update(add=[triple("c")])
