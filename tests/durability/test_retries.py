@@ -15,6 +15,7 @@ from tests.support.cli import run
 from tests.support.writers import hold_before_publishing
 from triplestore import Store
 from triplestore.model.errors import ConflictError
+from triplestore.model.report import UpdateReport
 
 EX = "http://ex/"
 Write = Callable[[Store, Path, str], object]
@@ -108,6 +109,28 @@ def test_files_that_another_process_has_read_meanwhile(
     assert values(kg) == ["first", "other", "ours"]
     with Store.open(kg) as store:
         assert len({s for s, p, _ in store.triples("asserted") if p == URIRef(EX + "blank")}) == 2
+
+
+@pytest.mark.parametrize("batch", [1, 2, 9])
+def test_each_of_several_requests_is_carried_out_once(kg: Path, tmp_path: Path, batch: int) -> None:
+    """Also where another process reads files between them: their numbers are reserved then."""
+    files = [tmp_path / f"{n}.ru" for n in range(4)]
+    for n, file in enumerate(files):
+        file.write_text(f'PREFIX : <{EX}> INSERT DATA {{ _:b :blank "{n}" }}')
+
+    def each(report: UpdateReport) -> None:
+        with Store.open(kg) as other:
+            by_file(other, tmp_path, f"other{len(values(kg))}")
+
+    with Store.open(kg) as store:
+        reports = store.update_files(*files, batch=batch, each=each)
+    others = len(values(kg)) - 1
+    assert others == len(reports) == -(-4 // batch)
+    assert sorted(values(kg, "blank"))[:4] == ["0", "1", "2", "3"]
+    assert len(values(kg, "blank")) == 4 + others
+    with Store.open(kg) as store:
+        nodes = {s for s, p, _ in store.triples("asserted") if p == URIRef(EX + "blank")}
+    assert len(nodes) == 4 + others
 
 
 def test_no_retry_is_an_error(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:

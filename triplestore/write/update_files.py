@@ -14,7 +14,7 @@ from triplake.loaders.compression import open_text
 from triplake.loaders.patch import Change, quads_of, read_patch
 from triplake.loaders.read import of_relative
 from triplestore.model.dataset import TRIPLE, Quad
-from triplestore.model.errors import UsageError
+from triplestore.model.errors import ConflictError, UsageError
 from triplestore.model.prefixes import Prefix, Prefixes
 from triplestore.model.report import UpdateReport
 from triplestore.read.names import graph_token
@@ -99,8 +99,9 @@ def apply_all(
     load_folder: str | Path | None,
     each: Callable[[UpdateReport], None],
 ) -> list[UpdateReport]:
-    """Apply transactions in batches of a size, and give `each` the report of each batch. number: of the last file. dry:
-    a dry run."""
+    """Apply transactions in batches of a size, and give `each` the report of each batch. number: of the last file; the
+    first transaction that is committed reserves them all. dry: a dry run. Raises RenumberError where nothing has been
+    carried out yet, and all may be read again."""
     done, first, reports = 0, session.manifest.version, list[UpdateReport]()
     began = session.manifest.counters.files
     for change, several in grouped(changes, size):
@@ -109,12 +110,16 @@ def apply_all(
             if isinstance(change, Change):
                 report = apply(session, change.add, change.delete, algorithm, dry, number, change.prefixes, free)
             else:
-                report = carry_out(session, change, algorithm, dry, load_folder, free)
+                requests = [replace(request, last=number) for request in change]
+                report = carry_out(session, requests, algorithm, dry, load_folder, free)
+            began = session.manifest.counters.files
         except BaseException as error:
+            if done and isinstance(error, RenumberError):
+                error = ConflictError(str(error))
             if session.manifest.version > first:
                 committed = f"{done:,} of {len(changes):,} transactions were committed before this"
                 error.add_note(f"{committed}: the store is at version {session.manifest.version}")
-            raise
+            raise error
         done += several
         reports.append(replace(report, transactions=several))
         each(reports[-1])
