@@ -24,6 +24,7 @@ from triplestore.engine.duckdb.errors import failure
 from triplestore.engine.duckdb.reader import DuckDBReader
 from triplestore.engine.duckdb.spill import removed
 from triplestore.model.errors import StoppedError, StorageError
+from triplestore.model.tables import GROUP
 from triplestore.server.faults import http_error
 from triplestore.storage import leases
 from triplestore.storage.versions import Versions
@@ -114,7 +115,7 @@ def test_a_full_disk_that_an_engine_meets(tmp_path: Path) -> None:
     engine = DuckDBEngine()
     (tmp_path / "x.parquet").symlink_to("/dev/full")
     with pytest.raises(StorageError, match=r"No space left on device; nothing was committed"):
-        engine.write("SELECT i, hash(i) AS h FROM range(300000) t(i)", str(tmp_path), "x", [])
+        engine.write("SELECT i, hash(i) AS h FROM range(300000) t(i)", str(tmp_path), "x", [], GROUP)
     engine.close()
 
 

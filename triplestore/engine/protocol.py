@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.plan import PlanStep
@@ -25,15 +25,21 @@ Columns = Sequence[tuple[str, str]]
 """(name, SQL type) pairs, types as in `triplestore.model.tables`."""
 
 
+TURNED: Final = "-turned"
+"""How the name of a file in the second order ends, before `.parquet`."""
+
+
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
     """A Parquet file that an engine wrote: path relative to the folder that was given, rows, bytes, and the SHA-256 of
-    its bytes ("": it was written without). Two are the same file whether or not the sum is known."""
+    its bytes ("": it was written without). turned: the file of the same rows in the table's second order, if there is
+    one. Two are the same file whether or not the rest is known."""
 
     path: str
     rows: int
     bytes: int
     sha256: str = field(default="", compare=False)
+    turned: WrittenFile | None = field(default=None, compare=False)
 
 
 class Functions(Protocol):
@@ -147,9 +153,12 @@ class Files(Protocol):
         """Make view `name(file INT, line STRING)` over text files (plain, gzip or bzip2 or zstd where the engine can;
         `file` is the index in `files`); one row per line, without its newline, in no order, NULL never."""
 
-    def write(self, sql: str, folder: str, stem: str, order: Sequence[str]) -> list[WrittenFile]:
-        """Write the rows of a SELECT, sorted by `order`, as Parquet files whose names start with `stem`. Durable on
-        return (fsync)."""
+    def write(
+        self, sql: str, folder: str, stem: str, order: Sequence[str], group: int, turned: Sequence[str] = ()
+    ) -> list[WrittenFile]:
+        """Write the rows of a SELECT, sorted by `order`, as Parquet files whose names start with `stem`, of groups of
+        so many rows. turned: the columns of a second order; every file of more than one group gets a second file of its
+        rows, so sorted (`WrittenFile.turned`). Durable on return (fsync)."""
 
 
 class Engine(Workbench, Files, Protocol):

@@ -10,9 +10,6 @@ from typing import Final
 from triplestore.engine.disk import naming
 from triplestore.engine.protocol import WrittenFile
 
-ROW_GROUP: Final = 122_880
-"""Rows per Parquet row group: small enough for zone maps to skip, large enough to compress."""
-
 BATCH: Final = 100_000
 """Rows of a batch of an answer that is streamed, at most."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 import numpy as np
@@ -34,10 +35,12 @@ from triplestore.maintain.program import NotMaintainableError, Specialised, noth
 from triplestore.maintain.recount import counted, recount
 from triplestore.maintain.relation import Relation
 from triplestore.maintain.state import ClosureState
+from triplestore.maintain.stored import StoredTables
 from triplestore.maintain.violations import LiteralClashChecker, Violation, maintained
 from triplestore.materialise.datatypes import RULE as DATATYPE_RULE
 from triplestore.materialise.figures import Figures, Report
 from triplestore.model.equality import Equality
+from triplestore.model.tables import ASSERTED, EQUAL_VALUED, FACT, Table
 
 INSERTION: Final = "semi-naive"
 
@@ -132,8 +135,9 @@ class ClosureCache:
         self.asserted_forms = Relation(state.layout)  # the asserted facts in the forms of their literals that were met
         self.literals = Literals.none()
         self._specialiser = Specialiser(reasoning.rules, reasoning.equality)
-        self.dead: dict[str, Ids] = {}  # table -> keys of its tombstones, for whoever writes the changes down
-        self.dead_now: dict[str, Ids] = {}
+        self.dead: dict[str, Relation] = {}  # table -> its tombstones, for whoever writes the changes down
+        self.dead_now: dict[str, tuple[Ids, Ids] | None] = {}  # table -> those to be added and removed; None: all
+        self.stored: StoredTables | None = None  # what its relations are read from, by the page
         self._after: _After | None = None
         self._sampled_derivations: int | None = None
 
@@ -146,16 +150,19 @@ class ClosureCache:
         equal_valued: bool = False,
         ill_typed: bool = False,
         derivations: Derivations = "none",
+        relation: Callable[[Layout, Table], Relation] | None = None,
     ) -> ClosureCache:
         """The closure in `asserted`, `fact`, `same_as` and `violation`; counts: terms of each kind, built-in first.
         equal_valued: some literals have equal values (see `triplestore.model.tables.GIVEN`). ill_typed: some are
         ill-typed. derivations: are not counted, or their counts are "read" from `count`, or "counted" now.
+        relation: makes the relation of ASSERTED or FACT (default: of its table, read whole).
 
         Raises NotMaintainableError for rules that cannot be run here, LayoutFullError for more terms than keys have
         room for.
         """
         layout = Layout(counts)
-        asserted_forms, facts = (_keys(engine, layout, table) for table in ("asserted", "fact"))
+        relation = relation or partial(_whole, engine)
+        asserted_forms, facts = (relation(layout, table) for table in (ASSERTED, FACT))
         literals = Literals.none()
         if equal_valued:
             rows = engine.query("SELECT id, value FROM term WHERE value IS NOT NULL")
@@ -165,10 +172,14 @@ class ClosureCache:
         if ill_typed and reasoning.datatypes:
             ids = as_numpy(engine.query("SELECT id FROM term WHERE ill_typed").column(0))
             literals = literals.extended(NONE, NONE, layout.encode(ids))
-        given = literals.given(layout, asserted_forms)
+        given = asserted_forms.copy()
+        if len(literals.equal_valued):
+            of = _keys(engine, layout, f"asserted a JOIN {EQUAL_VALUED} v ON v.id = a.o")
+            given.remove(of)
+            given.add(literals.given(layout, of))
         equal = engine.query("SELECT term, representative FROM same_as")
         classes = Classes(*(layout.encode(as_numpy(equal.column(i))) for i in range(2)))
-        state = ClosureState(layout, Relation(layout, given), Relation(layout, facts), classes, reasoning.equality)
+        state = ClosureState(layout, given, facts, classes, reasoning.equality)
         wrong = engine.query("SELECT rule, facts FROM violation").to_pydict()
         violations = {(r, tuple(f)) for r, f in zip(wrong["rule"], wrong["facts"], strict=True)}
         specialiser = Specialiser(reasoning.rules, reasoning.equality)
@@ -179,7 +190,7 @@ class ClosureCache:
         _check(run, reasoning)
         _check_literals(state)
         cache = cls(state, specialised, reasoning, violations)
-        cache.asserted_forms, cache.literals = Relation(layout, asserted_forms), literals
+        cache.asserted_forms, cache.literals = asserted_forms, literals
         if derivations == "counted":
             cache.counts = counted(run)
         elif derivations == "read":
@@ -263,18 +274,28 @@ class ClosureCache:
         self.violations, self.literals = after.violations, after.literals
         self.asserted_forms.remove(after.removed)
         self.asserted_forms.add(after.added)
-        self.dead, self.dead_now = {**self.dead, **self.dead_now}, {}
+        for table, changed in self.dead_now.items():
+            if changed is None:
+                self.dead[table] = Relation(self.state.layout)
+            else:
+                self.dead[table].remove(changed[1])
+                self.dead[table].add(changed[0])
+        self.dead_now = {}
         self._after = None
         self.state.begin()
         if self.counts is not None:
             self.counts.begin()
 
     @property
+    def outgrown(self) -> bool:
+        """Whether what has changed since it was read from files is so much that it is better read again."""
+        return self.stored is not None and (self.state.facts.outgrown or self.asserted_forms.outgrown)
+
+    @property
     def sampled_derivations(self) -> int:
         """How many rule instances derive a thousand facts of the closure: the mean over some, spread over it evenly."""
         if self._sampled_derivations is None:
-            state, keys = self.state, self.state.facts.keys
-            some = keys[:: max(1, len(keys) // _SAMPLE)]
+            state, some = self.state, self.state.facts.sample(_SAMPLE)
             run = MaintenanceContext(state, self.specialised, self._specialiser, self.reasoning.constants)
             found = run.derivations_of(self.specialised.rules, some, state.facts)
             self._sampled_derivations = 1000 * found // max(1, len(some))
@@ -371,8 +392,12 @@ def _check(run: MaintenanceContext, reasoning: Reasoning) -> None:
         datatypes.check(run)
 
 
-def _keys(engine: Engine, layout: Layout, table: str) -> Ids:
-    rows = engine.query(f"SELECT s, p, o FROM {table}")
+def _whole(engine: Engine, layout: Layout, table: Table) -> Relation:
+    return Relation(layout, _keys(engine, layout, table.name))
+
+
+def _keys(engine: Engine, layout: Layout, source: str) -> Ids:
+    rows = engine.query(f"SELECT s, p, o FROM {source}")
     s, p, o = (layout.encode(as_numpy(rows.column(i))) for i in range(3))
     layout.register(distinct(p).tolist())
     keys = layout.keys(s, p, o)

@@ -6,11 +6,13 @@ the set and the matches.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from triplestore.maintain.keys import NONE, Ids, Layout, Mask, member, merged, minus, union
+from triplestore.maintain.runs import ArrayRun, Run
 
 ALL: Final = 1 << 62
 """No bound on the matches of a lookup."""
@@ -20,34 +22,65 @@ _PATCH: Final = 20_000
 
 
 class Relation:
-    """A set of triples: large sorted arrays that never change, triples added since, and triples removed.
+    """A set of triples: large sorted runs that never change, triples added since, and triples removed.
 
-    The invariant: `_base` and `_added` are disjoint, `_removed` is part of `_base`; all are sorted keys. The second
-    order, by (p, o, s), is made when a lookup first needs it.
+    The triples of the runs but for those of `dead`, which are some of them, are the base. The invariant: it and
+    `_added` are disjoint, `_removed` is part of it; all are sorted keys. The second order, by (p, o, s), is made when a
+    lookup first needs it.
     """
 
-    def __init__(self, layout: Layout, keys: Ids = NONE) -> None:
+    def __init__(self, layout: Layout, keys: Ids = NONE, runs: Sequence[Run] = (), dead: Sequence[Run] = ()) -> None:
+        """keys: one more run. runs, dead: of triples that are in no other run."""
         self.layout = layout
-        self._base, self._turned_base = keys, NONE
+        self._runs = [*runs, ArrayRun(layout, keys)] if len(keys) else [*runs]
+        self._dead = [*dead]
         self._added, self._turned_added = NONE, NONE
         self._removed = NONE
 
     def __len__(self) -> int:
-        return len(self._base) + len(self._added) - len(self._removed)
+        return sum(map(len, self._runs)) - sum(map(len, self._dead)) + len(self._added) - len(self._removed)
 
     @property
     def keys(self) -> Ids:
-        """Every triple, sorted."""
-        return merged(minus(self._base, self._removed), self._added)
+        """Every triple, sorted; read whole."""
+        base = union(*(run.all() for run in self._runs)) if len(self._runs) != 1 else self._runs[0].all()
+        for gone in (*(run.all() for run in self._dead), self._removed):
+            base = minus(base, gone)
+        return merged(base, self._added)
+
+    def copy(self) -> Relation:
+        """One that changes by itself."""
+        found = Relation(self.layout, runs=self._runs, dead=self._dead)
+        found._added, found._removed = self._added, self._removed
+        return found
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether the changes that are kept beside the runs are many."""
+        return bool(self._runs) and len(self._added) + len(self._removed) > max(_PATCH, sum(map(len, self._runs)) // 8)
+
+    def sample(self, wanted: int) -> Ids:
+        """Some triples, spread over the set evenly: about so many."""
+        every = max(1, sum(map(len, self._runs)) // wanted)
+        some = union(*(run.sample(every) for run in self._runs), self._added[::every])
+        return some[self.contains(some)]
 
     def contains(self, keys: Ids) -> Mask:
         """Which of the keys are in the set."""
-        found = member(keys, self._added)
-        if len(self._base):
-            base = member(keys, self._base)
-            if len(self._removed):
-                base &= ~member(keys, self._removed)
-            found |= base
+        return member(keys, self._added) | self._in_base(keys)
+
+    def _in_base(self, keys: Ids) -> Mask:
+        found = np.zeros(len(keys), dtype=np.bool_)
+        for run in self._runs:
+            found |= run.member(keys)
+        return self._left(keys, found)
+
+    def _left(self, keys: Ids, found: Mask) -> Mask:
+        """Which keys of the runs, being `found`, are not gone."""
+        if len(self._removed):
+            found &= ~member(keys, self._removed)
+        for run in self._dead:
+            found &= ~run.member(keys)
         return found
 
     def add(self, keys: Ids) -> Ids:
@@ -79,9 +112,9 @@ class Relation:
         return there
 
     def _settle(self) -> None:
-        """Merge the patch into the large arrays once it is large."""
-        if len(self._base) and len(self._added) + len(self._removed) > max(_PATCH, len(self._base) // 8):
-            self._base, self._turned_base = self.keys, NONE
+        """Merge the patch into the large array once it is large; one on files stays beside them."""
+        if self.outgrown and all(isinstance(run, ArrayRun) for run in (*self._runs, *self._dead)):
+            self._runs, self._dead = [ArrayRun(self.layout, self.keys)], []
             self._added, self._turned_added, self._removed = NONE, NONE, NONE
 
     def match(self, p: Ids, s: Ids | None, o: Ids | None, most: int = ALL) -> tuple[Ids, Ids, bool]:
@@ -89,34 +122,42 @@ class Relation:
         match: (row of each, its key, whether some were left out because a row had more than `most` of them)."""
         layout = self.layout
         if s is not None and o is not None:
-            keys = layout.pack(p, s, o)
-            found = self.contains(keys) & (p >= 0)
-            return np.flatnonzero(found), keys[found], False
-        low, high, turned = self._bounds(p, s, o)
-        rows, keys, cut = NONE, NONE, False
-        for part in self._parts(turned):
-            if len(part):
-                more_rows, more_keys, more_cut = _ranges(part, low, high, most)
-                rows = np.concatenate((rows, more_rows)) if len(rows) else more_rows
-                keys = np.concatenate((keys, more_keys)) if len(keys) else more_keys
-                cut |= more_cut
-        if turned:
-            keys = layout.turned(keys)
-        if len(self._removed) and len(keys):
-            kept = ~member(keys, self._removed)
-            rows, keys = rows[kept], keys[kept]
-        return rows, keys, cut
+            asked = layout.pack(p, s, o)
+            there = self.contains(asked) & (p >= 0)
+            return np.flatnonzero(there), asked[there], False
+        low, last, turned = self._bounds(p, s, o)
+        rows: list[Ids] = []
+        keys: list[Ids] = []
+        cut = False
+        for run in self._turned_runs if turned else self._runs:
+            at, found, more = run.ranges(low, last, most)
+            if turned:
+                found = layout.turned(found)
+            if len(found) and (len(self._removed) or self._dead):
+                left = self._left(found, np.ones(len(found), dtype=np.bool_))
+                at, found = at[left], found[left]
+            rows.append(at)
+            keys.append(found)
+            cut |= more
+        if len(self._added):
+            at, found, more = self._added_in(turned).ranges(low, last, most)
+            rows.append(at)
+            keys.append(layout.turned(found) if turned else found)
+            cut |= more
+        if len(rows) == 1:
+            return rows[0], keys[0], cut
+        return (np.concatenate(rows), np.concatenate(keys), cut) if rows else (NONE, NONE, False)
 
     def count(self, p: Ids, s: Ids | None, o: Ids | None) -> int:
         """How many triples `match` would find for all rows, removed ones included."""
         if s is not None and o is not None:
             return len(p)
-        low, high, turned = self._bounds(p, s, o)
-        parts = (part for part in self._parts(turned) if len(part))
-        return sum(int((np.searchsorted(part, high) - np.searchsorted(part, low)).sum()) for part in parts)
+        low, last, turned = self._bounds(p, s, o)
+        runs = [*(self._turned_runs if turned else self._runs), self._added_in(turned)]
+        return sum(run.count(low, last) for run in runs)
 
     def _bounds(self, p: Ids, s: Ids | None, o: Ids | None) -> tuple[Ids, Ids, bool]:
-        """The keys from which and before which the triples are that match each row, and whether in the second order."""
+        """The first and the last key that the triples may have that match each row, and whether in the second order."""
         layout = self.layout
         span = 1 << layout.bits
         if s is not None or o is not None:
@@ -128,27 +169,16 @@ class Relation:
             span <<= layout.bits
             low = p << (2 * layout.bits)
             turned = False
-        return low, np.where(p >= 0, low + span, low), turned
+        return low, np.where(p >= 0, low + (span - 1), low - 1), turned
 
-    def _parts(self, turned: bool) -> tuple[Ids, Ids]:
+    @property
+    def _turned_runs(self) -> Sequence[Run]:
+        return [run.turned() for run in self._runs]
+
+    def _added_in(self, turned: bool) -> ArrayRun:
+        """The added triples, in one of the orders."""
         if not turned:
-            return self._base, self._added
-        if len(self._turned_base) != len(self._base):
-            self._turned_base = np.sort(self.layout.turned(self._base))
+            return ArrayRun(self.layout, self._added)
         if len(self._turned_added) != len(self._added):
             self._turned_added = np.sort(self.layout.turned(self._added))
-        return self._turned_base, self._turned_added
-
-
-def _ranges(values: Ids, low: Ids, high: Ids, most: int) -> tuple[Ids, Ids, bool]:
-    """For each row the values from `low` to before `high`, at most so many: (row, value, whether some were cut)."""
-    start = np.searchsorted(values, low)
-    found = np.searchsorted(values, high) - start
-    counts = np.minimum(found, most)
-    total = int(counts.sum())
-    if not total:
-        return NONE, NONE, False
-    rows = np.repeat(np.arange(len(low), dtype=np.int64), counts)
-    ends = np.cumsum(counts)
-    at = np.arange(total, dtype=np.int64) + np.repeat(start - ends + counts, counts)
-    return rows, values[at], bool((found > most).any())
+        return ArrayRun(self.layout, self._turned_added)

@@ -69,7 +69,7 @@ class Workspace:
         """Raise DamagedStoreError where a file of these tables, which are to be read whole into memory, is not what was
         written: next to reading it, its checksum costs little. Spark does not read whole tables in this process."""
         if self.engine.resident and tables:
-            read = {file for table in tables for file in self.manifest.files_of(table.name).named}
+            read = {file for table in tables for file in self.manifest.files_of(table.name).read}
             examine(self.versions, self.manifest, sums=True, among=read)
 
     def indexed(self) -> None:

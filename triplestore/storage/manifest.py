@@ -16,12 +16,13 @@ from triplestore.model.errors import DamagedStoreError
 from triplestore.model.prefixes import Prefix, Prefixes
 from triplestore.model.tables import QUAD
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 """The store format that this program writes. 2: terms carry ill_typed, canonical and value. 3: files have checksums. 4:
 `double` of an xsd:float is single precision, integers out of their datatype's bounds are no numbers. 5: manifests may
-have prefixes. 6: table `quad`, and what is the default graph."""
+have prefixes. 6: table `quad`, and what is the default graph. 7: files
+may have another in the second order of their table."""
 
-READABLE: Final = (2, 3, 4, 5, 6)
+READABLE: Final = (2, 3, 4, 5, 6, 7)
 """The formats that it reads, every one since the second. A store of an older one is of this one with its next
 version."""
 
@@ -39,11 +40,17 @@ class TableFiles:
 
     @property
     def bytes(self) -> int:
-        return sum(f.bytes for f in self.files) + sum(f.bytes for f in self.tombstones)
+        return sum(f.bytes for f in self.named)
+
+    @property
+    def read(self) -> tuple[WrittenFile, ...]:
+        """Those that its rows are read from."""
+        return (*self.files, *self.tombstones)
 
     @property
     def named(self) -> tuple[WrittenFile, ...]:
-        return (*self.files, *self.tombstones)
+        """Every file of it."""
+        return (*self.read, *(f.turned for f in self.files if f.turned is not None))
 
     def extend(self, before: TableFiles) -> bool:
         """Whether these are the files of `before` and more after them: so terms keep their ids."""
@@ -135,8 +142,24 @@ def mark(retention: Mapping[str, Any]) -> str:
 def to_json(manifest: Manifest) -> dict[str, Any]:
     prefixes = [asdict(found) for found in manifest.prefixes.declarations]
     data = json.loads(json.dumps({"format": FORMAT, **asdict(manifest), "prefixes": prefixes}))
+    for table in data["tables"].values():
+        for file in (*table["files"], *table["tombstones"]):
+            _without_second(file)
     data["counters"][_EQUAL_VALUED] = data["counters"].pop("equal_valued")
     return {**data, "checksum": _checksum(data)}
+
+
+def _without_second(file: dict[str, Any]) -> None:
+    """Leave out that a file has no second one, of which there are many."""
+    if file["turned"] is None:
+        del file["turned"]
+    else:
+        _without_second(file["turned"])
+
+
+def _file(data: dict[str, Any]) -> WrittenFile:
+    turned = data.pop("turned", None)
+    return WrittenFile(**data, turned=None if turned is None else _file(turned))
 
 
 def _checksum(data: Mapping[str, Any]) -> str:
@@ -152,7 +175,7 @@ def from_json(data: dict[str, Any]) -> Manifest:
         raise ValueError("it is not what was written: its checksum differs")
     del data["format"]
     tables = {
-        name: TableFiles(*(tuple(WrittenFile(**f) for f in table[part]) for part in ("files", "tombstones")))
+        name: TableFiles(*(tuple(map(_file, table[part])) for part in ("files", "tombstones")))
         for name, table in data.pop("tables").items()
     }
     rulesets = tuple(RulesetText(**r) for r in data.pop("rulesets"))

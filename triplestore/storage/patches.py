@@ -9,7 +9,7 @@ files are disjoint, tombstones a subset of their rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from triplestore.engine import Engine, WrittenFile
+from triplestore.engine.protocol import TURNED
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import unique
 from triplestore.engine.written import finished
@@ -30,9 +31,6 @@ MANY: Final = 16
 
 DEAD_SHARE: Final = 0.2
 """Share of tombstones beyond which a change rewrites the table."""
-
-ROWS: Final = 122_880
-"""Rows of a group, each with the least and greatest of its columns: what a scan can skip."""
 
 DEAD: Final = "dead"
 """How the names of tombstone files start."""
@@ -71,10 +69,17 @@ class ArrowRows:
             rows = pa.concat_tables([*read, rows]).sort_by([(column, "ascending") for column in table.order])
         if not rows.num_rows:
             return ()
-        path = Path(versions.data, f"{versions.new_stem(stem)}.parquet")
-        with open(path, "wb") as file:
-            pq.write_table(rows, file, compression="zstd", row_group_size=ROWS, write_page_checksum=True)
-        return (finished(path, rows.num_rows),)
+        name, second = versions.new_stem(stem), None
+        if table.turned and stem != DEAD and rows.num_rows > table.page:
+            turned = rows.sort_by([(column, "ascending") for column in table.turned])
+            second = _written(turned, Path(versions.data, f"{name}{TURNED}.parquet"), table)
+        return (replace(_written(rows, Path(versions.data, f"{name}.parquet"), table), turned=second),)
+
+
+def _written(rows: pa.Table, path: Path, table: Table) -> WrittenFile:
+    with open(path, "wb") as file:
+        pq.write_table(rows, file, compression="zstd", row_group_size=table.page, write_page_checksum=True)
+    return finished(path, rows.num_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +102,9 @@ class TableRows:
             sound(versions, merged)
             self.engine.attach(merging, [str(versions.data / file.path) for file in merged], table.columns)
             rows = f"SELECT {table.select} FROM {merging} UNION ALL {rows}"
-        written = self.engine.write(rows, str(versions.data), versions.new_stem(stem), table.order)
+        turned = () if stem == DEAD else table.turned
+        name = versions.new_stem(stem)
+        written = self.engine.write(rows, str(versions.data), name, table.order, table.page, turned)
         if merged:
             self.engine.drop(merging)
         return tuple(written)

@@ -289,7 +289,11 @@ class Versions:
         """A version with a checksum of each file, also of those that were written without."""
 
         def summed(files: tuple[WrittenFile, ...]) -> tuple[WrittenFile, ...]:
-            return tuple(f if f.sha256 else replace(f, sha256=sum_of(self.data / f.path)) for f in files)
+            return tuple(map(one, files))
+
+        def one(file: WrittenFile) -> WrittenFile:
+            sha256 = file.sha256 or sum_of(self.data / file.path)
+            return replace(file, sha256=sha256, turned=None if file.turned is None else one(file.turned))
 
         if all(f.sha256 for _, f in manifest.named):
             return manifest

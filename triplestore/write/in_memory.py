@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from triplestore.closure.view import ClosureView
-from triplestore.engine import WrittenFile
-from triplestore.engine.arrow import as_numpy
 from triplestore.engine.scratch import Scratch
 from triplestore.maintain import Outcome, Reasoning, rematerialise
 from triplestore.maintain.budget import BudgetExceededError
@@ -23,6 +21,8 @@ from triplestore.maintain.datatypes import LiteralTypeChecker, wrong_types_in
 from triplestore.maintain.keys import NONE, Ids, Layout, LayoutFullError, union
 from triplestore.maintain.policy import Plan, Sizes, plan, plan_rules
 from triplestore.maintain.program import NotMaintainableError
+from triplestore.maintain.relation import Relation
+from triplestore.maintain.stored import StoredTables
 from triplestore.maintain.violations import LiteralClashChecker, clashes_in
 from triplestore.model.equality import Equality
 from triplestore.model.tables import ASSERTED, COUNT, FACT, QUAD, SAME_AS, TERM, VIOLATION, Table
@@ -69,24 +69,40 @@ def _read(tx: Transaction) -> ClosureCache | Refused:
         return Refused(Reason.OUTDATED, outdated)
     if ClosureView.of(manifest).literals_in_classes:
         return Refused(Reason.NOT_MAINTAINABLE, EQUAL_LITERAL)
-    if sum(manifest.files_of(table.name).rows for table in (ASSERTED, FACT)) > LARGEST:
-        return Refused(Reason.LARGE_STORE)
-    workspace.sound(ASSERTED, FACT, SAME_AS, VIOLATION, COUNT)
+    workspace.sound(SAME_AS, VIOLATION)
     workspace.views(ASSERTED, FACT, SAME_AS, VIOLATION)
     derivations: Derivations = "none"
     if manifest.counting:
+        if sum(manifest.files_of(table.name).rows for table in (ASSERTED, FACT)) > LARGEST:
+            return Refused(Reason.LARGE_STORE)
+        workspace.sound(COUNT)
         workspace.views(COUNT)
         derivations = "read" if manifest.files_of(COUNT.name).files else "counted"
+    tables = _Tables(tx)
     try:
-        memory = memory_of(workspace, derivations)
+        memory = memory_of(workspace, derivations, relation=tables.relation)
     except NotMaintainableError as error:
         return Refused(Reason.NOT_MAINTAINABLE, str(error))
     except LayoutFullError:
         return Refused(Reason.LAYOUT_FULL)
-    for table in (ASSERTED, FACT):
-        memory.dead[table.name] = _keys(tx, memory.state.layout, manifest.files_of(table.name).tombstones)
+    memory.dead, memory.stored = tables.dead, tables.stored
     workspace.memory = _content(manifest), memory
     return memory
+
+
+class _Tables:
+    """The relations of the version at hand, and of its tombstones by table."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self.stored: StoredTables | None = None
+        self.dead: dict[str, Relation] = {}
+
+    def relation(self, layout: Layout, table: Table) -> Relation:
+        """The relation of a table."""
+        self.stored = self.stored or StoredTables(self._tx.versions, layout)
+        found, self.dead[table.name] = self.stored.relation(table, self._tx.workspace.manifest.files_of(table.name))
+        return found
 
 
 def maintained(tx: Transaction, memory: ClosureCache, change: Change, algorithm: str) -> ChangeSet | Refused:
@@ -183,7 +199,7 @@ def _tables(
 
     def patch(added: Sequence[Ids], removed: Sequence[Ids]) -> KeysPatch:
         plus, minus_ = (union(layout.keys(*(layout.encode(c) for c in columns))) for columns in (added, removed))
-        return KeysPatch(memory, plus, minus_)
+        return KeysPatch(tx.workspace, memory, plus, minus_)
 
     tables: dict[Table, TableChange] = {
         ASSERTED: patch(columns_of(facts.added), columns_of(facts.removed)),
@@ -232,8 +248,10 @@ class InMemory(ChangeSet):
     def keep(self, now: Manifest) -> None:
         """See `ChangeSet`."""
         workspace = self.tx.workspace
-        self.memory.commit()
-        workspace.memory = _content(now), self.memory
+        memory, kept = self.memory, {f.path for table in (ASSERTED, FACT) for f in now.files_of(table.name).named}
+        memory.commit()
+        reread = memory.outgrown or (memory.stored is not None and not memory.stored.large <= kept)
+        workspace.memory = None if reread else (_content(now), memory)
         if (prints := workspace.cache.last("fingerprints")) is not None and prints[1] is not None:
             assert self.change.facts is not None
             prints[1].add(self.change.facts.terms.new)
@@ -243,19 +261,6 @@ class InMemory(ChangeSet):
         """See `ChangeSet`."""
         self.memory.revert()
         self.tx.workspace.memory = _content(self.tx.workspace.manifest), self.memory
-
-
-def _keys(tx: Transaction, layout: Layout, files: Sequence[WrittenFile]) -> Ids:
-    """The keys of the triples in some files."""
-    if not files:
-        return union()
-    scratch = Scratch(tx.engine)
-    dead = scratch.table("dead_rows")
-    tx.engine.attach(dead, [str(tx.versions.data / f.path) for f in files], FACT.columns)
-    rows = tx.engine.query(f"SELECT s, p, o FROM {dead}")
-    scratch.clear()
-    s, p, o = (layout.encode(as_numpy(rows.column(i))) for i in range(3))
-    return union(layout.keys(s, p, o))
 
 
 def _content(manifest: Manifest) -> object:

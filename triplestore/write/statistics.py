@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from triplestore.closure.view import ClosureView
 from triplestore.maintain.cache import ClosureCache, Derivations, Rows
-from triplestore.maintain.keys import Ids
+from triplestore.maintain.keys import Ids, Layout
+from triplestore.maintain.relation import Relation
 from triplestore.model.equality import Equality
+from triplestore.model.tables import Table
 from triplestore.model.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_LITERAL, SAME_AS
 from triplestore.read.reasoning import reasoning
 from triplestore.read.workspace import Workspace
@@ -20,15 +22,18 @@ SAMPLED: Final = "derivations_per_1000_facts"
 
 
 def memory_of(
-    workspace: Workspace, derivations: Derivations = "none", counters: Counters | None = None
+    workspace: Workspace,
+    derivations: Derivations = "none",
+    counters: Counters | None = None,
+    relation: Callable[[Layout, Table], Relation] | None = None,
 ) -> ClosureCache:
-    """The closure in the tables at hand, read into memory; see `ClosureCache.read`. counters: the dictionary's, if it
-    has grown."""
+    """The closure in the tables at hand, as `ClosureCache.read` reads it. counters: the dictionary's, if it has
+    grown."""
     manifest = replace(workspace.manifest, counters=counters or workspace.manifest.counters)
     known, now = reasoning(workspace.engine, manifest), manifest.counters
     counts = (len(BUILTIN_IDS), now.iri, now.blank, now.literal, now.triple)
     return ClosureCache.read(
-        workspace.engine, known, counts, ClosureView.of(manifest).equal_values, now.ill_typed > 0, derivations
+        workspace.engine, known, counts, ClosureView.of(manifest).equal_values, now.ill_typed > 0, derivations, relation
     )
 
 

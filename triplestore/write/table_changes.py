@@ -10,7 +10,7 @@ import pyarrow as pa
 from triplestore.engine import queries
 from triplestore.engine.scratch import Scratch
 from triplestore.maintain.cache import ClosureCache
-from triplestore.maintain.keys import Ids, LayoutFullError, member, merged, minus, union
+from triplestore.maintain.keys import Ids, LayoutFullError, merged, minus
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.model.tables import COUNT, FACT, Table
 from triplestore.read.workspace import Workspace
@@ -48,6 +48,7 @@ class Extended:
 class KeysPatch:
     """Triples are added and removed, as keys of the layout in memory (disjoint, true changes)."""
 
+    workspace: Workspace
     memory: ClosureCache
     added: Ids
     removed: Ids
@@ -55,18 +56,23 @@ class KeysPatch:
     def written(self, versions: Versions, table: Table, before: TableFiles) -> TableFiles:
         """See `TableChange`. The memory notes which keys the tombstones have then."""
         memory, dead = self.memory, self.memory.dead[table.name]
-        back, left = member(self.added, dead), minus(dead, self.added)
-        memory.dead_now[table.name] = union(left, self.removed)
-
-        def after() -> Rows:
-            memory.dead_now[table.name] = union()
-            asserted = merged(minus(memory.asserted_forms.keys, self.removed), self.added)
-            return self._rows(memory.state.facts.keys if table is FACT else asserted)
-
+        back = dead.contains(self.added)
+        memory.dead_now[table.name] = self.removed, self.added[back]
+        left = self._rows(minus(dead.keys, self.added)) if back.any() else None
         added, removed = self._rows(self.added[~back]), self._rows(self.removed)
-        return patched(versions, table, before, added, removed, self._rows(left) if back.any() else None, after)
+        with self.workspace.engine.scratch() as scratch:
 
-    def _rows(self, keys: Ids) -> Rows:
+            def after() -> Rows:
+                memory.dead_now[table.name] = None
+                if memory.stored is not None:  # it may be large: the engine writes it
+                    patch = LoadedPatch(self.workspace, self._rows(self.added).rows, self._rows(self.removed).rows)
+                    return TableRows(self.workspace.engine, patch.applied(table, scratch))
+                asserted = merged(minus(memory.asserted_forms.keys, self.removed), self.added)
+                return self._rows(memory.state.facts.keys if table is FACT else asserted)
+
+            return patched(versions, table, before, added, removed, left, after)
+
+    def _rows(self, keys: Ids) -> ArrowRows:
         return ArrowRows(table_of(FACT, self.memory.state.ids_of(keys)))
 
 

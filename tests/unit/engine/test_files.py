@@ -14,7 +14,7 @@ import zstandard
 from tests.support.engines import PHYSICAL, lines, pairs, physical, rows, values
 from triplestore.engine import Engine
 from triplestore.model.errors import EngineError
-from triplestore.model.tables import STORED
+from triplestore.model.tables import GROUP, STORED
 
 
 class TestFiles:
@@ -63,7 +63,7 @@ class TestFiles:
         numbers = list(range(5000))
         random.Random(7).shuffle(numbers)
         engine.load("t", pairs(*((number % 7, number) for number in numbers)))
-        files = engine.write("SELECT a, b FROM t WHERE b < 4000", str(tmp_path), "fact-1", ["a", "b"])
+        files = engine.write("SELECT a, b FROM t WHERE b < 4000", str(tmp_path), "fact-1", ["a", "b"], GROUP)
         found = []
         for file in files:
             path = tmp_path / file.path
@@ -77,12 +77,12 @@ class TestFiles:
 
     def test_write_nothing(self, engine: Engine, tmp_path: Path) -> None:
         engine.load("t", pairs())
-        assert engine.write("SELECT a, b FROM t", str(tmp_path), "t", ["a"]) == []
+        assert engine.write("SELECT a, b FROM t", str(tmp_path), "t", ["a"], GROUP) == []
         assert list(tmp_path.iterdir()) == []
 
     def test_parquet_types(self, engine: Engine, tmp_path: Path) -> None:
         engine.load("t", values())
-        (file,) = engine.write("SELECT * FROM t", str(tmp_path), "t", [])
+        (file,) = engine.write("SELECT * FROM t", str(tmp_path), "t", [], GROUP)
         assert physical(tmp_path / file.path) == PHYSICAL
 
 

@@ -28,6 +28,7 @@ from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.engine.sql import Select
 from triplestore.model.errors import EngineError
+from triplestore.model.tables import GROUP
 
 
 @pytest.mark.spark
@@ -130,7 +131,7 @@ engine.close()
         engine = SparkEngine(spark)
         engine.load("t", pairs(*((n * 7919 % 10007, n) for n in range(10_000))))
         array = engine.dialect.array(["a", "b"])
-        files = engine.write(f"SELECT a, b, {array} AS f FROM t", str(tmp_path), "t", ["a", "b"])
+        files = engine.write(f"SELECT a, b, {array} AS f FROM t", str(tmp_path), "t", ["a", "b"], GROUP)
         assert [file.path for file in files] == [f"t-{n:05d}.parquet" for n in range(5)]
         read = pa.concat_tables(pq.read_table(tmp_path / file.path) for file in files)
         assert read["a"].to_pylist() == sorted(n * 7919 % 10007 for n in range(10_000))

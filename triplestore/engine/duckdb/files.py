@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from triplestore.engine.dialect import string
 from triplestore.engine.duckdb.workbench import DuckDBWorkbench
-from triplestore.engine.protocol import Columns, WrittenFile
-from triplestore.engine.written import ROW_GROUP, finished
+from triplestore.engine.protocol import TURNED, Columns, WrittenFile
+from triplestore.engine.written import finished
 
 MAX_LINE: Final = 16 << 20
 """Bytes of the longest line of text that `lines` reads."""
@@ -42,17 +43,28 @@ class DuckDBFiles(DuckDBWorkbench):
             f"max_line_size = {MAX_LINE}, buffer_size = {2 * MAX_LINE})",
         )
 
-    def write(self, sql: str, folder: str, stem: str, order: Sequence[str]) -> list[WrittenFile]:
+    def write(
+        self, sql: str, folder: str, stem: str, order: Sequence[str], group: int, turned: Sequence[str] = ()
+    ) -> list[WrittenFile]:
         path = Path(folder, f"{stem}.parquet")
-        sorting = f" ORDER BY {', '.join(order)}" if order else ""
-        rows = self._connection.changed(
-            f"COPY (SELECT * FROM ({sql}) t{sorting}) TO {string(str(path))} "
-            f"(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {ROW_GROUP})"
-        )
+        rows = self._copied(f"({sql})", path, order, group)
         if rows == 0:
             path.unlink()
             return []
-        return [finished(path, rows)]
+        second = None
+        if turned and rows > group:
+            other = Path(folder, f"{stem}{TURNED}.parquet")
+            self._copied(f"read_parquet({string(str(path))})", other, turned, group)
+            second = finished(other, rows)
+        return [replace(finished(path, rows), turned=second)]
+
+    def _copied(self, source: str, path: Path, order: Sequence[str], group: int) -> int:
+        """Write the rows of what stands after FROM; rows."""
+        sorting = f" ORDER BY {', '.join(order)}" if order else ""
+        return self._connection.changed(
+            f"COPY (SELECT * FROM {source} t{sorting}) TO {string(str(path))} "
+            f"(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {group})"
+        )
 
 
 def _literal_glob(path: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from triplestore.engine.protocol import Columns, WrittenFile
 from triplestore.engine.spark.input import lines
-from triplestore.engine.spark.output import write
+from triplestore.engine.spark.output import Sorting, write
 from triplestore.engine.spark.tables import Part, Table, nullable
 from triplestore.engine.spark.workbench import SparkWorkbench
 
@@ -25,14 +25,16 @@ class SparkFiles(SparkWorkbench):
         with self._jobs.running(f"(lines of {', '.join(files)})"):
             self._show(name, lines(self.spark, self._files, files, self._tables.folder()))
 
-    def write(self, sql: str, folder: str, stem: str, order: Sequence[str]) -> list[WrittenFile]:
+    def write(
+        self, sql: str, folder: str, stem: str, order: Sequence[str], group: int, turned: Sequence[str] = ()
+    ) -> list[WrittenFile]:
         with self._jobs.running(sql):
             frame = self.spark.sql(sql)
             for source in self._evaluated(frame, sql):
                 try:
                     table = Table(nullable(frame.schema), (source,))
                     tasks = int(self.spark.sparkContext.defaultParallelism)
-                    return write(self._tables, self._files, table, folder, stem, order, tasks)
+                    return write(self._tables, self._files, table, folder, Sorting(stem, order, turned, group), tasks)
                 finally:
                     self._files.delete(source.path)
         return []

@@ -60,12 +60,13 @@ class FileSystem:
         else:
             self._hadoop(path).delete(self._path(path), True)
 
-    def publish(self, draft: str, folder: str, stem: str) -> list[WrittenFile]:
-        """Move a draft's Parquet files into `folder` as `<stem>-<n>.parquet`, in their order; durable on return."""
+    def publish(self, draft: str, folder: str, stem: str, suffix: str = "") -> list[WrittenFile]:
+        """Move a draft's Parquet files into `folder` as `<stem>-<n><suffix>.parquet`, in their order; durable on
+        return."""
         written = []
         drafts = self.parquet(draft)
         for number, source in enumerate(drafts):
-            name = f"{stem}.parquet" if len(drafts) == 1 else f"{stem}-{number:05d}.parquet"
+            name = f"{stem}{'' if len(drafts) == 1 else f'-{number:05d}'}{suffix}.parquet"
             target = f"{folder.rstrip('/')}/{name}"
             here = self.local(source)
             rows = self._rows(source)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
 
-from triplestore.engine.protocol import WrittenFile
+from triplestore.engine.protocol import TURNED, WrittenFile
 from triplestore.engine.spark.filesystem import FileSystem
 from triplestore.engine.spark.tables import Table, Tables
-from triplestore.engine.written import ROW_GROUP, finished
+from triplestore.engine.written import finished
 
 SMALL_WRITE: Final = 1_000_000
 """Up to so many rows are sorted in the driver (local files only): a second Spark job would cost more."""
@@ -21,43 +24,84 @@ SMALL_WRITE: Final = 1_000_000
 ROWS_PER_FILE: Final = 5_000_000
 """What goes into one file, about."""
 
+SIDE: Final = "side"
+"""The column, and so the folders, that tell the rows of the two orders apart while they are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sorting:
+    """How files are written: what their names start with, and what `Files.write` takes."""
+
+    stem: str
+    order: Sequence[str]
+    turned: Sequence[str]
+    group: int
+
 
 def write(
-    tables: Tables, files: FileSystem, table: Table, folder: str, stem: str, order: Sequence[str], tasks: int
+    tables: Tables, files: FileSystem, table: Table, folder: str, sorting: Sorting, tasks: int
 ) -> list[WrittenFile]:
-    """Write a table of one part, sorted by the columns of `order`, to files in `folder`; durable on return.
+    """Write a table of one part to files in `folder`; durable on return.
 
     tasks: how many run at once.
     """
     (part,) = table.parts
     rows, target = tables.rows(table), files.local(folder)
     if rows <= SMALL_WRITE and target is not None and files.local(part.path) is not None:
-        return [_by_the_driver(files.parquet(part.path), Path(target), stem, order)]
+        return [_by_the_driver(files.parquet(part.path), Path(target), sorting)]
     frame, number = tables.frame(table), max(-(-rows // ROWS_PER_FILE), min(tasks, rows // SMALL_WRITE))
-    if order:
-        frame = frame.repartitionByRange(number, *order).sortWithinPartitions(*order)
-    else:
+    order, turned = sorting.order, sorting.turned if rows > sorting.group else ()
+    if not order:
         frame = frame.coalesce(number)
-    draft = f"{folder.rstrip('/')}/_{stem}.draft"
-    layout = {
-        "compression": "zstd",
-        "parquet.block.row.count.limit": str(ROW_GROUP),
-        "parquet.page.write-checksum.enabled": "true",
-    }
+    elif turned:
+        frame = _both_orders(frame.repartitionByRange(number, *order), order, turned)
+    else:
+        frame = frame.repartitionByRange(number, *order).sortWithinPartitions(*order)
+    draft = f"{folder.rstrip('/')}/_{sorting.stem}.draft"
+    writer = frame.write.options(
+        **{
+            "compression": "zstd",
+            "parquet.block.row.count.limit": str(sorting.group),
+            "parquet.page.write-checksum.enabled": "true",
+        }
+    )
     try:
-        frame.write.options(**layout).parquet(files.url(draft))
-        return files.publish(draft, folder, stem)
+        if not turned:
+            writer.parquet(files.url(draft))
+            return files.publish(draft, folder, sorting.stem)
+        writer.partitionBy(SIDE).parquet(files.url(draft))
+        first, second = (
+            files.publish(f"{draft}/{SIDE}={side}", folder, sorting.stem, suffix)
+            for side, suffix in enumerate(("", TURNED))
+        )
+        return [replace(file, turned=other) for file, other in zip(first, second, strict=True)]
     finally:
         files.delete(draft)
 
 
-def _by_the_driver(sources: Sequence[str], folder: Path, stem: str, order: Sequence[str]) -> WrittenFile:
+def _both_orders(frame: DataFrame, order: Sequence[str], turned: Sequence[str]) -> DataFrame:
+    """Every row twice within its partition, with the side (0, 1) that it is on: sorted by the side, and in each side by
+    its own order. So the partition's two files have the same rows."""
+    sides = sql.array(sql.lit(0), sql.lit(1))
+    both = frame.select("*", sql.explode(sides).alias(SIDE))
+    keys = (sql.when(sql.col(SIDE) == 0, sql.col(a)).otherwise(sql.col(b)) for a, b in zip(order, turned, strict=True))
+    return both.sortWithinPartitions(SIDE, *keys)
+
+
+def _by_the_driver(sources: Sequence[str], folder: Path, sorting: Sorting) -> WrittenFile:
     table = pa.concat_tables(pq.read_table(file) for file in sources)
+    written = _written(table, folder / f"{sorting.stem}.parquet", sorting.order, sorting.group)
+    if sorting.turned and table.num_rows > sorting.group:
+        other = folder / f"{sorting.stem}{TURNED}.parquet"
+        written = replace(written, turned=_written(table, other, sorting.turned, sorting.group))
+    return written
+
+
+def _written(table: pa.Table, path: Path, order: Sequence[str], group: int) -> WrittenFile:
     if order:
         table = table.take(pc.sort_indices(table, sort_keys=[(column, "ascending") for column in order]))
-    path = folder / f"{stem}.parquet"
     with open(path, "xb") as file:
         pq.write_table(
-            table, file, compression="zstd", compression_level=1, row_group_size=ROW_GROUP, write_page_checksum=True
+            table, file, compression="zstd", compression_level=1, row_group_size=group, write_page_checksum=True
         )
     return finished(path, table.num_rows)

@@ -1,0 +1,307 @@
+"""Sorted runs of keys, of which a relation is made: in memory, or in a sorted file that is read by the page.
+
+A run in a file is a component of a log-structured merge tree (O'Neil, Cheng, Gawlick and O'Neil 1996): it never
+changes, and what has changed since is in memory beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import numpy as np
+
+from triplestore.maintain.keys import NONE, Ids, Layout, Mask, member, union
+from triplestore.model.errors import DamagedStoreError
+from triplestore.storage.pages import PageCache, PagedFile
+
+Found = tuple[Ids, Ids, bool]
+"""Of a search: (row, key) of each match, and whether some were left out."""
+
+_NEAR: Final = 3
+"""Pages that hold more matches of one row than are asked for, wherever in the first one they begin."""
+
+_SAMPLED: Final = 32
+"""Pages of a file that a sample is taken from, at most."""
+
+
+class Run(Protocol):
+    """A set of keys in an order of theirs."""
+
+    def __len__(self) -> int:
+        """How many."""
+
+    def member(self, keys: Ids) -> Mask:
+        """Which of these are in it."""
+
+    def ranges(self, low: Ids, last: Ids, most: int) -> Found:
+        """For each row the keys from `low` to `last`, at most so many (in each of a few pages)."""
+
+    def count(self, low: Ids, last: Ids) -> int:
+        """How many keys all ranges have."""
+
+    def all(self) -> Ids:
+        """Every key, sorted."""
+
+    def sample(self, every: int) -> Ids:
+        """About one of so many keys, sorted: of a file from some of its pages."""
+
+    def turned(self) -> Run:
+        """The same triples by (p, o, s)."""
+
+
+class ArrayRun:
+    """A run in memory."""
+
+    def __init__(self, layout: Layout, keys: Ids) -> None:
+        self._layout, self.keys = layout, keys
+        self._turned: ArrayRun | None = None
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def member(self, keys: Ids) -> Mask:
+        """See `Run`."""
+        return member(keys, self.keys)
+
+    def ranges(self, low: Ids, last: Ids, most: int) -> Found:
+        """See `Run`."""
+        return _ranges(self.keys, low, last, most)
+
+    def count(self, low: Ids, last: Ids) -> int:
+        """See `Run`."""
+        return int((np.searchsorted(self.keys, last, "right") - np.searchsorted(self.keys, low)).sum())
+
+    def all(self) -> Ids:
+        """See `Run`."""
+        return self.keys
+
+    def sample(self, every: int) -> Ids:
+        """See `Run`."""
+        return self.keys[::every]
+
+    def turned(self) -> ArrayRun:
+        """See `Run`. Made when it is first asked for."""
+        if self._turned is None:
+            self._turned = ArrayRun(self._layout, np.sort(self._layout.turned(self.keys)))
+        return self._turned
+
+
+class FileRun:
+    """A run in a file. other: opens the file of the same triples in the other order, if there is one."""
+
+    def __init__(
+        self, layout: Layout, file: PagedFile, cache: PageCache, other: Callable[[], PagedFile] | None = None
+    ) -> None:
+        self._layout, self._file, self._cache, self._other = layout, file, cache, other
+        self._turned: Run | None = None
+        low, high = (layout.encode(bounds.reshape(-1)).reshape(-1, 3) for bounds in (file.low, file.high))
+        self._low_p, self._high_p = low[:, 0], high[:, 0]
+        self._low, self._high = _bounds(low, high, layout.bits)
+        layout.register(self._predicates().tolist())
+
+    def _predicates(self) -> Ids:
+        """Those in the file: a page with two may have others between."""
+        mixed = np.flatnonzero(self._low_p != self._high_p).tolist()
+        between = [self._layout.encode(self._file.read(page, self._file.order[:1])[0]) for page in mixed]
+        return union(self._low_p, self._high_p, *between)
+
+    def __len__(self) -> int:
+        return len(self._file)
+
+    def member(self, keys: Ids) -> Mask:
+        """See `Run`."""
+        found = np.zeros(len(keys), dtype=np.bool_)
+        found[self.ranges(keys, keys, len(self) + 1)[0]] = True
+        return found
+
+    def ranges(self, low: Ids, last: Ids, most: int) -> Found:
+        """See `Run`."""
+        first, end = self._pages(low, last)
+        enough = _NEAR + most // max(int(self._file.rows.min()), 1)
+        cut = end - first > enough
+        end = np.where(cut, first + enough, end)
+        rows, keys, some = [NONE], [NONE], bool(cut.any())
+        for page, at in self._by_page(first, end):
+            found, matched, more = _ranges(self._page(page), low[at], last[at], most)
+            rows.append(at[found])
+            keys.append(matched)
+            some |= more
+        return np.concatenate(rows), np.concatenate(keys), some
+
+    def count(self, low: Ids, last: Ids) -> int:
+        """See `Run`. Of a range over several pages only the first and the last one are read."""
+        first, end = self._pages(low, last)
+        before = np.append(0, np.cumsum(self._file.rows))
+        inside = np.maximum(end - first - 2, 0)
+        total = int((before[first + 1 + inside] - before[first + 1])[inside > 0].sum())
+        outer = end - first
+        for ends, wanted in ((first, outer > 0), (end - 1, outer > 1)):
+            rows = np.flatnonzero(wanted)
+            for page, at in self._by_page(ends[rows], ends[rows] + 1):
+                keys = self._page(page)
+                start = np.searchsorted(keys, low[rows[at]])
+                total += int((np.searchsorted(keys, last[rows[at]], "right") - start).sum())
+        return total
+
+    def all(self) -> Ids:
+        """See `Run`."""
+        return union(*(self._made(page) for page in range(len(self._file.rows))))
+
+    def sample(self, every: int) -> Ids:
+        """See `Run`."""
+        pages = range(0, len(self._file.rows), -(-len(self._file.rows) // _SAMPLED))
+        step = max(1, every * len(pages) // len(self._file.rows))
+        return union(*(self._made(page)[::step] for page in pages))
+
+    def turned(self) -> Run:
+        """See `Run`. Without a second file each predicate is read, and turned, when it is first looked up."""
+        if self._turned is None:
+            if self._other is None:
+                self._turned = TurnedRun(self._layout, self)
+            else:
+                self._turned = FileRun(self._layout, self._other(), self._cache)
+        return self._turned
+
+    def _pages(self, low: Ids, last: Ids) -> tuple[Ids, Ids]:
+        """The pages that may have keys of each range: from the first, before the end."""
+        shift = 2 * self._layout.bits
+        wanted, mask = (low <= last) & (low >= 0), (1 << shift) - 1
+        codes = self._layout.predicates[np.where(wanted, low >> shift, 0)]
+        start = np.searchsorted(self._high_p, codes)
+        stop = np.maximum(np.searchsorted(self._low_p, codes, "right"), start)  # after the predicate's last page
+        stop = np.where(wanted, stop, start)
+        final = np.maximum(stop - 1, start)
+        first = _bisect(self._high, start, final, lambda values, at: values < (low[at] & mask))
+        # A range that ends with its predicate has a `last` of all ones below it.
+        end = _bisect(self._low, np.minimum(start + 1, stop), stop, lambda values, at: values <= (last[at] & mask))
+        return first, np.where(stop > start, np.maximum(end, first), first)
+
+    def _by_page(self, first: Ids, end: Ids) -> list[tuple[int, Ids]]:
+        """(page, the rows whose ranges it may have), for every such page."""
+        counts = end - first
+        rows = np.repeat(np.arange(len(first), dtype=np.int64), counts)
+        pages = np.arange(len(rows), dtype=np.int64) + np.repeat(end - np.cumsum(counts), counts)
+        order = np.argsort(pages, kind="stable")
+        rows, pages = rows[order], pages[order]
+        cuts = np.flatnonzero(np.diff(pages)) + 1
+        return [(int(pages[at[0]]), rows[at]) for at in np.split(np.arange(len(rows)), cuts) if len(at)]
+
+    def _page(self, page: int) -> Ids:
+        key = self._file.path, page
+        found = self._cache.get(key)
+        if found is None:
+            found = self._made(page)
+            self._cache.put(key, found)
+        return found
+
+    def _made(self, page: int) -> Ids:
+        """The keys of a page, sorted."""
+        p, a, b = (self._layout.encode(column) for column in self._file.read(page))
+        rest = a << self._layout.bits | b
+        if len(p) > 1 and not ((p[1:] > p[:-1]) | ((p[1:] == p[:-1]) & (rest[1:] > rest[:-1]))).all():
+            raise DamagedStoreError(f"{self._file.path} is not sorted as it was written: row group {page}")
+        keys = self._layout.numbers(p) << (2 * self._layout.bits) | rest
+        return keys if len(p) < 2 or p[0] == p[-1] else np.sort(keys)
+
+
+class TurnedRun:
+    """A run by (p, o, s) of one by (p, s, o) in a file: of the predicates that were looked up, in memory."""
+
+    def __init__(self, layout: Layout, run: FileRun) -> None:
+        self._layout, self._run = layout, run
+        self._by_predicate: dict[int, ArrayRun] = {}
+
+    def __len__(self) -> int:
+        return len(self._run)
+
+    def member(self, keys: Ids) -> Mask:
+        """See `Run`."""
+        return self._run.member(self._layout.turned(keys))
+
+    def ranges(self, low: Ids, last: Ids, most: int) -> Found:
+        """See `Run`."""
+        rows, keys, cut = [NONE], [NONE], False
+        for run, at in self._parts(low, last):
+            found, matched, some = run.ranges(low[at], last[at], most)
+            rows.append(at[found])
+            keys.append(matched)
+            cut |= some
+        return np.concatenate(rows), np.concatenate(keys), cut
+
+    def count(self, low: Ids, last: Ids) -> int:
+        """See `Run`."""
+        return sum(run.count(low[at], last[at]) for run, at in self._parts(low, last))
+
+    def all(self) -> Ids:
+        """See `Run`."""
+        return np.sort(self._layout.turned(self._run.all()))
+
+    def sample(self, every: int) -> Ids:
+        """See `Run`."""
+        return np.sort(self._layout.turned(self._run.sample(every)))
+
+    def turned(self) -> Run:
+        """See `Run`."""
+        return self._run
+
+    def _parts(self, low: Ids, last: Ids) -> list[tuple[ArrayRun, Ids]]:
+        """(the run of a predicate, the rows that ask for it)."""
+        shift = 2 * self._layout.bits
+        wanted = np.flatnonzero(low <= last)
+        numbers = low[wanted] >> shift
+        return [(self._of(number), wanted[numbers == number]) for number in np.unique(numbers).tolist()]
+
+    def _of(self, number: int) -> ArrayRun:
+        if number not in self._by_predicate:
+            start = np.array([number << (2 * self._layout.bits)], dtype=np.int64)
+            keys = self._run.ranges(start, start | ((1 << (2 * self._layout.bits)) - 1), len(self._run) + 1)[1]
+            self._by_predicate[number] = ArrayRun(self._layout, keys).turned()
+        return self._by_predicate[number]
+
+
+def _bounds(low: Ids, high: Ids, bits: int) -> tuple[Ids, Ids]:
+    """Of pages of sorted rows (p, a, b), by the least and the greatest of each column, without p: numbers that no key
+    is less than, and none is greater than. They ascend from the second page that has a predicate to the last one, and
+    from the first one to the one before the last.
+
+    Where a page has several values of a, the least b by itself may be less than in its first key; but that key is not
+    less than that of the page before. A page of several predicates tells nothing but by its neighbours.
+    """
+    single = low[:, 0] == high[:, 0]
+    least, greatest = (bounds[:, 1] << bits | bounds[:, 2] for bounds in (low, high))
+    least[~single], greatest[~single] = 0, (1 << 2 * bits) - 1
+    after = single[:-1] & (high[:-1, 0] == low[1:, 0])  # the page before has only the first predicate of this one
+    before = single[1:] & (high[:-1, 0] == low[1:, 0])
+    return (
+        np.append(least[:1], np.where(after, np.maximum(least[1:], least[:-1]), least[1:])),
+        np.append(np.where(before, np.minimum(greatest[:-1], greatest[1:]), greatest[:-1]), greatest[-1:]),
+    )
+
+
+def _bisect(values: Ids, start: Ids, stop: Ids, below: Callable[[Ids, Ids], Mask]) -> Ids:
+    """For each row the first place from `start` to before `stop` whose value is not `below`, else `stop`. below: of
+    values and the rows that they are looked at for; true of those before a place, false of those from there on."""
+    low, high = start.copy(), stop.copy()
+    at = np.flatnonzero(low < high)
+    while len(at):
+        middle = (low[at] + high[at]) >> 1
+        before = below(values[middle], at)
+        low[at[before]] = middle[before] + 1
+        high[at[~before]] = middle[~before]
+        at = at[low[at] < high[at]]
+    return low
+
+
+def _ranges(values: Ids, low: Ids, last: Ids, most: int) -> Found:
+    """For each row the values from `low` to `last`, at most so many."""
+    start = np.searchsorted(values, low)
+    found = np.maximum(np.searchsorted(values, last, "right") - start, 0)
+    counts = np.minimum(found, most)
+    total = int(counts.sum())
+    if not total:
+        return NONE, NONE, bool((found > most).any())
+    rows = np.repeat(np.arange(len(low), dtype=np.int64), counts)
+    ends = np.cumsum(counts)
+    at = np.arange(total, dtype=np.int64) + np.repeat(start - ends + counts, counts)
+    return rows, values[at], bool((found > most).any())
