@@ -121,7 +121,7 @@ def _numbered(
 ) -> Numbered:
     few = scratch.table("known_term")
     if known is None:
-        engine.create(few, f"SELECT {TERM.select} FROM term WHERE {candidates(engine.dialect, tokens)}")
+        engine.create(few, candidates(engine.dialect, tokens))
         found = engine.query(f"SELECT {token_sql('t')} AS token, t.id FROM {few} t").to_pydict()
         ids = {token: number for token, number in zip(found["token"], found["id"], strict=True) if token in tokens}
     else:
@@ -139,8 +139,7 @@ def _numbered(
     if new:
         named = scratch.load("numbered", pa.table({"id": int64s(new.values()), "token": strings(new)}))
         if known is not None:
-            condition = f"id >= {FIRST_LITERAL} AND ({equals(engine.dialect, new)})"
-            engine.create(few, f"SELECT {TERM.select} FROM term WHERE {condition}")
+            engine.create(few, equals(engine.dialect, new))
         existing = few if len(tokens) <= SMALL else "term"
         _, counters = _settled(engine, "new_term", named, existing, before, counters)
         if (counters.equal_valued, counters.ill_typed) != (before.equal_valued, before.ill_typed):
@@ -208,8 +207,7 @@ def _number(engine: Workbench, scratch: Scratch, occurring: str, counters: Count
     existing, rows = "term", count(engine, occurring)
     if rows <= SMALL:
         tokens = engine.query(f"SELECT token FROM {occurring}").column(0).to_pylist()
-        asked = candidates(engine.dialect, tokens)
-        existing = scratch.create("known_term", f"SELECT {TERM.select} FROM term WHERE {asked}")
+        existing = scratch.create("known_term", candidates(engine.dialect, tokens))
     known = f"SELECT {token_sql()} AS token, t.id FROM {existing} t"
     dictionary = scratch.create(
         "dictionary", f"SELECT k.token, k.id FROM ({known}) k JOIN {occurring} n ON n.token = k.token"

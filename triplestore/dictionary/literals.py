@@ -151,16 +151,26 @@ def _homes(fresh: str, old: str) -> str:
 
 
 def candidates(dialect: Dialect, tokens: Collection[str]) -> str:
-    """A condition on TERM that holds for the terms of the tokens and for every literal of equal value (and perhaps for
-    some others)."""
+    """A SELECT of the rows of `term` of the tokens and of every literal of equal value (and perhaps of some others)."""
     lexicals = {lexical_of(token) for token in tokens}
-    conditions = [f"lexical IN ({', '.join(sorted(map(dialect.string, lexicals)))})"] if lexicals else []
-    return " OR ".join((*conditions, equals(dialect, tokens)))
+    named = f"lexical IN ({', '.join(sorted(map(dialect.string, lexicals)))})" if lexicals else "FALSE"
+    return _any_of((named, *_equals(dialect, tokens)))
 
 
 def equals(dialect: Dialect, tokens: Iterable[str]) -> str:
-    """A condition on TERM that holds for every literal of equal value, if perhaps of another spelling, that one of the
-    tokens has; and perhaps for some other terms."""
+    """A SELECT of the rows of `term` of every literal of equal value, if perhaps of another spelling, that one of the
+    tokens has; and perhaps of some other terms."""
+    return _any_of([f"id >= {FIRST_LITERAL} AND {condition}" for condition in _equals(dialect, tokens)] or ["FALSE"])
+
+
+def _any_of(conditions: Iterable[str]) -> str:
+    """The rows of `term` for which one of the conditions holds. Each has a SELECT of its own: an engine passes over the
+    pages that a condition rules out, but not those that an OR does."""
+    return " UNION ".join(f"SELECT {TERM.select} FROM term WHERE {condition}" for condition in conditions)
+
+
+def _equals(dialect: Dialect, tokens: Iterable[str]) -> list[str]:
+    """Conditions on TERM, one of which holds for each such literal."""
     lexicals, canonicals, decimals, doubles = set(), set(), set(), set()
     for token in tokens:
         value = value_of(token) if token[0] == '"' else None
@@ -179,7 +189,7 @@ def equals(dialect: Dialect, tokens: Iterable[str]) -> str:
     if decimals:
         conditions.append(f"decimal IN ({', '.join(sorted(decimals))})")
     conditions += sorted(_near(value) for value in doubles)
-    return " OR ".join(conditions) or "FALSE"
+    return conditions
 
 
 def _near(value: Value) -> str:
@@ -201,18 +211,18 @@ def equal_to(engine: Queries, tokens: Iterable[str]) -> dict[str, int]:
         return {}
     found: dict[str, int] = {}
     asked = [token for same in canonicals.values() for token in same]
-    for number, token, home in _literals(engine, "term", candidates(engine.dialect, asked)):
+    for number, token, home in _literals(engine, f"({candidates(engine.dialect, asked)})"):
         value = value_of(token)
         for same in canonicals.get(value.canonical if value else token, ()):
             found[same] = home if home is not None else number
     return found
 
 
-def _literals(engine: Queries, source: str, condition: str = "TRUE") -> list[tuple[int, str, int | None]]:
-    """(id, token, value) of the literals of a table like TERM."""
+def _literals(engine: Queries, source: str) -> list[tuple[int, str, int | None]]:
+    """(id, token, value) of the literals of a table like TERM, or of a SELECT of such rows in parentheses."""
     return engine.rows(
         f"SELECT t.id, {token_sql('t')} AS token, t.value FROM {source} t "
-        f"WHERE t.id >= {FIRST_LITERAL} AND t.id < {FIRST_TRIPLE} AND ({condition})"
+        f"WHERE t.id >= {FIRST_LITERAL} AND t.id < {FIRST_TRIPLE}"
     )
 
 

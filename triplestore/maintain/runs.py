@@ -6,13 +6,13 @@ changes, and what has changed since is in memory beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 import numpy as np
 
 from triplestore.maintain.keys import NONE, Ids, Layout, Mask, member, union
-from triplestore.model.errors import DamagedStoreError
+from triplestore.model.terms import KIND_BITS
 from triplestore.storage.pages import PageCache, PagedFile
 
 Found = tuple[Ids, Ids, bool]
@@ -21,7 +21,7 @@ Found = tuple[Ids, Ids, bool]
 _NEAR: Final = 3
 """Pages that hold more matches of one row than are asked for, wherever in the first one they begin."""
 
-_SAMPLED: Final = 32
+_SAMPLED: Final = 16
 """Pages of a file that a sample is taken from, at most."""
 
 
@@ -103,7 +103,7 @@ class FileRun:
     def _predicates(self) -> Ids:
         """Those in the file: a page with two may have others between."""
         mixed = np.flatnonzero(self._low_p != self._high_p).tolist()
-        between = [self._layout.encode(self._file.read(page, self._file.order[:1])[0]) for page in mixed]
+        between = [self._codes(page, (0,))[0] for page in mixed]
         return union(self._low_p, self._high_p, *between)
 
     def __len__(self) -> int:
@@ -151,8 +151,8 @@ class FileRun:
     def sample(self, every: int) -> Ids:
         """See `Run`."""
         pages = range(0, len(self._file.rows), -(-len(self._file.rows) // _SAMPLED))
-        step = max(1, every * len(pages) // len(self._file.rows))
-        return union(*(self._made(page)[::step] for page in pages))
+        size = max(1, len(self) // (every * len(pages)))  # neighbours, whose joins read the same pages
+        return union(*(self._page(page)[:size] for page in pages))
 
     def turned(self) -> Run:
         """See `Run`. Without a second file each predicate is read, and turned, when it is first looked up."""
@@ -196,13 +196,28 @@ class FileRun:
         return found
 
     def _made(self, page: int) -> Ids:
-        """The keys of a page, sorted."""
-        p, a, b = (self._layout.encode(column) for column in self._file.read(page))
-        rest = a << self._layout.bits | b
-        if len(p) > 1 and not ((p[1:] > p[:-1]) | ((p[1:] == p[:-1]) & (rest[1:] > rest[:-1]))).all():
-            raise DamagedStoreError(f"{self._file.path} is not sorted as it was written: row group {page}")
-        keys = self._layout.numbers(p) << (2 * self._layout.bits) | rest
-        return keys if len(p) < 2 or p[0] == p[-1] else np.sort(keys)
+        """The keys of a page, sorted. Raises DamagedStoreError where they are not sorted in the file."""
+        layout, mixed = self._layout, self._low_p[page] != self._high_p[page]
+        a, b, *p = self._codes(page, (1, 2, 0) if mixed else (1, 2))
+        keys: Ids = a << layout.bits
+        keys |= b
+        if mixed:
+            return np.sort(layout.numbers(p[0]) << (2 * layout.bits) | keys)
+        keys |= layout.numbers(self._low_p[page : page + 1])[0] << (2 * layout.bits)
+        if not (keys[1:] > keys[:-1]).all():
+            raise self._file.damaged(f"row group {page} is not sorted")
+        return keys
+
+    def _codes(self, page: int, places: Sequence[int]) -> list[Ids]:
+        """The codes of columns of a page."""
+        found, layout = self._file.read(page, places), self._layout
+        for number, place in enumerate(places):
+            low, high = int(self._file.low[page, place]), int(self._file.high[page, place])
+            if low >> KIND_BITS == high >> KIND_BITS:  # all of one kind
+                found[number] = found[number] + (layout.code(low) - low)
+            else:
+                found[number] = layout.encode(found[number])
+        return found
 
 
 class TurnedRun:

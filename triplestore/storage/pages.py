@@ -4,7 +4,7 @@ and the greatest of each column."""
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +29,7 @@ class PagedFile:
         try:
             self._file = pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
         except (pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from error
+            raise self.damaged(error) from error
         found = self._file.metadata
         places = [self._file.schema_arrow.get_field_index(column) for column in self.order]
         bounds = np.empty((2, found.num_row_groups, len(places)), dtype=np.int64)
@@ -40,29 +40,37 @@ class PagedFile:
             for number, place in enumerate(places):
                 known = group.column(place).statistics
                 if known is None or not known.has_min_max:
-                    raise self._damaged(f"row group {page} has no bounds")
+                    raise self.damaged(f"row group {page} has no bounds")
                 bounds[:, page, number] = known.min, known.max
         self.low, self.high = bounds
 
     def __len__(self) -> int:
         return int(self.rows.sum())
 
-    def read(self, page: int, columns: Iterable[str] | None = None) -> list[Ids]:
-        """Columns of a page (default: those of the order). Raises DamagedStoreError where it is not as its footer says
-        or not sorted: a page is not worth the checksum of its whole file."""
-        names = self.order if columns is None else tuple(columns)
+    def read(self, page: int, places: Sequence[int] | None = None) -> list[Ids]:
+        """The columns of the order (or those at some of its places) of a page. One that has a single value there is not
+        read, but made of it. Raises DamagedStoreError where the page is not as the footer says: a page is not worth the
+        checksum of its whole file."""
+        places, rows = range(len(self.order)) if places is None else places, int(self.rows[page])
+        bounds = {place: (self.low[page, place], self.high[page, place]) for place in places}
+        names = [self.order[place] for place, (low, high) in bounds.items() if low != high]
         try:
-            table = self._file.read_row_group(page, list(names), use_threads=False)
+            table = self._file.read_row_group(page, names, use_threads=False) if names else None
         except (pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from error
-        found = [as_numpy(table.column(name)) for name in names]
-        for name, values in zip(names, found, strict=True):
-            low, high = (bounds[page, self.order.index(name)] for bounds in (self.low, self.high))
-            if len(values) != self.rows[page] or (len(values) and not low <= values.min() <= values.max() <= high):
-                raise self._damaged(f"row group {page} is not what its footer says")
+            raise self.damaged(error) from error
+        found = []
+        for place, (low, high) in bounds.items():
+            if table is None or low == high:
+                found.append(np.full(rows, low, dtype=np.int64))
+                continue
+            values = as_numpy(table.column(self.order[place]))
+            if len(values) != rows or not low <= values.min() <= values.max() <= high:
+                raise self.damaged(f"row group {page} is not what its footer says")
+            found.append(values)
         return found
 
-    def _damaged(self, what: object) -> DamagedStoreError:
+    def damaged(self, what: object) -> DamagedStoreError:
+        """The message that the file is not what was written."""
         return DamagedStoreError(
             f"{self.path} cannot be read ({what}); "
             f"`triplake verify {self.path.parent.parent}` tells which versions are whole"

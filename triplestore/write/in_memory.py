@@ -70,7 +70,9 @@ def _read(tx: Transaction) -> ClosureCache | Refused:
     if ClosureView.of(manifest).literals_in_classes:
         return Refused(Reason.NOT_MAINTAINABLE, EQUAL_LITERAL)
     workspace.sound(SAME_AS, VIOLATION)
-    workspace.views(ASSERTED, FACT, SAME_AS, VIOLATION)
+    workspace.views(SAME_AS, VIOLATION)
+    if ClosureView.of(manifest).equal_values:
+        workspace.views(ASSERTED)
     derivations: Derivations = "none"
     if manifest.counting:
         if sum(manifest.files_of(table.name).rows for table in (ASSERTED, FACT)) > LARGEST:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Final
 
 import pyarrow as pa
 
@@ -22,6 +23,9 @@ from triplestore.storage.manifest import Counters
 from triplestore.write import graphs
 from triplestore.write.change import Change, Facts
 from triplestore.write.transaction import Transaction
+
+MOST: Final = 4_000_000
+"""Terms up to which their fingerprints are kept in memory: two seconds to make, and 96 MB."""
 
 
 def net_in_memory(
@@ -145,8 +149,10 @@ def numbered(workspace: Workspace, known: Collection[str], wanted: Collection[st
 
 def _fingerprints(workspace: Workspace) -> Fingerprints | None:
     """Of the terms of the version at hand; None the first time, as a process that makes one change has found its terms
-    in the files before they would be ready."""
+    in the files before they would be ready, and for many terms, of whose files few pages are read."""
     files, known = workspace.manifest.files_of(TERM.name), None
+    if files.rows > MOST:
+        return None
     if kept := workspace.cache.last("fingerprints"):
         before, known = kept
         if known is None or not {*before.files} <= {*files.files}:
