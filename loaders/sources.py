@@ -12,7 +12,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from triplake.loaders.compression import COMPRESSIONS, compression
 from triplake.loaders.pipes import is_regular, spooled, spooled_pipe
@@ -166,6 +165,8 @@ def _local(path: str) -> str:
     url = urlsplit(path)
     if url.scheme.lower() != "file" or url.netloc not in ("", "localhost"):
         raise UsageError(f"{path}: only local files are read; download it first")
+    from urllib.request import url2pathname  # slow to import, and rarely needed
+
     return url2pathname(url.path)
 
 

@@ -10,7 +10,6 @@ import re
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from triplestore.model.errors import UnsupportedError, UsageError
 
@@ -69,7 +68,7 @@ def translate(pattern: str, flags: str, java: bool) -> str:
     try:
         re.compile(re.sub(r"\\[pP]\{\w+\}", "a", text.replace(r"\z", r"\Z")))
         if not java:
-            pc.match_substring_regex(pa.array([""]), text)  # RE2 bounds what a pattern may come to
+            _matches_nothing(text)  # RE2 bounds what a pattern may come to
     except (re.error, pa.ArrowInvalid, RecursionError, OverflowError) as error:
         raise UsageError(f"the REGEX pattern {pattern!r} is not a regular expression: {error}") from error
     letters = "".join(letter for letter in "ism" if letter in flags)
@@ -120,6 +119,13 @@ def growth(pattern: str, new: str) -> tuple[int, int]:
     parts = re.findall(r"\\.|\$[0-9]|.", new, re.DOTALL)
     groups = sum(part[0] == "$" for part in parts)
     made = sum(len(part[-1].encode()) for part in parts) - groups
-    if made and not pc.match_substring_regex(pa.array([""]), pattern)[0].as_py():
+    if made and not _matches_nothing(pattern):
         made -= 1  # what is replaced has a byte at least
     return groups, made
+
+
+def _matches_nothing(pattern: str) -> bool:
+    """Whether an RE2 pattern matches the empty text. Raises ArrowInvalid for none."""
+    import pyarrow.compute as pc  # slow to import, for those who have no pattern
+
+    return bool(pc.match_substring_regex(pa.array([""]), pattern)[0].as_py())
