@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from random import Random
 
 import pyarrow as pa
 
+from tests.support.pages import PagedTables
 from tests.support.random_programs import Triple, rules_for
 from triplestore.compile.schema import Constants, Fact
 from triplestore.dictionary import encoding, literals
@@ -27,7 +29,8 @@ State = tuple[set[Fact], set[tuple[int, int]], set[Violation]]
 
 
 class Bench:
-    """An engine with a dictionary of every term of a history, to materialise sets of asserted facts in."""
+    """An engine with a dictionary of every term of a history, to materialise sets of asserted facts in. pages: writes
+    the closure for memories that read it by the page, as those of every other history do."""
 
     def __init__(
         self, engine: Engine, triples: Iterable[Triple], rules: tuple[Rule, ...], equality: str, by_value: bool
@@ -50,6 +53,8 @@ class Bench:
             constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
         self.datatypes = Datatypes(self.counters.ill_typed > 0) if by_value else None
         self.reasoning = Reasoning(self.rules, equality, constants, self.datatypes)
+        random = Random(len(every))
+        self.pages = PagedTables(random) if random.random() < 0.5 else None
 
     def facts(self, triples: Iterable[Triple]) -> list[Fact]:
         return [(self.ids[s], self.ids[p], self.ids[o]) for s, p, o in triples]
@@ -74,7 +79,8 @@ class Bench:
     def read(self, derivations: Derivations = "none") -> ClosureCache:
         counts = (len(BUILTIN_IDS), self.counters.iri, self.counters.blank, self.counters.literal, self.counters.triple)
         ill_typed = self.counters.ill_typed > 0
-        return ClosureCache.read(self.engine, self.reasoning, counts, self.by_value, ill_typed, derivations)
+        relation = None if self.pages is None else self.pages.reader(self.engine)
+        return ClosureCache.read(self.engine, self.reasoning, counts, self.by_value, ill_typed, derivations, relation)
 
     def update(
         self,

@@ -157,8 +157,8 @@ class Files(Protocol):
         self, sql: str, folder: str, stem: str, order: Sequence[str], group: int, turned: Sequence[str] = ()
     ) -> list[WrittenFile]:
         """Write the rows of a SELECT, sorted by `order`, as Parquet files whose names start with `stem`, of groups of
-        so many rows. turned: the columns of a second order; every file of more than one group gets a second file of its
-        rows, so sorted (`WrittenFile.turned`). Durable on return (fsync)."""
+        so many rows. turned: the columns of a second order; at least every file of more than one group gets a second
+        file of its rows, so sorted (`WrittenFile.turned`). Durable on return (fsync)."""
 
 
 class Engine(Workbench, Files, Protocol):

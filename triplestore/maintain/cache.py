@@ -135,8 +135,6 @@ class ClosureCache:
         self.asserted_forms = Relation(state.layout)  # the asserted facts in the forms of their literals that were met
         self.literals = Literals.none()
         self._specialiser = Specialiser(reasoning.rules, reasoning.equality)
-        self.dead: dict[str, Relation] = {}  # table -> its tombstones, for whoever writes the changes down
-        self.dead_now: dict[str, tuple[Ids, Ids] | None] = {}  # table -> those to be added and removed; None: all
         self.stored: StoredTables | None = None  # what its relations are read from, by the page
         self._after: _After | None = None
         self._sampled_derivations: int | None = None
@@ -194,7 +192,7 @@ class ClosureCache:
         if derivations == "counted":
             cache.counts = counted(run)
         elif derivations == "read":
-            cache.counts = _counts(engine, layout)
+            cache.counts = Counts.read(engine, layout)
         return cache
 
     def update(
@@ -236,7 +234,7 @@ class ClosureCache:
         run.constants_changed = not _same(reasoning.constants, self.reasoning.constants)
         try:
             added, removed = state.keys_of(plus), state.keys_of(minus)
-            literals = self.literals.extended(*_codes(state.layout, values or {}, ill_typed))
+            literals = self.literals.with_new(state.layout, values or {}, ill_typed)
             state.change_asserted(*self._given(literals, added, removed))
             name = ALGORITHMS[algorithm](run)
             _check(run, reasoning)
@@ -274,13 +272,8 @@ class ClosureCache:
         self.violations, self.literals = after.violations, after.literals
         self.asserted_forms.remove(after.removed)
         self.asserted_forms.add(after.added)
-        for table, changed in self.dead_now.items():
-            if changed is None:
-                self.dead[table] = Relation(self.state.layout)
-            else:
-                self.dead[table].remove(changed[1])
-                self.dead[table].add(changed[0])
-        self.dead_now = {}
+        if self.stored is not None:
+            self.stored.commit()
         self._after = None
         self.state.begin()
         if self.counts is not None:
@@ -340,7 +333,8 @@ class ClosureCache:
 
     def revert(self) -> None:
         """Undo the last update."""
-        self.dead_now = {}
+        if self.stored is not None:
+            self.stored.revert()
         self._after = None
         self._revert()
 
@@ -365,14 +359,6 @@ class _After:
     literals: Literals
     added: Ids
     removed: Ids
-
-
-def _codes(layout: Layout, values: Mapping[int, int], ill_typed: Iterable[int]) -> tuple[Ids, Ids, Ids]:
-    """The properties of literals, as codes for `Literals.extended`."""
-    equal_valued, firsts, ill = (
-        np.array([*ids], dtype=np.int64) for ids in (values.keys(), values.values(), ill_typed)
-    )
-    return layout.encode(equal_valued), layout.encode(firsts), layout.encode(ill)
 
 
 def _check_literals(state: ClosureState) -> None:
@@ -403,14 +389,6 @@ def _keys(engine: Engine, layout: Layout, source: str) -> Ids:
     keys = layout.keys(s, p, o)
     keys.sort()
     return keys
-
-
-def _counts(engine: Engine, layout: Layout) -> Counts:
-    rows = engine.query("SELECT s, p, o, nonrecursive, recursive FROM count")
-    s, p, o = (layout.encode(as_numpy(rows.column(i))) for i in range(3))
-    keys = layout.keys(s, p, o)
-    order = np.argsort(keys)
-    return Counts(keys[order], np.stack([as_numpy(rows.column(i))[order] for i in (3, 4)]))
 
 
 def _same(left: Constants, right: Constants) -> bool:

@@ -11,7 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from triplestore.maintain.keys import NONE, Ids, member
+from triplestore.engine import Engine
+from triplestore.engine.arrow import as_numpy
+from triplestore.maintain.keys import NONE, Ids, Layout, member
 
 NONRECURSIVE: Final = 0
 RECURSIVE: Final = 1
@@ -32,6 +34,15 @@ class Counts:
         self._base = _Table(keys, _zeros(len(keys)) if counts is None else counts)
         self._over = _Table()
         self.begin()
+
+    @classmethod
+    def read(cls, engine: Engine, layout: Layout) -> Counts:
+        """Those in `count`."""
+        rows = engine.query("SELECT s, p, o, nonrecursive, recursive FROM count")
+        s, p, o = (layout.encode(as_numpy(rows.column(i))) for i in range(3))
+        keys = layout.keys(s, p, o)
+        order = np.argsort(keys)
+        return cls(keys[order], np.stack([as_numpy(rows.column(i))[order] for i in (3, 4)]))
 
     def begin(self) -> None:
         """Begin to note changes."""

@@ -5,6 +5,7 @@ The reasoner reads the asserted facts as *given* ones, each literal as the first
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,13 @@ class Literals:
         return Literals(
             every[order], np.concatenate((self.firsts, firsts[fresh]))[order], union(self.ill_typed, ill_typed)
         )
+
+    def with_new(self, layout: Layout, values: Mapping[int, int], ill_typed: Iterable[int]) -> Literals:
+        """These and new literals, by their ids: those of equal values with the first ones, and the ill-typed ones."""
+        equal_valued, firsts, ill = (
+            np.array([*ids], dtype=np.int64) for ids in (values.keys(), values.values(), ill_typed)
+        )
+        return self.extended(layout.encode(equal_valued), layout.encode(firsts), layout.encode(ill))
 
     def by_value(self, codes: Ids) -> Ids:
         """Terms, with each literal replaced by the first one of its value."""

@@ -133,9 +133,9 @@ class FileRun:
         """See `Run`. Of a range over several pages only the first and the last one are read."""
         first, end = self._pages(low, last)
         before = np.append(0, np.cumsum(self._file.rows))
-        inside = np.maximum(end - first - 2, 0)
-        total = int((before[first + 1 + inside] - before[first + 1])[inside > 0].sum())
         outer = end - first
+        wide = outer > 2
+        total = int((before[end[wide] - 1] - before[first[wide] + 1]).sum())
         for ends, wanted in ((first, outer > 0), (end - 1, outer > 1)):
             rows = np.flatnonzero(wanted)
             for page, at in self._by_page(ends[rows], ends[rows] + 1):

@@ -8,41 +8,57 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain
-from typing import Final
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.arrow import as_numpy
 from triplestore.maintain.keys import Ids, Layout, union
 from triplestore.maintain.relation import Relation
 from triplestore.maintain.runs import ArrayRun, FileRun, Run
-from triplestore.model.tables import FACT, PAGE, Table
+from triplestore.model.tables import FACT, Table
 from triplestore.storage.manifest import TableFiles
 from triplestore.storage.pages import PageCache, PagedFile
 from triplestore.storage.verify import checked
 from triplestore.storage.versions import Versions
 
-SMALL: Final = PAGE
-"""Rows of a file up to which it is read whole."""
-
 
 class StoredTables:
-    """Makes relations of tables of one version, with one cache of their pages. large: the paths of the files that are
-    read by the page, as long as the relations live."""
+    """Makes relations of tables of one version, with one cache of their pages. small: rows of a file up to which it is
+    read whole. large: the paths of the files that are read by the page, as long as the relations live. dead: table ->
+    the triples of its tombstones, for whoever writes a change down: it notes in `dead_now` which are added and which
+    removed, None where there are none any more."""
 
-    def __init__(self, versions: Versions, layout: Layout) -> None:
-        self._versions, self._layout = versions, layout
+    def __init__(self, versions: Versions, layout: Layout, small: int) -> None:
+        self._versions, self._layout, self._small = versions, layout, small
         self.pages = PageCache()
         self.large: set[str] = set()
+        self.dead: dict[str, Relation] = {}
+        self.dead_now: dict[str, tuple[Ids, Ids] | None] = {}
 
-    def relation(self, table: Table, files: TableFiles) -> tuple[Relation, Relation]:
-        """The triples of a table, and those of its tombstones."""
+    def relation(self, table: Table, files: TableFiles) -> Relation:
+        """The triples of a table."""
         dead = self._runs(table, files.tombstones)
-        return Relation(self._layout, runs=self._runs(table, files.files), dead=dead), Relation(self._layout, runs=dead)
+        self.dead[table.name] = Relation(self._layout, runs=dead)
+        return Relation(self._layout, runs=self._runs(table, files.files), dead=dead)
+
+    def commit(self) -> None:
+        """The change that was written down is kept."""
+        for table, changed in self.dead_now.items():
+            if changed is None:
+                self.dead[table] = Relation(self._layout)
+            else:
+                added, removed = changed
+                self.dead[table].remove(removed)
+                self.dead[table].add(added)
+        self.dead_now = {}
+
+    def revert(self) -> None:
+        """It is not."""
+        self.dead_now = {}
 
     def _runs(self, table: Table, files: Sequence[WrittenFile]) -> list[Run]:
-        large = [file for file in files if file.rows > SMALL]
+        large = [file for file in files if file.rows > self._small]
         self.large.update(chain.from_iterable(_paths(file) for file in large))
-        small = union(*(self._whole(file) for file in files if file.rows <= SMALL))
+        small = union(*(self._whole(file) for file in files if file.rows <= self._small))
         runs: list[Run] = [self._paged(table, file) for file in large]
         return [*runs, ArrayRun(self._layout, small)] if len(small) else runs
 

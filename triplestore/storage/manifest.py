@@ -196,9 +196,13 @@ def from_json(data: dict[str, Any]) -> Manifest:
 
 def damaged(path: Path, table: str, manifest: Manifest, what: str) -> DamagedStoreError:
     """The message about a file of a version that is not as it was written."""
+    return DamagedStoreError(f"{path} (table {table}, version {manifest.version}) {what}; {remedy(path)}")
+
+
+def remedy(path: Path) -> str:
+    """What to do about a damaged file of a store, as the end of a message."""
     store = path.parent.parent
-    return DamagedStoreError(
-        f"{path} (table {table}, version {manifest.version}) {what}; "
+    return (
         f"`triplake verify {store}` tells which versions are whole, `triplake restore {store} --to VERSION` goes back "
         "to one (--at reads it); or restore the file from a copy"
     )

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from triplestore.engine.arrow import as_numpy
 from triplestore.engine.sets import Ids
 from triplestore.model.errors import DamagedStoreError
+from triplestore.storage.manifest import remedy
 
 CACHED: Final = 64 << 20
 """Bytes of pages that are kept, those used last."""
@@ -71,10 +72,7 @@ class PagedFile:
 
     def damaged(self, what: object) -> DamagedStoreError:
         """The message that the file is not what was written."""
-        return DamagedStoreError(
-            f"{self.path} cannot be read ({what}); "
-            f"`triplake verify {self.path.parent.parent}` tells which versions are whole"
-        )
+        return DamagedStoreError(f"{self.path} cannot be read ({what}); {remedy(self.path)}")
 
 
 class PageCache:

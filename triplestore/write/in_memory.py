@@ -42,6 +42,9 @@ SMALL: Final = 50_000
 LARGEST: Final = 50_000_000
 """Triples of a store, asserted and stored facts together, up to which its closure is kept in memory."""
 
+PAGED: Final = 16_384
+"""Rows of a file up to which it is read whole, of larger ones the pages that are looked up."""
+
 ABORTED: Final = "tried"
 """The phase of maintaining the closure in memory that was aborted."""
 
@@ -70,6 +73,7 @@ def _read(tx: Transaction) -> ClosureCache | Refused:
     if ClosureView.of(manifest).literals_in_classes:
         return Refused(Reason.NOT_MAINTAINABLE, EQUAL_LITERAL)
     workspace.sound(SAME_AS, VIOLATION)
+    workspace.sound(ASSERTED, FACT, most=PAGED)
     workspace.views(SAME_AS, VIOLATION)
     if ClosureView.of(manifest).equal_values:
         workspace.views(ASSERTED)
@@ -87,24 +91,22 @@ def _read(tx: Transaction) -> ClosureCache | Refused:
         return Refused(Reason.NOT_MAINTAINABLE, str(error))
     except LayoutFullError:
         return Refused(Reason.LAYOUT_FULL)
-    memory.dead, memory.stored = tables.dead, tables.stored
+    memory.stored = tables.stored
     workspace.memory = _content(manifest), memory
     return memory
 
 
 class _Tables:
-    """The relations of the version at hand, and of its tombstones by table."""
+    """The relations of the version at hand."""
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
         self.stored: StoredTables | None = None
-        self.dead: dict[str, Relation] = {}
 
     def relation(self, layout: Layout, table: Table) -> Relation:
         """The relation of a table."""
-        self.stored = self.stored or StoredTables(self._tx.versions, layout)
-        found, self.dead[table.name] = self.stored.relation(table, self._tx.workspace.manifest.files_of(table.name))
-        return found
+        self.stored = self.stored or StoredTables(self._tx.versions, layout, PAGED)
+        return self.stored.relation(table, self._tx.workspace.manifest.files_of(table.name))
 
 
 def maintained(tx: Transaction, memory: ClosureCache, change: Change, algorithm: str) -> ChangeSet | Refused:

@@ -55,16 +55,18 @@ class KeysPatch:
 
     def written(self, versions: Versions, table: Table, before: TableFiles) -> TableFiles:
         """See `TableChange`. The memory notes which keys the tombstones have then."""
-        memory, dead = self.memory, self.memory.dead[table.name]
+        memory, stored = self.memory, self.memory.stored
+        assert stored is not None
+        dead = stored.dead[table.name]
         back = dead.contains(self.added)
-        memory.dead_now[table.name] = self.removed, self.added[back]
+        stored.dead_now[table.name] = self.removed, self.added[back]
         left = self._rows(minus(dead.keys, self.added)) if back.any() else None
         added, removed = self._rows(self.added[~back]), self._rows(self.removed)
         with self.workspace.engine.scratch() as scratch:
 
             def after() -> Rows:
-                memory.dead_now[table.name] = None
-                if memory.stored is not None:  # it may be large: the engine writes it
+                stored.dead_now[table.name] = None
+                if stored.large:  # the engine writes it
                     patch = LoadedPatch(self.workspace, self._rows(self.added).rows, self._rows(self.removed).rows)
                     return TableRows(self.workspace.engine, patch.applied(table, scratch))
                 asserted = merged(minus(memory.asserted_forms.keys, self.removed), self.added)

@@ -75,6 +75,35 @@ class TestFiles:
         assert found == sorted((number % 7, number) for number in range(4000))
         assert {path.name for path in tmp_path.iterdir()} == {file.path for file in files}
 
+    @pytest.mark.parametrize("small", [0, 1_000_000])
+    def test_write_in_two_orders(
+        self, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int
+    ) -> None:
+        if engine.name == "spark":
+            from triplestore.engine.spark import output
+
+            monkeypatch.setattr(output, "SMALL_WRITE", small or 1)
+            monkeypatch.setattr(output, "ROWS_PER_FILE", 2000)
+        engine.load("t", pairs(*((n % 7, n * 7919 % 10007) for n in range(9_000))))
+        files = engine.write("SELECT a, b FROM t", str(tmp_path), "t", ["a", "b"], 2048, ["b", "a"])
+        assert len(files) == (5 if engine.name == "spark" and not small else 1)
+        names = set()
+        for file in files:
+            other = file.turned
+            names.add(file.path)
+            if other is None:
+                assert file.rows <= 2048
+                continue
+            assert (other.rows, other.bytes) == (file.rows, (tmp_path / other.path).stat().st_size)
+            names.add(other.path)
+            found = [pq.read_table(tmp_path / one.path).to_pydict() for one in (file, other)]
+            first, second = (list(zip(one["a"], one["b"], strict=True)) for one in found)
+            assert first == sorted(second)
+            assert second == sorted(first, key=lambda row: row[::-1])
+            assert pq.read_metadata(tmp_path / other.path).num_row_groups == -(-file.rows // 2048)
+        assert {path.name for path in tmp_path.iterdir()} == names
+        assert sum(file.rows for file in files) == 9_000
+
     def test_write_nothing(self, engine: Engine, tmp_path: Path) -> None:
         engine.load("t", pairs())
         assert engine.write("SELECT a, b FROM t", str(tmp_path), "t", ["a"], GROUP) == []

@@ -113,7 +113,7 @@ engine.close()
             writer.load("t", values())
             folder = tmp_path / writer.name
             folder.mkdir()
-            files = writer.write("SELECT * FROM t", str(folder), "t", ["i"])
+            files = writer.write("SELECT * FROM t", str(folder), "t", ["i"], GROUP)
             reader.attach("read", [str(folder / file.path) for file in files], columns)
             found = reader.query("SELECT * FROM read").to_pylist()
             assert sorted(map(str, found)) == sorted(map(str, values().to_pylist()))

@@ -1,0 +1,116 @@
+"""A relation, in memory or on files that are read by the page, equals a set of triples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from tests.support.pages import PagedTables
+from triplestore.maintain.keys import Ids, Layout
+from triplestore.maintain.relation import ALL, Relation
+from triplestore.model.errors import DamagedStoreError
+from triplestore.model.tables import FACT
+from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL
+
+Triple = tuple[int, int, int]
+
+
+def random_triple(random: Random, terms: int) -> Triple:
+    """Few terms of each kind, so that pages begin and end within the triples of one subject or object."""
+    starts = FIRST_IRI, FIRST_BLANK, FIRST_LITERAL
+    s, o = (random.choice(starts) + random.randrange(terms) for _ in range(2))
+    return s, FIRST_IRI + random.choice((0, 1, 1, 1, 2, 7)), o
+
+
+def column(values: list[int]) -> Ids:
+    return np.array(values, dtype=np.int64)
+
+
+def keys_of(layout: Layout, triples: list[Triple]) -> Ids:
+    s, p, o = (layout.encode(column([t[i] for t in triples])) for i in range(3))
+    return layout.keys(s, p, o)
+
+
+def triples_of(layout: Layout, keys: Ids) -> list[Triple]:
+    s, p, o = (layout.decode(part).tolist() for part in layout.unpack(keys))
+    return list(zip(s, p, o, strict=True))
+
+
+@pytest.mark.parametrize("page", [1, 2, 8])
+@pytest.mark.parametrize("seed", range(40))
+def test_it_equals_a_set(seed: int, page: int) -> None:
+    random = Random(seed)
+    layout, terms = Layout((50, 60, 60, 60, 0)), random.choice((3, 8, 50))
+    truth = {random_triple(random, terms) for _ in range(random.choice((1, 30, 200)))}
+    tables = PagedTables(random, page)
+    stored = tables.stored(layout, small=random.choice((0, 20)))
+    relation = stored.relation(FACT, tables.files(sorted(truth)))
+    dead = stored.dead[FACT.name]
+    assert set(triples_of(layout, relation.keys)) == truth
+    assert not truth & set(triples_of(layout, dead.keys))
+    gone = list(triples_of(layout, dead.keys))
+    for step in range(12):
+        some = [random_triple(random, terms) for _ in range(random.randint(1, 20))]
+        some += random.sample(sorted(truth), min(len(truth), 5)) + random.sample(gone, min(len(gone), 3))
+        if step % 2:
+            assert set(triples_of(layout, relation.add(keys_of(layout, some)))) == set(some) - truth
+            truth |= set(some)
+        else:
+            assert set(triples_of(layout, relation.remove(keys_of(layout, some)))) == set(some) & truth
+            truth -= set(some)
+        assert len(relation) == len(truth)
+        check(layout, relation, truth, [random_triple(random, terms) for _ in range(10)], random)
+    assert set(triples_of(layout, relation.copy().keys)) == truth
+    assert set(triples_of(layout, relation.sample(10))) <= truth
+
+
+def check(layout: Layout, relation: Relation, truth: set[Triple], asked: list[Triple], random: Random) -> None:
+    """Every kind of look-up, of triples that are there and of others."""
+    asked += random.sample(sorted(truth), min(len(truth), 10))
+    random.shuffle(asked)
+    assert relation.contains(keys_of(layout, asked)).tolist() == [triple in truth for triple in asked]
+    s, p, o = (column([t[i] for t in asked]) for i in range(3))
+    codes = layout.encode(s), layout.numbers(layout.encode(p)), layout.encode(o)
+    for by_s, by_o in ((True, True), (True, False), (False, True), (False, False)):
+        given = codes[1], codes[0] if by_s else None, codes[2] if by_o else None
+        wanted = {
+            (row, t)
+            for row, (a, b, c) in enumerate(asked)
+            for t in truth
+            if t[1] == b and (not by_s or t[0] == a) and (not by_o or t[2] == c)
+        }
+        rows, keys, cut = relation.match(*given)
+        found = list(zip(rows.tolist(), triples_of(layout, keys), strict=True))
+        assert len(found) == len(set(found)), "each match once"
+        assert set(found) == wanted
+        assert not cut
+        assert relation.count(*given) >= len(wanted)
+        rows, keys, cut = relation.match(*given, 1)
+        some = set(zip(rows.tolist(), triples_of(layout, keys), strict=True))
+        assert some <= wanted
+        assert cut or some == wanted
+
+
+def test_no_predicate_matches_nothing() -> None:
+    layout, tables = Layout((50, 60, 60, 60, 0)), PagedTables(Random(1))
+    relation = tables.stored(layout).relation(FACT, tables.files([(FIRST_IRI, FIRST_IRI + 1, FIRST_IRI + 2)]))
+    none, term = column([-1]), layout.encode(column([FIRST_IRI]))
+    for given in ((none, term, None), (none, None, term), (none, None, None), (none, term, term)):
+        assert not len(relation.match(*given, ALL)[0])
+
+
+def test_a_page_that_is_not_what_was_written_is_refused(tmp_path: Path) -> None:
+    random = Random(5)
+    layout, tables = Layout((50, 500, 500, 500, 0)), PagedTables(random)
+    files = tables.files([random_triple(random, 400) for _ in range(500)])
+    stored = tables.stored(layout)
+    relation = stored.relation(FACT, files)
+    other = tables.files([random_triple(random, 400) for _ in range(500)])
+    for mine, its in zip(files.files, other.files, strict=False):
+        folder = tables.folder
+        (folder / mine.path).write_bytes((folder / its.path).read_bytes())
+    with pytest.raises(DamagedStoreError, match=r"triplake verify"):
+        _ = relation.keys
