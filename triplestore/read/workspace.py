@@ -66,9 +66,9 @@ class Workspace:
             self._bound[table.name] = "table"
 
     def sound(self, *tables: Table, most: int | None = None) -> None:
-        """Raise DamagedStoreError where a file of these tables (most: of so many rows at most), which are to be read whole
-        into memory, is not what was written: next to reading it, its checksum costs little. Spark does not read whole
-        tables in this process."""
+        """Raise DamagedStoreError where a file of these tables, which are to be read whole into memory, is not what was
+        written: next to reading it, its checksum costs little. Spark does not read whole tables in this process. most:
+        of files of so many rows at most."""
         if self.engine.resident and tables:
             named = (file for table in tables for file in self.manifest.files_of(table.name).read)
             read = {file for file in named if most is None or file.rows <= most}
