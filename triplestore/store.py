@@ -25,8 +25,9 @@ from triplestore.storage.retention import Retention
 from triplestore.storage.vacuum import VacuumReport
 from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
-from triplestore.write import admin, datasets, load, rulesets, update, update_files
+from triplestore.write import admin, datasets, load, queue, rulesets, update, update_files
 from triplestore.write.datasets import GraphSupport
+from triplestore.write.queue import Outcome, UpdateQueue, Waiting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -194,6 +195,27 @@ class Store(StoreVersion):
         split, up to 50 of either, the largest first.
         """
         return update.update(self._session, add, delete, maintain, dry_run)
+
+    def updates(self, load_folder: str | Path | None = None) -> UpdateQueue:
+        """A queue for updates of many threads, or of one that does not wait for each: those that come while others are
+        carried out become one transaction together, in the order in which they were brought. Use it with `with`, or
+        close it.
+
+            with store.updates() as queue:
+                done = queue.submit(add=[triple], delete=[other])  # a concurrent.futures.Future
+                report = done.result()
+
+        load_folder: see `sparql_update`.
+        """
+        return UpdateQueue(lambda waiting: self.update_together(waiting, load_folder))
+
+    @in_turn
+    def update_together(self, waiting: Sequence[Waiting], load_folder: str | Path | None = None) -> list[Outcome]:
+        """Carry out updates as one transaction, in order: the report of the transaction for each of them, or the
+        InputError of one that cannot be read. Whatever else fails is raised, and nothing is changed then.
+
+        load_folder: see `sparql_update`."""
+        return queue.carry_out(self._session, waiting, load_folder)
 
     @in_turn
     def update_files(

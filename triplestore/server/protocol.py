@@ -12,7 +12,6 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from triplestore.expressions.iris import is_absolute
 from triplestore.model.errors import InputError, TriplakeError, UsageError
-from triplestore.model.report import UpdateReport
 from triplestore.server.bodies import FORM, Parameters, form, media_type, parameters, text
 from triplestore.server.description import describe
 from triplestore.server.faults import HttpError
@@ -21,6 +20,7 @@ from triplestore.server.negotiation import GRAPHS, NAMES, ROWS, choose
 from triplestore.server.settings import MAX_QUERY
 from triplestore.server.work import Answer, Service
 from triplestore.store import Store
+from triplestore.write.queue import Waiting
 
 QUERY: Final = "application/sparql-query"
 UPDATE: Final = "application/sparql-update"
@@ -176,21 +176,17 @@ async def _update(request: Request, service: Service, update: str, sent: Paramet
     request.scope["triplake.log"]["update"] = update
     folder, base = service.settings.load_folder, endpoint_of(request)
 
-    dry = sent.get("dry_run", [""])[-1] == "true"
+    if sent.get("dry_run", [""])[-1] != "true":
+        waiting = Waiting(text=update, base=base, default_graphs=default, named_graphs=named)
+        return changed(await service.update(waiting))
 
-    def carried_out(store: Store) -> UpdateReport:
-        return store.sparql_update(
-            update, dry_run=dry, load_folder=folder, base=base, default_graphs=default, named_graphs=named
+    def tried(store: Store) -> dict[str, Any]:
+        report = store.sparql_update(
+            update, dry_run=True, load_folder=folder, base=base, default_graphs=default, named_graphs=named
         )
+        return {**report.as_dict(), "version": store.version, "dry_run": True}
 
-    def change(store: Store) -> dict[str, Any]:
-        if dry:
-            return {**carried_out(store).as_dict(), "version": store.version, "dry_run": True}
-        figures: dict[str, Any] = {}
-        found = applied(store, (), lambda: figures.update(carried_out(store)))
-        return {**found, **figures}
-
-    return changed(await service.write(change, limited=True))
+    return changed(await service.write(tried, limited=True))
 
 
 def applied(store: Store, files: Sequence[Path], change: Callable[[], Any]) -> dict[str, Any]:
@@ -206,7 +202,7 @@ def applied(store: Store, files: Sequence[Path], change: Callable[[], Any]) -> d
         if isinstance(error, UsageError):
             raise type(error)(message) from error
         raise
-    return {"version": store.version, **store.log()[-1]}
+    return {"version": store.version, **store.log(store.version)[0]}
 
 
 def changed(figures: dict[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
@@ -20,22 +19,19 @@ from starlette.types import Receive, Scope, Send
 
 from triplestore.engine import Reader
 from triplestore.model.errors import ConflictError, StoppedError, TriplakeError
-from triplestore.model.stopping import Stop, check, heeding
+from triplestore.model.stopping import Stop, heeding
 from triplestore.server.faults import HttpError
 from triplestore.server.gate import Gate
 from triplestore.server.readers import Readers
 from triplestore.server.settings import Settings
+from triplestore.server.spooled import BUFFER, made
+from triplestore.server.updates import Figures, Updates, outcomes
 from triplestore.store import Store
+from triplestore.write.queue import Waiting
 
 log = logging.getLogger("triplake.server")
 
 T = TypeVar("T")
-
-BUFFER: Final = 1 << 16
-"""Characters that are gathered before they are sent; an answer that is smaller is sent whole, with its length."""
-
-_SPOOLED: Final = 1 << 22
-"""Characters of an answer that is made before it is sent, from which it is kept on disk."""
 
 ATTEMPTS: Final = 5
 """How often a write is tried while other processes commit first."""
@@ -100,7 +96,7 @@ class _Job:
                 self.version = store.version
                 with heeding(self._stop):
                     answer = self._work(store)
-                self._pieces = _made(answer.pieces) if answer.whole else answer.pieces
+                self._pieces = made(answer.pieces) if answer.whole else answer.pieces
             return answer, self.more()
         except BaseException as error:
             self.end()
@@ -203,6 +199,7 @@ class Service:
         self._writer: Store | None = None
         self._write = Stop()  # of the write that runs
         self._kept: dict[str, tuple[int, Any]] = {}
+        self._updates = Updates(self.writes, limits.queue, self._writing, self._together)
         self._jobs: set[_Job] = set()
         self._closing = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -359,6 +356,20 @@ class Service:
         done.add_done_callback(lambda _: self.writes.leave())
         return await asyncio.shield(done)
 
+    async def update(self, update: Waiting) -> Figures:
+        """Carry out an update, with those that wait for the writer as well: what the log says of the version that they
+        made, and what the report does. One that is refused is refused alone. It may take as long as a query."""
+        if self.settings.access.read_only:
+            raise HttpError(403, "this server is read-only")
+        self._open()
+        return await self._updates.carry_out(update)
+
+    def _together(self, waiting: Sequence[Waiting]) -> list[Figures | TriplakeError]:
+        """In the writer's thread: see `Updates`."""
+        seconds = self.settings.limits.query_seconds
+        stop = self._write = Stop(seconds, _late(seconds, "update"))
+        return self._change(lambda store: outcomes(store, waiting, self.settings.load_folder), stop)
+
     def _change(self, work: Callable[[Store], T], stop: Stop) -> T:
         if self._writer is None:
             self._writer = Store.open(self.path, **self._options)
@@ -377,17 +388,6 @@ class Service:
     def _open(self) -> None:
         if self._closing:
             raise HttpError(503, ENDING, {"Retry-After": "10"})
-
-
-def _made(pieces: Iterator[str]) -> Iterator[str]:
-    """Pieces, from the first on once all of them are made: kept in memory, or on disk where they are many."""
-    with tempfile.SpooledTemporaryFile(_SPOOLED, "w+", encoding="utf-8", newline="") as kept:
-        for piece in pieces:
-            check()
-            kept.write(piece)
-        kept.seek(0)
-        while piece := kept.read(BUFFER):
-            yield piece
 
 
 def _late(seconds: float, what: str = "query") -> str:

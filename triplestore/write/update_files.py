@@ -137,19 +137,32 @@ def sparql_update(
     named_graphs: Sequence[str],
 ) -> UpdateReport:
     """See `Store.sparql_update`."""
-    from triplake.sparql.dataset import dataset_of  # when asked for: a store starts without the parser
-    from triplake.sparql.update import reading
 
     def once() -> UpdateReport:
         session.newest()
         manifest = session.manifest
         began = manifest.counters.files
-        request = sparql_request(text, began + 1, base=base, known=manifest.prefixes)
-        request = replace(request, operations=reading(request.operations, dataset))
+        request = requested(text, began + 1, base, manifest.prefixes, default_graphs, named_graphs)
         return carry_out(session, (request,), algorithm, dry, load_folder, began)
 
-    dataset = dataset_of([graph_token(name) for name in default_graphs], [graph_token(name) for name in named_graphs])
     return repeated(session, once, RenumberError)
+
+
+def requested(
+    text: str,
+    number: int,
+    base: str | None,
+    known: Prefixes,
+    default_graphs: Sequence[str],
+    named_graphs: Sequence[str],
+) -> Request:
+    """Parse a request whose patterns read these graphs (IRIs). number, base, known: see `sparql_request`."""
+    from triplake.sparql.dataset import dataset_of  # when asked for: a store starts without the parser
+    from triplake.sparql.update import reading
+
+    dataset = dataset_of([graph_token(name) for name in default_graphs], [graph_token(name) for name in named_graphs])
+    request = sparql_request(text, number, base=base, known=known)
+    return replace(request, operations=reading(request.operations, dataset))
 
 
 def carry_out(

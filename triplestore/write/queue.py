@@ -1,0 +1,186 @@
+"""Updates that wait for their turn, and are carried out together: one transaction for all that have come meanwhile.
+
+What becomes of the store is what it would be if each were carried out alone, in the order in which they were brought:
+of plain ones the last word on a triple counts, and a request with patterns sees what those before it have made. So an
+addition and a deletion of one triple cancel each other before any work is done (Illich and Glimm: fully dynamic
+updates), and one commit makes all of them durable.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, TypeVar
+
+from triplake.loaders.patch import Change
+from triplestore.model.dataset import Quad
+from triplestore.model.errors import TriplakeError, UsageError
+from triplestore.model.report import UpdateReport
+from triplestore.model.terms import from_rdflib_quads
+from triplestore.read.session import Session
+from triplestore.write.change import Request
+from triplestore.write.transaction import RenumberError, repeated
+from triplestore.write.update_files import apply_all, requested
+
+TOGETHER: Final = 20_000
+"""Triples of the updates that one transaction is made of, at most; one alone may have more."""
+
+TRIPLE_BYTES: Final = 50
+"""Characters of a request for each triple that it adds or deletes, about."""
+
+WAITING: Final = 10_000
+"""Updates that wait in a queue, beyond which whoever brings one more waits himself."""
+
+T = TypeVar("T")
+
+Outcome = UpdateReport | TriplakeError
+"""What becomes of an update: the report of the transaction that it was part of, or why it was refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An update that waits: quads to add and to delete, or the text of a SPARQL Update request (base, default_graphs,
+    named_graphs: see `Store.sparql_update`)."""
+
+    add: Sequence[Quad] = ()
+    delete: Sequence[Quad] = ()
+    text: str | None = None
+    base: str | None = None
+    default_graphs: Sequence[str] = ()
+    named_graphs: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, add: Iterable[Any], delete: Iterable[Any]) -> Waiting:
+        """Of rdflib triples or quads; one in both is added."""
+        added = dict.fromkeys(from_rdflib_quads(add))
+        return cls(list(added), [quad for quad in dict.fromkeys(from_rdflib_quads(delete)) if quad not in added])
+
+    def change(self, session: Session, number: int) -> Change | Request:
+        """It as a transaction whose blank nodes have this file number. Raises InputError, UsageError."""
+        if self.text is None:
+            return Change(list(self.add), list(self.delete))
+        graphs = self.default_graphs, self.named_graphs
+        return requested(self.text, number, self.base, session.manifest.prefixes, *graphs)
+
+    @property
+    def size(self) -> int:
+        """Its triples, about."""
+        return len(self.add) + len(self.delete) + len(self.text or "") // TRIPLE_BYTES
+
+
+def carry_out(session: Session, waiting: Sequence[Waiting], load_folder: str | Path | None = None) -> list[Outcome]:
+    """Carry out updates together; what becomes of each. One that cannot be read is refused alone; whatever else goes
+    wrong is raised, and nothing has been changed. load_folder: see `Store.sparql_update`."""
+
+    def once() -> list[Outcome]:
+        session.newest()
+        number, changes = session.manifest.counters.files, list[Change | Request]()
+        faults = dict[int, TriplakeError]()
+        for place, update in enumerate(waiting):
+            try:
+                changes.append(update.change(session, number + 1))
+            except TriplakeError as error:
+                faults[place] = error
+                continue
+            number = max(number, changes[-1].last if isinstance(changes[-1], Request) else 0)
+        reports = apply_all(
+            session, changes, max(1, len(changes)), number, "auto", False, load_folder, lambda report: None
+        )
+        return [faults.get(place) or reports[0] for place in range(len(waiting))]
+
+    return repeated(session, once, RenumberError)
+
+
+def one_by_one(
+    waiting: Sequence[Waiting],
+    carry_out: Callable[[Sequence[Waiting]], Sequence[T]],
+    refused: Callable[[TriplakeError], T],
+) -> list[T]:
+    """What becomes of updates that are carried out together or, if that fails, each alone: so one that is refused
+    spoils no other. carry_out: does so, and raises TriplakeError where nothing has been changed. refused: makes what
+    becomes of one of its error."""
+    try:
+        return [*carry_out(waiting)]
+    except TriplakeError as error:
+        if len(waiting) == 1:
+            return [refused(error)]
+    return [outcome for update in waiting for outcome in one_by_one([update], carry_out, refused)]
+
+
+class UpdateQueue:
+    """Carries updates out in a thread of its own, those that wait together; see `Store.updates`. Any thread may bring
+    some."""
+
+    def __init__(self, carry_out: Callable[[Sequence[Waiting]], Sequence[Outcome]]) -> None:
+        """carry_out: see `one_by_one`."""
+        self._carry_out = carry_out
+        self._waiting: deque[tuple[Waiting, Future[UpdateReport]]] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="triplake-updates", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> UpdateQueue:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def submit(self, add: Iterable[Any] = (), delete: Iterable[Any] = ()) -> Future[UpdateReport]:
+        """Let triples be added and deleted, as `Store.update` does. The future has the report of the transaction once
+        it is durable, or the error of this update. It may be cancelled until its transaction begins."""
+        return self._put(Waiting.of(add, delete))
+
+    def sparql_update(self, text: str, base: str | None = None) -> Future[UpdateReport]:
+        """Let a SPARQL 1.1 Update request be carried out, as `Store.sparql_update` does; the future as of `submit`."""
+        return self._put(Waiting(text=text, base=base))
+
+    def close(self) -> None:
+        """Carry out what waits, and take no more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._thread.join()
+
+    def _put(self, update: Waiting) -> Future[UpdateReport]:
+        future: Future[UpdateReport] = Future()
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or len(self._waiting) < WAITING)
+            if self._closed:
+                raise UsageError("the queue of updates is closed: make another with Store.updates")
+            self._waiting.append((update, future))
+            self._changed.notify_all()
+        return future
+
+    def _work(self) -> None:
+        while taken := self._taken():
+            try:
+                outcomes = one_by_one([update for update, _ in taken], self._carry_out, lambda error: error)
+            except BaseException as error:  # a fault of ours: who waits must not wait for ever
+                for _, future in taken:
+                    future.set_exception(error)
+                continue
+            for (_, future), outcome in zip(taken, outcomes, strict=True):
+                if isinstance(outcome, UpdateReport):
+                    future.set_result(outcome)
+                else:
+                    future.set_exception(outcome)
+
+    def _taken(self) -> list[tuple[Waiting, Future[UpdateReport]]]:
+        """The updates that are next, once there are some; none when the queue is closed and empty."""
+        with self._changed:
+            while True:
+                self._changed.wait_for(lambda: self._closed or bool(self._waiting))
+                taken, size = list[tuple[Waiting, Future[UpdateReport]]](), 0
+                while self._waiting and (not taken or size + self._waiting[0][0].size <= TOGETHER):
+                    taken.append(self._waiting.popleft())
+                    size += taken[-1][0].size
+                self._changed.notify_all()
+                running = [pair for pair in taken if pair[1].set_running_or_notify_cancel()]
+                if running or not taken:
+                    return running
