@@ -12,7 +12,7 @@ from triplestore.model.errors import TriplakeError
 from triplestore.server.faults import HttpError
 from triplestore.server.gate import Gate
 from triplestore.store import Store
-from triplestore.write.queue import TOGETHER, Waiting, one_by_one
+from triplestore.write.queue import TOGETHER, Waiting, each
 
 Figures = dict[str, Any]
 """What an update did, as its client reads it."""
@@ -68,7 +68,7 @@ class Updates:
         """What becomes of updates."""
 
         def work() -> Sequence[Figures | TriplakeError]:
-            return one_by_one(updates, self._together, lambda error: error)
+            return each(updates, self._together, lambda error: error)
 
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)

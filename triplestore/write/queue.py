@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 from triplake.loaders.patch import Change
 from triplestore.model.dataset import Quad
-from triplestore.model.errors import TriplakeError, UsageError
+from triplestore.model.errors import StoppedError, TriplakeError, UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.model.terms import from_rdflib_quads
 from triplestore.read.session import Session
@@ -96,20 +96,22 @@ def carry_out(session: Session, waiting: Sequence[Waiting], load_folder: str | P
     return repeated(session, once, RenumberError)
 
 
-def one_by_one(
+def each(
     waiting: Sequence[Waiting],
     carry_out: Callable[[Sequence[Waiting]], Sequence[T]],
     refused: Callable[[TriplakeError], T],
 ) -> list[T]:
-    """What becomes of updates that are carried out together or, if that fails, each alone: so one that is refused
-    spoils no other. carry_out: does so, and raises TriplakeError where nothing has been changed. refused: makes what
-    becomes of one of its error."""
+    """What becomes of updates that are carried out together or, where that fails, one half after the other, and so on:
+    so one that is refused spoils no other. What takes too long is tried alone next, since each may take its time.
+    carry_out: raises TriplakeError where nothing has been changed. refused: makes what becomes of one of its error."""
     try:
         return [*carry_out(waiting)]
     except TriplakeError as error:
         if len(waiting) == 1:
             return [refused(error)]
-    return [outcome for update in waiting for outcome in one_by_one([update], carry_out, refused)]
+        size = 1 if isinstance(error, StoppedError) else -(-len(waiting) // 2)
+    parts = [waiting[start : start + size] for start in range(0, len(waiting), size)]
+    return [outcome for part in parts for outcome in each(part, carry_out, refused)]
 
 
 class UpdateQueue:
@@ -117,7 +119,7 @@ class UpdateQueue:
     some."""
 
     def __init__(self, carry_out: Callable[[Sequence[Waiting]], Sequence[Outcome]]) -> None:
-        """carry_out: see `one_by_one`."""
+        """carry_out: see `each`."""
         self._carry_out = carry_out
         self._waiting: deque[tuple[Waiting, Future[UpdateReport]]] = deque()
         self._changed = threading.Condition()
@@ -160,7 +162,7 @@ class UpdateQueue:
     def _work(self) -> None:
         while taken := self._taken():
             try:
-                outcomes = one_by_one([update for update, _ in taken], self._carry_out, lambda error: error)
+                outcomes = each([update for update, _ in taken], self._carry_out, lambda error: error)
             except BaseException as error:  # a fault of ours: who waits must not wait for ever
                 for _, future in taken:
                     future.set_exception(error)

@@ -205,7 +205,7 @@ def test_a_conflict_is_each_ones_error(tmp_path: Path, monkeypatch: pytest.Monke
             calls.append(len(waiting))
             raise ConflictError("another was first")
 
-        found = module.one_by_one([Waiting(), Waiting()], conflicting, lambda error: error)
-        assert [type(error) for error in found] == [ConflictError, ConflictError]
-        assert calls == [2, 1, 1]
+        found = module.each([Waiting()] * 5, conflicting, lambda error: error)
+        assert [type(error) for error in found] == [ConflictError] * 5
+        assert calls == [5, 3, 2, 1, 1, 1, 2, 1, 1]
         assert rule_names(("owl2rl",), str(tmp_path)) == [r.name for r in store.rulesets]
