@@ -1,20 +1,28 @@
-"""Maintenance in the engine's tables, of changes that are not maintained in memory: insertion, or rematerialisation."""
+"""Maintenance in the engine's tables, of changes that are not maintained in memory: insertion, DRed by joins, or
+rematerialisation."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from triplestore.maintain import Outcome, Task, insertion, rematerialise
+from triplestore.maintain import Outcome, Task, dred, dred_by_joins, insertion, rematerialise
 
 LARGE_SHARE: Final = 0.5
 """New facts as a share of the closure beyond which computing it from scratch is cheaper than extending it."""
 
+SMALL_SHARE: Final = 0.002
+"""Deleted facts as a share of the closure up to which joins over its tables are less work than computing it."""
 
-def maintain(task: Task, algorithm: str = "auto", reason: str = "") -> Outcome:
-    """Bring the closure in the working tables up to date. reason: why it is not maintained in memory, if known."""
+
+def maintain(task: Task, algorithm: str = "auto", reason: str = "", by_joins: bool = False) -> Outcome:
+    """Bring the closure in the working tables up to date. reason: why it is not maintained in memory, if known.
+    by_joins: that is for its size alone, so that deletions may be maintained by joins."""
     change = task.change
     if algorithm == rematerialise.NAME:
         return rematerialise.rematerialise(task, reason or "asked for")
+    few = algorithm == dred.NAME or change.minus <= SMALL_SHARE * change.facts
+    if change.minus and by_joins and few and algorithm in ("auto", dred.NAME):
+        return dred_by_joins.delete(task, reason)
     if change.minus:
         return rematerialise.rematerialise(task, reason or f"{change.minus:,} asserted facts are deleted")
     if change.plus > LARGE_SHARE * change.facts:

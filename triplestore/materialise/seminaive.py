@@ -39,6 +39,7 @@ from triplestore.engine.sql import Select
 from triplestore.expressions.vectorised import register
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes
+from triplestore.materialise.deletion import Deletion
 from triplestore.materialise.facts import Facts
 from triplestore.materialise.figures import Figures, Report, RoundFigures, ShapeFigures
 from triplestore.materialise.firing import Firing, Statement
@@ -56,7 +57,7 @@ from triplestore.model.equality import Equality
 from triplestore.model.expression import Call, walk
 from triplestore.model.rule import Aggregate, Rule
 from triplestore.model.stopping import check
-from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
+from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE
 
 
 class SemiNaive:
@@ -167,6 +168,34 @@ class SemiNaive:
             self._facts.net()
         self.figures.phases["insert"] = self.figures.seconds = time.perf_counter() - started
         return self.figures
+
+    def delete_and_insert(self, gone: str, new: str) -> Figures:
+        """Bring the closure up to date where the given facts of working table `gone` are given no longer, and those of
+        `new` are (ids not under pi; `given` is as it is after that): DRed. Raises NotDeletableError, see
+        `triplestore.materialise.deletion`; `fact` is as it was then."""
+        with self._scratch:
+            started = time.perf_counter()
+            self._facts.resume()
+            self._restore()
+            deletion = Deletion(self._facts, self._specialisation, self._terms, self._execute)
+            with self.figures.phases.timed("overdelete"):
+                deletion.overdelete(gone, self.figures)
+            with self.figures.phases.timed("rederive"):
+                deletion.rederive(self.figures)
+            with self.figures.phases.timed("insert"):
+                self._specialisation.find_identities()
+                self.engine.append("derived", [normalised(new, "same_as")])
+                self._rewriting.absorb(RoundFigures(0))
+                self._run()
+                self._rewriting.complete_reflexive()
+            with self.figures.phases.timed("violations"):
+                self._violations.empty()
+                self._facts.classes = set(self._facts.column(f"SELECT DISTINCT o FROM fact WHERE p = {TYPE}"))
+                self._violations.find("given", None, True, self._derive)
+            if self.track:
+                self._facts.net()
+            self.figures.seconds = time.perf_counter() - started
+            return self.figures
 
     def obstacle(self, new: str) -> str | None:
         """Why `insert` cannot extend the closure by the facts of working table `new`, or nothing: they may lead to what

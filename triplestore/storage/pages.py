@@ -17,7 +17,7 @@ from triplestore.engine.sets import Ids
 from triplestore.model.errors import DamagedStoreError
 from triplestore.storage.manifest import remedy
 
-CACHED: Final = 64 << 20
+CACHED: Final = 128 << 20
 """Bytes of pages that are kept, those used last."""
 
 

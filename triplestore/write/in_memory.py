@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from triplestore.closure.view import ClosureView
+from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.engine.scratch import Scratch
 from triplestore.maintain import Outcome, Reasoning, rematerialise
 from triplestore.maintain.budget import BudgetExceededError
@@ -256,7 +257,7 @@ class InMemory(ChangeSet):
         memory.commit()
         reread = memory.outgrown or (memory.stored is not None and not memory.stored.large <= kept)
         workspace.memory = None if reread else (_content(now), memory)
-        if (prints := workspace.cache.last("fingerprints")) is not None and prints[1] is not None:
+        if (prints := workspace.cache.last("fingerprints")) is not None and isinstance(prints[1], Fingerprints):
             assert self.change.facts is not None
             prints[1].add(self.change.facts.terms.new)
             workspace.cache.put("fingerprints", now.files_of(TERM.name), prints[1])

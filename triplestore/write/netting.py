@@ -28,6 +28,10 @@ MOST: Final = 4_000_000
 """Terms up to which their fingerprints are kept in memory: two seconds to make, and 96 MB."""
 
 
+WORTH: Final = 200_000
+"""Terms whose fingerprints take as long to make as one change's terms to find in the files."""
+
+
 def net_in_memory(
     tx: Transaction, memory: ClosureCache, add: Sequence[Quad], delete: Sequence[Quad], file: int
 ) -> Change:
@@ -148,21 +152,24 @@ def numbered(workspace: Workspace, known: Collection[str], wanted: Collection[st
 
 
 def _fingerprints(workspace: Workspace) -> Fingerprints | None:
-    """Of the terms of the version at hand; None the first time, as a process that makes one change has found its terms
-    in the files before they would be ready, and for many terms, of whose files few pages are read."""
-    files, known = workspace.manifest.files_of(TERM.name), None
-    if files.rows > MOST:
-        return None
-    if kept := workspace.cache.last("fingerprints"):
-        before, known = kept
-        if known is None or not {*before.files} <= {*files.files}:
-            known = Fingerprints.read(workspace.engine)
-        elif new := [f for f in files.files if f not in before.files]:
-            paths = [str(workspace.versions.data / f.path) for f in new]
-            with workspace.engine.scratch() as scratch:
-                further = scratch.table("further_term")
-                workspace.engine.attach(further, paths, TERM.columns)
-                known.add(dict(workspace.engine.rows(f"SELECT {token_sql('t')} AS token, t.id FROM {further} t")))
+    """Of the terms of the version at hand; None where the look at the files is less work: the first times, and always
+    for very many terms."""
+    files = workspace.manifest.files_of(TERM.name)
+    kept = workspace.cache.last("fingerprints")
+    before, known = kept if kept is not None else (files, 0)
+    if isinstance(known, int):  # changes so far
+        if known * WORTH < files.rows or files.rows > MOST:
+            workspace.cache.put("fingerprints", files, known + 1)
+            return None
+        known = Fingerprints.read(workspace.engine)
+    elif not {*before.files} <= {*files.files}:
+        known = Fingerprints.read(workspace.engine)
+    elif new := [f for f in files.files if f not in before.files]:
+        paths = [str(workspace.versions.data / f.path) for f in new]
+        with workspace.engine.scratch() as scratch:
+            further = scratch.table("further_term")
+            workspace.engine.attach(further, paths, TERM.columns)
+            known.add(dict(workspace.engine.rows(f"SELECT {token_sql('t')} AS token, t.id FROM {further} t")))
     workspace.cache.put("fingerprints", files, known)
     return known
 

@@ -8,6 +8,8 @@ import pytest
 from rdflib import OWL, RDF, RDFS, Literal, Namespace
 
 from triplestore import Store
+from triplestore.engine import Engine
+from triplestore.maintain import in_tables
 from triplestore.write import in_memory
 from triplestore.write.change import Reason
 
@@ -103,3 +105,16 @@ def test_a_dry_run_leaves_the_memory(store: Store) -> None:
     assert report.algorithm != "rematerialise"
     assert store._session.workspace.memory == kept
     assert store.update(add=MORE, delete=FACTS[:2]).added == report.added
+
+
+def test_a_large_deletion_by_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
+    monkeypatch.setattr(in_memory, "SMALL", 0)
+    monkeypatch.setattr(in_tables, "SMALL_SHARE", 1.0)
+    session = getattr(engine, "spark", None)
+    with Store.create(tmp_path / "kg", ["owl2rl"], engine=engine.name, spark=session) as store:
+        store.update(add=[*SCHEMA, *FACTS])
+        report = store.update(add=MORE, delete=FACTS[:1])
+        assert (report.algorithm, report.reason) == ("dred", f"{Reason.LARGE_CHANGE.value}: by joins")
+        assert closure(store) == expected(tmp_path, *SCHEMA, *FACTS[1:], *MORE)
+        report = store.update(delete=SCHEMA[:1])
+        assert report.algorithm == "rematerialise", "an axiom goes"
