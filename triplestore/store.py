@@ -207,7 +207,8 @@ class Store(StoreVersion):
 
         load_folder: see `sparql_update`.
         """
-        return UpdateQueue(lambda waiting: self.update_together(waiting, load_folder))
+        with self._turns.turn():  # not of a closed store
+            return UpdateQueue(lambda waiting: self.update_together(waiting, load_folder))
 
     @in_turn
     def update_together(self, waiting: Sequence[Waiting], load_folder: str | Path | None = None) -> list[Outcome]:

@@ -121,7 +121,7 @@ def test_upgrade() -> None:
     mark = Path("kg/triplake.json")
     mark.write_text(json.dumps({"format": 5}))
     assert "now of the newest format, version 3" in run("upgrade", "kg").err
-    assert json.loads(mark.read_text())["format"] == 6
+    assert json.loads(mark.read_text())["format"] == 7
     assert listed() == {None: 1, "http://e/g1": 2, "http://e/g2": 3, "http://e/g3": 3}
 
 

@@ -84,13 +84,13 @@ READS: list[Callable[[httpx.Client, int], httpx.Response]] = [
 
 def test_an_update_blocks_no_query(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Queries are answered while an update goes on that does not end before they are."""
-    answered, carry_out = threading.Event(), Store.sparql_update
+    answered, carry_out = threading.Event(), Store.update_together
 
-    def waiting(self: Store, *arguments: Any, **options: Any) -> dict[str, Any]:
+    def waiting(self: Store, *arguments: Any, **options: Any) -> list[Any]:
         assert answered.wait(PATIENCE)
         return carry_out(self, *arguments, **options)
 
-    monkeypatch.setattr(Store, "sparql_update", waiting)
+    monkeypatch.setattr(Store, "update_together", waiting)
     with ThreadPoolExecutor(1) as pool, serving(store) as server:
         try:
             update = pool.submit(server.post, "/sparql", data={"update": f"INSERT DATA {{ <{EX}late> a <{EX}T1> }}"})
