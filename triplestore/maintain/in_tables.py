@@ -20,11 +20,12 @@ def maintain(task: Task, algorithm: str = "auto", reason: str = "", by_joins: bo
     change = task.change
     if algorithm == rematerialise.NAME:
         return rematerialise.rematerialise(task, reason or "asked for")
-    few = algorithm == dred.NAME or change.minus <= SMALL_SHARE * change.facts
-    if change.minus and by_joins and few and algorithm in ("auto", dred.NAME):
-        return dred_by_joins.delete(task, reason)
     if change.minus:
-        return rematerialise.rematerialise(task, reason or f"{change.minus:,} asserted facts are deleted")
+        reason = reason or f"{change.minus:,} asserted facts are deleted"
+        few = algorithm == "auto" and change.minus <= SMALL_SHARE * change.facts
+        if by_joins and (few or algorithm == dred.NAME):
+            return dred_by_joins.delete(task, reason)
+        return rematerialise.rematerialise(task, reason)
     if change.plus > LARGE_SHARE * change.facts:
         return rematerialise.rematerialise(task, f"{change.plus:,} new facts against a closure of {change.facts:,}")
     if obstacle := insertion.obstacle(task):

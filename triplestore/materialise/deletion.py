@@ -19,7 +19,7 @@ from triplestore.compile.plan import K, Pattern, Row, Shape, V
 from triplestore.compile.program import Program
 from triplestore.compile.schema import is_schema
 from triplestore.compile.sql import Terms, select
-from triplestore.engine.queries import count
+from triplestore.engine.queries import common, count
 from triplestore.engine.sql import Select
 from triplestore.materialise.facts import Facts
 from triplestore.materialise.figures import Figures, RoundFigures
@@ -78,9 +78,9 @@ class Deletion:
         most = MOST * self.facts.old
         self.facts.empty(self._over, "derived")
         try:
-            self._check_equalities(f"({normalised(gone, 'same_as')}) g")
-            frontier = f"SELECT DISTINCT s, p, o FROM ({normalised(gone, 'same_as')}) g WHERE {_in('g', 'fact')}"
-            while self._next(frontier):
+            lost = f"({normalised(gone, 'same_as')})"
+            self._check_equalities(f"{lost} g")
+            while self._next(lost):
                 check()
                 figures.doubted += self.facts.new
                 if figures.doubted > most:
@@ -89,15 +89,16 @@ class Deletion:
                 figures.rounds.append(round_)
                 self.facts.empty("derived")
                 self._execute(self._forwards(), round_)
-                self._check_equalities("derived d")
-                frontier = f"SELECT DISTINCT s, p, o FROM derived d WHERE {_in('d', 'fact')}"
+                lost = "derived"
+                self._check_equalities(lost)
         except NotDeletableError:
             self.engine.append("fact", [Select(self._over, "spo")])
             raise
 
-    def _next(self, frontier: str) -> int:
-        """Move the facts of a SELECT from `fact` to the delta and to what is overdeleted; how many they are."""
-        self.facts.begin(frontier)
+    def _next(self, lost: str) -> int:
+        """Move the facts of a table (or SELECT in parentheses) from `fact`, as far as they are there, to the delta and
+        to what is overdeleted; how many they are."""
+        self.facts.begin(f"SELECT DISTINCT s, p, o FROM ({common(lost, 'fact', 'spo')}) t")
         if self.facts.new:
             self.facts.summarise()
             self.engine.append(self._over, [Select("delta", "spo")])
@@ -141,10 +142,7 @@ class Deletion:
             return
         normal = "given" if self.facts.equality != Equality.REWRITE else f"({normalised('given', 'same_as')})"
         held = self.facts.scratch.load("held", triples_table(sorted(self._program.facts)))
-        self.engine.append(
-            "derived",
-            [f"SELECT s, p, o FROM {self._over} t WHERE {_in('t', source)}" for source in (f"{normal} n", f"{held} h")],
-        )
+        self.engine.append("derived", [common(self._over, source, "spo") for source in (normal, held)])
         round_ = RoundFigures(figures.doubted)
         figures.rounds.append(round_)
         self._execute(self._backwards(), round_)
@@ -164,10 +162,3 @@ class Deletion:
                 source = instances(self.facts.scratch, usable)
                 found.append((shape, "backwards", select(backward, scans, source, terms=self._terms)))
         return found
-
-
-def _in(alias: str, source: str) -> str:
-    """That a triple of `alias` is in what stands after FROM, a name and perhaps another alias."""
-    name = source.split()[-1]
-    same = " AND ".join(f"{name}.{c} = {alias}.{c}" for c in "spo")
-    return f"EXISTS (SELECT 1 FROM {source} WHERE {same})"

@@ -154,15 +154,8 @@ class SemiNaive:
         started = time.perf_counter()
         self._facts.resume()
         self._restore()
-        self._specialisation.find_identities()
-        self.engine.create("derived", normalised(new, "same_as"))
-        if self._specialisation.typed:
-            self.engine.append("derived", [self._specialisation.types_of("new_term")])
-        if self.equality == Equality.AXIOMS:
-            self._derive(equalities(self.program.instances, FIRST_LITERAL))
-        self._rewriting.absorb(RoundFigures(0))
-        self._run()
-        self._rewriting.complete_reflexive()
+        self._facts.empty("derived")
+        self._extend(new)
         self._violations.find(new, "added" if self.track else None, self._rewriting.apart, self._derive)
         if self.track:
             self._facts.net()
@@ -183,11 +176,7 @@ class SemiNaive:
             with self.figures.phases.timed("rederive"):
                 deletion.rederive(self.figures)
             with self.figures.phases.timed("insert"):
-                self._specialisation.find_identities()
-                self.engine.append("derived", [normalised(new, "same_as")])
-                self._rewriting.absorb(RoundFigures(0))
-                self._run()
-                self._rewriting.complete_reflexive()
+                self._extend(new)
             with self.figures.phases.timed("violations"):
                 self._violations.empty()
                 self._facts.classes = set(self._facts.column(f"SELECT DISTINCT o FROM fact WHERE p = {TYPE}"))
@@ -196,6 +185,18 @@ class SemiNaive:
                 self._facts.net()
             self.figures.seconds = time.perf_counter() - started
             return self.figures
+
+    def _extend(self, new: str) -> None:
+        """Run to the fixpoint from what is in `derived`, and the given facts of working table `new`."""
+        self._specialisation.find_identities()
+        self.engine.append("derived", [normalised(new, "same_as")])
+        if self._specialisation.typed:
+            self.engine.append("derived", [self._specialisation.types_of("new_term")])
+        if self.equality == Equality.AXIOMS:
+            self._derive(equalities(self.program.instances, FIRST_LITERAL))
+        self._rewriting.absorb(RoundFigures(0))
+        self._run()
+        self._rewriting.complete_reflexive()
 
     def obstacle(self, new: str) -> str | None:
         """Why `insert` cannot extend the closure by the facts of working table `new`, or nothing: they may lead to what

@@ -118,3 +118,15 @@ def test_a_large_deletion_by_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert closure(store) == expected(tmp_path, *SCHEMA, *FACTS[1:], *MORE)
         report = store.update(delete=SCHEMA[:1])
         assert report.algorithm == "rematerialise", "an axiom goes"
+
+
+def test_what_is_replaced_in_part_by_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replacement is netted in tables, with no refusal before: its reason is what goes."""
+    monkeypatch.setattr(in_tables, "SMALL_SHARE", 1.0)
+    (tmp_path / "kept.nt").write_text("".join(f"{s.n3()} {p.n3()} {o.n3()} .\n" for s, p, o in (*SCHEMA, *FACTS[1:])))
+    with Store.create(tmp_path / "kg", ["owl2rl"], engine="duckdb") as store:
+        store.update(add=[*SCHEMA, *FACTS])
+        store.replace(tmp_path / "kept.nt")
+        last = store.stats()["last"]
+        assert (last["algorithm"], last["reason"]) == ("dred", "1 asserted facts are deleted: by joins")
+        assert closure(store) == expected(tmp_path, *SCHEMA, *FACTS[1:])
