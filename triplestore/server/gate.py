@@ -7,6 +7,11 @@ import asyncio
 from triplestore.server.faults import HttpError
 
 
+def busy() -> HttpError:
+    """The answer to who would have to wait behind too many others."""
+    return HttpError(503, "the server is busy: too many requests wait already; try again", {"Retry-After": "1"})
+
+
 class Gate:
     """Lets `width` in at a time, and `queue` more wait."""
 
@@ -19,7 +24,7 @@ class Gate:
         if not self._places.locked():
             await self._places.acquire()  # at once
         elif self.waiting >= self._queue:
-            raise HttpError(503, "the server is busy: too many requests wait already; try again", {"Retry-After": "1"})
+            raise busy()
         else:
             await self._wait(timeout)
         self.inside += 1

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from itertools import accumulate
 from typing import Any
 
 from triplestore.model.errors import TriplakeError
 from triplestore.server.faults import HttpError
-from triplestore.server.gate import Gate
+from triplestore.server.gate import Gate, busy
 from triplestore.store import Store
-from triplestore.write.queue import TOGETHER, Waiting, each
+from triplestore.write.queue import Waiting, each, fitting
 
 Figures = dict[str, Any]
 """What an update did, as its client reads it."""
@@ -38,7 +37,7 @@ class Updates:
         """Carry out an update, to its end, even if nobody waits for it any more. Raises its own error, or HttpError
         (503) where too many wait."""
         if len(self._waiting) >= self._queue:
-            raise HttpError(503, "the server is busy: too many requests wait already; try again", {"Retry-After": "1"})
+            raise busy()
         done: asyncio.Future[Figures] = asyncio.get_running_loop().create_future()
         done.add_done_callback(lambda found: found.cancelled() or found.exception())  # though nobody may look at it
         self._waiting.append((update, done))
@@ -55,8 +54,8 @@ class Updates:
                 taken, self._waiting = self._waiting, []
                 found: Sequence[Figures | BaseException] = [error] * len(taken)
             else:
-                many = sum(total <= TOGETHER for total in accumulate(update.size for update, _ in self._waiting))
-                taken, self._waiting = self._waiting[: max(1, many)], self._waiting[max(1, many) :]
+                many = fitting(update for update, _ in self._waiting)
+                taken, self._waiting = self._waiting[:many], self._waiting[many:]
                 found = await self._carried_out([update for update, _ in taken])
             for (_, done), outcome in zip(taken, found, strict=True):
                 if isinstance(outcome, BaseException):

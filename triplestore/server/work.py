@@ -343,9 +343,7 @@ class Service:
 
         limited: it may take as long as a query, from its turn on until it publishes; else it changes nothing.
         """
-        if self.settings.access.read_only:
-            raise HttpError(403, "this server is read-only")
-        self._open()
+        self._writable()
         await self.writes.enter()
         if self._closing:
             self.writes.leave()
@@ -359,9 +357,7 @@ class Service:
     async def update(self, update: Waiting) -> Figures:
         """Carry out an update, with those that wait for the writer as well: what the log says of the version that they
         made, and what the report does. One that is refused is refused alone. It may take as long as a query."""
-        if self.settings.access.read_only:
-            raise HttpError(403, "this server is read-only")
-        self._open()
+        self._writable()
         return await self._updates.carry_out(update)
 
     def _together(self, waiting: Sequence[Waiting]) -> list[Figures | TriplakeError]:
@@ -384,6 +380,11 @@ class Service:
             finally:
                 self.readers.refresh()
         raise AssertionError("unreachable")
+
+    def _writable(self) -> None:
+        if self.settings.access.read_only:
+            raise HttpError(403, "this server is read-only")
+        self._open()
 
     def _open(self) -> None:
         if self._closing:

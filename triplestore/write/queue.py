@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, TypeVar
@@ -21,10 +22,10 @@ from triplake.loaders.patch import Change
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import StoppedError, TriplakeError, UsageError
 from triplestore.model.report import UpdateReport
-from triplestore.model.terms import from_rdflib_quads
 from triplestore.read.session import Session
 from triplestore.write.change import Request
 from triplestore.write.transaction import RenumberError, repeated
+from triplestore.write.update import sides
 from triplestore.write.update_files import apply_all, requested
 
 TOGETHER: Final = 20_000
@@ -57,8 +58,7 @@ class Waiting:
     @classmethod
     def of(cls, add: Iterable[Any], delete: Iterable[Any]) -> Waiting:
         """Of rdflib triples or quads; one in both is added."""
-        added = dict.fromkeys(from_rdflib_quads(add))
-        return cls(list(added), [quad for quad in dict.fromkeys(from_rdflib_quads(delete)) if quad not in added])
+        return cls(*sides(add, delete))
 
     def change(self, session: Session, number: int) -> Change | Request:
         """It as a transaction whose blank nodes have this file number. Raises InputError, UsageError."""
@@ -94,6 +94,12 @@ def carry_out(session: Session, waiting: Sequence[Waiting], load_folder: str | P
         return [faults.get(place) or reports[0] for place in range(len(waiting))]
 
     return repeated(session, once, RenumberError)
+
+
+def fitting(waiting: Iterable[Waiting]) -> int:
+    """How many of the updates that wait one transaction is made of: at least one, if there are any."""
+    sizes = list(accumulate(update.size for update in waiting))
+    return max(min(1, len(sizes)), sum(size <= TOGETHER for size in sizes))
 
 
 def each(
@@ -178,10 +184,8 @@ class UpdateQueue:
         with self._changed:
             while True:
                 self._changed.wait_for(lambda: self._closed or bool(self._waiting))
-                taken, size = list[tuple[Waiting, Future[UpdateReport]]](), 0
-                while self._waiting and (not taken or size + self._waiting[0][0].size <= TOGETHER):
-                    taken.append(self._waiting.popleft())
-                    size += taken[-1][0].size
+                many = fitting(update for update, _ in self._waiting)
+                taken = [self._waiting.popleft() for _ in range(many)]
                 self._changed.notify_all()
                 running = [pair for pair in taken if pair[1].set_running_or_notify_cancel()]
                 if running or not taken:

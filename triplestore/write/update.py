@@ -26,9 +26,13 @@ from triplestore.write.transaction import Transaction, check_numbers, retried, w
 
 def update(session: Session, add: Iterable[Any], delete: Iterable[Any], algorithm: str, dry: bool) -> UpdateReport:
     """See `Store.update`. dry: a dry run."""
+    return apply(session, *sides(add, delete), algorithm, dry)
+
+
+def sides(add: Iterable[Any], delete: Iterable[Any]) -> tuple[list[Quad], list[Quad]]:
+    """The quads of rdflib to add, and those to delete; one in both is added."""
     added = dict.fromkeys(from_rdflib_quads(add))
-    deleted = {quad: None for quad in from_rdflib_quads(delete) if quad not in added}
-    return apply(session, list(added), list(deleted), algorithm, dry)
+    return list(added), [quad for quad in dict.fromkeys(from_rdflib_quads(delete)) if quad not in added]
 
 
 @retried
