@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from triplestore.engine.disk import naming
-from triplestore.engine.protocol import WrittenFile
+from triplestore.engine.protocol import TURNED, WrittenFile
 
 BATCH: Final = 100_000
 """Rows of a batch of an answer that is streamed, at most."""
@@ -21,6 +26,23 @@ def finished(path: Path, rows: int, name: str = "") -> WrittenFile:
         os.fsync(file.fileno())
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return WrittenFile(name or path.name, rows, file.tell(), digest)
+
+
+def write_rows(rows: pa.Table, folder: Path, stem: str, group: int, turned: Sequence[str] = ()) -> WrittenFile:
+    """Write rows, as they are ordered, as one file of the name `stem`; see `Files.write` for the others."""
+    written = _write(rows, folder / f"{stem}.parquet", group)
+    if not turned or rows.num_rows <= group:
+        return written
+    other = rows.sort_by([(column, "ascending") for column in turned])
+    return replace(written, turned=_write(other, folder / f"{stem}{TURNED}.parquet", group))
+
+
+def _write(rows: pa.Table, path: Path, group: int) -> WrittenFile:
+    with open(path, "xb") as file:
+        pq.write_table(
+            rows, file, compression="zstd", compression_level=1, row_group_size=group, write_page_checksum=True
+        )
+    return finished(path, rows.num_rows)
 
 
 def sum_of(path: Path) -> str:

@@ -70,7 +70,7 @@ class ArrayRun:
 
     def count(self, low: Ids, last: Ids) -> int:
         """See `Run`."""
-        return int((np.searchsorted(self.keys, last, "right") - np.searchsorted(self.keys, low)).sum())
+        return _count(self.keys, low, last)
 
     def all(self) -> Ids:
         """See `Run`."""
@@ -139,9 +139,7 @@ class FileRun:
         for ends, wanted in ((first, outer > 0), (end - 1, outer > 1)):
             rows = np.flatnonzero(wanted)
             for page, at in self._by_page(ends[rows], ends[rows] + 1):
-                keys = self._page(page)
-                start = np.searchsorted(keys, low[rows[at]])
-                total += int((np.searchsorted(keys, last[rows[at]], "right") - start).sum())
+                total += _count(self._page(page), low[rows[at]], last[rows[at]])
         return total
 
     def all(self) -> Ids:
@@ -306,6 +304,11 @@ def _bisect(values: Ids, start: Ids, stop: Ids, below: Callable[[Ids, Ids], Mask
         high[at[~before]] = middle[~before]
         at = at[low[at] < high[at]]
     return low
+
+
+def _count(values: Ids, low: Ids, last: Ids) -> int:
+    """How many of the values all ranges have."""
+    return int((np.searchsorted(values, last, "right") - np.searchsorted(values, low)).sum())
 
 
 def _ranges(values: Ids, low: Ids, last: Ids, most: int) -> Found:

@@ -48,11 +48,11 @@ class PagedFile:
     def __len__(self) -> int:
         return int(self.rows.sum())
 
-    def read(self, page: int, places: Sequence[int] | None = None) -> list[Ids]:
-        """The columns of the order (or those at some of its places) of a page. One that has a single value there is not
-        read, but made of it. Raises DamagedStoreError where the page is not as the footer says: a page is not worth the
-        checksum of its whole file."""
-        places, rows = range(len(self.order)) if places is None else places, int(self.rows[page])
+    def read(self, page: int, places: Sequence[int]) -> list[Ids]:
+        """The columns of a page at some places of the order. One that has a single value there is not read, but made of
+        it. Raises DamagedStoreError where the page is not as the footer says: a page is not worth the checksum of its
+        whole file."""
+        rows = int(self.rows[page])
         bounds = {place: (self.low[page, place], self.high[page, place]) for place in places}
         names = [self.order[place] for place, (low, high) in bounds.items() if low != high]
         try:
@@ -76,12 +76,11 @@ class PagedFile:
 
 
 class PageCache:
-    """Arrays that were made of pages, those used last, up to `CACHED` bytes. read: rows that were read so far, also
-    those read again."""
+    """Arrays that were made of pages, those used last, up to `CACHED` bytes."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, Ids] = OrderedDict()
-        self._bytes = self.read = 0
+        self._bytes = 0
 
     def get(self, key: Hashable) -> Ids | None:
         """What was made of a page, if it is kept still."""
@@ -92,7 +91,6 @@ class PageCache:
 
     def put(self, key: Hashable, made: Ids) -> None:
         """Keep what was made of a page that has been read."""
-        self.read += len(made)
         self._kept[key] = made
         self._bytes += made.nbytes
         while self._bytes > CACHED and len(self._kept) > 1:

@@ -9,18 +9,15 @@ files are disjoint, tombstones a subset of their rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from triplestore.engine import Engine, WrittenFile
-from triplestore.engine.protocol import TURNED
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import unique
-from triplestore.engine.written import finished
+from triplestore.engine.written import write_rows
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import TableFiles
 from triplestore.storage.verify import checked, sound
@@ -69,17 +66,7 @@ class ArrowRows:
             rows = pa.concat_tables([*read, rows]).sort_by([(column, "ascending") for column in table.order])
         if not rows.num_rows:
             return ()
-        name, second = versions.new_stem(stem), None
-        if table.turned and stem != DEAD and rows.num_rows > table.page:
-            turned = rows.sort_by([(column, "ascending") for column in table.turned])
-            second = _written(turned, Path(versions.data, f"{name}{TURNED}.parquet"), table)
-        return (replace(_written(rows, Path(versions.data, f"{name}.parquet"), table), turned=second),)
-
-
-def _written(rows: pa.Table, path: Path, table: Table) -> WrittenFile:
-    with open(path, "wb") as file:
-        pq.write_table(rows, file, compression="zstd", row_group_size=table.page, write_page_checksum=True)
-    return finished(path, rows.num_rows)
+        return (write_rows(rows, versions.data, versions.new_stem(stem), table.page, _turned(table, stem)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +89,16 @@ class TableRows:
             sound(versions, merged)
             self.engine.attach(merging, [str(versions.data / file.path) for file in merged], table.columns)
             rows = f"SELECT {table.select} FROM {merging} UNION ALL {rows}"
-        turned = () if stem == DEAD else table.turned
-        name = versions.new_stem(stem)
+        name, turned = versions.new_stem(stem), _turned(table, stem)
         written = self.engine.write(rows, str(versions.data), name, table.order, table.page, turned)
         if merged:
             self.engine.drop(merging)
         return tuple(written)
+
+
+def _turned(table: Table, stem: str) -> Sequence[str]:
+    """The second order of the files of a table; tombstones are looked up by their whole triples."""
+    return () if stem == DEAD else table.turned
 
 
 def small_files(files: Sequence[WrittenFile], rows: int) -> list[WrittenFile]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
@@ -16,7 +15,7 @@ from pyspark.sql import functions as sql
 from triplestore.engine.protocol import TURNED, WrittenFile
 from triplestore.engine.spark.filesystem import FileSystem
 from triplestore.engine.spark.tables import Table, Tables
-from triplestore.engine.written import finished
+from triplestore.engine.written import write_rows
 
 SMALL_WRITE: Final = 1_000_000
 """Up to so many rows are sorted in the driver (local files only): a second Spark job would cost more."""
@@ -90,18 +89,6 @@ def _both_orders(frame: DataFrame, order: Sequence[str], turned: Sequence[str]) 
 
 def _by_the_driver(sources: Sequence[str], folder: Path, sorting: Sorting) -> WrittenFile:
     table = pa.concat_tables(pq.read_table(file) for file in sources)
-    written = _written(table, folder / f"{sorting.stem}.parquet", sorting.order, sorting.group)
-    if sorting.turned and table.num_rows > sorting.group:
-        other = folder / f"{sorting.stem}{TURNED}.parquet"
-        written = replace(written, turned=_written(table, other, sorting.turned, sorting.group))
-    return written
-
-
-def _written(table: pa.Table, path: Path, order: Sequence[str], group: int) -> WrittenFile:
-    if order:
-        table = table.take(pc.sort_indices(table, sort_keys=[(column, "ascending") for column in order]))
-    with open(path, "xb") as file:
-        pq.write_table(
-            table, file, compression="zstd", compression_level=1, row_group_size=group, write_page_checksum=True
-        )
-    return finished(path, table.num_rows)
+    if sorting.order:
+        table = table.sort_by([(column, "ascending") for column in sorting.order])
+    return write_rows(table, folder, sorting.stem, sorting.group, sorting.turned)
