@@ -14,10 +14,9 @@ from triplestore.compile.schema import Fact
 from triplestore.engine import Engine, WrittenFile
 from triplestore.engine.written import finished
 from triplestore.maintain.keys import Layout
-from triplestore.maintain.relation import Relation
 from triplestore.maintain.stored import StoredTables
 from triplestore.materialise.statements import triples_table
-from triplestore.model.tables import FACT, Table
+from triplestore.model.tables import FACT
 from triplestore.storage.manifest import TableFiles
 from triplestore.storage.versions import Versions
 
@@ -41,22 +40,18 @@ class PagedTables:
         """Where the files are."""
         return self._versions.data
 
-    def reader(self, engine: Engine) -> Callable[[Layout, Table], Relation]:
+    def reader(self, engine: Engine) -> Callable[[Layout], StoredTables]:
         """What `ClosureCache.read` takes, of the tables of an engine."""
-        made: list[StoredTables] = []
 
-        def relation(layout: Layout, table: Table) -> Relation:
-            if not made:
-                made.append(self.stored(layout))
-            rows = engine.query(f"SELECT s, p, o FROM {table.name}").to_pydict()
-            files = self.files(list(zip(rows["s"], rows["p"], rows["o"], strict=True)))
-            return made[0].relation(table, files)
+        def files_of(table: str) -> TableFiles:
+            rows = engine.query(f"SELECT s, p, o FROM {table}").to_pydict()
+            return self.files(list(zip(rows["s"], rows["p"], rows["o"], strict=True)))
 
-        return relation
+        return lambda layout: StoredTables(self._versions, files_of, layout, small=0)
 
-    def stored(self, layout: Layout, small: int = 0) -> StoredTables:
-        """Makes relations of what was written."""
-        return StoredTables(self._versions, layout, small)
+    def stored(self, files: TableFiles, layout: Layout, small: int = 0) -> StoredTables:
+        """Makes relations of what was written, of whatever table."""
+        return StoredTables(self._versions, lambda table: files, layout, small)
 
     def files(self, kept: list[Fact]) -> TableFiles:
         """Files of rows, and of some that tombstones take away again."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, Literal
 
 import numpy as np
@@ -40,7 +39,7 @@ from triplestore.maintain.violations import LiteralClashChecker, Violation, main
 from triplestore.materialise.datatypes import RULE as DATATYPE_RULE
 from triplestore.materialise.figures import Figures, Report
 from triplestore.model.equality import Equality
-from triplestore.model.tables import ASSERTED, EQUAL_VALUED, FACT, Table
+from triplestore.model.tables import ASSERTED, EQUAL_VALUED, FACT
 
 INSERTION: Final = "semi-naive"
 
@@ -148,19 +147,22 @@ class ClosureCache:
         equal_valued: bool = False,
         ill_typed: bool = False,
         derivations: Derivations = "none",
-        relation: Callable[[Layout, Table], Relation] | None = None,
+        stored: Callable[[Layout], StoredTables] | None = None,
     ) -> ClosureCache:
         """The closure in `asserted`, `fact`, `same_as` and `violation`; counts: terms of each kind, built-in first.
         equal_valued: some literals have equal values (see `triplestore.model.tables.GIVEN`). ill_typed: some are
         ill-typed. derivations: are not counted, or their counts are "read" from `count`, or "counted" now.
-        relation: makes the relation of ASSERTED or FACT (default: of its table, read whole).
+        stored: makes what `asserted` and `fact` are read from by the page (None: the tables are read whole).
 
         Raises NotMaintainableError for rules that cannot be run here, LayoutFullError for more terms than keys have
         room for.
         """
         layout = Layout(counts)
-        relation = relation or partial(_whole, engine)
-        asserted_forms, facts = (relation(layout, table) for table in (ASSERTED, FACT))
+        tables = None if stored is None else stored(layout)
+        asserted_forms, facts = (
+            Relation(layout, _keys(engine, layout, table.name)) if tables is None else tables.relation(table)
+            for table in (ASSERTED, FACT)
+        )
         literals = Literals.none()
         if equal_valued:
             rows = engine.query("SELECT id, value FROM term WHERE value IS NOT NULL")
@@ -188,7 +190,7 @@ class ClosureCache:
         _check(run, reasoning)
         _check_literals(state)
         cache = cls(state, specialised, reasoning, violations)
-        cache.asserted_forms, cache.literals = asserted_forms, literals
+        cache.asserted_forms, cache.literals, cache.stored = asserted_forms, literals, tables
         if derivations == "counted":
             cache.counts = counted(run)
         elif derivations == "read":
@@ -376,10 +378,6 @@ def _check(run: MaintenanceContext, reasoning: Reasoning) -> None:
     run.check_occurring()
     if reasoning.datatypes:
         datatypes.check(run)
-
-
-def _whole(engine: Engine, layout: Layout, table: Table) -> Relation:
-    return Relation(layout, _keys(engine, layout, table.name))
 
 
 def _keys(engine: Engine, layout: Layout, source: str) -> Ids:

@@ -5,7 +5,7 @@ Files of one page at most, as those of small changes are, are read whole and bec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
 
@@ -22,20 +22,21 @@ from triplestore.storage.versions import Versions
 
 
 class StoredTables:
-    """Makes relations of tables of one version, with one cache of their pages. small: rows of a file up to which it is
-    read whole. large: the paths of the files that are read by the page, as long as the relations live. dead: table ->
-    the triples of its tombstones, for whoever writes a change down: it notes in `dead_now` which are added and which
-    removed, None where there are none any more."""
+    """Makes relations of tables of one version, with one cache of their pages. files_of: the files of a table, by name.
+    small: rows of a file up to which it is read whole. large: the paths of the files that are read by the page, as long
+    as the relations live. dead: table -> the triples of its tombstones, for whoever writes a change down: it notes in
+    `dead_now` which are added and which removed, None where there are none any more."""
 
-    def __init__(self, versions: Versions, layout: Layout, small: int) -> None:
-        self._versions, self._layout, self._small = versions, layout, small
+    def __init__(self, versions: Versions, files_of: Callable[[str], TableFiles], layout: Layout, small: int) -> None:
+        self._versions, self._files_of, self._layout, self._small = versions, files_of, layout, small
         self.pages = PageCache()
         self.large: set[str] = set()
         self.dead: dict[str, Relation] = {}
         self.dead_now: dict[str, tuple[Ids, Ids] | None] = {}
 
-    def relation(self, table: Table, files: TableFiles) -> Relation:
+    def relation(self, table: Table) -> Relation:
         """The triples of a table."""
+        files = self._files_of(table.name)
         dead = self._runs(table, files.tombstones)
         self.dead[table.name] = Relation(self._layout, runs=dead)
         return Relation(self._layout, runs=self._runs(table, files.files), dead=dead)

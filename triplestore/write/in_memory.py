@@ -19,10 +19,9 @@ from triplestore.maintain.budget import BudgetExceededError
 from triplestore.maintain.cache import ClosureCache, Derivations, Rows
 from triplestore.maintain.context import EQUAL_LITERAL
 from triplestore.maintain.datatypes import LiteralTypeChecker, wrong_types_in
-from triplestore.maintain.keys import NONE, Ids, Layout, LayoutFullError, union
+from triplestore.maintain.keys import NONE, Ids, LayoutFullError, union
 from triplestore.maintain.policy import Plan, Sizes, plan, plan_rules
 from triplestore.maintain.program import NotMaintainableError
-from triplestore.maintain.relation import Relation
 from triplestore.maintain.stored import StoredTables
 from triplestore.maintain.violations import LiteralClashChecker, clashes_in
 from triplestore.model.equality import Equality
@@ -85,29 +84,16 @@ def _read(tx: Transaction) -> ClosureCache | Refused:
         workspace.sound(COUNT)
         workspace.views(COUNT)
         derivations = "read" if manifest.files_of(COUNT.name).files else "counted"
-    tables = _Tables(tx)
     try:
-        memory = memory_of(workspace, derivations, relation=tables.relation)
+        memory = memory_of(
+            workspace, derivations, stored=lambda layout: StoredTables(tx.versions, manifest.files_of, layout, PAGED)
+        )
     except NotMaintainableError as error:
         return Refused(Reason.NOT_MAINTAINABLE, str(error))
     except LayoutFullError:
         return Refused(Reason.LAYOUT_FULL)
-    memory.stored = tables.stored
     workspace.memory = _content(manifest), memory
     return memory
-
-
-class _Tables:
-    """The relations of the version at hand."""
-
-    def __init__(self, tx: Transaction) -> None:
-        self._tx = tx
-        self.stored: StoredTables | None = None
-
-    def relation(self, layout: Layout, table: Table) -> Relation:
-        """The relation of a table."""
-        self.stored = self.stored or StoredTables(self._tx.versions, layout, PAGED)
-        return self.stored.relation(table, self._tx.workspace.manifest.files_of(table.name))
 
 
 def maintained(tx: Transaction, memory: ClosureCache, change: Change, algorithm: str) -> ChangeSet | Refused:

@@ -9,9 +9,8 @@ from typing import Final
 from triplestore.closure.view import ClosureView
 from triplestore.maintain.cache import ClosureCache, Derivations, Rows
 from triplestore.maintain.keys import Ids, Layout
-from triplestore.maintain.relation import Relation
+from triplestore.maintain.stored import StoredTables
 from triplestore.model.equality import Equality
-from triplestore.model.tables import Table
 from triplestore.model.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_LITERAL, SAME_AS
 from triplestore.read.reasoning import reasoning
 from triplestore.read.workspace import Workspace
@@ -25,7 +24,7 @@ def memory_of(
     workspace: Workspace,
     derivations: Derivations = "none",
     counters: Counters | None = None,
-    relation: Callable[[Layout, Table], Relation] | None = None,
+    stored: Callable[[Layout], StoredTables] | None = None,
 ) -> ClosureCache:
     """The closure in the tables at hand, as `ClosureCache.read` reads it. counters: the dictionary's, if it has
     grown."""
@@ -33,7 +32,7 @@ def memory_of(
     known, now = reasoning(workspace.engine, manifest), manifest.counters
     counts = (len(BUILTIN_IDS), now.iri, now.blank, now.literal, now.triple)
     return ClosureCache.read(
-        workspace.engine, known, counts, ClosureView.of(manifest).equal_values, now.ill_typed > 0, derivations, relation
+        workspace.engine, known, counts, ClosureView.of(manifest).equal_values, now.ill_typed > 0, derivations, stored
     )
 
 

@@ -46,8 +46,9 @@ def test_it_equals_a_set(seed: int, page: int) -> None:
     layout, terms = Layout((50, 60, 60, 60, 0)), random.choice((3, 8, 50))
     truth = {random_triple(random, terms) for _ in range(random.choice((1, 30, 200)))}
     tables = PagedTables(random, page)
-    stored = tables.stored(layout, small=random.choice((0, 20)))
-    relation = stored.relation(FACT, tables.files(sorted(truth)))
+    small = random.choice((0, 20))
+    stored = tables.stored(tables.files(sorted(truth)), layout, small)
+    relation = stored.relation(FACT)
     dead = stored.dead[FACT.name]
     assert set(triples_of(layout, relation.keys)) == truth
     assert not truth & set(triples_of(layout, dead.keys))
@@ -96,7 +97,7 @@ def check(layout: Layout, relation: Relation, truth: set[Triple], asked: list[Tr
 
 def test_no_predicate_matches_nothing() -> None:
     layout, tables = Layout((50, 60, 60, 60, 0)), PagedTables(Random(1))
-    relation = tables.stored(layout).relation(FACT, tables.files([(FIRST_IRI, FIRST_IRI + 1, FIRST_IRI + 2)]))
+    relation = tables.stored(tables.files([(FIRST_IRI, FIRST_IRI + 1, FIRST_IRI + 2)]), layout).relation(FACT)
     none, term = column([-1]), layout.encode(column([FIRST_IRI]))
     for given in ((none, term, None), (none, None, term), (none, None, None), (none, term, term)):
         assert not len(relation.match(*given, ALL)[0])
@@ -106,8 +107,7 @@ def test_a_page_that_is_not_what_was_written_is_refused(tmp_path: Path) -> None:
     random = Random(5)
     layout, tables = Layout((50, 500, 500, 500, 0)), PagedTables(random)
     files = tables.files([random_triple(random, 400) for _ in range(500)])
-    stored = tables.stored(layout)
-    relation = stored.relation(FACT, files)
+    relation = tables.stored(files, layout).relation(FACT)
     other = tables.files([random_triple(random, 400) for _ in range(500)])
     for mine, its in zip(files.files, other.files, strict=False):
         folder = tables.folder
