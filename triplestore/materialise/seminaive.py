@@ -36,7 +36,6 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import count
 from triplestore.engine.sql import Select
-from triplestore.expressions.vectorised import register
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.deletion import Deletion
@@ -87,6 +86,8 @@ class SemiNaive:
         self.figures = Figures()
         self.mint = mint or Mint(engine)
         if any(isinstance(part, Call | Aggregate) for part in walk(self.rules)):
+            from triplestore.expressions.vectorised import register  # slow to import, and few rules call
+
             register(engine)  # what expressions may call
         self.stages = Stages(engine, self.rules, equality)
         self._terms = Terms(engine.dialect, {**BUILTIN_IDS, **constants})

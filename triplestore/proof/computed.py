@@ -18,7 +18,6 @@ from triplestore.compile.sql import Terms, select
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.engine.scratch import Scratch
-from triplestore.expressions.vectorised import register
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import instances
@@ -91,6 +90,8 @@ class Computed:
         self._own = source.own_constants
         self._constants = self._own.under(normal)
         self._terms = Terms(self.engine.dialect, self._own)
+        from triplestore.expressions.vectorised import register  # slow to import, and few rules call
+
         register(self.engine)  # what expressions may call
         known = _Known(self.engine, self._by_value)
         self._scratch = Scratch(self.engine)
