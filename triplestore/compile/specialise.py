@@ -42,7 +42,7 @@ from triplestore.compile.schema import (
 from triplestore.compile.unify import SAME_AS_TOKEN
 from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
-from triplestore.model.rule import Atom, ListOf, MemberOf, Rule, SchemaElement, constants_of
+from triplestore.model.rule import Aggregate, Atom, Bind, ListOf, MemberOf, Rule, SchemaElement, constants_of
 from triplestore.model.terms import BUILTIN_IRIS, SAME_AS, iri_token
 
 
@@ -83,6 +83,11 @@ class Specialiser:
                 self._data_rules.extend(DataRule(draft, head, options) for head in heads)
         self.constants = frozenset(token for draft in drafts for token in constants_of(draft.rule))
         """Tokens of all constants of the rules."""
+
+    @property
+    def making(self) -> Sequence[Rule]:
+        """The rules that may make terms."""
+        return [rule for rule in self._rules if any(isinstance(element, Bind | Aggregate) for element in rule.body)]
 
     def under(self, constants: Constants) -> Specialiser:
         """The specialiser of the rules as they read under pi. constants: ids are normalised.

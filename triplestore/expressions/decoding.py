@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from triplestore.dictionary.term_rows import DECIMALS
@@ -26,6 +26,17 @@ def derived(dialect: Dialect, table: str, parts: Collection[str]) -> str:
     made = {"rank": _rank(), "rest": _rest(dialect)}
     columns = "".join(f", {sql} AS {part}" for part, sql in made.items() if part in parts)
     return f"(SELECT d.*{columns} FROM {table} d)" if columns else table
+
+
+def decoded(dialect: Dialect, table: str, kept: Sequence[str], columns: Sequence[str], read: Collection[str]) -> str:
+    """The rows of a table of ids with the parts of its terms that are `read`, to stand after FROM: v0_id, v0_lexical ..
+    for columns[0]. kept: columns that are kept as they are, besides."""
+    selected, joins = [f"m.{column}" for column in dict.fromkeys([*kept, *columns])], ""
+    for place, column in enumerate(columns):
+        if found := parts_read(f"v{place}", read):
+            selected += [f"t{place}.{part} AS v{place}_{part}" for part in found]
+            joins += f" JOIN {derived(dialect, 'term', found)} t{place} ON t{place}.id = m.{column}"
+    return f"(SELECT {', '.join(selected)} FROM {table} m{joins})"
 
 
 def _rank() -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Final
 
 import numpy as np
 
 from triplestore.compile.join import is_wide
-from triplestore.compile.plan import Before, Element, Equal, K, Listed, Made, Pattern, Shape, Slot, Unequal, V
+from triplestore.compile.plan import Before, Element, Equal, K, Listed, Made, Member, Pattern, Shape, Slot, Unequal, V
 from triplestore.maintain.classes import Map
 from triplestore.maintain.keys import Ids, Layout, member
 from triplestore.maintain.relation import ALL, Relation
@@ -48,6 +48,8 @@ class Bindings:
     def __init__(self, layout: Layout, shape: Shape, at: Ids, parameters: Ids, read: Collection[Slot] | None) -> None:
         self.layout, self.shape, self.at, self.parameters = layout, shape, at, parameters
         self.columns: dict[int, Ids] = {}
+        self.members: dict[Member, Ids] = {}  # what expressions see of variables
+        self.made: dict[Made, Ids] = {}  # what expressions make
         self._read = read
 
     def best(self, atoms: Mapping[int, tuple[Element, Relation]]) -> int:
@@ -68,22 +70,24 @@ class Bindings:
     def _matching(self, element: Element, relation: Relation) -> int:
         """How many triples an atom matches; a large number where its predicate is not bound."""
         s, p, o = element.slots
-        if not self._bound(p):
+        if not self.bound(p):
             return ALL
-        subjects, objects = (self._value(slot) if self._bound(slot) else None for slot in (s, o))
-        return relation.count(self.layout.numbers(self._value(p)), subjects, objects)
+        subjects, objects = (self.value(slot) if self.bound(slot) else None for slot in (s, o))
+        return relation.count(self.layout.numbers(self.value(p)), subjects, objects)
 
     def weight(self, element: Element) -> int:
         """How well bound an atom is: predicates are worth little, being shared by many triples. A member that is looked
         for in its list comes before all else."""
-        bound = [self._bound(slot) for slot in element.slots]
+        bound = [self.bound(slot) for slot in element.slots]
         member = 4 if isinstance(element, Listed) else 2
         return 2 * bound[0] + bound[1] + member * bound[2] if len(bound) == 3 else 0
 
-    def _bound(self, slot: Slot) -> bool:
+    def bound(self, slot: Slot) -> bool:
+        """Whether a slot has a value by now."""
         return isinstance(slot, K) or slot.number in self.columns
 
-    def _value(self, slot: Slot) -> Ids:
+    def value(self, slot: Slot) -> Ids:
+        """The column of a bound slot."""
         if isinstance(slot, K):
             column: Ids = self.parameters[:, slot.number]
             return column
@@ -93,31 +97,35 @@ class Bindings:
         """Bind an atom to a triple for each row; rows where it does not fit go. Raises StoppedError where the time
         limit is over: one join may make many rows."""
         check()
-        fits = np.ones(len(keys), dtype=np.bool_)
-        for slot, codes in zip(element.slots, self.layout.unpack(keys), strict=True):
-            if self._bound(slot):
-                fits &= self._value(slot) == codes
+        self.fit(element.slots, self.layout.unpack(keys))
+
+    def fit(self, slots: Sequence[Slot], columns: Iterable[Ids]) -> None:
+        """Bind slots to columns of terms; rows where one has another value go."""
+        fits = np.ones(len(self.at), dtype=np.bool_)
+        for slot, codes in zip(slots, columns, strict=True):
+            if self.bound(slot):
+                fits &= self.value(slot) == codes
             else:
                 assert isinstance(slot, V)
                 self.columns[slot.number] = codes
         if not fits.all():
-            self._keep(np.flatnonzero(fits))
+            self.keep(np.flatnonzero(fits))
 
     def extend(self, element: Element, relation: Relation, without: Ids, most: int, left: Sequence[Element]) -> bool:
         """Join an atom with a relation, but for some keys; whether matches were left out. left: the atoms after it."""
         assert isinstance(element, Pattern | Listed), "shapes with `Occurs` are not maintained"
         s, p, o = element.slots
         rows = np.arange(len(self.at), dtype=np.int64)
-        if self._bound(p):
-            numbers = self.layout.numbers(self._value(p))
+        if self.bound(p):
+            numbers = self.layout.numbers(self.value(p))
         else:
             count = len(self.layout.predicates)
             numbers = np.tile(np.arange(count, dtype=np.int64), len(rows))
             rows = np.repeat(rows, count)
-        subjects = self._value(s)[rows] if self._bound(s) else None
-        objects = self._value(o)[rows] if self._bound(o) else None
+        subjects = self.value(s)[rows] if self.bound(s) else None
+        objects = self.value(o)[rows] if self.bound(o) else None
         found, keys, cut = matched(relation, without, (numbers, subjects, objects), most)
-        self._keep(rows[found])
+        self.keep(rows[found])
         self.bind(element, keys)
         if self._read is not None:
             self._fold(left)
@@ -129,37 +137,42 @@ class Bindings:
         if forgotten and len(self.at):
             self.columns = {number: column for number, column in self.columns.items() if number not in forgotten}
             rows = np.column_stack([self.at, self.parameters, *self.columns.values()])
-            self._keep(np.sort(np.unique(rows, axis=0, return_index=True)[1]))
+            self.keep(np.sort(np.unique(rows, axis=0, return_index=True)[1]))
 
     def _forgotten(self, left: Sequence[Element]) -> set[int]:
         """The variables that are not read any more if some elements are left."""
         read = {*(self._read or ()), *(slot for element in left for slot in element.slots)}
         return {number for number in self.columns if V(number) not in read}
 
-    def _keep(self, rows: Ids) -> None:
+    def keep(self, rows: Ids) -> None:
+        """Keep these rows, by their numbers, as often as they are there."""
         check()
         self.at, self.parameters = self.at[rows], self.parameters[rows]
         self.columns = {number: column[rows] for number, column in self.columns.items()}
+        self.members = {member: column[rows] for member, column in self.members.items()}
+        self.made = {made: column[rows] for made, column in self.made.items()}
 
     def filter(self, classes: Map) -> None:
-        """Keep the rows for which the shape's conditions hold."""
+        """Keep the rows for which the shape's conditions on two terms hold."""
         if not len(self.at):
             return  # some variables may have no column
         for condition in self.shape.conditions:
-            assert isinstance(condition, Equal | Unequal | Before), "only plain joins are maintained"
-            left, right = self._value(condition.left), self._value(condition.right)
+            if not isinstance(condition, Equal | Unequal | Before):
+                continue  # see `triplestore.maintain.conditions`
+            left, right = self.value(condition.left), self.value(condition.right)
             if isinstance(condition, Equal):
                 fits = left == right
             elif isinstance(condition, Before):
                 fits = left < right
             else:  # two members of one class are different terms
                 fits = (left != right) | classes.large(left)
-            self._keep(np.flatnonzero(fits))
+            self.keep(np.flatnonzero(fits))
 
     def output(self) -> Ids:
-        if not len(self.at):
-            return np.empty((0, len(self.shape.output)), dtype=np.int64)
-        columns = [self._value(slot) for slot in self.shape.output if not isinstance(slot, Made)]
+        """The shape's output: rows of codes."""
+        if not len(self.at) or not self.shape.output:
+            return np.empty((len(self.at), len(self.shape.output)), dtype=np.int64)
+        columns = [self.made[slot] if isinstance(slot, Made) else self.value(slot) for slot in self.shape.output]
         return np.stack(columns, axis=1)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -27,7 +27,8 @@ from triplestore.maintain.classes import Classes
 from triplestore.maintain.context import EQUAL_LITERAL, MaintenanceContext
 from triplestore.maintain.counts import NONRECURSIVE, Counts
 from triplestore.maintain.datatypes import LiteralTypeChecker
-from triplestore.maintain.extend import extend
+from triplestore.maintain.dred_by_strata import dred_by_strata
+from triplestore.maintain.extend import INSERTION, extend
 from triplestore.maintain.keys import NONE, Ids, Layout, distinct, member, minus, union
 from triplestore.maintain.literals import Literals
 from triplestore.maintain.program import NotMaintainableError, Specialised, nothing
@@ -41,7 +42,8 @@ from triplestore.materialise.figures import Figures, Report
 from triplestore.model.equality import Equality
 from triplestore.model.tables import ASSERTED, EQUAL_VALUED, FACT
 
-INSERTION: Final = "semi-naive"
+if TYPE_CHECKING:
+    from triplestore.maintain.evaluation import Evaluator, Values
 
 OVERDELETION: Final = f"{dr.NAME} or {fp.NAME}"
 """What `auto` runs: the number of overdeleted facts decides between the two."""
@@ -134,6 +136,7 @@ class ClosureCache:
         self.asserted_forms = Relation(state.layout)  # the asserted facts in the forms of their literals that were met
         self.literals = Literals.none()
         self._specialiser = Specialiser(reasoning.rules, reasoning.equality)
+        self.values: Values = {}  # of expressions
         self.stored: StoredTables | None = None  # what its relations are read from, by the page
         self._after: _After | None = None
         self._sampled_derivations: int | None = None
@@ -210,12 +213,13 @@ class ClosureCache:
         values: Mapping[int, int] | None = None,
         ill_typed: Iterable[int] = (),
         watch: Watch | None = None,
+        evaluator: Evaluator | None = None,
     ) -> Rows:
         """Change the closure to that of the asserted facts without `minus` and with `plus` (true changes), under
         `reasoning`. values, ill_typed: of new literals, see `triplestore.dictionary.encoding.Numbered`. watch: receives
-        the algorithm's sets.
+        the algorithm's sets. evaluator: of what `reasoning` has of expressions and aggregates, over `values`.
 
-        Raises NotMaintainableError, BudgetExceededError, LayoutFullError; the closure is then unchanged.
+        Raises NotMaintainableError, BudgetExceededError, LayoutFullError, EndlessError; the closure is then unchanged.
         """
         state = self.state
         state.begin()
@@ -230,7 +234,7 @@ class ClosureCache:
         own = counts if algorithm in (INSERTION, *COUNTING) else None
         specialised, constants = self.specialised, reasoning.constants
         run = MaintenanceContext(
-            state, specialised, specialiser, constants, budget, report, seen, counts is not None, own
+            state, specialised, specialiser, constants, budget, report, seen, counts is not None, own, evaluator
         )
         run.rules_changed = changed
         run.constants_changed = not _same(reasoning.constants, self.reasoning.constants)
@@ -238,7 +242,12 @@ class ClosureCache:
             added, removed = state.keys_of(plus), state.keys_of(minus)
             literals = self.literals.with_new(state.layout, values or {}, ill_typed)
             state.change_asserted(*self._given(literals, added, removed))
-            name = ALGORITHMS[algorithm](run)
+            if all(rule.monotone for rule in (*reasoning.rules, *self.reasoning.rules)):
+                name = ALGORITHMS[algorithm](run)
+            else:
+                name = dred_by_strata(run)
+                if algorithm not in (name, INSERTION, OVERDELETION):
+                    name = f"{algorithm}, by DRed since rules have NOT, AGGREGATE or expressions"
             _check(run, reasoning)
             if counts is not None and own is None:
                 with run.phase("count"):
@@ -251,6 +260,8 @@ class ClosureCache:
         except BaseException:
             self._revert()
             raise
+        if evaluator is not None and evaluator.mint.made:
+            literals = literals.with_new(state.layout, *evaluator.special())
         self._after = _After(run.program, reasoning, specialiser, violations, literals, added, removed)
         run.figures.seconds = sum(run.figures.phases.values())
         merged, parted = state.classes.change()
@@ -341,6 +352,7 @@ class ClosureCache:
         self._revert()
 
     def _revert(self) -> None:
+        self.values.clear()  # terms that were made have their ids no longer
         self.state.revert()
         if self.counts is not None:
             self.counts.revert()

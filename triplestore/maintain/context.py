@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -16,10 +16,12 @@ from triplestore.compile.specialise import Specialiser
 from triplestore.maintain.bindings import Which
 from triplestore.maintain.budget import Budget, split
 from triplestore.maintain.classes import Map
+from triplestore.maintain.conditions import Conditions
 from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE, Counts
 from triplestore.maintain.derivations import bodies
 from triplestore.maintain.join import Instances, Rules, all_matches, encoded, matches
 from triplestore.maintain.keys import NONE, Ids, Mask, union
+from triplestore.maintain.premises import every, fired_again, headed, touched
 from triplestore.maintain.program import NotMaintainableError, Specialised, as_keys, instances_lost, specialise
 from triplestore.maintain.relation import ALL, Relation
 from triplestore.maintain.state import ClosureState, heads
@@ -27,6 +29,9 @@ from triplestore.materialise.figures import Figures, Report, RoundFigures
 from triplestore.model.equality import Equality
 from triplestore.model.stopping import check
 from triplestore.model.terms import BUILTIN_IDS
+
+if TYPE_CHECKING:
+    from triplestore.maintain.evaluation import Evaluator
 
 FEW: Final = (4, 64, ALL)
 """Matches of an atom that a backward search looks at: first few, for most facts have a proof among them, at last
@@ -45,7 +50,7 @@ class MaintenanceContext:
     """One run of an algorithm over `state`, whose program was `before` and is `program` once deletions are done.
 
     watch: receives the sets of the algorithm. counting: derivations are counted; counts: the algorithm counts them
-    itself.
+    itself. evaluator: of expressions and aggregates, where rules have any.
     """
 
     def __init__(
@@ -59,8 +64,11 @@ class MaintenanceContext:
         watch: Watch | None = None,
         counting: bool = False,
         counts: Counts | None = None,
+        evaluator: Evaluator | None = None,
     ) -> None:
         self.counting, self.counts = counting, counts
+        self.evaluator = evaluator
+        self.running: list[Instances] = []  # instances with NOT or AGGREGATE whose strata have begun
         self._watch = watch
         self.state, self.before, self.program = state, before, before
         self.layout = state.layout
@@ -125,13 +133,20 @@ class MaintenanceContext:
         figures: RoundFigures,
         classes: Map | None = None,
         times: int = 0,
+        deleting: bool = False,
     ) -> Ids:
         """The heads of all rule instances with a body fact in `delta` (part of `relation`) and the others in
         `relation` without `done`; each instance once, by the convention of `triplestore.compile.plan.Read`. times: what
-        is added to the count of each head, where derivations are counted."""
+        is added to the count of each head, where derivations are counted. deleting: of those with NOT or AGGREGATE the
+        heads in I, whatever these say; else only those whose strata have begun are looked at, and are asked."""
         found: list[tuple[Ids, bool]] = []
         older = union(done, delta)
-        for instances in rules.forward:  # none with `Occurs`: see `check_occurring`
+        for instances in rules.negative if deleting else ():
+            self.afford()
+            rows = touched(self.state, instances, relation, done, delta, delta, NONE)
+            self.made_derivations(len(rows), figures)
+            found.append((headed(self.state, instances, rows), False))
+        for instances in (*rules.forward, *(() if deleting else self.running)):  # no `Occurs`: see `check_occurring`
             for focus, element in enumerate(instances.shape.body):
                 if not isinstance(element, Pattern):
                     continue
@@ -139,14 +154,28 @@ class MaintenanceContext:
                 others = [(relation, older if i < focus else done) for i in range(len(instances.shape.body))]
                 self.figures.joins += 1
                 _, output, _ = matches(
-                    instances, focus, delta, others, classes or self.state.classes, which=self._which
+                    *(instances, focus, delta, others, classes or self.state.classes),
+                    which=self._which,
+                    conditions=self.conditions,
                 )
                 if len(output):
                     check()
-                    self._derived += len(output)
-                    figures.derivations += len(output)
+                    self.made_derivations(len(output), figures)
                     found.append((heads(self.layout, output), instances.recursive))
         return self._counted(found, times)
+
+    def made_derivations(self, number: int, figures: RoundFigures) -> None:
+        """Count rule instances that have been found."""
+        self._derived += number
+        figures.derivations += number
+
+    @property
+    def conditions(self) -> Conditions | None:
+        """What decides NOT, AGGREGATE and expressions over the facts at hand; None where no rule has any."""
+        state = self.state
+        if self.evaluator is None:
+            return None
+        return Conditions(state.facts, state.classes, state.equality, state.same_as, self.evaluator)
 
     def backward(self, rules: Rules, facts: Ids, relation: Relation, without: Ids, most: int) -> tuple[Ids, Ids, Mask]:
         """The derivations of facts by bodies in `relation` but for some keys: (the bodies' facts, distinct; positions
@@ -187,6 +216,25 @@ class MaintenanceContext:
             open_ = open_[cut[open_] & ~found[open_]]
         return found
 
+    def fired_again(self, lost: Ids) -> Ids:
+        """The facts that instances with expressions, and those with NOT or AGGREGATE whose strata have begun, derive of
+        I with heads as some of `lost` have them, but for what expressions make."""
+        conditions = self.conditions
+        if conditions is None or not len(lost):
+            return NONE
+        some = (fired_again(each, lost, conditions) for each in (*self.program.rules.expressive, *self.running))
+        return union(*(heads(self.layout, output) for output in some if len(output)))
+
+    @property
+    def made(self) -> int:
+        """How many terms expressions and aggregates have made that were not there."""
+        return 0 if self.evaluator is None else self.evaluator.mint.made
+
+    def check_made(self, before: int) -> None:
+        """After a round: whether rules may go on to make terms. before: `made` before it. Raises EndlessError."""
+        if self.evaluator is not None:
+            self.evaluator.check_limits(before, self.specialiser.making)
+
     def derivations_of(self, rules: Rules, facts: Ids, relation: Relation) -> int:
         """The derivations of facts by bodies in `relation`; of those by one atom, up to `FEW[1]` matches of each, and
         of those by bodies with many atoms about one variable at least one."""
@@ -197,15 +245,24 @@ class MaintenanceContext:
         )
 
     def heads_of(
-        self, rules: Rules, relation: Relation, figures: RoundFigures, without: Ids = NONE, times: int = 0
+        self,
+        rules: Rules,
+        relation: Relation,
+        figures: RoundFigures,
+        without: Ids = NONE,
+        times: int = 0,
+        deleting: bool = False,
     ) -> Ids:
-        """The heads of rule instances over a relation but for some keys. times: as in `forward`."""
+        """The heads of rule instances over a relation but for some keys. times, deleting: as in `forward`."""
         found: list[tuple[Ids, bool]] = []
+        for instances in rules.negative if deleting else ():
+            found.append((headed(self.state, instances, every(self.state, instances, relation, without)), False))
         for instances in rules.forward:
             self.figures.joins += 1
-            output = all_matches(instances, relation, self.state.classes, without, which=self._which)
-            self._derived += len(output)
-            figures.derivations += len(output)
+            output = all_matches(
+                *(instances, relation, self.state.classes, without), which=self._which, conditions=self.conditions
+            )
+            self.made_derivations(len(output), figures)
             if len(output):
                 found.append((heads(self.layout, output), instances.recursive))
         return self._counted(found, times)
@@ -340,6 +397,6 @@ class MaintenanceContext:
         subtracted already."""
         removed = (self.before.schema - after.schema) | (self.before.unconditional - after.unconditional)
         lost = self.rules(instances_lost(self.before, after), self.before)
-        found = self.heads_of(lost, self.state.facts, figures, without, times=-1)
+        found = self.heads_of(lost, self.state.facts, figures, without, times=-1, deleting=True)
         self.recount_instances(self.before, after, without)
         return as_keys(self.layout, removed), found

@@ -12,6 +12,7 @@ import numpy as np
 
 from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.extend import extend
+from triplestore.maintain.join import Rules
 from triplestore.maintain.keys import NONE, Ids, member, minus, union
 from triplestore.maintain.program import NotMaintainableError
 
@@ -41,7 +42,6 @@ def overdelete(run: MaintenanceContext) -> tuple[Ids, Ids]:
     equality). `run.program` becomes the program that holds without them."""
     state = run.state
     removed = state.normalised(state.minus)
-    deleted, dissolved = NONE, NONE
     ungrounded = False
     run.check_ties(state.schema_of(removed))
     if len(state.schema_of(removed)) or run.rules_changed:
@@ -49,7 +49,15 @@ def overdelete(run: MaintenanceContext) -> tuple[Ids, Ids]:
         with run.round(0) as figures:
             run.program = run.grounded()
             removed = union(removed, *run.lost_with(run.program, figures))
-    frontier, tokens = _lost(run, removed, deleted, dissolved)
+    return spread(run, run.before.rules, removed, ungrounded)
+
+
+def spread(run: MaintenanceContext, rules: Rules, lost: Ids, ungrounded: bool) -> tuple[Ids, Ids]:
+    """The second step of overdeletion: what `lost` leads to by the rules, with it. ungrounded: the program does not
+    rest on facts that may be lost any more."""
+    state = run.state
+    deleted, dissolved = NONE, NONE
+    frontier, tokens = _lost(run, lost, deleted, dissolved)
     waiting = NONE
     while len(frontier) or len(tokens):
         dissolved = union(dissolved, tokens)
@@ -58,15 +66,15 @@ def overdelete(run: MaintenanceContext) -> tuple[Ids, Ids]:
             frontier, waiting = run.sampled(frontier, len(deleted) + len(dissolved))
         with run.round(len(frontier)) as figures:
             run.afford(len(deleted) + len(dissolved) + len(frontier))
-            found = run.forward(run.before.rules, frontier, state.facts, deleted, figures)
+            found = run.forward(rules, frontier, state.facts, deleted, figures, deleting=True)
             deleted = union(deleted, frontier)
             frontier, tokens = _lost(run, found, deleted, dissolved)
             run.check_ties(state.schema_of(frontier))
             if not ungrounded and len(state.schema_of(frontier)):
                 ungrounded = True
                 run.program = run.grounded()
-                lost = _lost(run, union(*run.lost_with(run.program, figures)), deleted, dissolved)
-                frontier, tokens = union(frontier, lost[0]), union(tokens, lost[1])
+                more = _lost(run, union(*run.lost_with(run.program, figures)), deleted, dissolved)
+                frontier, tokens = union(frontier, more[0]), union(tokens, more[1])
         if not len(frontier) and not len(tokens) and len(waiting):
             run.budget.rest()
             frontier, waiting = minus(waiting, deleted), NONE
@@ -93,7 +101,7 @@ def rederive(run: MaintenanceContext, overdeleted: Ids, dissolved: Ids) -> Ids:
     facts."""
     held = dissolve(run, overdeleted, dissolved)
     rest = minus(overdeleted, held)
-    back = union(held, rest[run.derivable(run.program.rules, rest, run.state.facts)])
+    back = union(held, rest[run.derivable(run.program.rules, rest, run.state.facts)], run.fired_again(overdeleted))
     return rederived(run, overdeleted, back)
 
 

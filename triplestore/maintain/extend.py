@@ -7,6 +7,8 @@ rule instance with a fact of the delta fires once. The fixpoint is an empty delt
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from triplestore.maintain.context import MaintenanceContext
@@ -15,13 +17,17 @@ from triplestore.maintain.program import Specialised, as_keys, instances_lost, s
 from triplestore.materialise.figures import RoundFigures
 from triplestore.model.equality import Equality
 
+INSERTION: Final = "semi-naive"
+"""The name of the algorithm."""
 
-def extend(run: MaintenanceContext, new: Ids) -> None:
-    """Add facts (keys, in any terms) and their consequences to the closure; `run.program` follows."""
+
+def extend(run: MaintenanceContext, new: Ids, closed_by: Specialised | None = None) -> None:
+    """Add facts (keys, in any terms) and their consequences to the closure; `run.program` follows. closed_by: the
+    program under which the facts are closed; else what that before the run and the present one have in common."""
     state = run.state
     derived, figures = state.normalised(new), RoundFigures(0)
     issued = run.program.unconditional
-    before = shared(run.layout, run.before, run.program)  # the program under which the facts are closed
+    before = closed_by or shared(run.layout, run.before, run.program)
     inserted = 0
     while True:
         delta = _absorbed(run, derived, figures)
@@ -40,9 +46,10 @@ def extend(run: MaintenanceContext, new: Ids) -> None:
             state.add(delta)
             inserted += len(delta)
             run.afford(inserted)
-            kept = shared(run.layout, before, run.program)
+            kept, made = shared(run.layout, before, run.program), run.made
             found = [as_keys(run.layout, later), run.forward(kept.rules, delta, state.facts, NONE, figures, times=1)]
             found.append(run.heads_of(run.rules(fresh), state.facts, figures, times=1))
+            run.check_made(made)
             derived, before = np.concatenate(found), run.program
     complete_reflexive(run)
 

@@ -17,6 +17,7 @@ import numpy as np
 from triplestore.compile.plan import K, Listed, Pattern, Row, Shape, Slot, V
 from triplestore.maintain.bindings import Bindings, Known, Which, folding, matched
 from triplestore.maintain.classes import Map
+from triplestore.maintain.conditions import Conditions
 from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, places
 from triplestore.maintain.recursion import Recursion
 from triplestore.maintain.relation import ALL, Relation
@@ -39,6 +40,13 @@ class Instances:
     parts: tuple[Shape, ...] | None = None  # of a shape read backwards, see `triplestore.maintain.derivations`
     _found: dict[tuple[int, ...], _Lookup] = field(default_factory=dict)
     _read: dict[Which, Collection[Slot] | None] = field(default_factory=dict)
+    _others: dict[Shape, Instances] = field(default_factory=dict)
+
+    def of(self, shape: Shape) -> Instances:
+        """The same rows as instances of another shape."""
+        if shape not in self._others:
+            self._others[shape] = Instances(shape, self.rows)
+        return self._others[shape]
 
     def read(self, which: Which) -> Collection[Slot] | None:
         """What `Bindings` takes."""
@@ -133,8 +141,12 @@ class _Lookup:
 
 
 class Rules:
-    """A program's instances over codes, forwards and backwards, but for shapes with `Occurs`. recursion: have the
-    recursive instances of a shape apart from the others."""
+    """A program's instances over codes, but for shapes with `Occurs`. recursion: have the recursive instances of a
+    shape apart from the others.
+
+    forward: those without NOT and AGGREGATE; negative: the others. backward: the plain joins of them, read backwards.
+    expressive: those of `forward` that are none.
+    """
 
     def __init__(
         self, layout: Layout, instances: Mapping[Shape, Iterable[Row]], recursion: Recursion | None = None
@@ -142,8 +154,14 @@ class Rules:
         self.layout = layout
         self.forward: list[Instances] = []
         self.backward: list[Instances] = []
+        self.expressive: list[Instances] = []
+        self.negative: list[Instances] = []
         for shape, rows in instances.items():
             if shape.uses_occurs:
+                continue
+            if not shape.monotone:
+                plain = Instances(shape, encoded(layout, list(rows), shape))
+                (self.negative if shape.negative else self.expressive).append(plain)
                 continue
             kinds: dict[bool, list[Row]] = {}
             for row in rows:
@@ -152,6 +170,7 @@ class Rules:
                 codes = encoded(layout, some, shape)
                 self.forward.append(Instances(shape, codes, recursive))
                 self.backward.append(Instances(backward(shape), codes, recursive))
+        self.forward += self.expressive
 
     @classmethod
     def recursive(cls, rules: Rules) -> Rules:
@@ -189,10 +208,12 @@ def matches(
     classes: Map,
     most: int = ALL,
     which: Which = Which.EVERY,
+    conditions: Conditions | None = None,
 ) -> tuple[Ids, Ids, bool]:
     """The matches of a shape with body atom `focus` in `delta` (keys) and each other atom i in others[i], a relation
     without some keys: (position in delta of each, its output as rows of codes, whether some matches were left out since
-    an atom had more than `most` for one binding). There is no output for `Which.FOCUS`."""
+    an atom had more than `most` for one binding). There is no output for `Which.FOCUS`. conditions: decides what plain
+    joins do not."""
     layout, shape = others[0][0].layout, instances.shape
     start, end = instances.ranges(layout, (focus,), (delta,))
     pairs = int((end - start).sum())
@@ -217,6 +238,10 @@ def matches(
         bindings.bind(shape.body[focus], delta[at[bindings.at]])
         bindings.bind(shape.body[number], keys[bindings.at])
         bindings.at = at[bindings.at]
+    if not shape.monotone:
+        assert conditions is not None, "a shape with NOT, AGGREGATE or expressions needs its conditions"
+        conditions.complete(bindings, {i: (shape.body[i], *others[i]) for i in left})
+        return bindings.at, NO_OUTPUT if which is Which.FOCUS else bindings.output(), cut
     while left and len(bindings.at):
         chosen_atom = bindings.best({i: (shape.body[i], others[i][0]) for i in left})
         left.remove(chosen_atom)
@@ -261,13 +286,19 @@ def all_matches(
     without: Ids = NONE,
     listed: Relation | None = None,
     which: Which = Which.EVERY,
+    conditions: Conditions | None = None,
 ) -> Ids:
-    """Every match of a shape in a relation, but for some keys, as rows of codes. listed: what `Listed` matches."""
+    """Every match of a shape in a relation, but for some keys, as rows of codes. listed: what `Listed` matches.
+    conditions: as in `matches`."""
     count = len(instances.rows)
     bindings = Bindings(
         relation.layout, instances.shape, np.arange(count, dtype=np.int64), instances.rows, instances.read(which)
     )
     left = list(instances.shape.body)
+    if not instances.shape.monotone:
+        assert conditions is not None, "a shape with NOT, AGGREGATE or expressions needs its conditions"
+        conditions.complete(bindings, {i: (element, relation, without) for i, element in enumerate(left)})
+        return bindings.output()
     while left and len(bindings.at):
         sources = {i: relation if listed is None or isinstance(e, Pattern) else listed for i, e in enumerate(left)}
         number = bindings.best({i: (element, sources[i]) for i, element in enumerate(left)})

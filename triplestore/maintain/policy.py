@@ -16,7 +16,8 @@ from triplestore.maintain import (
     rematerialise,
 )
 from triplestore.maintain.budget import Budget
-from triplestore.maintain.cache import COUNTING, DELETING, INSERTION, OVERDELETION
+from triplestore.maintain.cache import COUNTING, DELETING, OVERDELETION
+from triplestore.maintain.extend import INSERTION
 from triplestore.model.errors import UsageError
 
 NAMES: Final = ("auto", rematerialise.NAME, *DELETING)

@@ -44,6 +44,8 @@ class Specialised:
     constants: Constants
     rules: Rules
     recursion: Recursion | None = None  # where derivations are counted
+    strata: dict[int, list[tuple[Shape, Row]]] | None = None
+    """The instances with NOT or AGGREGATE by their levels, once they are known."""
     _dependents: dict[Node, set[Node]] | None = field(default=None)
     _terms: Ids | None = field(default=None)
     _nodes: frozenset[Node] | None = field(default=None)
@@ -143,8 +145,8 @@ def specialise(
     closed = SchemaFacts()
     _, others = specialiser.close(closed, schema, constants)
     program = without_occurring(specialiser.program(closed, constants))
-    if not program.monotone:
-        raise NotMaintainableError("a rule has a NOT, an aggregate or an expression")
+    if counting and not program.monotone:
+        raise NotMaintainableError("derivations by a NOT, an aggregate or an expression are not counted")
     held = frozenset({*others, *program.facts})
     strata = recursion(program.instances) if counting else None
     rules = Rules(layout, program.instances, strata)

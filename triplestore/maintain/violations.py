@@ -2,8 +2,9 @@
 
 A violation of a rule names all the triples that its body matched, so it holds as long as they do, unless it mentions a
 class that has changed (two members of a class are different terms) or a list (whose triples it does not name): those
-are searched from scratch. Equalities of two literals, which make no class, are all searched again where one is new or
-has lost a derivation. No class has a literal here (`MaintenanceContext.sorted_heads`), so none has two values.
+are searched from scratch. One of a rule with NOT or AGGREGATE is searched again where these may have changed.
+Equalities of two literals, which make no class, are all searched again where one is new or has lost a derivation. No
+class has a literal here (`MaintenanceContext.sorted_heads`), so none has two values.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from triplestore.maintain.bindings import Which
 from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.join import Instances, all_matches, encoded, matches
 from triplestore.maintain.keys import NONE, Ids, union
+from triplestore.maintain.premises import Deltas, derived, fired_again, projected
 from triplestore.maintain.program import NotMaintainableError, as_keys
 from triplestore.maintain.state import heads
 from triplestore.materialise.same_as import clashes_between, is_clash, once
@@ -41,8 +43,7 @@ LiteralClashChecker = Callable[[Iterable[tuple[int, int]]], Iterable[Violation]]
 def maintained(run: MaintenanceContext, violations: set[Violation], checker: LiteralClashChecker) -> set[Violation]:
     """The violations of the closure after a run, from those before it."""
     state, layout = run.state, run.layout
-    dirty = np.array(sorted(run.dirty), dtype=np.int64)
-    changed = set(layout.decode(dirty).tolist())
+    changed = set(layout.decode(np.array(sorted(run.dirty), dtype=np.int64)).tolist())
     renewed = _renewed(run, changed)
     removed = set(state.facts_of(state.removed)) if violations else set()
     if state.equality != Equality.OFF:  # `x sameAs x` holds whether it is a fact or not
@@ -60,8 +61,9 @@ def maintained(run: MaintenanceContext, violations: set[Violation], checker: Lit
     kept |= set(checker(_apart(run))) if run.apart else clashes
     kept -= run.before.program.violations - run.program.program.violations
     kept |= run.program.program.violations
-    fresh = union(state.added, state.mentioning(dirty) if len(dirty) else NONE)
-    kept.update(_found(run, fresh, renewed, changed))
+    deltas = Deltas(state, run.dirty)
+    kept -= _undone(run, kept, deltas)
+    kept.update(_found(run, deltas, renewed, changed))
     return set(once(kept))
 
 
@@ -77,10 +79,38 @@ def _renewed(run: MaintenanceContext, changed: set[int]) -> set[str]:
     }
 
 
-def _found(run: MaintenanceContext, fresh: Ids, renewed: set[str], changed: set[int]) -> set[Violation]:
+def _undone(run: MaintenanceContext, violations: set[Violation], deltas: Deltas) -> set[Violation]:
+    """Of violations, whose triples are all there, those that a NOT or AGGREGATE does not let be any more."""
+    rules: dict[str, list[Instances]] = {}
+    for (rule, shape), rows in run.program.program.constraints.items():
+        if shape.negative and not shape.uses_occurs:
+            rules.setdefault(rule, []).append(Instances(shape, encoded(run.layout, list(rows), shape)))
+    undone: set[Violation] = set()
+    for rule, every_shape in rules.items():
+        doubtful: set[Violation] = set()
+        for instances in every_shape:
+            doubtful |= _rows(run, rule, projected(instances, deltas.lost(instances))) & violations
+        if doubtful:
+            facts = run.state.keys_of(found[:3] for _, found in doubtful if found)  # type: ignore[misc]
+            for instances in every_shape:
+                doubtful -= _rows(run, rule, _again(run, instances, facts))
+            undone |= doubtful
+    return undone
+
+
+def _again(run: MaintenanceContext, instances: Instances, facts: Ids) -> Ids:
+    """The output of the matches whose first triple is one of some facts; all, where they have none."""
+    conditions = run.conditions
+    assert conditions is not None
+    if instances.shape.output:
+        return fired_again(instances, facts, conditions)
+    return all_matches(instances, run.state.facts, run.state.classes, which=Which.OUTPUT, conditions=conditions)
+
+
+def _found(run: MaintenanceContext, deltas: Deltas, renewed: set[str], changed: set[int]) -> set[Violation]:
     """The violations with a new fact, or by an instance that is new or mentions a `changed` class (two of whose terms
     may be parameters, and then no fact says that they are equal)."""
-    before = run.before.program.constraints
+    before, conditions, fresh = run.before.program.constraints, run.conditions, deltas.come
     found: set[Violation] = set()
     for (rule, shape), rows in run.program.program.constraints.items():
         if shape.uses_occurs:
@@ -92,16 +122,27 @@ def _found(run: MaintenanceContext, fresh: Ids, renewed: set[str], changed: set[
         _check_open(run, shape, len(run.state.facts) if new else len(fresh))
         if new:
             instances = Instances(shape, encoded(run.layout, new, shape))
-            output = all_matches(instances, run.state.facts, run.state.classes, listed=listed, which=Which.OUTPUT)
+            output = all_matches(
+                *(instances, run.state.facts, run.state.classes),
+                listed=listed,
+                which=Which.OUTPUT,
+                conditions=conditions,
+            )
             found |= _rows(run, rule, output)
-        if old and len(fresh):
+        if old and shape.negative:
+            assert conditions is not None
+            instances = Instances(shape, encoded(run.layout, old, shape))
+            found |= _rows(run, rule, derived(instances, deltas.new(instances), conditions))
+        elif old and len(fresh):
             instances = Instances(shape, encoded(run.layout, old, shape))
             others = [
                 (run.state.facts if listed is None or isinstance(element, Pattern) else listed, NONE)
                 for element in shape.body
             ]
             for focus in (i for i, element in enumerate(shape.body) if isinstance(element, Pattern)):
-                _, output, _ = matches(instances, focus, fresh, others, run.state.classes, which=Which.OUTPUT)
+                _, output, _ = matches(
+                    *(instances, focus, fresh, others, run.state.classes), which=Which.OUTPUT, conditions=conditions
+                )
                 found |= _rows(run, rule, output)
     return found
 
@@ -117,6 +158,8 @@ def _rows(run: MaintenanceContext, rule: str, output: Ids) -> set[Violation]:
     if not len(output):
         return set()
     width = output.shape[1]
+    if not width:
+        return {(rule, ())}
     ids: list[int] = run.layout.decode(output.reshape(-1)).tolist()
     return {(rule, tuple(ids[i : i + width])) for i in range(0, len(ids), width)}
 

@@ -8,7 +8,7 @@ error has none either.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from triplestore.compile.plan import Group, Grouped, K, Row, Shape
@@ -17,7 +17,7 @@ from triplestore.engine import Workbench
 from triplestore.engine.scratch import Scratch
 from triplestore.expressions import Expressions, Value, parts, result, stored, token
 from triplestore.expressions.columns import reference, unmarked
-from triplestore.expressions.decoding import derived, parts_read
+from triplestore.expressions.decoding import decoded
 from triplestore.expressions.staging import Staging
 from triplestore.materialise.mint import Mint
 from triplestore.model.equality import Equality
@@ -69,51 +69,9 @@ class Aggregates:
         matches = select(shape, ["fact"] * len(shape.body), Instances(None, constants), columns, self.terms)
         represented = self._mapped(matches, columns, "term", "representative")
         matched = scratch.create("matched", f"SELECT DISTINCT {', '.join(columns)} FROM ({represented}) m")
-
-        def column(variable: str) -> Value:
-            return stored(lambda part: reference(f"v{variable}_{part}"), token=False)
-
-        staging = Staging()
-        expressions = Expressions(self.terms.dialect, self.terms.ids, column, staging.stage)
-        values = [None if r.argument is None else expressions.value(r.argument) for r in group.results]
-        marks = [
-            f"row_number() OVER (PARTITION BY {', '.join([*keys, identity])} ORDER BY {identity}) AS d{place}"
-            for place, (r, v) in enumerate(zip(group.results, values, strict=True))
-            if v is not None and r.distinct and r.function in ("COUNT", "SUM", "AVG")
-            for identity in [v.id or token(v)]
-        ]
-        raw = [
-            part
-            for place, (r, v) in enumerate(zip(group.results, values, strict=True))
-            for part in parts(self.terms.dialect, place, r.function, r.distinct and v is not None, v)
-        ]
-        read = staging.prune(*marks, *raw)
-        source = staging.source(self.terms.dialect, self._decoded(matched, columns, read))
-        if marks:
-            source = f"(SELECT x.*, {', '.join(marks)} FROM {source} x)"
-        grouped = f"SELECT {', '.join([*keys, *raw])} FROM {source} y"
-        if keys:
-            grouped += f" GROUP BY {', '.join(keys)}"
-        else:
-            grouped = f"SELECT * FROM ({grouped}) z WHERE EXISTS (SELECT 1 FROM {matched})"
-        results = [f"c{group.keys + place}" for place in range(len(group.results))]
-        tokens = [
-            f"{result(self.terms.dialect, place, r.function)} AS {column}"
-            for place, (r, column) in enumerate(zip(group.results, results, strict=True))
-        ]
-        bound = " AND ".join(f"{c} IS NOT NULL" for c in results)
-        table = f"SELECT * FROM (SELECT {', '.join([*keys, *tokens])} FROM ({grouped}) g) r WHERE {bound}"
-        _, rows = self.mint.rows(scratch, unmarked(table), [*keys, *results], results)
+        results, table = tabulated(group, matched, keys, self.terms)
+        _, rows = self.mint.rows(scratch, table, [*keys, *results], results)
         self.engine.create(name, self._mapped(rows, [*keys, *results], "representative", "term"))
-
-    def _decoded(self, matched: str, columns: list[str], read: Collection[str]) -> str:
-        """The rows of `matched` with the term columns that are `read`: v0_id, v0_lexical ... for c0."""
-        selected, joins = [f"m.{column}" for column in columns], ""
-        for place in range(len(columns)):
-            if found := parts_read(f"v{place}", read):
-                selected += [f"t{place}.{part} AS v{place}_{part}" for part in found]
-                joins += f" JOIN {derived(self.engine.dialect, 'term', found)} t{place} ON t{place}.id = m.c{place}"
-        return f"(SELECT {', '.join(selected)} FROM {matched} m{joins})"
 
     def _mapped(self, sql: str, columns: list[str], old: str, new: str) -> str:
         """The rows with their terms, which are `old` of a class, exchanged for `new`: "term" or "representative"."""
@@ -127,3 +85,44 @@ class Aggregates:
 def parameters(element: Grouped, row: Row) -> Row:
     """The parameters of an instance's group."""
     return tuple(row[slot.number] for slot in element.parameters if isinstance(slot, K))
+
+
+def tabulated(group: Group, matched: str, keys: Sequence[str], terms: Terms) -> tuple[Sequence[str], str]:
+    """(names, SELECT) of the results of a group, as tokens, after the columns `keys`, one row for each of their values.
+    matched: a table of those and of the distinct matches, c0, c1 ..."""
+    columns = [f"c{i}" for i in range(len(group.matches.output))]
+
+    def column(variable: str) -> Value:
+        return stored(lambda part: reference(f"v{variable}_{part}"), token=False)
+
+    staging = Staging()
+    expressions = Expressions(terms.dialect, terms.ids, column, staging.stage)
+    values = [None if r.argument is None else expressions.value(r.argument) for r in group.results]
+    marks = [
+        f"row_number() OVER (PARTITION BY {', '.join([*keys, identity])} ORDER BY {identity}) AS d{place}"
+        for place, (r, v) in enumerate(zip(group.results, values, strict=True))
+        if v is not None and r.distinct and r.function in ("COUNT", "SUM", "AVG")
+        for identity in [v.id or token(v)]
+    ]
+    raw = [
+        part
+        for place, (r, v) in enumerate(zip(group.results, values, strict=True))
+        for part in parts(terms.dialect, place, r.function, r.distinct and v is not None, v)
+    ]
+    read = staging.prune(*marks, *raw)
+    source = staging.source(terms.dialect, decoded(terms.dialect, matched, keys, columns, read))
+    if marks:
+        source = f"(SELECT x.*, {', '.join(marks)} FROM {source} x)"
+    grouped = f"SELECT {', '.join([*keys, *raw])} FROM {source} y"
+    if keys:
+        grouped += f" GROUP BY {', '.join(keys)}"
+    else:
+        grouped = f"SELECT * FROM ({grouped}) z WHERE EXISTS (SELECT 1 FROM {matched})"
+    results = [f"c{group.keys + place}" for place in range(len(group.results))]
+    tokens = [
+        f"{result(terms.dialect, place, r.function)} AS {column}"
+        for place, (r, column) in enumerate(zip(group.results, results, strict=True))
+    ]
+    bound = " AND ".join(f"{c} IS NOT NULL" for c in results)
+    table = f"SELECT * FROM (SELECT {', '.join([*keys, *tokens])} FROM ({grouped}) g) r WHERE {bound}"
+    return results, unmarked(table)

@@ -59,18 +59,23 @@ class Mint:
         made = [name for name, column in zip("spo", shape.output, strict=True) if isinstance(column, Made)]
         return self.rows(scratch, sql, ("s", "p", "o"), made)
 
-    def rows(self, scratch: Scratch, sql: str, columns: Sequence[str], made: Sequence[str]) -> tuple[int, str]:
-        """The same for any columns; `made` are those that hold tokens."""
+    def rows(
+        self, scratch: Scratch, sql: str, columns: Sequence[str], made: Sequence[str], represented: bool = True
+    ) -> tuple[int, str]:
+        """The same for any columns; `made` are those that hold tokens. represented: as representatives in `same_as`."""
         rows = scratch.table("made")
         count = self.engine.create(rows, sql)
         dictionary = self.encode(scratch, " UNION ".join(f"SELECT {column} AS token FROM {rows}" for column in made))
         joins, stored = "", {c: f"m.{c}" for c in columns}
         for c in made:
-            joins += f" JOIN {dictionary} d_{c} ON d_{c}.token = m.{c} LEFT JOIN same_as e_{c} ON e_{c}.term = d_{c}.id"
-            value = ""
+            joins += f" JOIN {dictionary} d_{c} ON d_{c}.token = m.{c}"
+            names = [f"d_{c}.id"]
+            if represented:
+                joins += f" LEFT JOIN same_as e_{c} ON e_{c}.term = d_{c}.id"
+                names.insert(0, f"e_{c}.representative")
             if self.by_value and self.counters and self.counters.equal_valued:
                 joins += f" LEFT JOIN {EQUAL_VALUED} t_{c} ON t_{c}.id = d_{c}.id"
-                value = f"t_{c}.value, "
-            stored[c] = f"coalesce({value}e_{c}.representative, d_{c}.id)"
+                names.insert(0, f"t_{c}.value")
+            stored[c] = f"coalesce({', '.join(names)})" if len(names) > 1 else names[0]
         listed = ", ".join(f"{sql} AS {c}" for c, sql in stored.items())
         return count, f"SELECT {listed} FROM {rows} m{joins}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from triplestore.closure.view import ClosureView
 from triplestore.dictionary.fingerprints import Fingerprints
@@ -24,8 +24,10 @@ from triplestore.maintain.policy import Plan, Sizes, plan, plan_rules
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.stored import StoredTables
 from triplestore.maintain.violations import LiteralClashChecker, clashes_in
+from triplestore.materialise.mint import Mint
 from triplestore.model.equality import Equality
 from triplestore.model.tables import ASSERTED, COUNT, FACT, QUAD, SAME_AS, TERM, VIOLATION, Table
+from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, FIRST_TRIPLE
 from triplestore.read.reasoning import all_rules, reasoning, touched
 from triplestore.storage.manifest import Manifest
 from triplestore.storage.patches import ArrowRows, TableRows
@@ -35,6 +37,9 @@ from triplestore.write.rows import columns_of, same_as_rows, table_of, violation
 from triplestore.write.statistics import SAMPLED, memory_of, stats_after
 from triplestore.write.table_changes import Extended, KeysPatch, LoadedPatch, Whole
 from triplestore.write.transaction import Transaction
+
+if TYPE_CHECKING:
+    from triplestore.maintain.evaluation import Evaluator
 
 SMALL: Final = 50_000
 """Triples of a change up to which it is looked at here."""
@@ -132,14 +137,18 @@ def _carried_out(
     if chosen.name is None:
         return Refused(Reason.FROM_SCRATCH, chosen.reason)
     started = time.perf_counter()
+    by_value = ClosureView.of(tx.workspace.manifest).by_value
+    mint = Mint(tx.engine, change.counters, by_value, tx.workspace.limits)
     try:
-        rows = _updated(tx, memory, change, change.facts, chosen, known)
+        rows = _updated(tx, memory, change, change.facts, chosen, known, mint)
     except BudgetExceededError:
+        _forget_made(tx, change, mint)
         tx.phases.more({ABORTED: time.perf_counter() - started})
         return Refused(
             Reason.OVER_BUDGET, f"{chosen.name} would take more work than computing the closure from scratch"
         )
     except (NotMaintainableError, LayoutFullError) as error:
+        _forget_made(tx, change, mint)
         tx.workspace.memory = None
         full = isinstance(error, LayoutFullError)
         reason = "the store has outgrown its layout in memory" if full else str(error)
@@ -150,22 +159,31 @@ def _carried_out(
     figures, added, removed = rows.figures, len(rows.added[0]), len(rows.removed[0])
     outcome = Outcome(rows.algorithm, chosen.reason, figures, False, added, removed, rows.merged, rows.split)
     tx.maintained(outcome)
-    tables = _tables(tx, memory, change.facts, rows, change.quads)
+    terms = len(change.facts.terms.new) + mint.made
+    tables = _tables(tx, memory, change.facts, terms, rows, change.quads)
     tx.workspace.memory = None
-    return InMemory(change, change.counters, outcome, tables, tx=tx, memory=memory, rows=rows)
+    counters = mint.counters or change.counters
+    return InMemory(change, counters, outcome, tables, tx=tx, memory=memory, rows=rows, terms=terms)
 
 
 def _updated(
-    tx: Transaction, memory: ClosureCache, change: Change, facts: Facts, chosen: Plan, known: Reasoning | None
+    tx: Transaction,
+    memory: ClosureCache,
+    change: Change,
+    facts: Facts,
+    chosen: Plan,
+    known: Reasoning | None,
+    mint: Mint,
 ) -> Rows:
-    """Run the algorithm; the dictionary has the new terms then."""
+    """Run the algorithm; the dictionary has the new terms then. mint: numbers those that rules make."""
     manifest, terms = replace(tx.workspace.manifest, counters=change.counters), facts.terms
     if terms.new:
         extend_terms(tx.workspace)
         if known is not None and touched(known, terms.new):
             known = None
+    known = known or reasoning(tx.engine, manifest)
     return memory.update(
-        known or reasoning(tx.engine, manifest),
+        known,
         facts.added,
         facts.removed,
         chosen.name or "",
@@ -174,7 +192,38 @@ def _updated(
         tx.round_done,
         terms.values if ClosureView.of(manifest).equal_values else {},
         terms.ill_typed,
+        evaluator=_evaluator(tx, memory, known, facts, mint),
     )
+
+
+def _evaluator(tx: Transaction, memory: ClosureCache, known: Reasoning, facts: Facts, mint: Mint) -> Evaluator | None:
+    """What evaluates the expressions and aggregates of rules, where there are any."""
+    if all(rule.monotone for rule in known.rules):
+        return None
+    from triplestore.maintain.evaluation import Evaluator  # slow to import, and few rules need it
+
+    def prepare() -> None:
+        if not facts.terms.new:  # else working table `new_term` is there, and `term` reads it
+            tx.workspace.views(TERM)
+            tx.engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
+            extend_terms(tx.workspace)
+
+    return Evaluator(tx.engine, known.constants, mint, memory.values, prepare)
+
+
+def _forget_made(tx: Transaction, change: Change, mint: Mint) -> None:
+    """Leave in `new_term` the terms of the change alone."""
+    if mint.made:
+        now = change.counters
+        firsts = (
+            (FIRST_IRI, now.iri),
+            (FIRST_BLANK, now.blank),
+            (FIRST_LITERAL, now.literal),
+            (FIRST_TRIPLE, now.triple),
+        )
+        kept = " OR ".join(f"(id >= {first} AND id < {first + count})" for first, count in firsts)
+        tx.engine.create("new_term", f"SELECT {TERM.select} FROM new_term WHERE {kept}")
+        extend_terms(tx.workspace)
 
 
 def _checkers(tx: Transaction) -> tuple[LiteralClashChecker, LiteralTypeChecker]:
@@ -183,9 +232,9 @@ def _checkers(tx: Transaction) -> tuple[LiteralClashChecker, LiteralTypeChecker]
 
 
 def _tables(
-    tx: Transaction, memory: ClosureCache, facts: Facts, rows: Rows, quads: TableChange | None
+    tx: Transaction, memory: ClosureCache, facts: Facts, terms: int, rows: Rows, quads: TableChange | None
 ) -> dict[Table, TableChange]:
-    """How the stored tables change with the closure in memory. quads: how `quad` does."""
+    """How the stored tables change with the closure in memory. terms: how many are new. quads: how `quad` does."""
     layout, manifest = memory.state.layout, tx.workspace.manifest
 
     def patch(added: Sequence[Ids], removed: Sequence[Ids]) -> KeysPatch:
@@ -196,8 +245,8 @@ def _tables(
         ASSERTED: patch(columns_of(facts.added), columns_of(facts.removed)),
         FACT: patch(rows.added, rows.removed),
     }
-    if facts.terms.new:
-        tables[TERM] = Extended(TableRows(tx.engine, "new_term", len(facts.terms.new)))
+    if terms:
+        tables[TERM] = Extended(TableRows(tx.engine, "new_term", terms))
     if quads is not None:
         tables[QUAD] = quads
     if rows.equal_added or rows.equal_removed:
@@ -219,11 +268,15 @@ def _equal(tx: Transaction, rows: Rows) -> LoadedPatch:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InMemory(ChangeSet):
     """A change set of the closure in memory, which is that after the change until `keep` or `undo`; the workspace does
-    not have it meanwhile, so that whatever goes wrong leaves none that is half changed."""
+    not have it meanwhile, so that whatever goes wrong leaves none that is half changed.
+
+    terms: how many are new.
+    """
 
     tx: Transaction
     memory: ClosureCache
     rows: Rows
+    terms: int
 
     def statistics(self, before: Manifest) -> dict[str, int]:
         """See `ChangeSet`."""
@@ -231,8 +284,7 @@ class InMemory(ChangeSet):
 
     def same_as(self, scratch: Scratch) -> str:
         """See `ChangeSet`."""
-        assert self.change.facts is not None
-        if not self.change.facts.terms.new:  # else `term` reads the new ones too
+        if not self.terms:  # else `term` reads the new ones too
             self.tx.workspace.views(TERM)
         return _equal(self.tx, self.rows).applied(SAME_AS, scratch)
 
@@ -245,8 +297,10 @@ class InMemory(ChangeSet):
         workspace.memory = None if reread else (_content(now), memory)
         if (prints := workspace.cache.last("fingerprints")) is not None and isinstance(prints[1], Fingerprints):
             assert self.change.facts is not None
-            prints[1].add(self.change.facts.terms.new)
-            workspace.cache.put("fingerprints", now.files_of(TERM.name), prints[1])
+            new = self.change.facts.terms.new
+            if self.terms == len(new):  # else they are read from the file
+                prints[1].add(new)
+                workspace.cache.put("fingerprints", now.files_of(TERM.name), prints[1])
 
     def undo(self) -> None:
         """See `ChangeSet`."""

@@ -1,0 +1,196 @@
+"""What plain joins do not decide: expressions, NOT and AGGREGATE, over the facts and classes in memory.
+
+The semantics are those of the SQL of a shape (`triplestore.compile.join`, `triplestore.materialise.aggregates`):
+expressions see each member of a class of equal terms in turn, NOT and AGGREGATE see a class once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from triplestore.compile.plan import Absent, Element, Grouped, Holds, K, Made, Member, Shape, V
+from triplestore.maintain.bindings import Bindings
+from triplestore.maintain.classes import Map
+from triplestore.maintain.keys import NONE, Ids, Mask
+from triplestore.maintain.relation import ALL, Relation
+from triplestore.model.equality import Equality
+
+if TYPE_CHECKING:
+    from triplestore.maintain.evaluation import Evaluator
+
+Sources = Mapping[int, tuple[Element, Relation, Ids]]
+"""Body elements that are left to be joined, each with what it reads: a relation but for some keys."""
+
+
+class Conditions:
+    """Completes bindings of shapes that are no plain joins. facts: what NOT and AGGREGATE read. same_as: the code of
+    owl:sameAs."""
+
+    def __init__(self, facts: Relation, classes: Map, equality: Equality, same_as: int, evaluator: Evaluator) -> None:
+        self.facts, self.classes, self.evaluator = facts, classes, evaluator
+        self._layout = facts.layout
+        self._same_as = same_as if equality == Equality.AXIOMS else None
+
+    def complete(self, bindings: Bindings, left: Sources) -> None:
+        """Join the elements that are left, keep the rows for which all conditions hold, and make what is made."""
+        left = dict(left)
+        while left and len(bindings.at):
+            groups = {number: e for number, (e, _, _) in left.items() if isinstance(e, Grouped)}
+            known = (n for n, e in groups.items() if all(map(bindings.bound, e.slots[: e.group.keys])))
+            patterns = {n: (e, relation) for n, (e, relation, _) in left.items() if n not in groups}
+            number = next(known, None)
+            if number is None:
+                number = bindings.best(patterns) if patterns else next(iter(groups))
+            element, relation, without = left.pop(number)
+            if isinstance(element, Grouped):
+                self._join(bindings, element)
+            else:
+                bindings.extend(element, relation, without, ALL, [e for e, _, _ in left.values()])
+        if len(bindings.at):
+            self._finish(bindings)
+
+    def _finish(self, bindings: Bindings) -> None:
+        """Apply the conditions, and make the output."""
+        shape = bindings.shape
+        bindings.filter(self.classes)
+        self._see(bindings, (m for m in shape.members if bindings.bound(m.slot)))
+        for condition in shape.conditions:
+            if isinstance(condition, Holds):
+                columns = self._ids(bindings, condition.reads)
+                bindings.keep(np.flatnonzero(self.evaluator.holds(condition.expression, columns, len(bindings.at))))
+        for condition in shape.conditions:
+            if isinstance(condition, Absent):
+                bindings.keep(np.flatnonzero(~self._matched(bindings, condition)))
+        for column in shape.output:
+            if isinstance(column, Made) and column not in bindings.made:
+                columns = self._ids(bindings, column.reads)
+                made = self.evaluator.made(column.expression, columns, len(bindings.at))
+                some = np.flatnonzero(made >= 0)
+                bindings.keep(some)
+                bindings.made[column] = self.classes.normalise(self._layout.encode(made[some]))
+
+    def _see(self, bindings: Bindings, members: Iterable[Member]) -> None:
+        """Have a column of terms for each of some members."""
+        for member in members:
+            if member in bindings.members:
+                continue
+            codes = bindings.value(member.slot)
+            if self.classes.large(codes).any():
+                rows, codes = self.classes.expand(codes)
+                bindings.keep(rows)
+            bindings.members[member] = codes
+
+    def _ids(self, bindings: Bindings, reads: Sequence[Member]) -> Sequence[Ids]:
+        return [self._layout.decode(bindings.members[member]) for member in reads]
+
+    # -- NOT -------------------------------------------------------------------------------------------------------
+
+    def _matched(self, bindings: Bindings, group: Absent) -> Mask:
+        """The rows for which a group has a match."""
+        if not len(bindings.at):
+            return np.zeros(0, dtype=np.bool_)
+        slots = {slot for element in group.body for slot in element.slots}
+        slots |= {slot for c in group.conditions if not isinstance(c, Holds) for slot in (c.left, c.right)}
+        slots |= {member.slot for member in group.reads if member not in bindings.members}
+        columns = sorted({slot.number for slot in slots if isinstance(slot, V)} & bindings.columns.keys())
+        parameters = sorted({slot.number for slot in slots if isinstance(slot, K)})
+        members = [member for member in dict.fromkeys(group.reads) if member in bindings.members]
+        read = [
+            *(bindings.columns[n] for n in columns),
+            *(bindings.parameters[:, n] for n in parameters),
+            *(bindings.members[m] for m in members),
+        ]
+        if read:
+            _, some, back = np.unique(np.column_stack(read), axis=0, return_index=True, return_inverse=True)
+        else:
+            some, back = np.zeros(1, dtype=np.int64), np.zeros(len(bindings.at), dtype=np.int64)
+        shape = Shape(group.body, group.conditions, ())
+        inner = Bindings(self._layout, shape, np.arange(len(some), dtype=np.int64), bindings.parameters[some], None)
+        inner.columns = {n: bindings.columns[n][some] for n in columns}
+        inner.members = {m: bindings.members[m][some] for m in members}
+        self.complete(inner, {i: (element, self.facts, NONE) for i, element in enumerate(group.body)})
+        found: Mask = np.bincount(inner.at, minlength=len(some)) > 0
+        return found[back.reshape(-1)]
+
+    # -- AGGREGATE -------------------------------------------------------------------------------------------------
+
+    def _join(self, bindings: Bindings, element: Grouped) -> None:
+        """Join the rows with the groups of their keys, those that are known."""
+        parameters = bindings.parameters[:, [slot.number for slot in element.parameters if isinstance(slot, K)]]
+        keys = element.slots[: element.group.keys]
+        known = [place for place, slot in enumerate(keys) if bindings.bound(slot)]
+        columns = [bindings.value(keys[place]) for place in known]
+        read = np.column_stack([np.zeros(len(bindings.at), dtype=np.int64), parameters, *columns])
+        asked, back = np.unique(read, axis=0, return_inverse=True)
+        width = 1 + parameters.shape[1]
+        places = dict(zip(known, asked[:, width:].T, strict=True))
+        at, values = self._groups(element, asked[:, 1:width], places)
+        order = np.argsort(at, kind="stable")
+        at, values = at[order], values[order]
+        back = back.reshape(-1)
+        start, end = np.searchsorted(at, back, side="left"), np.searchsorted(at, back, side="right")
+        counts = end - start
+        rows = np.repeat(np.arange(len(back), dtype=np.int64), counts)
+        chosen = np.arange(len(rows), dtype=np.int64) + np.repeat(start - (np.cumsum(counts) - counts), counts)
+        bindings.keep(rows)
+        bindings.fit(element.slots, values[chosen].T)
+
+    def _groups(self, element: Grouped, parameters: Ids, known: Mapping[int, Ids]) -> tuple[Ids, Ids]:
+        """(row, keys and results as codes, a row each) of the groups of some parameters, and of keys that are known,
+        by their places."""
+        group, layout = element.group, self._layout
+        shape = group.matches
+        matched = Bindings(layout, shape, np.arange(len(parameters), dtype=np.int64), parameters, None)
+        for place, codes in known.items():
+            slot = shape.output[place]
+            assert isinstance(slot, V)
+            matched.columns[slot.number] = codes
+        self.complete(matched, {i: (e, self.facts, NONE) for i, e in enumerate(shape.body)})
+        width = group.keys + len(group.results)
+        if not len(matched.at):
+            return NONE, np.empty((0, width), dtype=np.int64)
+        output = self._least(matched.output())
+        for place, codes in known.items():
+            output[:, place] = codes[matched.at]  # by the name that is known
+        every = np.unique(np.column_stack([matched.at, output]), axis=0)
+        named, number = np.unique(every[:, : 1 + group.keys], axis=0, return_inverse=True)
+        terms = self._layout.decode(every[:, 1:].reshape(-1)).reshape(len(every), -1)
+        found, results = self.evaluator.results(group, number.reshape(-1).astype(np.int64), terms)
+        codes = layout.encode(results.reshape(-1))
+        values = np.column_stack(
+            [named[found, 1:], self.classes.normalise(codes).reshape(len(found), len(group.results))]
+        )
+        at = named[found, 0]
+        for place in range(width):
+            if place not in known:
+                at, values = self._named(at, values, place)
+        return at, values
+
+    def _least(self, codes: Ids) -> Ids:
+        """Rows of terms with the least of each class for it, where equality is axiomatised."""
+        if self._same_as is None:
+            return codes
+        flat = codes.reshape(-1)
+        rows, others = self._equal(flat)
+        least = flat.copy()
+        np.minimum.at(least, rows, others)
+        return least.reshape(codes.shape)
+
+    def _named(self, at: Ids, values: Ids, place: int) -> tuple[Ids, Ids]:
+        """The rows with every name of the terms in a column, where equality is axiomatised."""
+        if self._same_as is None:
+            return at, values
+        rows, others = self._equal(values[:, place])
+        other = others != values[rows, place]
+        more = values[rows[other]]
+        more[:, place] = others[other]
+        return np.concatenate((at, at[rows[other]])), np.concatenate((values, more))
+
+    def _equal(self, codes: Ids) -> tuple[Ids, Ids]:
+        """(row, term) of the equalities of some terms."""
+        same = np.full(len(codes), self._same_as, dtype=np.int64)
+        rows, keys, _ = self.facts.match(self._layout.numbers(same), codes, None)
+        return rows, self._layout.unpack(keys)[2]

@@ -1,0 +1,159 @@
+"""Expressions and aggregates over bindings in memory: the engine evaluates them, as it does in materialisation.
+
+Rules' expressions give the same answer each time (`triplestore.compile.check`), so what one makes of some terms is
+looked up the next time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from triplestore.compile.plan import Group
+from triplestore.compile.sql import Terms
+from triplestore.engine import Workbench
+from triplestore.engine.arrow import as_numpy, int64s
+from triplestore.expressions import Expressions, Value, stored, token
+from triplestore.expressions.columns import reference, unmarked
+from triplestore.expressions.decoding import decoded
+from triplestore.expressions.staging import Staging
+from triplestore.maintain.keys import Ids, Mask
+from triplestore.materialise.aggregates import tabulated
+from triplestore.materialise.mint import Mint
+from triplestore.model.expression import Expression
+from triplestore.model.rule import Rule
+from triplestore.model.terms import BUILTIN_IDS
+
+REMEMBERED: Final = 1_000_000
+"""Values of expressions that are remembered at most."""
+
+NONE: Final = -1
+"""In place of an id: an error."""
+
+Values = dict[tuple[bool, Expression], dict[tuple[int, ...], int]]
+"""(whether an expression is a condition, it) -> of terms (ids), what it makes: an id, 1 where a condition holds, or
+NONE."""
+
+
+class Evaluator:
+    """Evaluates for one run. constants: ids of the rules' constants. mint: numbers what is made. remembered: what
+    evaluators before this one found. prepare: makes the view `term` of all terms, and working table `new_term`."""
+
+    def __init__(
+        self,
+        engine: Workbench,
+        constants: Mapping[str, int],
+        mint: Mint,
+        remembered: Values,
+        prepare: Callable[[], None],
+    ) -> None:
+        self.engine, self.mint = engine, mint
+        self._terms = Terms(engine.dialect, {**BUILTIN_IDS, **constants})
+        self._values, self._prepare, self._prepared = remembered, prepare, False
+        self._making = 0  # rounds in which terms were made that were not there
+
+    # -- expressions -----------------------------------------------------------------------------------------------
+
+    def holds(self, expression: Expression, columns: Sequence[Ids], rows: int) -> Mask:
+        """For which rows an expression is true, errors being false. columns: the ids of its variables "0", "1" .."""
+
+        def evaluate(table: str, names: Sequence[str]) -> Iterable[tuple[int, int]]:
+            sql = self._selected(table, names, expression, condition=True)
+            return ((row, 1) for row in as_numpy(self.engine.query(sql).column(0)).tolist())
+
+        found: Mask = self._each((True, expression), columns, rows, evaluate) != NONE
+        return found
+
+    def made(self, expression: Expression, columns: Sequence[Ids], rows: int) -> Ids:
+        """The ids of what an expression makes, in the form that facts have of a literal; NONE for an error."""
+
+        def evaluate(table: str, names: Sequence[str]) -> Iterable[tuple[int, int]]:
+            sql = self._selected(table, names, expression, condition=False)
+            with self.engine.scratch() as scratch:
+                _, rows_ = self.mint.rows(scratch, sql, ["number", "made"], ["made"], represented=False)
+                found = self.engine.query(rows_)
+            return zip(as_numpy(found.column(0)).tolist(), as_numpy(found.column(1)).tolist(), strict=True)
+
+        return self._each((False, expression), columns, rows, evaluate)
+
+    def _each(
+        self,
+        key: tuple[bool, Expression],
+        columns: Sequence[Ids],
+        rows: int,
+        evaluate: Callable[[str, Sequence[str]], Iterable[tuple[int, int]]],
+    ) -> Ids:
+        """The value of each row: each combination of terms is evaluated once, and remembered."""
+        if not columns:
+            columns = [np.zeros(rows, dtype=np.int64)]
+        distinct, back = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+        known = self._values.setdefault(key, {})
+        asked = list(map(tuple, distinct.tolist()))
+        unknown = [terms for terms in asked if terms not in known]
+        if unknown:
+            self._ready()
+            if len(known) + len(unknown) > REMEMBERED:
+                known.clear()
+                unknown = asked
+            with self.engine.scratch() as scratch:
+                names = [f"c{i}" for i in range(len(columns))]
+                arrays = [int64s(range(len(unknown))), *(int64s(column) for column in zip(*unknown, strict=True))]
+                table = scratch.load("bound", pa.table(dict(zip(["number", *names], arrays, strict=True))))
+                found = dict(evaluate(table, names))
+            known.update((terms, found.get(row, NONE)) for row, terms in enumerate(unknown))
+        values = np.fromiter((known[terms] for terms in asked), np.int64, len(asked))
+        return values[back.reshape(-1)]
+
+    def _selected(self, table: str, names: Sequence[str], expression: Expression, condition: bool) -> str:
+        """SELECT of the rows for which an expression is true, or of rows and tokens of what it makes."""
+
+        def column(variable: str) -> Value:
+            return stored(lambda part: reference(f"v{variable}_{part}"), token=False)
+
+        dialect, staging = self._terms.dialect, Staging()
+        expressions = Expressions(dialect, self._terms.ids, column, staging.stage)
+        if condition:
+            columns, where = "y.number", expressions.condition(expression)
+        else:
+            made = expressions.keep(token(expressions.value(expression)))
+            columns, where = f"y.number, {made} AS made", f"({made}) IS NOT NULL"
+        source = staging.source(dialect, decoded(dialect, table, ["number"], names, staging.prune(columns, where)))
+        return unmarked(f"SELECT {columns} FROM {source} y WHERE {where}")
+
+    # -- aggregates ------------------------------------------------------------------------------------------------
+
+    def results(self, group: Group, groups: Ids, matches: Ids) -> tuple[Ids, Ids]:
+        """(groups that have one, their results as ids, a row each). groups: of each of the matches, which are rows of
+        ids, distinct, a column for each variable of the group."""
+        self._ready()
+        with self.engine.scratch() as scratch:
+            columns = {f"c{i}": matches[:, i] for i in range(matches.shape[1])}
+            matched = scratch.load("matched", pa.table({"number": groups, **columns}))
+            names, sql = tabulated(group, matched, ["number"], self._terms)
+            found = self.engine.query(self.mint.rows(scratch, sql, ["number", *names], names, represented=False)[1])
+        every = [as_numpy(found.column(i)) for i in range(1 + len(names))]
+        return every[0], np.column_stack(every[1:])
+
+    # -- terms that are made -----------------------------------------------------------------------------------------
+
+    def check_limits(self, before: int, rules: Iterable[Rule]) -> None:
+        """After a round: whether the rules, which make terms, may go on. before: `Mint.made` before it. Raises
+        EndlessError."""
+        if self.mint.made > before:
+            self._making += 1
+            self.mint.limits.check(self.mint.made, self._making, rules)
+
+    def special(self) -> tuple[dict[int, int], list[int]]:
+        """Of the literals that were made: those that have the value of another one, with it, and the ill-typed ones."""
+        rows = self.engine.query("SELECT id, value, ill_typed FROM new_term WHERE value IS NOT NULL OR ill_typed")
+        found = [tuple(row.values()) for row in rows.to_pylist()]
+        values = {number: value for number, value, _ in found if value is not None} if self.mint.by_value else {}
+        return values, [number for number, _, ill_typed in found if ill_typed]
+
+    def _ready(self) -> None:
+        if not self._prepared:
+            self._prepare()
+            self._prepared = True
