@@ -4,7 +4,7 @@ within a budget."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -276,7 +276,7 @@ class MaintenanceContext:
         self._derived += facts
         self.figures.looked_at += facts
 
-    def rules(self, instances: Mapping[Shape, Iterable[Row]], program: Specialised | None = None) -> Rules:
+    def rules(self, instances: Mapping[Shape, Collection[Row]], program: Specialised | None = None) -> Rules:
         """Instances of a program (default: the present one) for `forward` and `heads_of`."""
         return Rules(self.layout, instances, (program or self.program).recursion)
 

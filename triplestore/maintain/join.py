@@ -8,7 +8,7 @@ with the others.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -149,7 +149,7 @@ class Rules:
     """
 
     def __init__(
-        self, layout: Layout, instances: Mapping[Shape, Iterable[Row]], recursion: Recursion | None = None
+        self, layout: Layout, instances: Mapping[Shape, Collection[Row]], recursion: Recursion | None = None
     ) -> None:
         self.layout = layout
         self.forward: list[Instances] = []
@@ -157,7 +157,7 @@ class Rules:
         self.expressive: list[Instances] = []
         self.negative: list[Instances] = []
         for shape, rows in instances.items():
-            if shape.uses_occurs:
+            if shape.uses_occurs or not rows:
                 continue
             if not shape.monotone:
                 plain = Instances(shape, encoded(layout, list(rows), shape))
