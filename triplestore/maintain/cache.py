@@ -34,6 +34,7 @@ from triplestore.maintain.literals import Literals
 from triplestore.maintain.program import NotMaintainableError, Specialised, nothing
 from triplestore.maintain.recount import counted, recount
 from triplestore.maintain.relation import Relation
+from triplestore.maintain.remembered import Remembered
 from triplestore.maintain.state import ClosureState
 from triplestore.maintain.stored import StoredTables
 from triplestore.maintain.violations import LiteralClashChecker, Violation, maintained
@@ -43,7 +44,7 @@ from triplestore.model.equality import Equality
 from triplestore.model.tables import ASSERTED, EQUAL_VALUED, FACT
 
 if TYPE_CHECKING:
-    from triplestore.maintain.evaluation import Evaluator, Values
+    from triplestore.maintain.evaluation import Evaluator
 
 OVERDELETION: Final = f"{dr.NAME} or {fp.NAME}"
 """What `auto` runs: the number of overdeleted facts decides between the two."""
@@ -136,7 +137,7 @@ class ClosureCache:
         self.asserted_forms = Relation(state.layout)  # the asserted facts in the forms of their literals that were met
         self.literals = Literals.none()
         self._specialiser = Specialiser(reasoning.rules, reasoning.equality)
-        self.values: Values = {}  # of expressions
+        self.remembered = Remembered()  # of expressions
         self.stored: StoredTables | None = None  # what its relations are read from, by the page
         self._after: _After | None = None
         self._sampled_derivations: int | None = None
@@ -217,7 +218,7 @@ class ClosureCache:
     ) -> Rows:
         """Change the closure to that of the asserted facts without `minus` and with `plus` (true changes), under
         `reasoning`. values, ill_typed: of new literals, see `triplestore.dictionary.encoding.Numbered`. watch: receives
-        the algorithm's sets. evaluator: of what `reasoning` has of expressions and aggregates, over `values`.
+        the algorithm's sets. evaluator: of what `reasoning` has of expressions and aggregates, over `remembered`.
 
         Raises NotMaintainableError, BudgetExceededError, LayoutFullError, EndlessError; the closure is then unchanged.
         """
@@ -352,7 +353,7 @@ class ClosureCache:
         self._revert()
 
     def _revert(self) -> None:
-        self.values.clear()  # terms that were made have their ids no longer
+        self.remembered.clear()  # terms that were made have their ids no longer
         self.state.revert()
         if self.counts is not None:
             self.counts.revert()

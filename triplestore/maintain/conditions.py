@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from triplestore.compile.plan import Absent, Element, Grouped, Holds, K, Made, Member, Shape, V
+from triplestore.compile.plan import Absent, Element, Group, Grouped, Holds, K, Made, Member, Shape, V
 from triplestore.maintain.bindings import Bindings
 from triplestore.maintain.classes import Map
 from triplestore.maintain.keys import NONE, Ids, Mask
@@ -27,12 +27,17 @@ Sources = Mapping[int, tuple[Element, Relation, Ids]]
 
 class Conditions:
     """Completes bindings of shapes that are no plain joins. facts: what NOT and AGGREGATE read. same_as: the code of
-    owl:sameAs."""
+    owl:sameAs.
+
+    A group is aggregated once: what it reads must not change any more when it is first asked for.
+    """
 
     def __init__(self, facts: Relation, classes: Map, equality: Equality, same_as: int, evaluator: Evaluator) -> None:
         self.facts, self.classes, self.evaluator = facts, classes, evaluator
         self._layout = facts.layout
         self._same_as = same_as if equality == Equality.AXIOMS else None
+        self._known: dict[tuple[Group, tuple[int, ...]], dict[tuple[int, ...], Ids]] = {}
+        """Of a group, the places of keys, and its parameters and these keys: keys and results, a row each."""
 
     def complete(self, bindings: Bindings, left: Sources) -> None:
         """Join the elements that are left, keep the rows for which all conditions hold, and make what is made."""
@@ -126,10 +131,19 @@ class Conditions:
         read = np.column_stack([np.zeros(len(bindings.at), dtype=np.int64), parameters, *columns])
         asked, back = np.unique(read, axis=0, return_inverse=True)
         width = 1 + parameters.shape[1]
-        places = dict(zip(known, asked[:, width:].T, strict=True))
-        at, values = self._groups(element, asked[:, 1:width], places)
-        order = np.argsort(at, kind="stable")
-        at, values = at[order], values[order]
+        groups = self._known.setdefault((element.group, tuple(known)), {})
+        named = list(map(tuple, asked.tolist()))
+        unknown = np.array([number for number, one in enumerate(named) if one not in groups], dtype=np.int64)
+        if len(unknown):
+            some = asked[unknown]
+            at, values = self._groups(element, some[:, 1:width], dict(zip(known, some[:, width:].T, strict=True)))
+            order = np.argsort(at, kind="stable")
+            ends = np.cumsum(np.bincount(at, minlength=len(some)))
+            parts = np.split(values[order], ends[:-1])
+            groups.update((named[number], part) for number, part in zip(unknown.tolist(), parts, strict=True))
+        found = [groups[one] for one in named]
+        at = np.repeat(np.arange(len(named), dtype=np.int64), [len(part) for part in found])
+        values = np.concatenate(found) if found else np.empty((0, len(element.slots)), dtype=np.int64)
         back = back.reshape(-1)
         start, end = np.searchsorted(at, back, side="left"), np.searchsorted(at, back, side="right")
         counts = end - start

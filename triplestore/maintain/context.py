@@ -68,6 +68,7 @@ class MaintenanceContext:
     ) -> None:
         self.counting, self.counts = counting, counts
         self.evaluator = evaluator
+        self._conditions: Conditions | None = None
         self.running: list[Instances] = []  # instances with NOT or AGGREGATE whose strata have begun
         self._watch = watch
         self.state, self.before, self.program = state, before, before
@@ -173,9 +174,9 @@ class MaintenanceContext:
     def conditions(self) -> Conditions | None:
         """What decides NOT, AGGREGATE and expressions over the facts at hand; None where no rule has any."""
         state = self.state
-        if self.evaluator is None:
-            return None
-        return Conditions(state.facts, state.classes, state.equality, state.same_as, self.evaluator)
+        if self._conditions is None and self.evaluator is not None:
+            self._conditions = Conditions(state.facts, state.classes, state.equality, state.same_as, self.evaluator)
+        return self._conditions
 
     def backward(self, rules: Rules, facts: Ids, relation: Relation, without: Ids, most: int) -> tuple[Ids, Ids, Mask]:
         """The derivations of facts by bodies in `relation` but for some keys: (the bodies' facts, distinct; positions

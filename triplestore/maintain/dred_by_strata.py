@@ -97,8 +97,7 @@ def _stratum(run: MaintenanceContext, instances: list[tuple[Shape, Row]], vanish
         raise NotMaintainableError("the schema, or an equality, rests on a NOT or an aggregate")
     run.running += [*kept, *fresh]
     with run.phase("rederive"):
-        lost_before = state.removed
-        back = union(dred.rederive(run, overdeleted, dissolved), run.fired_again(lost_before))
+        back = dred.rederive(run, overdeleted, dissolved)
     with run.phase("insert"):
         figures = RoundFigures(0)
         found = [derived(some, deltas.new(some), conditions) for some in kept]

@@ -1,13 +1,8 @@
-"""Expressions and aggregates over bindings in memory: the engine evaluates them, as it does in materialisation.
-
-Rules' expressions give the same answer each time (`triplestore.compile.check`), so what one makes of some terms is
-looked up the next time.
-"""
+"""Expressions and aggregates over bindings in memory: the engine evaluates them, as it does in materialisation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,27 +10,19 @@ import pyarrow as pa
 from triplestore.compile.plan import Group
 from triplestore.compile.sql import Terms
 from triplestore.engine import Workbench
-from triplestore.engine.arrow import as_numpy, int64s
+from triplestore.engine.arrow import as_numpy, int64s, strings
 from triplestore.expressions import Expressions, Value, stored, token
 from triplestore.expressions.columns import reference, unmarked
 from triplestore.expressions.decoding import decoded
 from triplestore.expressions.staging import Staging
+from triplestore.expressions.vectorised import register
 from triplestore.maintain.keys import Ids, Mask
+from triplestore.maintain.remembered import ERROR, MOST, Remembered
 from triplestore.materialise.aggregates import tabulated
 from triplestore.materialise.mint import Mint
 from triplestore.model.expression import Expression
 from triplestore.model.rule import Rule
 from triplestore.model.terms import BUILTIN_IDS
-
-REMEMBERED: Final = 1_000_000
-"""Values of expressions that are remembered at most."""
-
-NONE: Final = -1
-"""In place of an id: an error."""
-
-Values = dict[tuple[bool, Expression], dict[tuple[int, ...], int]]
-"""(whether an expression is a condition, it) -> of terms (ids), what it makes: an id, 1 where a condition holds, or
-NONE."""
 
 
 class Evaluator:
@@ -47,12 +34,12 @@ class Evaluator:
         engine: Workbench,
         constants: Mapping[str, int],
         mint: Mint,
-        remembered: Values,
+        remembered: Remembered,
         prepare: Callable[[], None],
     ) -> None:
         self.engine, self.mint = engine, mint
         self._terms = Terms(engine.dialect, {**BUILTIN_IDS, **constants})
-        self._values, self._prepare, self._prepared = remembered, prepare, False
+        self._remembered, self._prepare, self._prepared = remembered, prepare, False
         self._making = 0  # rounds in which terms were made that were not there
 
     # -- expressions -----------------------------------------------------------------------------------------------
@@ -64,20 +51,30 @@ class Evaluator:
             sql = self._selected(table, names, expression, condition=True)
             return ((row, 1) for row in as_numpy(self.engine.query(sql).column(0)).tolist())
 
-        found: Mask = self._each((True, expression), columns, rows, evaluate) != NONE
+        found: Mask = self._each((True, expression), columns, rows, evaluate) != ERROR
         return found
 
     def made(self, expression: Expression, columns: Sequence[Ids], rows: int) -> Ids:
-        """The ids of what an expression makes, in the form that facts have of a literal; NONE for an error."""
+        """The ids of what an expression makes, in the form that facts have of a literal; ERROR where there is none."""
 
         def evaluate(table: str, names: Sequence[str]) -> Iterable[tuple[int, int]]:
-            sql = self._selected(table, names, expression, condition=False)
-            with self.engine.scratch() as scratch:
-                _, rows_ = self.mint.rows(scratch, sql, ["number", "made"], ["made"], represented=False)
-                found = self.engine.query(rows_)
-            return zip(as_numpy(found.column(0)).tolist(), as_numpy(found.column(1)).tolist(), strict=True)
+            found = self.engine.query(self._selected(table, names, expression, condition=False))
+            return zip(as_numpy(found.column(0)).tolist(), self._ids(found.column(1).to_pylist()), strict=True)
 
         return self._each((False, expression), columns, rows, evaluate)
+
+    def _ids(self, tokens: Sequence[str]) -> Sequence[int]:
+        """The ids of tokens; those that the dictionary lacks are new terms."""
+        ids = self._remembered.ids
+        if len(ids) > MOST:
+            ids.clear()
+        if unknown := sorted({*tokens} - ids.keys()):
+            with self.engine.scratch() as scratch:
+                table = scratch.load("token", pa.table({"token": strings(unknown)}))
+                sql = f"SELECT token, token AS id FROM {table}"
+                found = self.engine.query(self.mint.rows(scratch, sql, ["token", "id"], ["id"], represented=False)[1])
+            ids.update(zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True))
+        return [ids[token] for token in tokens]
 
     def _each(
         self,
@@ -90,20 +87,17 @@ class Evaluator:
         if not columns:
             columns = [np.zeros(rows, dtype=np.int64)]
         distinct, back = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
-        known = self._values.setdefault(key, {})
         asked = list(map(tuple, distinct.tolist()))
+        known = self._remembered.of(*key, len(asked))
         unknown = [terms for terms in asked if terms not in known]
         if unknown:
             self._ready()
-            if len(known) + len(unknown) > REMEMBERED:
-                known.clear()
-                unknown = asked
             with self.engine.scratch() as scratch:
                 names = [f"c{i}" for i in range(len(columns))]
                 arrays = [int64s(range(len(unknown))), *(int64s(column) for column in zip(*unknown, strict=True))]
                 table = scratch.load("bound", pa.table(dict(zip(["number", *names], arrays, strict=True))))
                 found = dict(evaluate(table, names))
-            known.update((terms, found.get(row, NONE)) for row, terms in enumerate(unknown))
+            known.update((terms, found.get(row, ERROR)) for row, terms in enumerate(unknown))
         values = np.fromiter((known[terms] for terms in asked), np.int64, len(asked))
         return values[back.reshape(-1)]
 
@@ -133,9 +127,10 @@ class Evaluator:
             columns = {f"c{i}": matches[:, i] for i in range(matches.shape[1])}
             matched = scratch.load("matched", pa.table({"number": groups, **columns}))
             names, sql = tabulated(group, matched, ["number"], self._terms)
-            found = self.engine.query(self.mint.rows(scratch, sql, ["number", *names], names, represented=False)[1])
-        every = [as_numpy(found.column(i)) for i in range(1 + len(names))]
-        return every[0], np.column_stack(every[1:])
+            found = self.engine.query(sql)
+        tokens = [token for i in range(len(names)) for token in found.column(1 + i).to_pylist()]
+        ids = np.array(self._ids(tokens), dtype=np.int64).reshape(len(names), -1)
+        return as_numpy(found.column(0)), ids.T
 
     # -- terms that are made -----------------------------------------------------------------------------------------
 
@@ -156,4 +151,5 @@ class Evaluator:
     def _ready(self) -> None:
         if not self._prepared:
             self._prepare()
+            register(self.engine)  # what expressions may call
             self._prepared = True

@@ -17,6 +17,7 @@ from triplestore.maintain.join import Instances, all_matches, matches
 from triplestore.maintain.keys import NONE, Ids, union
 from triplestore.maintain.relation import Relation
 from triplestore.maintain.state import ClosureState, heads
+from triplestore.model.equality import Equality
 
 
 class Premises:
@@ -111,11 +112,15 @@ def touched(
 
 class Deltas:
     """What an update has changed so far, for instances with NOT or AGGREGATE: the facts that have `gone` and `come`,
-    and those of which one is in either. dirty: terms whose classes have changed (codes): what mentions them has come
-    and gone, since expressions see the members of classes."""
+    and those of which one is in either. dirty: terms whose classes have changed (codes), where there are classes: what
+    mentions them has come and gone, since expressions see the members of classes."""
 
     def __init__(self, state: ClosureState, dirty: Iterable[int]) -> None:
         terms = np.array(sorted(dirty), dtype=np.int64)
+        if state.equality == Equality.AXIOMS:  # equalities are facts, and AGGREGATE counts a class once
+            changed = union(state.added, state.removed)
+            s, _, o = state.layout.unpack(changed[state.is_equality(changed)])
+            terms = union(s, o)
         turned = state.mentioning(terms) if len(terms) else NONE
         self._state, self.gone, self.come = state, union(state.removed, turned), union(state.added, turned)
         self._changed = union(self.gone, self.come)

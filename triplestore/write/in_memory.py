@@ -208,7 +208,7 @@ def _evaluator(tx: Transaction, memory: ClosureCache, known: Reasoning, facts: F
             tx.engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
             extend_terms(tx.workspace)
 
-    return Evaluator(tx.engine, known.constants, mint, memory.values, prepare)
+    return Evaluator(tx.engine, known.constants, mint, memory.remembered, prepare)
 
 
 def _forget_made(tx: Transaction, change: Change, mint: Mint) -> None:
