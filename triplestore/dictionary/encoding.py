@@ -108,7 +108,18 @@ def numbered(
     and of all in `wanted`. Makes working table `new_term` where some are new. known: of the terms in `term`, so that no
     file is looked at for others than new literals that may have equals."""
     with engine.scratch() as scratch:
-        return _numbered(engine, scratch, {*asked, *wanted}, wanted, counters, known)
+        return _numbered(engine, scratch, {*asked, *wanted}, wanted, counters, known, "new_term")
+
+
+def extend_few(engine: Workbench, tokens: Collection[str], counters: Counters) -> Numbered:
+    """As `extend`, for a few tokens, without running over every term."""
+    with engine.scratch() as scratch:
+        made = scratch.table("made_term")
+        found = _numbered(engine, scratch, tokens, tokens, counters, None, made)
+        if found.new:
+            engine.append("new_term", [Select(made, TERM.names)])
+            terms_view(engine)
+        return found
 
 
 def _numbered(
@@ -118,7 +129,9 @@ def _numbered(
     wanted: Collection[str],
     counters: Counters,
     known: Fingerprints | None,
+    name: str,
 ) -> Numbered:
+    """See `numbered`; working table `name` is made where some are new."""
     few = scratch.table("known_term")
     if known is None:
         engine.create(few, candidates(engine.dialect, tokens))
@@ -141,9 +154,9 @@ def _numbered(
         if known is not None:
             engine.create(few, equals(engine.dialect, new))
         existing = few if len(tokens) <= SMALL else "term"
-        _, counters = _settled(engine, "new_term", named, existing, before, counters)
+        _, counters = _settled(engine, name, named, existing, before, counters)
         if (counters.equal_valued, counters.ill_typed) != (before.equal_valued, before.ill_typed):
-            special = engine.query("SELECT id, value, ill_typed FROM new_term").to_pydict()
+            special = engine.query(f"SELECT id, value, ill_typed FROM {name}").to_pydict()
             for number, home, is_ill in zip(special["id"], special["value"], special["ill_typed"], strict=True):
                 if home is not None:
                     values[number] = home

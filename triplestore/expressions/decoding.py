@@ -34,8 +34,10 @@ def decoded(dialect: Dialect, table: str, kept: Sequence[str], columns: Sequence
     selected, joins = [f"m.{column}" for column in dict.fromkeys([*kept, *columns])], ""
     for place, column in enumerate(columns):
         if found := parts_read(f"v{place}", read):
-            selected += [f"t{place}.{part} AS v{place}_{part}" for part in found]
-            joins += f" JOIN {derived(dialect, 'term', found)} t{place} ON t{place}.id = m.{column}"
+            sources = {part: f"m.{column}" if part == "id" else f"t{place}.{part}" for part in found}
+            selected += [f"{sql} AS v{place}_{part}" for part, sql in sources.items()]
+            if found != ["id"]:
+                joins += f" JOIN {derived(dialect, 'term', found)} t{place} ON t{place}.id = m.{column}"
     return f"(SELECT {', '.join(selected)} FROM {table} m{joins})"
 
 

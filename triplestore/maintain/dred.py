@@ -78,7 +78,8 @@ def spread(run: MaintenanceContext, rules: Rules, lost: Ids, ungrounded: bool) -
         if not len(frontier) and not len(tokens) and len(waiting):
             run.budget.rest()
             frontier, waiting = minus(waiting, deleted), NONE
-    run.figures.doubted, run.figures.dissolved = len(deleted), len(dissolved)
+    run.figures.doubted += len(deleted)
+    run.figures.dissolved += len(dissolved)
     run.note("overdeleted", deleted)
     return deleted, dissolved
 
@@ -111,7 +112,8 @@ def rederived(run: MaintenanceContext, checked: Ids, held: Ids) -> Ids:
     """The facts that hold (`held`) of those that were overdeleted; the figures count the ones that are not in I."""
     back = run.state.normalised(held)
     back = back[~run.state.facts.contains(back)]
-    run.figures.checked, run.figures.proved = len(checked), len(back)
+    run.figures.checked += len(checked)
+    run.figures.proved += len(back)
     run.note("rederived", back)
     return held
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow as pa
 from triplestore.compile.plan import Group
 from triplestore.compile.sql import Terms
 from triplestore.engine import Workbench
-from triplestore.engine.arrow import as_numpy, int64s, strings
+from triplestore.engine.arrow import as_numpy, int64s
 from triplestore.expressions import Expressions, Value, stored, token
 from triplestore.expressions.columns import reference, unmarked
 from triplestore.expressions.decoding import decoded
@@ -20,9 +21,11 @@ from triplestore.maintain.keys import Ids, Mask
 from triplestore.maintain.remembered import ERROR, MOST, Remembered
 from triplestore.materialise.aggregates import tabulated
 from triplestore.materialise.mint import Mint
-from triplestore.model.expression import Expression
+from triplestore.model.expression import Expression, Variable
 from triplestore.model.rule import Rule
-from triplestore.model.terms import BUILTIN_IDS
+from triplestore.model.terms import BUILTIN_IDS, XSD, literal_token
+
+INTEGER: Final = XSD + "integer"
 
 
 class Evaluator:
@@ -68,12 +71,8 @@ class Evaluator:
         ids = self._remembered.ids
         if len(ids) > MOST:
             ids.clear()
-        if unknown := sorted({*tokens} - ids.keys()):
-            with self.engine.scratch() as scratch:
-                table = scratch.load("token", pa.table({"token": strings(unknown)}))
-                sql = f"SELECT token, token AS id FROM {table}"
-                found = self.engine.query(self.mint.rows(scratch, sql, ["token", "id"], ["id"], represented=False)[1])
-            ids.update(zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True))
+        if unknown := {*tokens} - ids.keys():
+            ids.update(self.mint.ids(unknown))
         return [ids[token] for token in tokens]
 
     def _each(
@@ -123,6 +122,8 @@ class Evaluator:
         """(groups that have one, their results as ids, a row each). groups: of each of the matches, which are rows of
         ids, distinct, a column for each variable of the group."""
         self._ready()
+        if all(r.function == "COUNT" and isinstance(r.argument, Variable | None) for r in group.results):
+            return self._counts(group, groups, matches)
         with self.engine.scratch() as scratch:
             columns = {f"c{i}": matches[:, i] for i in range(matches.shape[1])}
             matched = scratch.load("matched", pa.table({"number": groups, **columns}))
@@ -131,6 +132,19 @@ class Evaluator:
         tokens = [token for i in range(len(names)) for token in found.column(1 + i).to_pylist()]
         ids = np.array(self._ids(tokens), dtype=np.int64).reshape(len(names), -1)
         return as_numpy(found.column(0)), ids.T
+
+    def _counts(self, group: Group, groups: Ids, matches: Ids) -> tuple[Ids, Ids]:
+        """`results` that count matches, or the terms that they have of a variable."""
+        found = np.unique(groups)
+        counts = []
+        for result in group.results:
+            counted = groups
+            if result.distinct and isinstance(result.argument, Variable):
+                pairs = np.column_stack((groups, matches[:, int(result.argument.name)]))
+                counted = np.unique(pairs, axis=0)[:, 0]
+            counts.append(np.bincount(np.searchsorted(found, counted), minlength=len(found)))
+        tokens = [literal_token(str(number), INTEGER) for column in counts for number in column.tolist()]
+        return found, np.array(self._ids(tokens), dtype=np.int64).reshape(len(counts), -1).T
 
     # -- terms that are made -----------------------------------------------------------------------------------------
 

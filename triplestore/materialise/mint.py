@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from triplestore.compile.plan import Made, Shape
 from triplestore.dictionary import encoding
@@ -53,29 +53,36 @@ class Mint:
         dictionary, self.counters = encoding.extend(self.engine, scratch, tokens, self.counters)
         return dictionary
 
+    def ids(self, tokens: Collection[str]) -> dict[str, int]:
+        """The ids of a few tokens, literals by value."""
+        assert self.counters is not None, "rules that make terms need the dictionary's counters"
+        found = encoding.extend_few(self.engine, tokens, self.counters)
+        self.counters = found.counters
+        if not (self.by_value and self.counters.equal_valued):
+            return dict(found.ids)
+        listed = ", ".join(map(str, found.ids.values())) or "NULL"
+        values = self.engine.rows(f"SELECT id, value FROM {EQUAL_VALUED} e WHERE id IN ({listed})")
+        of_value = dict(values)
+        return {token: of_value.get(number, number) for token, number in found.ids.items()}
+
     def facts(self, scratch: Scratch, shape: Shape, sql: str) -> tuple[int, str]:
         """Run a statement whose output has tokens: (matches, SELECT of the facts as normalised ids). The SELECT reads
         tables of `scratch`."""
         made = [name for name, column in zip("spo", shape.output, strict=True) if isinstance(column, Made)]
         return self.rows(scratch, sql, ("s", "p", "o"), made)
 
-    def rows(
-        self, scratch: Scratch, sql: str, columns: Sequence[str], made: Sequence[str], represented: bool = True
-    ) -> tuple[int, str]:
-        """The same for any columns; `made` are those that hold tokens. represented: as representatives in `same_as`."""
+    def rows(self, scratch: Scratch, sql: str, columns: Sequence[str], made: Sequence[str]) -> tuple[int, str]:
+        """The same for any columns; `made` are those that hold tokens."""
         rows = scratch.table("made")
         count = self.engine.create(rows, sql)
         dictionary = self.encode(scratch, " UNION ".join(f"SELECT {column} AS token FROM {rows}" for column in made))
         joins, stored = "", {c: f"m.{c}" for c in columns}
         for c in made:
-            joins += f" JOIN {dictionary} d_{c} ON d_{c}.token = m.{c}"
-            names = [f"d_{c}.id"]
-            if represented:
-                joins += f" LEFT JOIN same_as e_{c} ON e_{c}.term = d_{c}.id"
-                names.insert(0, f"e_{c}.representative")
+            joins += f" JOIN {dictionary} d_{c} ON d_{c}.token = m.{c} LEFT JOIN same_as e_{c} ON e_{c}.term = d_{c}.id"
+            value = ""
             if self.by_value and self.counters and self.counters.equal_valued:
                 joins += f" LEFT JOIN {EQUAL_VALUED} t_{c} ON t_{c}.id = d_{c}.id"
-                names.insert(0, f"t_{c}.value")
-            stored[c] = f"coalesce({', '.join(names)})" if len(names) > 1 else names[0]
+                value = f"t_{c}.value, "
+            stored[c] = f"coalesce({value}e_{c}.representative, d_{c}.id)"
         listed = ", ".join(f"{sql} AS {c}" for c, sql in stored.items())
         return count, f"SELECT {listed} FROM {rows} m{joins}"
