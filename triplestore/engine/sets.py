@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -56,3 +57,15 @@ def merged(left: Ids, right: Ids) -> Ids:
     if not len(left) or not len(right):
         return left if len(left) else right
     return np.insert(left, np.searchsorted(left, right), right)
+
+
+def combinations(columns: Sequence[Ids]) -> tuple[Ids, Ids]:
+    """The combinations of values in columns of one length: (a row that has each, the number of that of every row)."""
+    number = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        values, place = np.unique(column, return_inverse=True)
+        mixed = number * max(1, len(values)) + place.reshape(-1)
+        number = np.unique(mixed, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    rows = np.empty(int(number.max()) + 1 if len(number) else 0, dtype=np.int64)
+    rows[number] = np.arange(len(number), dtype=np.int64)
+    return rows, number

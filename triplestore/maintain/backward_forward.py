@@ -44,6 +44,10 @@ def backward_forward(run: MaintenanceContext) -> str:
             dred(run)
             return f"{NAME}, by DRed since the rules may change with the data"
         search = Search(run, *doubted)
+        if run.program.rules.expressive and not search.intact:
+            run.program = run.before
+            dred(run)
+            return f"{NAME}, by DRed since expressions see classes that may split"
         search.delete()
         with run.phase("apply"):
             search.apply()

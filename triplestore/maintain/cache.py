@@ -41,6 +41,7 @@ from triplestore.maintain.violations import LiteralClashChecker, Violation, main
 from triplestore.materialise.datatypes import RULE as DATATYPE_RULE
 from triplestore.materialise.figures import Figures, Report
 from triplestore.model.equality import Equality
+from triplestore.model.rule import Aggregate, Not, Rule
 from triplestore.model.tables import ASSERTED, EQUAL_VALUED, FACT
 
 if TYPE_CHECKING:
@@ -243,12 +244,7 @@ class ClosureCache:
             added, removed = state.keys_of(plus), state.keys_of(minus)
             literals = self.literals.with_new(state.layout, values or {}, ill_typed)
             state.change_asserted(*self._given(literals, added, removed))
-            if all(rule.monotone for rule in (*reasoning.rules, *self.reasoning.rules)):
-                name = ALGORITHMS[algorithm](run)
-            else:
-                name = dred_by_strata(run)
-                if algorithm not in (name, INSERTION, OVERDELETION):
-                    name = f"{algorithm}, by DRed since rules have NOT, AGGREGATE or expressions"
+            name = _algorithm(algorithm, (*self.reasoning.rules, *reasoning.rules))(run)
             _check(run, reasoning)
             if counts is not None and own is None:
                 with run.phase("count"):
@@ -374,6 +370,25 @@ class _After:
     literals: Literals
     added: Ids
     removed: Ids
+
+
+def _algorithm(name: str, rules: Sequence[Rule]) -> Callable[[MaintenanceContext], str]:
+    """The algorithm of this name, or what takes its place for such rules."""
+    if all(rule.monotone for rule in rules):
+        return ALGORITHMS[name]
+    negative = any(isinstance(element, Not | Aggregate) for rule in rules for element in rule.body)
+
+    def run(context: MaintenanceContext) -> str:
+        if context.evaluator is None:
+            raise NotMaintainableError("a rule has a NOT, an aggregate or an expression")
+        if name == bf.NAME and not negative:
+            return bf.backward_forward(context)
+        found = dred_by_strata(context)
+        if name in (found, INSERTION, OVERDELETION):
+            return found
+        return f"{name}, by DRed since rules have NOT, AGGREGATE or expressions"
+
+    return run
 
 
 def _check_literals(state: ClosureState) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from triplestore.compile.plan import Absent, Element, Group, Grouped, Holds, K, Made, Member, Shape, V
+from triplestore.engine.sets import combinations
 from triplestore.maintain.bindings import Bindings
 from triplestore.maintain.classes import Map
 from triplestore.maintain.keys import NONE, Ids, Mask
@@ -109,7 +110,7 @@ class Conditions:
             *(bindings.members[m] for m in members),
         ]
         if read:
-            _, some, back = np.unique(np.column_stack(read), axis=0, return_index=True, return_inverse=True)
+            some, back = combinations(read)
         else:
             some, back = np.zeros(1, dtype=np.int64), np.zeros(len(bindings.at), dtype=np.int64)
         shape = Shape(group.body, group.conditions, ())
@@ -118,7 +119,7 @@ class Conditions:
         inner.members = {m: bindings.members[m][some] for m in members}
         self.complete(inner, {i: (element, self.facts, NONE) for i, element in enumerate(group.body)})
         found: Mask = np.bincount(inner.at, minlength=len(some)) > 0
-        return found[back.reshape(-1)]
+        return found[back]
 
     # -- AGGREGATE -------------------------------------------------------------------------------------------------
 
@@ -129,22 +130,22 @@ class Conditions:
         known = [place for place, slot in enumerate(keys) if bindings.bound(slot)]
         columns = [bindings.value(keys[place]) for place in known]
         read = np.column_stack([np.zeros(len(bindings.at), dtype=np.int64), parameters, *columns])
-        asked, back = np.unique(read, axis=0, return_inverse=True)
+        some, back = combinations([*read.T])
+        asked = read[some]
         width = 1 + parameters.shape[1]
         groups = self._known.setdefault((element.group, tuple(known)), {})
         named = list(map(tuple, asked.tolist()))
         unknown = np.array([number for number, one in enumerate(named) if one not in groups], dtype=np.int64)
         if len(unknown):
-            some = asked[unknown]
-            at, values = self._groups(element, some[:, 1:width], dict(zip(known, some[:, width:].T, strict=True)))
+            new = asked[unknown]
+            at, values = self._groups(element, new[:, 1:width], dict(zip(known, new[:, width:].T, strict=True)))
             order = np.argsort(at, kind="stable")
-            ends = np.cumsum(np.bincount(at, minlength=len(some)))
+            ends = np.cumsum(np.bincount(at, minlength=len(new)))
             parts = np.split(values[order], ends[:-1])
             groups.update((named[number], part) for number, part in zip(unknown.tolist(), parts, strict=True))
         found = [groups[one] for one in named]
         at = np.repeat(np.arange(len(named), dtype=np.int64), [len(part) for part in found])
         values = np.concatenate(found) if found else np.empty((0, len(element.slots)), dtype=np.int64)
-        back = back.reshape(-1)
         start, end = np.searchsorted(at, back, side="left"), np.searchsorted(at, back, side="right")
         counts = end - start
         rows = np.repeat(np.arange(len(back), dtype=np.int64), counts)

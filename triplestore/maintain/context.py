@@ -184,10 +184,12 @@ class MaintenanceContext:
         found: list[Ids] = []
         derived: list[Ids] = []
         cut = np.zeros(len(facts), dtype=np.bool_)
-        for instances in rules.backward:
+        for instances in (*rules.backward, *rules.searched):
             self.afford()
             self.figures.joins += 1
-            at, some, some_cut = bodies(instances, facts, relation, without, self.state.classes, most)
+            at, some, some_cut = bodies(
+                *(instances, facts, relation, without, self.state.classes, most), self.conditions
+            )
             if some_cut:
                 cut |= instances.having(self.layout, 0, facts)
             if len(at):
@@ -196,8 +198,11 @@ class MaintenanceContext:
                 found.extend(some)
         return union(*found), union(*derived), cut
 
-    def derivable(self, rules: Rules, facts: Ids, relation: Relation, without: Ids = NONE) -> Mask:
-        """Which facts have a derivation by a body in `relation` but for some keys."""
+    def derivable(
+        self, rules: Rules, facts: Ids, relation: Relation, without: Ids = NONE, expressive: bool = True
+    ) -> Mask:
+        """Which facts have a derivation by a body in `relation` but for some keys. expressive: also by rules with
+        expressions."""
         found, cut = (np.zeros(len(facts), dtype=np.bool_) for _ in range(2))
         open_ = np.arange(len(facts), dtype=np.int64)
         for most in FEW:
@@ -215,6 +220,10 @@ class MaintenanceContext:
                     cut[left[instances.having(self.layout, 0, facts[left])]] = True
                 found[left[at]] = True
             open_ = open_[cut[open_] & ~found[open_]]
+        for instances in rules.searched if expressive else ():
+            left = np.flatnonzero(~found)
+            at = bodies(*(instances, facts[left], relation, without, self.state.classes, ALL), self.conditions)[0]
+            found[left[at]] = True
         return found
 
     def fired_again(self, lost: Ids) -> Ids:

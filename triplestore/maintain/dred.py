@@ -103,7 +103,9 @@ def rederive(run: MaintenanceContext, overdeleted: Ids, dissolved: Ids) -> Ids:
     held = dissolve(run, overdeleted, dissolved)
     rest = minus(overdeleted, held)
     back = union(
-        held, rest[run.derivable(run.program.rules, rest, run.state.facts)], run.fired_again(run.state.removed)
+        held,
+        rest[run.derivable(run.program.rules, rest, run.state.facts, expressive=False)],
+        run.fired_again(run.state.removed),
     )
     return rederived(run, overdeleted, back)
 

@@ -32,8 +32,6 @@ from triplestore.model.equality import Equality
 def dred_by_strata(run: MaintenanceContext) -> str:
     """Bring the closure up to date with the given facts that were removed and added, or the rules; the algorithm's
     name."""
-    if run.evaluator is None:
-        raise NotMaintainableError("a rule has a NOT, an aggregate or an expression")
     if len(run.state.minus) or run.rules_changed:
         dred.dred(run)
     else:

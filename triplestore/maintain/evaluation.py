@@ -12,6 +12,7 @@ from triplestore.compile.plan import Group
 from triplestore.compile.sql import Terms
 from triplestore.engine import Workbench
 from triplestore.engine.arrow import as_numpy, int64s
+from triplestore.engine.sets import combinations
 from triplestore.expressions import Expressions, Value, stored, token
 from triplestore.expressions.columns import reference, unmarked
 from triplestore.expressions.decoding import decoded
@@ -85,8 +86,8 @@ class Evaluator:
         """The value of each row: each combination of terms is evaluated once, and remembered."""
         if not columns:
             columns = [np.zeros(rows, dtype=np.int64)]
-        distinct, back = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
-        asked = list(map(tuple, distinct.tolist()))
+        distinct, back = combinations(columns)
+        asked = list(zip(*(column[distinct].tolist() for column in columns), strict=True))
         known = self._remembered.of(*key, len(asked))
         unknown = [terms for terms in asked if terms not in known]
         if unknown:
@@ -98,7 +99,7 @@ class Evaluator:
                 found = dict(evaluate(table, names))
             known.update((terms, found.get(row, ERROR)) for row, terms in enumerate(unknown))
         values = np.fromiter((known[terms] for terms in asked), np.int64, len(asked))
-        return values[back.reshape(-1)]
+        return values[back]
 
     def _selected(self, table: str, names: Sequence[str], expression: Expression, condition: bool) -> str:
         """SELECT of the rows for which an expression is true, or of rows and tokens of what it makes."""

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from triplestore.compile.plan import K, Listed, Pattern, Row, Shape, Slot, V
+from triplestore.compile.plan import K, Listed, Made, Pattern, Row, Shape, Slot, V
 from triplestore.maintain.bindings import Bindings, Known, Which, folding, matched
 from triplestore.maintain.classes import Map
 from triplestore.maintain.conditions import Conditions
@@ -145,7 +145,7 @@ class Rules:
     shape apart from the others.
 
     forward: those without NOT and AGGREGATE; negative: the others. backward: the plain joins of them, read backwards.
-    expressive: those of `forward` that are none.
+    expressive: those of `forward` that are none; searched: these, read backwards.
     """
 
     def __init__(
@@ -155,6 +155,7 @@ class Rules:
         self.forward: list[Instances] = []
         self.backward: list[Instances] = []
         self.expressive: list[Instances] = []
+        self.searched: list[Instances] = []
         self.negative: list[Instances] = []
         for shape, rows in instances.items():
             if shape.uses_occurs or not rows:
@@ -162,6 +163,8 @@ class Rules:
             if not shape.monotone:
                 plain = Instances(shape, encoded(layout, list(rows), shape))
                 (self.negative if shape.negative else self.expressive).append(plain)
+                if not shape.negative:
+                    self.searched.append(plain.of(backward(shape)))
                 continue
             kinds: dict[bool, list[Row]] = {}
             for row in rows:
@@ -183,10 +186,29 @@ class Rules:
 
 def backward(shape: Shape) -> Shape:
     """The shape read backwards (Motik et al. 2015, `matchHead`): its head is the first atom, its output the triples of
-    its body, three columns each. With facts in place of the first atom, the matches are their derivations."""
-    s, p, o = (slot for slot in shape.output if isinstance(slot, V | K))
-    body = tuple(slot for element in shape.body if isinstance(element, Pattern) for slot in element.slots)
-    return Shape((Pattern(s, p, o), *shape.body), shape.conditions, body)
+    its body, three columns each. With facts in place of the first atom, the matches are their derivations.
+
+    What an expression makes of the head is a variable there, and a column after the others: see `as_made`."""
+    patterns = [element for element in shape.body if isinstance(element, Pattern)]
+    free = 1 + max((slot.number for e in patterns for slot in e.slots if isinstance(slot, V)), default=-1)
+    made = [slot for slot in shape.output if isinstance(slot, Made)]
+    variables = {slot: V(free + number) for number, slot in enumerate(dict.fromkeys(made))}
+    s, p, o = (variables[slot] if isinstance(slot, Made) else slot for slot in shape.output)
+    body = tuple(slot for element in patterns for slot in element.slots)
+    return Shape((Pattern(s, p, o), *shape.body), shape.conditions, (*body, *variables))
+
+
+def as_made(layout: Layout, shape: Shape, facts: Ids, output: Ids) -> Mask:
+    """Of matches of a shape read backwards, which make of the facts in place of the first atom what these have."""
+    head, *atoms = (element for element in shape.body if isinstance(element, Pattern))
+    bound = {slot for atom in atoms for slot in atom.slots}
+    fits = np.ones(len(facts), dtype=np.bool_)
+    places = dict.fromkeys(slot for slot in head.slots if isinstance(slot, V) and slot not in bound)
+    numbers = {slot: 3 * len(atoms) + number for number, slot in enumerate(places)}
+    for slot, codes in zip(head.slots, layout.unpack(facts), strict=True):
+        if slot in numbers:
+            fits &= output[:, numbers[slot]] == codes
+    return fits
 
 
 def encoded(layout: Layout, rows: Sequence[Row], shape: Shape) -> Ids:

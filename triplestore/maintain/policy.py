@@ -12,6 +12,7 @@ from typing import Final
 from triplestore.maintain import (
     backward_forward,
     backward_forward_counting,
+    dred,
     dred_counting,
     rematerialise,
 )
@@ -51,8 +52,8 @@ LIMITS: Final = Limits()
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """What is known of a store: the numbers of asserted, stored and schema facts; the derivations of its last
-    materialisation; the mean number of derivations of a fact; whether equality is by axioms; whether derivation counts
-    are kept."""
+    materialisation; the mean number of derivations of a fact, by plain joins; whether equality is by axioms; whether
+    derivation counts are kept; whether rules have NOT or AGGREGATE, and whether they have expressions."""
 
     asserted: int
     facts: int
@@ -61,6 +62,8 @@ class Sizes:
     derivations_per_fact: float
     axioms: bool = False
     counting: bool = False
+    negative: bool = False
+    expressive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +104,16 @@ def _named(algorithm: str, deleting: bool, otherwise: str) -> Plan:
 def _chosen(deleting: bool, otherwise: str, sizes: Sizes) -> Plan:
     """B/F where making derivations is most of the work of DRed, which makes those that use an overdeleted fact; a fact
     is used by about twice as many as derive it, most bodies having two atoms. B/F avoids them by searches. Not with
-    equality by axioms: there most derivations of a fact are by copies of it under equal names, which go with it."""
+    equality by axioms: there most derivations of a fact are by copies of it under equal names, which go with it. A
+    derivation by an expression is a look-up of what it makes, of which B/F needs fewer; with NOT there is DRed alone.
+    """
     derivations, scratch = sizes.derivations_per_fact, _scratch(sizes)
     if not deleting:
         return Plan(INSERTION, otherwise, Budget(scratch, LIMITS.fact, LIMITS.sample))
-    many = 2 * derivations > LIMITS.fact and not sizes.axioms
-    if sizes.counting:
+    many = (2 * derivations > LIMITS.fact or sizes.expressive) and not sizes.axioms
+    if sizes.negative:
+        name = dred.NAME
+    elif sizes.counting:
         name = backward_forward_counting.NAME if many else dred_counting.NAME
     else:
         name = backward_forward.NAME if many else OVERDELETION

@@ -126,7 +126,9 @@ def _sizes(memory: ClosureCache, manifest: Manifest) -> Sizes:
     sampled = stats.get(SAMPLED) or memory.sampled_derivations
     derived = stats.get("materialise_derived", facts)
     schema, axioms = len(memory.specialised.schema), memory.state.equality == Equality.AXIOMS
-    return Sizes(len(memory.asserted_forms), facts, schema, derived, sampled / 1000, axioms, memory.counts is not None)
+    program, counting = memory.specialised.program, memory.counts is not None
+    kinds = (axioms, counting, program.negative, not program.monotone)
+    return Sizes(len(memory.asserted_forms), facts, schema, derived, sampled / 1000, *kinds)
 
 
 def _carried_out(
