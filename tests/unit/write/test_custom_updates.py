@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rdflib import Literal
 from rdflib.namespace import RDF, Namespace
 
+from tests.conftest import MakeStore
 from tests.support import random_programs
 from tests.support.closure import MODES, PHASES
 from tests.support.custom_programs import data, numbers, programs, programs_over
@@ -18,6 +19,7 @@ from tests.support.custom_updates import follow
 from tests.support.random_programs import Triple
 from triplestore import Store
 from triplestore.engine import Engine
+from triplestore.model.errors import EndlessError
 from triplestore.model.rule import Rule
 
 if TYPE_CHECKING:
@@ -31,10 +33,10 @@ def histories(draw: st.DrawFn) -> list[tuple[list[Triple], list[Triple]]]:
     """What comes and goes in some updates: first a data set, then mostly little."""
     first = draw(data)
     now, updates = set(first), [(first, list[Triple]())]
-    for _ in range(2):
-        little = st.lists(st.one_of(random_programs.data, random_programs.equalities, numbers), min_size=1, max_size=2)
+    for _ in range(3):
+        little = st.lists(st.one_of(random_programs.data, random_programs.equalities, numbers), max_size=2)
         add = draw(st.one_of(little, little, data))
-        going = draw(st.lists(st.sampled_from(sorted(now)), max_size=2)) if draw(st.integers(0, 3)) == 0 else []
+        going = draw(st.lists(st.sampled_from(sorted(now)), max_size=2)) if now else []
         delete = [t for t in going if t not in add]
         updates.append((add, delete))
         now = (now - set(delete)) | set(add)
@@ -74,21 +76,66 @@ def test_updates_keep_the_closure_stable_on_spark(
     follow(updates, rules, equality, embedded, spark=spark)
 
 
-def test_an_addition_extends_the_closure_unless_a_not_or_aggregate_may_see_it(tmp_path: Path) -> None:
+def test_not_and_aggregate_are_maintained(make_store: MakeStore, tmp_path: Path) -> None:
     file = tmp_path / "people.dlog"
     file.write_text(
         """PREFIX : <http://e/>
         @rule lonely  [?x, a, :Lonely] :- [?x, a, :Person], NOT [?x, :knows, ?y] .
         @rule friends [?x, :friends, ?n] :- AGGREGATE([?x, :knows, ?y] ON ?x BIND COUNT(?y) AS ?n) .
+        @rule liked   [?x, a, :Liked] :- [?x, :friends, ?n], FILTER(?n > 1) .
+        @rule next    [?x, :next, ?m] :- [?x, :friends, ?n], BIND(?n * 10 AS ?m) .
+        @rule alone   false :- [?x, a, :King], NOT [?x, a, :Liked] .
         """
     )
+    store = make_store([str(file)])
+    people = [(E[name], RDF.type, E.Person) for name in "abc"]
+    store.update(add=[*people, (E.a, E.knows, E.b), (E.a, RDF.type, E.King)])
+    assert [v.rule for v in store.check()] == ["alone"]
+    lonely = (E.c, RDF.type, E.Lonely)
+    assert {lonely, (E.b, RDF.type, E.Lonely), (E.a, E.next, Literal(10))} <= set(store.triples())
+    added = store.update(add=[(E.c, E.knows, E.b), (E.a, E.knows, E.c)])
+    assert (added["algorithm"], added["reason"]) == ("dred", "nothing is deleted")
+    now = set(store.triples())
+    assert lonely not in now
+    assert {(E.c, E.friends, Literal(1)), (E.a, E.next, Literal(20)), (E.a, RDF.type, E.Liked)} <= now
+    assert (E.a, E.next, Literal(10)) not in now
+    assert store.check() == []
+    gone = store.update(delete=[(E.c, E.knows, E.b), (E.a, E.knows, E.c)])
+    assert gone["algorithm"] == "dred"
+    now = set(store.triples())
+    assert lonely in now
+    assert (E.a, RDF.type, E.Liked) not in now
+    assert {t for t in now if t[1] == E.friends} == {(E.a, E.friends, Literal(1))}
+    assert [v.rule for v in store.check()] == ["alone"]
+
+
+def test_terms_that_rules_make_are_there_in_a_new_process(tmp_path: Path) -> None:
+    file = tmp_path / "sums.dlog"
+    file.write_text("PREFIX : <http://e/> [?x, :more, ?w] :- [?x, :n, ?v], BIND(?v * 1000 AS ?w) .")
     with Store.create(tmp_path / "kg", [str(file)], engine="duckdb") as store:
-        store.update(add=[(E.a, RDF.type, E.Person), (E.b, RDF.type, E.Person), (E.a, E.knows, E.b)])
-        added = store.update(add=[(E.c, RDF.type, E.Person)])
-        assert (added["algorithm"], added["reason"]) == ("semi-naive", "nothing is deleted")
-        assert {(E.b, RDF.type, E.Lonely), (E.c, RDF.type, E.Lonely)} <= set(store.triples())
-        added = store.update(add=[(E.c, E.knows, E.b)])
-        assert added["algorithm"] == "rematerialise"
-        assert added["reason"] == "the change can reach <http://e/knows>, which a NOT or AGGREGATE reads"
-        assert (E.c, RDF.type, E.Lonely) not in set(store.triples())
-        assert (E.c, E.friends, Literal(1)) in set(store.triples())
+        store.update(add=[(E.a, E.n, Literal(1))])
+    for number in (2, 3):
+        with Store.open(tmp_path / "kg", engine="duckdb") as store:
+            dry = store.update(add=[(E.a, E.n, Literal(number))], dry_run=True)
+            assert dry["added"] == 2
+            store.update(add=[(E.b, E.n, Literal(number + 10))])
+            assert store.update(add=[(E.a, E.n, Literal(number))])["algorithm"] == "semi-naive"
+    with Store.open(tmp_path / "kg", engine="duckdb") as store:
+        assert set(store.match(E.a, E.more)) == {(E.a, E.more, Literal(1000 * n)) for n in (1, 2, 3)}
+        assert set(store.match(E.b, E.more)) == {(E.b, E.more, Literal(1000 * n)) for n in (12, 13)}
+        gone = store.update(delete=[(E.a, E.n, Literal(2))])
+        assert gone["algorithm"] == "backward-forward"
+        assert set(store.match(E.a, E.more)) == {(E.a, E.more, Literal(1000 * n)) for n in (1, 3)}
+
+
+def test_rules_that_would_not_end_are_refused_and_leave_the_store_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "endless.dlog"
+    file.write_text("PREFIX : <http://e/> [?x, :n, ?w] :- [?x, :n, ?v], [?x, a, :C], BIND(?v + 1 AS ?w) .")
+    with Store.create(tmp_path / "kg", [str(file)], engine="duckdb") as store:
+        store.update(add=[(E.a, E.n, Literal(1))])
+        before = set(store.triples())
+        with pytest.raises(EndlessError, match="makes ever more terms"):
+            store.update(add=[(E.a, RDF.type, E.C)])
+        assert set(store.triples()) == before
+        store.update(add=[(E.b, E.n, Literal(7))])
+        assert set(store.triples()) == {*before, (E.b, E.n, Literal(7))}
