@@ -29,8 +29,10 @@ from triplake.rulesets.render import render
 from triplestore import Store
 from triplestore.compile.schema import Fact
 from triplestore.engine import Engine
+from triplestore.maintain.algorithms import ALGORITHMS, COUNTING
 from triplestore.maintain.budget import Budget, BudgetExceededError
-from triplestore.maintain.cache import ALGORITHMS, COUNTING, INSERTION, ClosureCache
+from triplestore.maintain.cache import ClosureCache
+from triplestore.maintain.extend import INSERTION
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table

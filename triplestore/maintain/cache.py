@@ -16,19 +16,14 @@ from triplestore.compile.schema import Constants, Fact
 from triplestore.compile.specialise import Specialiser
 from triplestore.engine import Engine
 from triplestore.engine.arrow import as_numpy
-from triplestore.maintain import Reasoning, datatypes
-from triplestore.maintain import backward_forward as bf
-from triplestore.maintain import backward_forward_counting as bfc
-from triplestore.maintain import dred as dr
-from triplestore.maintain import dred_counting as drc
-from triplestore.maintain import fixpoint_update as fp
+from triplestore.maintain import Reasoning, checks, datatypes
+from triplestore.maintain.algorithms import COUNTING, algorithm_of
 from triplestore.maintain.budget import Budget
 from triplestore.maintain.classes import Classes
-from triplestore.maintain.context import EQUAL_LITERAL, MaintenanceContext
-from triplestore.maintain.counts import NONRECURSIVE, Counts
+from triplestore.maintain.context import MaintenanceContext
+from triplestore.maintain.counts import Counts
 from triplestore.maintain.datatypes import LiteralTypeChecker
-from triplestore.maintain.dred_by_strata import dred_by_strata
-from triplestore.maintain.extend import INSERTION, extend
+from triplestore.maintain.extend import INSERTION
 from triplestore.maintain.keys import NONE, Ids, Layout, distinct, member, minus, union
 from triplestore.maintain.literals import Literals
 from triplestore.maintain.program import NotMaintainableError, Specialised, nothing
@@ -40,15 +35,10 @@ from triplestore.maintain.stored import StoredTables
 from triplestore.maintain.violations import LiteralClashChecker, Violation, maintained
 from triplestore.materialise.datatypes import RULE as DATATYPE_RULE
 from triplestore.materialise.figures import Figures, Report
-from triplestore.model.equality import Equality
-from triplestore.model.rule import Aggregate, Not, Rule
 from triplestore.model.tables import ASSERTED, EQUAL_VALUED, FACT
 
 if TYPE_CHECKING:
     from triplestore.maintain.evaluation import Evaluator
-
-OVERDELETION: Final = f"{dr.NAME} or {fp.NAME}"
-"""What `auto` runs: the number of overdeleted facts decides between the two."""
 
 _SAMPLE: Final = 512
 """Facts that `ClosureCache.sampled_derivations` looks at."""
@@ -57,44 +47,6 @@ Derivations = Literal["none", "read", "counted"]
 
 Watch = Callable[[str, list[Fact]], None]
 """Receives the sets of an algorithm as they are made: name (see docs/maintenance.md), facts."""
-
-
-def _insert(run: MaintenanceContext) -> str:
-    with run.phase("insert"):
-        if run.counts is not None:
-            run.counts.add(run.state.plus, NONRECURSIVE, 1)
-        extend(run, run.state.plus)
-    return INSERTION
-
-
-def _overdelete_and_restore(run: MaintenanceContext) -> str:
-    """DRed, or FP-update where running the rules over the kept facts is less work than checking the overdeleted ones;
-    both overdelete the same."""
-    with run.phase("overdelete"):
-        overdeleted, dissolved = dr.overdelete(run)
-    if run.budget.prefers_rules(len(overdeleted)):
-        fp.restore(run, overdeleted, dissolved)
-        return fp.NAME
-    dr.restore(run, overdeleted, dissolved)
-    return dr.NAME
-
-
-ALGORITHMS: Final[dict[str, Callable[[MaintenanceContext], str]]] = {
-    INSERTION: _insert,
-    dr.NAME: dr.dred,
-    bf.NAME: bf.backward_forward,
-    fp.NAME: fp.fixpoint_update,
-    drc.NAME: drc.dred_counting,
-    bfc.NAME: bfc.backward_forward_counting,
-    OVERDELETION: _overdelete_and_restore,
-}
-"""Algorithms over the closure in memory; each returns the name of the one that finished."""
-
-DELETING: Final = tuple(name for name in ALGORITHMS if name not in (INSERTION, OVERDELETION))
-"""Those that can delete, and can be chosen by name."""
-
-COUNTING: Final = (drc.NAME, bfc.NAME)
-"""Those that need derivation counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +144,8 @@ class ClosureCache:
             state, nothing(layout), specialiser, reasoning.constants, counting=derivations != "none"
         )
         run.program = specialised = run.specialised(state.facts_of(state.schema_facts()))
-        _check(run, reasoning)
-        _check_literals(state)
+        checks.check(run, reasoning)
+        checks.check_literals(state)
         cache = cls(state, specialised, reasoning, violations)
         cache.asserted_forms, cache.literals, cache.stored = asserted_forms, literals, tables
         if derivations == "counted":
@@ -244,8 +196,8 @@ class ClosureCache:
             added, removed = state.keys_of(plus), state.keys_of(minus)
             literals = self.literals.with_new(state.layout, values or {}, ill_typed)
             state.change_asserted(*self._given(literals, added, removed))
-            name = _algorithm(algorithm, (*self.reasoning.rules, *reasoning.rules))(run)
-            _check(run, reasoning)
+            name = algorithm_of(algorithm, (*self.reasoning.rules, *reasoning.rules))(run)
+            checks.check(run, reasoning)
             if counts is not None and own is None:
                 with run.phase("count"):
                     recount(run, counts)
@@ -370,42 +322,6 @@ class _After:
     literals: Literals
     added: Ids
     removed: Ids
-
-
-def _algorithm(name: str, rules: Sequence[Rule]) -> Callable[[MaintenanceContext], str]:
-    """The algorithm of this name, or what takes its place for such rules."""
-    if all(rule.monotone for rule in rules):
-        return ALGORITHMS[name]
-    negative = any(isinstance(element, Not | Aggregate) for rule in rules for element in rule.body)
-
-    def run(context: MaintenanceContext) -> str:
-        if context.evaluator is None:
-            raise NotMaintainableError("a rule has a NOT, an aggregate or an expression")
-        if name == bf.NAME and not negative:
-            return bf.backward_forward(context)
-        found = dred_by_strata(context)
-        if name in (found, INSERTION, OVERDELETION):
-            return found
-        return f"{name}, by DRed since rules have NOT, AGGREGATE or expressions"
-
-    return run
-
-
-def _check_literals(state: ClosureState) -> None:
-    """Raise NotMaintainableError if a literal equals an IRI or a blank node."""
-    first, equal = state.layout.first_literal, state.classes.terms
-    if state.equality == Equality.AXIOMS:
-        same = state.layout.numbers(np.array([state.same_as], dtype=np.int64))
-        s, _, o = state.layout.unpack(state.facts.match(same, None, None)[1])
-        equal = np.maximum(s, o)[s != o]
-    if len(equal) and int(equal.max()) >= first:
-        raise NotMaintainableError(EQUAL_LITERAL)
-
-
-def _check(run: MaintenanceContext, reasoning: Reasoning) -> None:
-    run.check_occurring()
-    if reasoning.datatypes:
-        datatypes.check(run)
 
 
 def _keys(engine: Engine, layout: Layout, source: str) -> Ids:

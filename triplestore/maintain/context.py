@@ -19,7 +19,7 @@ from triplestore.maintain.classes import Map
 from triplestore.maintain.conditions import Conditions
 from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE, Counts
 from triplestore.maintain.derivations import bodies
-from triplestore.maintain.join import Instances, Rules, all_matches, encoded, matches
+from triplestore.maintain.join import Instances, Rules, all_matches, matches
 from triplestore.maintain.keys import NONE, Ids, Mask, union
 from triplestore.maintain.premises import every, fired_again, headed, touched
 from triplestore.maintain.program import NotMaintainableError, Specialised, as_keys, instances_lost, specialise
@@ -147,7 +147,10 @@ class MaintenanceContext:
             rows = touched(self.state, instances, relation, done, delta, delta, NONE)
             self.made_derivations(len(rows), figures)
             found.append((headed(self.state, instances, rows), False))
-        for instances in (*rules.forward, *(() if deleting else self.running)):  # no `Occurs`: see `check_occurring`
+        for instances in (
+            *rules.forward,
+            *(() if deleting else self.running),
+        ):
             for focus, element in enumerate(instances.shape.body):
                 if not isinstance(element, Pattern):
                     continue
@@ -264,9 +267,8 @@ class MaintenanceContext:
         deleting: bool = False,
     ) -> Ids:
         """The heads of rule instances over a relation but for some keys. times, deleting: as in `forward`."""
-        found: list[tuple[Ids, bool]] = []
-        for instances in rules.negative if deleting else ():
-            found.append((headed(self.state, instances, every(self.state, instances, relation, without)), False))
+        negative = rules.negative if deleting else []
+        found = [(headed(self.state, each, every(self.state, each, relation, without)), False) for each in negative]
         for instances in rules.forward:
             self.figures.joins += 1
             output = all_matches(
@@ -361,20 +363,6 @@ class MaintenanceContext:
         if found.schema == self.program.schema and not (self.renewed or found.constants != self.program.constants):
             return self.program
         return found
-
-    def check_occurring(self) -> None:
-        """Raise NotMaintainableError if a rule that reads the terms that occur has matches of its other atoms."""
-        program = self.program.program
-        if not len(self.state.asserted):
-            raise NotMaintainableError("nothing is asserted")
-        for shape, rows in (*program.instances.items(), *((s, r) for (_, s), r in program.constraints.items())):
-            if not shape.uses_occurs:
-                continue
-            patterns = tuple(element for element in shape.body if isinstance(element, Pattern))
-            asked = Shape(patterns, (), tuple(slot for element in patterns for slot in element.slots))
-            instances = Instances(asked, encoded(self.layout, list(rows), asked))
-            if not patterns or len(all_matches(instances, self.state.facts, self.state.classes)):
-                raise NotMaintainableError("a rule asks for every term that occurs")
 
     def check_ties(self, schema: Ids) -> None:
         """Raise NotMaintainableError if an equality may have lost its support unseen with removed rules or schema facts

@@ -1,7 +1,7 @@
 """DRed where rules have NOT, AGGREGATE or expressions: stratum by stratum (Gupta, Mumick and Subrahmanian 1993).
 
-First the rules without NOT and AGGREGATE are maintained, as if those with them said what they said before. Then follow
-the strata of the others, from below: what a stratum reads through NOT or AGGREGATE has not changed any more when it is
+First the rules without NOT and AGGREGATE are maintained, as if the others derived what they derived before. Then follow
+the strata of these, from below: what a stratum reads through NOT or AGGREGATE has not changed any more when it is
 reached, so its instances are plain rules with a condition. The matches that have gone (a triple of the body was
 removed, one that a NOT excludes was added, a group changed) are overdeleted, by all rules; what follows all the same is
 derived again; then those that are new are added, with all that they lead to.
@@ -29,10 +29,10 @@ from triplestore.materialise.figures import RoundFigures
 from triplestore.model.equality import Equality
 
 
-def dred_by_strata(run: MaintenanceContext) -> str:
+def dred_by_strata(run: MaintenanceContext, deleting: bool) -> str:
     """Bring the closure up to date with the given facts that were removed and added, or the rules; the algorithm's
-    name."""
-    if len(run.state.minus) or run.rules_changed:
+    name. deleting: facts or rules were removed."""
+    if deleting:
         dred.dred(run)
     else:
         with run.phase("insert"):
@@ -48,7 +48,7 @@ def dred_by_strata(run: MaintenanceContext) -> str:
         _stratum(run, instances, [] if number else vanished)
         if run.program is not program:
             raise NotMaintainableError("a rule with a NOT or an aggregate adds to the schema")
-    return dred.NAME if run.figures.doubted or len(run.state.minus) else INSERTION
+    return dred.NAME if deleting or run.figures.doubted else INSERTION
 
 
 def _levels(run: MaintenanceContext) -> dict[int, list[tuple[Shape, Row]]]:
@@ -111,7 +111,7 @@ def _instances(run: MaintenanceContext, instances: list[tuple[Shape, Row]]) -> t
     kept: dict[Shape, list[Row]] = {}
     fresh: dict[Shape, list[Row]] = {}
     for shape, row in instances:
-        if not shape.uses_occurs:  # it has no match: see `MaintenanceContext.check_occurring`
+        if not shape.uses_occurs:  # it has no match: see `triplestore.maintain.checks`
             (kept if row in before.get(shape, {}) else fresh).setdefault(shape, []).append(row)
     return tuple(
         [Instances(shape, encoded(run.layout, rows, shape)) for shape, rows in some.items()] for some in (kept, fresh)

@@ -16,8 +16,8 @@ from triplestore.maintain import (
     dred_counting,
     rematerialise,
 )
+from triplestore.maintain.algorithms import COUNTING, DELETING, OVERDELETION
 from triplestore.maintain.budget import Budget
-from triplestore.maintain.cache import COUNTING, DELETING, OVERDELETION
 from triplestore.maintain.extend import INSERTION
 from triplestore.model.errors import UsageError
 

@@ -155,7 +155,7 @@ def specialise(
 
 def without_occurring(program: Program) -> Program:
     """The program without redundant `Occurs`: of a term that a triple of the body mentions, or of any term at all (some
-    term occurs; see `MaintenanceContext.check_occurring`)."""
+    term occurs; see `triplestore.maintain.checks`)."""
     if not program.uses_occurs:
         return program
     instances: dict[Shape, dict[Row, str]] = {}

@@ -25,7 +25,7 @@ from datasets.university.dice import Dice
 from tests.bench.maintain.data import DATA_SETS, FRESH, DataSet
 from triplestore import Store
 from triplestore.maintain import rematerialise
-from triplestore.maintain.cache import COUNTING, DELETING
+from triplestore.maintain.algorithms import COUNTING, DELETING
 from triplestore.write.in_memory import SMALL as MAINTAINED
 
 AUTO, REMATERIALISE = "auto", rematerialise.NAME

@@ -11,7 +11,7 @@ from rdflib import Namespace
 
 from tests.support.cli import done, run
 from triplestore import Store
-from triplestore.maintain.cache import COUNTING, DELETING
+from triplestore.maintain.algorithms import COUNTING, DELETING
 from triplestore.maintain.policy import NAMES
 
 E = Namespace("http://e/")

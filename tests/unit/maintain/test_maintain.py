@@ -18,8 +18,9 @@ from tests.support.ways import WAYS
 from triplake import rulesets
 from triplestore.engine import Engine
 from triplestore.maintain import bindings, join
+from triplestore.maintain.algorithms import COUNTING, DELETING
 from triplestore.maintain.budget import Budget, BudgetExceededError
-from triplestore.maintain.cache import COUNTING, DELETING, Derivations
+from triplestore.maintain.cache import Derivations
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.model.errors import InputError
 from triplestore.model.terms import OWL, RDFS

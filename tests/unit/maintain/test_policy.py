@@ -6,7 +6,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from triplestore.maintain.cache import COUNTING, DELETING, INSERTION, OVERDELETION
+from triplestore.maintain.algorithms import COUNTING, DELETING, OVERDELETION
+from triplestore.maintain.extend import INSERTION
 from triplestore.maintain.policy import LIMITS, NAMES, Limits, Sizes, plan, plan_rules
 from triplestore.model.errors import UsageError
 
