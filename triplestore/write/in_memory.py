@@ -199,8 +199,9 @@ def _updated(
 
 
 def _evaluator(tx: Transaction, memory: ClosureCache, known: Reasoning, facts: Facts, mint: Mint) -> Evaluator | None:
-    """What evaluates the expressions and aggregates of rules, where there are any."""
-    if all(rule.monotone for rule in known.rules):
+    """What evaluates the expressions and aggregates of rules, where there are any now or were before."""
+    before = memory.reasoning
+    if all(rule.monotone for rule in (*before.rules, *known.rules)):
         return None
     from triplestore.maintain.evaluation import Evaluator  # slow to import, and few rules need it
 
@@ -210,7 +211,8 @@ def _evaluator(tx: Transaction, memory: ClosureCache, known: Reasoning, facts: F
             tx.engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
             extend_terms(tx.workspace)
 
-    return Evaluator(tx.engine, known.constants, mint, memory.remembered, prepare)
+    constants = {**before.constants, **known.constants}
+    return Evaluator(tx.engine, constants, mint, memory.remembered, prepare)
 
 
 def _forget_made(tx: Transaction, change: Change, mint: Mint) -> None:
