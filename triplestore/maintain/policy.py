@@ -122,9 +122,10 @@ def _chosen(deleting: bool, otherwise: str, sizes: Sizes) -> Plan:
     if not many:
         most = budget.work(2 * max(int(derivations * sizes.facts), sizes.materialise_derived), sizes.facts)
         budget = replace(budget, most=most)
-    reason = (
-        f"a fact has {derivations:.1f} derivations; computing the closure from scratch is {scratch:,} units of work"
-    )
+    why = f"a fact has {derivations:.1f} derivations"
+    if sizes.negative or sizes.expressive:
+        why = "rules have NOT or AGGREGATE" if sizes.negative else "rules have expressions"
+    reason = f"{why}; computing the closure from scratch is {scratch:,} units of work"
     return Plan(name, reason, budget)
 
 
