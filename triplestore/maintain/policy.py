@@ -84,7 +84,8 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Sizes) -> Plan:
     inserted = plus * max(1.0, sizes.facts / max(1, sizes.asserted))  # as many as the other asserted facts lead to
     if LIMITS.fact * max(minus, inserted) > scratch:
         return Plan(None, f"{minus:,} of {sizes.asserted:,} asserted facts are deleted, {plus:,} added", Budget())
-    return _chosen(minus > 0, "nothing is deleted", sizes)
+    few = minus * LIMITS.fact * LIMITS.sample <= sizes.facts
+    return _chosen(minus > 0, "nothing is deleted", sizes, few)
 
 
 def plan_rules(algorithm: str, fewer: bool, sizes: Sizes) -> Plan:
@@ -101,16 +102,17 @@ def _named(algorithm: str, deleting: bool, otherwise: str) -> Plan:
     return Plan(algorithm, "asked for", Budget()) if deleting else Plan(INSERTION, otherwise, Budget())
 
 
-def _chosen(deleting: bool, otherwise: str, sizes: Sizes) -> Plan:
+def _chosen(deleting: bool, otherwise: str, sizes: Sizes, few: bool = False) -> Plan:
     """B/F where making derivations is most of the work of DRed, which makes those that use an overdeleted fact; a fact
     is used by about twice as many as derive it, most bodies having two atoms. B/F avoids them by searches. Not with
     equality by axioms: there most derivations of a fact are by copies of it under equal names, which go with it. A
-    derivation by an expression is a look-up of what it makes, of which B/F needs fewer; with NOT there is DRed alone.
+    derivation by an expression is a look-up of what it makes, of which B/F needs fewer for a few deletions: it checks
+    some facts for each, DRed never more than there are. With NOT there is DRed alone.
     """
     derivations, scratch = sizes.derivations_per_fact, _scratch(sizes)
     if not deleting:
         return Plan(INSERTION, otherwise, Budget(scratch, LIMITS.fact, LIMITS.sample))
-    many = (2 * derivations > LIMITS.fact or sizes.expressive) and not sizes.axioms
+    many = (2 * derivations > LIMITS.fact or (sizes.expressive and few)) and not sizes.axioms
     if sizes.negative:
         name = dred.NAME
     elif sizes.counting:

@@ -123,7 +123,7 @@ def test_terms_that_rules_make_are_there_in_a_new_process(tmp_path: Path) -> Non
     with Store.open(tmp_path / "kg", engine="duckdb") as store:
         assert set(store.match(E.a, E.more)) == {(E.a, E.more, Literal(1000 * n)) for n in (1, 2, 3)}
         assert set(store.match(E.b, E.more)) == {(E.b, E.more, Literal(1000 * n)) for n in (12, 13)}
-        gone = store.update(delete=[(E.a, E.n, Literal(2))])
+        gone = store.update(delete=[(E.a, E.n, Literal(2))], maintain="backward-forward")
         assert gone["algorithm"] == "backward-forward"
         assert set(store.match(E.a, E.more)) == {(E.a, E.more, Literal(1000 * n)) for n in (1, 3)}
 
