@@ -43,7 +43,8 @@ LiteralClashChecker = Callable[[Iterable[tuple[int, int]]], Iterable[Violation]]
 def maintained(run: MaintenanceContext, violations: set[Violation], checker: LiteralClashChecker) -> set[Violation]:
     """The violations of the closure after a run, from those before it."""
     state, layout = run.state, run.layout
-    changed = set(layout.decode(np.array(sorted(run.dirty), dtype=np.int64)).tolist())
+    dirty = np.array(sorted(run.dirty), dtype=np.int64)
+    changed = set(layout.decode(dirty).tolist())
     renewed = _renewed(run, changed)
     removed = set(state.facts_of(state.removed)) if violations else set()
     if state.equality != Equality.OFF:  # `x sameAs x` holds whether it is a fact or not
@@ -61,9 +62,12 @@ def maintained(run: MaintenanceContext, violations: set[Violation], checker: Lit
     kept |= set(checker(_apart(run))) if run.apart else clashes
     kept -= run.before.program.violations - run.program.program.violations
     kept |= run.program.program.violations
-    deltas = Deltas(state, run.dirty)
-    kept -= _undone(run, kept, deltas)
-    kept.update(_found(run, deltas, renewed, changed))
+    fresh = union(state.added, state.mentioning(dirty) if len(dirty) else NONE)
+    deltas = None
+    if run.program.program.negative:
+        deltas = Deltas(state, run.dirty)
+        kept -= _undone(run, kept, deltas)
+    kept.update(_found(run, fresh, deltas, renewed, changed))
     return set(once(kept))
 
 
@@ -107,10 +111,12 @@ def _again(run: MaintenanceContext, instances: Instances, facts: Ids) -> Ids:
     return all_matches(instances, run.state.facts, run.state.classes, which=Which.OUTPUT, conditions=conditions)
 
 
-def _found(run: MaintenanceContext, deltas: Deltas, renewed: set[str], changed: set[int]) -> set[Violation]:
+def _found(
+    run: MaintenanceContext, fresh: Ids, deltas: Deltas | None, renewed: set[str], changed: set[int]
+) -> set[Violation]:
     """The violations with a new fact, or by an instance that is new or mentions a `changed` class (two of whose terms
     may be parameters, and then no fact says that they are equal)."""
-    before, conditions, fresh = run.before.program.constraints, run.conditions, deltas.come
+    before, conditions = run.before.program.constraints, run.conditions
     found: set[Violation] = set()
     for (rule, shape), rows in run.program.program.constraints.items():
         if shape.uses_occurs:
@@ -131,6 +137,7 @@ def _found(run: MaintenanceContext, deltas: Deltas, renewed: set[str], changed: 
             found |= _rows(run, rule, output)
         if old and shape.negative:
             assert conditions is not None
+            assert deltas is not None
             instances = Instances(shape, encoded(run.layout, old, shape))
             found |= _rows(run, rule, derived(instances, deltas.new(instances), conditions))
         elif old and len(fresh):
