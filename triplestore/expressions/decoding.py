@@ -8,6 +8,8 @@ from typing import Final
 from triplestore.dictionary.term_rows import DECIMALS
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import calendar, numerals
+from triplestore.expressions.columns import reference
+from triplestore.expressions.values import Value, stored
 from triplestore.model.terms import XSD
 
 STORED: Final = ("id", "lexical", "datatype", "lang", "double", "decimal", "micros")
@@ -39,6 +41,11 @@ def decoded(dialect: Dialect, table: str, kept: Sequence[str], columns: Sequence
             if found != ["id"]:
                 joins += f" JOIN {derived(dialect, 'term', found)} t{place} ON t{place}.id = m.{column}"
     return f"(SELECT {', '.join(selected)} FROM {table} m{joins})"
+
+
+def decoded_value(variable: str) -> Value:
+    """The value of the term in a column of a table that is `decoded`: "0" for columns[0]."""
+    return stored(lambda part: reference(f"v{variable}_{part}"), token=False)
 
 
 def _rank() -> str:

@@ -39,15 +39,12 @@ def backward_forward(run: MaintenanceContext) -> str:
     if len(state.minus) or run.rules_changed:
         with run.phase("doubt"):
             doubted = seeds(run)
-        if doubted is None:
+        search = None if doubted is None else Search(run, *doubted)
+        if search is None or (run.program.rules.expressive and not search.intact):
             run.program = run.before
             dred(run)
-            return f"{NAME}, by DRed since the rules may change with the data"
-        search = Search(run, *doubted)
-        if run.program.rules.expressive and not search.intact:
-            run.program = run.before
-            dred(run)
-            return f"{NAME}, by DRed since expressions see classes that may split"
+            may = "the rules may change with the data" if search is None else "expressions see classes that may split"
+            return f"{NAME}, by DRed since {may}"
         search.delete()
         with run.phase("apply"):
             search.apply()

@@ -14,7 +14,7 @@ import numpy as np
 from triplestore.compile.plan import Absent, Element, Group, Grouped, Holds, K, Made, Member, Shape, V
 from triplestore.engine.sets import combinations
 from triplestore.maintain.bindings import Bindings
-from triplestore.maintain.classes import Map
+from triplestore.maintain.classes import Groups, Map
 from triplestore.maintain.keys import NONE, Ids, Mask
 from triplestore.maintain.relation import ALL, Relation
 from triplestore.model.equality import Equality
@@ -58,6 +58,10 @@ class Conditions:
         if len(bindings.at):
             self._finish(bindings)
 
+    def close(self, bindings: Bindings) -> None:
+        """Complete bindings by the facts, with every element of the body."""
+        self.complete(bindings, {i: (element, self.facts, NONE) for i, element in enumerate(bindings.shape.body)})
+
     def _finish(self, bindings: Bindings) -> None:
         """Apply the conditions, and make the output."""
         shape = bindings.shape
@@ -96,8 +100,6 @@ class Conditions:
 
     def _matched(self, bindings: Bindings, group: Absent) -> Mask:
         """The rows for which a group has a match."""
-        if not len(bindings.at):
-            return np.zeros(0, dtype=np.bool_)
         slots = {slot for element in group.body for slot in element.slots}
         slots |= {slot for c in group.conditions if not isinstance(c, Holds) for slot in (c.left, c.right)}
         slots |= {member.slot for member in group.reads if member not in bindings.members}
@@ -105,19 +107,17 @@ class Conditions:
         parameters = sorted({slot.number for slot in slots if isinstance(slot, K)})
         members = [member for member in dict.fromkeys(group.reads) if member in bindings.members]
         read = [
+            np.zeros(len(bindings.at), dtype=np.int64),
             *(bindings.columns[n] for n in columns),
             *(bindings.parameters[:, n] for n in parameters),
             *(bindings.members[m] for m in members),
         ]
-        if read:
-            some, back = combinations(read)
-        else:
-            some, back = np.zeros(1, dtype=np.int64), np.zeros(len(bindings.at), dtype=np.int64)
+        some, back = combinations(read)
         shape = Shape(group.body, group.conditions, ())
         inner = Bindings(self._layout, shape, np.arange(len(some), dtype=np.int64), bindings.parameters[some], None)
         inner.columns = {n: bindings.columns[n][some] for n in columns}
         inner.members = {m: bindings.members[m][some] for m in members}
-        self.complete(inner, {i: (element, self.facts, NONE) for i, element in enumerate(group.body)})
+        self.close(inner)
         found: Mask = np.bincount(inner.at, minlength=len(some)) > 0
         return found[back]
 
@@ -146,10 +146,7 @@ class Conditions:
         found = [groups[one] for one in named]
         at = np.repeat(np.arange(len(named), dtype=np.int64), [len(part) for part in found])
         values = np.concatenate(found) if found else np.empty((0, len(element.slots)), dtype=np.int64)
-        start, end = np.searchsorted(at, back, side="left"), np.searchsorted(at, back, side="right")
-        counts = end - start
-        rows = np.repeat(np.arange(len(back), dtype=np.int64), counts)
-        chosen = np.arange(len(rows), dtype=np.int64) + np.repeat(start - (np.cumsum(counts) - counts), counts)
+        rows, chosen = Groups(at, np.arange(len(at), dtype=np.int64)).expand(back)
         bindings.keep(rows)
         bindings.fit(element.slots, values[chosen].T)
 
@@ -163,11 +160,11 @@ class Conditions:
             slot = shape.output[place]
             assert isinstance(slot, V)
             matched.columns[slot.number] = codes
-        self.complete(matched, {i: (e, self.facts, NONE) for i, e in enumerate(shape.body)})
+        self.close(matched)
         width = group.keys + len(group.results)
         if not len(matched.at):
             return NONE, np.empty((0, width), dtype=np.int64)
-        output = self._least(matched.output())
+        output = self.least(matched.output())
         for place, codes in known.items():
             output[:, place] = codes[matched.at]  # by the name that is known
         every = np.unique(np.column_stack([matched.at, output]), axis=0)
@@ -184,8 +181,8 @@ class Conditions:
                 at, values = self._named(at, values, place)
         return at, values
 
-    def _least(self, codes: Ids) -> Ids:
-        """Rows of terms with the least of each class for it, where equality is axiomatised."""
+    def least(self, codes: Ids) -> Ids:
+        """Terms, in an array of any shape, with the least of each class for it, where equality is axiomatised."""
         if self._same_as is None:
             return codes
         flat = codes.reshape(-1)

@@ -13,8 +13,6 @@ meanwhile, and comes back with its stratum. Classes are settled below all strata
 
 from __future__ import annotations
 
-import numpy as np
-
 from triplestore.compile import strata
 from triplestore.compile.plan import Row, Shape
 from triplestore.maintain import dred
@@ -72,13 +70,10 @@ def _levels(run: MaintenanceContext) -> dict[int, list[tuple[Shape, Row]]]:
 
 def _least(run: MaintenanceContext) -> dict[int, int]:
     """Of the terms of schema and rules, the least of each one's class, where equality is axiomatised."""
-    state, layout = run.state, run.layout
-    terms = layout.encode(run.program.terms)
-    same = layout.numbers(np.full(len(terms), state.same_as, dtype=np.int64))
-    rows, keys, _ = state.facts.match(same, terms, None)
-    least = terms.copy()
-    np.minimum.at(least, rows, layout.unpack(keys)[2])
-    return dict(zip(layout.decode(terms).tolist(), layout.decode(least).tolist(), strict=True))
+    assert run.conditions is not None
+    terms = run.program.terms
+    least = run.layout.decode(run.conditions.least(run.layout.encode(terms)))
+    return dict(zip(terms.tolist(), least.tolist(), strict=True))
 
 
 def _stratum(run: MaintenanceContext, instances: list[tuple[Shape, Row]], vanished: list[Instances]) -> None:

@@ -13,9 +13,9 @@ from triplestore.compile.sql import Terms
 from triplestore.engine import Workbench
 from triplestore.engine.arrow import as_numpy, int64s
 from triplestore.engine.sets import combinations
-from triplestore.expressions import Expressions, Value, stored, token
-from triplestore.expressions.columns import reference, unmarked
-from triplestore.expressions.decoding import decoded
+from triplestore.expressions import Expressions, token
+from triplestore.expressions.columns import unmarked
+from triplestore.expressions.decoding import decoded, decoded_value
 from triplestore.expressions.staging import Staging
 from triplestore.expressions.vectorised import register
 from triplestore.maintain.keys import Ids, Mask
@@ -104,11 +104,8 @@ class Evaluator:
     def _selected(self, table: str, names: Sequence[str], expression: Expression, condition: bool) -> str:
         """SELECT of the rows for which an expression is true, or of rows and tokens of what it makes."""
 
-        def column(variable: str) -> Value:
-            return stored(lambda part: reference(f"v{variable}_{part}"), token=False)
-
         dialect, staging = self._terms.dialect, Staging()
-        expressions = Expressions(dialect, self._terms.ids, column, staging.stage)
+        expressions = Expressions(dialect, self._terms.ids, decoded_value, staging.stage)
         if condition:
             columns, where = "y.number", expressions.condition(expression)
         else:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 import numpy as np
 
-from triplestore.compile.plan import K, Listed, Made, Pattern, Row, Shape, Slot, V
+from triplestore.compile.plan import Absent, K, Listed, Made, Pattern, Row, Shape, Slot, V
 from triplestore.maintain.bindings import Bindings, Known, Which, folding, matched
 from triplestore.maintain.classes import Map
 from triplestore.maintain.conditions import Conditions
@@ -189,13 +190,24 @@ def backward(shape: Shape) -> Shape:
     its body, three columns each. With facts in place of the first atom, the matches are their derivations.
 
     What an expression makes of the head is a variable there, and a column after the others: see `as_made`."""
-    patterns = [element for element in shape.body if isinstance(element, Pattern)]
-    free = 1 + max((slot.number for e in patterns for slot in e.slots if isinstance(slot, V)), default=-1)
-    made = [slot for slot in shape.output if isinstance(slot, Made)]
-    variables = {slot: V(free + number) for number, slot in enumerate(dict.fromkeys(made))}
-    s, p, o = (variables[slot] if isinstance(slot, Made) else slot for slot in shape.output)
-    body = tuple(slot for element in patterns for slot in element.slots)
-    return Shape((Pattern(s, p, o), *shape.body), shape.conditions, (*body, *variables))
+    body = tuple(slot for element in shape.body if isinstance(element, Pattern) for slot in element.slots)
+    made = dict.fromkeys(slot for slot in shape.output if isinstance(slot, Made))
+    return Shape((head_pattern(shape), *shape.body), shape.conditions, (*body, *made))
+
+
+def head_pattern(shape: Shape) -> Pattern:
+    """The first triple of a shape's output (of a rule's the head), with variables for what expressions make."""
+    made = dict.fromkeys(slot for slot in shape.output if isinstance(slot, Made))
+    variables = {slot: V(number) for number, slot in enumerate(made, first_free(shape))}
+    s, p, o = (variables[slot] if isinstance(slot, Made) else slot for slot in shape.output[:3])
+    return Pattern(s, p, o)
+
+
+def first_free(shape: Shape) -> int:
+    """The number from which on a shape has no variable."""
+    groups = (condition.body for condition in shape.conditions if isinstance(condition, Absent))
+    slots = (slot for element in chain(shape.body, *groups) for slot in element.slots)
+    return 1 + max((slot.number for slot in slots if isinstance(slot, V)), default=-1)
 
 
 def as_made(layout: Layout, shape: Shape, facts: Ids, output: Ids) -> Mask:

@@ -11,9 +11,10 @@ from functools import lru_cache
 import numpy as np
 
 from triplestore.compile.plan import Absent, Grouped, K, Made, Pattern, Shape, Slot, V
+from triplestore.engine.sets import combinations
 from triplestore.maintain.bindings import Bindings, Which
 from triplestore.maintain.conditions import Conditions
-from triplestore.maintain.join import Instances, all_matches, matches
+from triplestore.maintain.join import Instances, all_matches, first_free, head_pattern, matches
 from triplestore.maintain.keys import NONE, Ids, union
 from triplestore.maintain.relation import Relation
 from triplestore.maintain.state import ClosureState, heads
@@ -27,7 +28,7 @@ class Premises:
     """
 
     def __init__(self, shape: Shape) -> None:
-        self._next = 1 + max((slot.number for slot in _slots(shape) if isinstance(slot, V)), default=-1)
+        self._next = first_free(shape)
         self.own = tuple(element for element in shape.body if isinstance(element, Pattern))
         self.absent = [_patterns(c) for c in shape.conditions if isinstance(c, Absent)]
         grouped: list[Pattern] = []
@@ -48,8 +49,6 @@ class Premises:
         within = {slot for pattern in self.positive for slot in pattern.slots if isinstance(slot, V)}
         self.variables = tuple(sorted(outer & within))
         """Those of the body that such triples bind."""
-        self.head = tuple(self._unbound() if isinstance(slot, Made) else slot for slot in shape.output)
-        """The output, with variables for what expressions make."""
 
     def slots(self, instances: Instances) -> tuple[Slot, ...]:
         """The parameters of instances, and the variables."""
@@ -70,16 +69,6 @@ def _patterns(group: Absent) -> tuple[Pattern, ...]:
     return tuple(element for element in group.body if isinstance(element, Pattern))
 
 
-def _slots(shape: Shape) -> Iterable[Slot | Made]:
-    for element in shape.body:
-        yield from element.slots
-    for condition in shape.conditions:
-        if isinstance(condition, Absent):
-            for pattern in condition.body:
-                yield from pattern.slots
-    yield from shape.output
-
-
 @lru_cache(maxsize=1024)
 def premises(shape: Shape) -> Premises:
     """What a shape reads."""
@@ -92,12 +81,12 @@ def touched(
     """The bindings of instances, rows of `Premises.slots`, with a triple of their own in `own`, of an AGGREGATE in
     `grouped`, or of a NOT in `absent`, and the others in `relation` but for some keys."""
     read = premises(instances.shape)
-    slots, count, every = read.slots(instances), len(read.own), len(read.positive)
+    slots, count, end = read.slots(instances), len(read.own), len(read.positive)
     parts: list[tuple[tuple[Pattern, ...], range, Ids]] = [
         (read.positive, range(count), own),
-        (read.positive, range(count, every), grouped),
-        *(((*read.positive, *some), range(every, every + len(some)), absent) for some in read.absent),
-        *(((*read.positive, *some), range(every, every + len(some)), grouped) for some in read.absent_grouped),
+        (read.positive, range(count, end), grouped),
+        *(((*read.positive, *some), range(end, end + len(some)), absent) for some in read.absent),
+        *(((*read.positive, *some), range(end, end + len(some)), grouped) for some in read.absent_grouped),
     ]
     found = []
     for body, focused, delta in parts if len(instances.rows) else ():
@@ -170,7 +159,7 @@ def headed(state: ClosureState, instances: Instances, rows: Ids) -> Ids:
         numbers = np.tile(np.arange(count, dtype=np.int64), len(rows))
         s, o = (None if column is None else np.repeat(column, count) for column in (s, o))
     asked = [column for column in (numbers, s, o) if column is not None]
-    some = np.unique(np.column_stack(asked), axis=0, return_index=True)[1]
+    some, _ = combinations(asked)
     numbers, s, o = (None if column is None else column[some] for column in (numbers, s, o))
     assert numbers is not None
     return union(state.facts.match(numbers, s, o)[1])
@@ -179,21 +168,19 @@ def headed(state: ClosureState, instances: Instances, rows: Ids) -> Ids:
 def derived(instances: Instances, rows: Ids, conditions: Conditions) -> Ids:
     """The output of the matches that bindings belong to, as rows of codes: conditions are asked, of the facts at
     hand."""
-    shape, read = instances.shape, premises(instances.shape)
-    width = instances.rows.shape[1]
-    relation = conditions.facts
-    bindings = Bindings(relation.layout, shape, np.arange(len(rows), dtype=np.int64), rows[:, :width], None)
+    shape, read, width = instances.shape, premises(instances.shape), instances.rows.shape[1]
+    bindings = Bindings(conditions.facts.layout, shape, np.arange(len(rows), dtype=np.int64), rows[:, :width], None)
     for place, slot in enumerate(read.variables, width):
         bindings.columns[slot.number] = rows[:, place]
-    conditions.complete(bindings, {i: (element, relation, NONE) for i, element in enumerate(shape.body)})
+    conditions.close(bindings)
     return bindings.output()
 
 
 def fired_again(instances: Instances, facts: Ids, conditions: Conditions) -> Ids:
     """The output, as rows of codes, of all matches of which the first triple (of a rule the head) agrees with one of
     some facts but for what expressions make."""
-    shape, read = instances.shape, premises(instances.shape)
-    headed_ = instances.of(Shape((Pattern(*read.head[:3]), *shape.body), shape.conditions, shape.output))
+    shape = instances.shape
+    headed_ = instances.of(Shape((head_pattern(shape), *shape.body), shape.conditions, shape.output))
     others = [(conditions.facts, NONE)] * len(headed_.shape.body)
     return matches(headed_, 0, facts, others, conditions.classes, which=Which.OUTPUT, conditions=conditions)[1]
 

@@ -15,9 +15,9 @@ from triplestore.compile.plan import Group, Grouped, K, Row, Shape
 from triplestore.compile.sql import Instances, Terms, select
 from triplestore.engine import Workbench
 from triplestore.engine.scratch import Scratch
-from triplestore.expressions import Expressions, Value, parts, result, stored, token
-from triplestore.expressions.columns import reference, unmarked
-from triplestore.expressions.decoding import decoded
+from triplestore.expressions import Expressions, parts, result, token
+from triplestore.expressions.columns import unmarked
+from triplestore.expressions.decoding import decoded, decoded_value
 from triplestore.expressions.staging import Staging
 from triplestore.materialise.mint import Mint
 from triplestore.model.equality import Equality
@@ -92,11 +92,8 @@ def tabulated(group: Group, matched: str, keys: Sequence[str], terms: Terms) -> 
     matched: a table of those and of the distinct matches, c0, c1 ..."""
     columns = [f"c{i}" for i in range(len(group.matches.output))]
 
-    def column(variable: str) -> Value:
-        return stored(lambda part: reference(f"v{variable}_{part}"), token=False)
-
     staging = Staging()
-    expressions = Expressions(terms.dialect, terms.ids, column, staging.stage)
+    expressions = Expressions(terms.dialect, terms.ids, decoded_value, staging.stage)
     values = [None if r.argument is None else expressions.value(r.argument) for r in group.results]
     marks = [
         f"row_number() OVER (PARTITION BY {', '.join([*keys, identity])} ORDER BY {identity}) AS d{place}"
