@@ -41,23 +41,28 @@ CLEAN: Final = {
 _STRING_TAIL: Final = f"^^<{XSD}string>"
 
 
-def cut(dialect: Dialect, syntax: Syntax, lines: str, first_file: int, graphs: Sequence[str] | None = None) -> str:
+def cut(
+    dialect: Dialect, syntax: Syntax, lines: str, first_file: int, graphs: Sequence[str] | None = None, kept: str = ""
+) -> str:
     """A SELECT of (s, p, o) tokens from view `lines(file, line)`; for N-Quads, and where `graphs` are given, also of g,
-    the name of the graph, empty for the unnamed one. graphs: of each file, what its unnamed graph goes into.
+    the name of the graph, empty for the unnamed one. graphs: of each file, what its unnamed graph goes into. kept: a
+    column of the view that the rows have too.
 
     File f of the view is number first_file + f for its blank nodes. A line that is not plainly clean comes as
     ('', f, the line); most blank lines and comments do not come at all.
     """
+    more = f", {kept}" * bool(kept)
     matches = dialect.matches("line", CLEAN[syntax])
-    checked = f"SELECT file, line, {matches} AS clean FROM {lines} WHERE substr(line, 1, 1) NOT IN ('', '#')"
+    checked = f"SELECT file, line{more}, {matches} AS clean FROM {lines} WHERE substr(line, 1, 1) NOT IN ('', '#')"
     # Tabs count as spaces to find the places only: an IRI holds neither, a literal keeps its own.
     spaced = (
-        "SELECT file, line, clean, CASE WHEN instr(line, chr(9)) > 0 THEN translate(line, chr(9), ' ') ELSE line END "
-        f"AS flat FROM ({checked}) c"
+        f"SELECT file, line{more}, clean, CASE WHEN instr(line, chr(9)) > 0 THEN translate(line, chr(9), ' ') "
+        f"ELSE line END AS flat FROM ({checked}) c"
     )
-    parted = f"SELECT file, line, clean, split_part(flat, ' ', 1) AS s, split_part(flat, ' ', 2) AS p FROM ({spaced}) f"
+    words = "split_part(flat, ' ', 1) AS s, split_part(flat, ' ', 2) AS p"
+    parted = f"SELECT file, line{more}, clean, {words} FROM ({spaced}) f"
     tailed = (
-        "SELECT file, line, clean, s, p, CASE WHEN clean THEN "
+        f"SELECT file, line{more}, clean, s, p, CASE WHEN clean THEN "
         f"TRIM(TRAILING {dialect.string(' .' + chr(9))} FROM substr(line, length(s) + length(p) + 3)) "
         f"ELSE line END AS o FROM ({parted}) p"
     )

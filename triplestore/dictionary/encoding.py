@@ -186,6 +186,17 @@ def extend(engine: Workbench, scratch: Scratch, tokens: str, counters: Counters)
     return ids.dictionary, counters
 
 
+def extend_by(engine: Workbench, scratch: Scratch, missing: str, counters: Counters, name: str) -> tuple[str, Counters]:
+    """As `extend`, of a table of tokens of which it is known that `term` has none; `name` is a working table of the new
+    rows of TERM by themselves."""
+    listed = f"SELECT token FROM {missing}"
+    numbered, after = _numbered_all(engine, scratch, listed, count(engine, missing), counters)
+    _, after = _settled(engine, name, numbered, "term", counters, after)
+    engine.append("new_term", [Select(name, TERM.names)])
+    terms_view(engine)
+    return numbered, after
+
+
 def _settled(
     engine: Workbench, name: str, numbered: str, existing: str, before: Counters, counters: Counters
 ) -> tuple[int, Counters]:
@@ -226,8 +237,17 @@ def _number(engine: Workbench, scratch: Scratch, occurring: str, counters: Count
         "dictionary", f"SELECT k.token, k.id FROM ({known}) k JOIN {occurring} n ON n.token = k.token"
     )
     new = f"SELECT token FROM {occurring} a WHERE NOT EXISTS (SELECT 1 FROM {dictionary} d WHERE d.token = a.token)"
+    numbered, counters = _numbered_all(engine, scratch, new, rows, counters)
+    engine.append(dictionary, [Select(numbered, ("token", "id"))])
+    return _Ids(dictionary, numbered, existing, counters)
+
+
+def _numbered_all(
+    engine: Workbench, scratch: Scratch, source: str, rows: int, counters: Counters
+) -> tuple[str, Counters]:
+    """A table (token, id) of new ids for the tokens of a SELECT, and the counters after it. rows: at most."""
     numbered = scratch.table("numbered")
-    engine.number(numbered, new, "token", rows)
+    engine.number(numbered, source, "token", rows)
     sizes = dict.fromkeys('"(<_', 0)
     for mark, n in _pairs(engine, f"SELECT substr(token, 1, 1) AS mark, count(*) AS n FROM {numbered} GROUP BY 1"):
         sizes[mark] = n
@@ -241,7 +261,6 @@ def _number(engine: Workbench, scratch: Scratch, occurring: str, counters: Count
         f"WHEN '<' THEN n + {FIRST_IRI + counters.iri - literal - triple - 1} "
         f"ELSE n + {FIRST_BLANK + counters.blank - literal - triple - iri - 1} END AS id FROM {numbered}",
     )
-    engine.append(dictionary, [Select(numbered, ("token", "id"))])
     counters = replace(
         counters,
         iri=counters.iri + iri,
@@ -249,7 +268,7 @@ def _number(engine: Workbench, scratch: Scratch, occurring: str, counters: Count
         literal=counters.literal + literal,
         triple=counters.triple + triple,
     )
-    return _Ids(dictionary, numbered, existing, counters)
+    return numbered, counters
 
 
 def lookup(engine: Queries, tokens: Iterable[str]) -> dict[str, int]:

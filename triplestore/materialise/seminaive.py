@@ -199,6 +199,12 @@ class SemiNaive:
         self._run()
         self._rewriting.complete_reflexive()
 
+    def restored(self) -> Specialisation:
+        """The program of the closure that is in `fact` and `same_as`, and what it is made of."""
+        self._facts.resume()
+        self._restore()
+        return self._specialisation
+
     def obstacle(self, new: str) -> str | None:
         """Why `insert` cannot extend the closure by the facts of working table `new`, or nothing: they may lead to what
         a NOT or AGGREGATE reads, or to other schema, which may."""

@@ -1,0 +1,313 @@
+"""IMaRS: the closure of a window, of facts that expire.
+
+Source: Dell'Aglio and Della Valle 2014, "Incremental Reasoning on RDF Streams". Each fact has an end `e`. A streamed
+fact ends when it leaves the window, a fact of the background never (`FOREVER`), a match of a rule with the first of its
+facts to end, and a fact with the last of its derivations. So when the window slides, what has ended is dropped without
+a look at other derivations, and what came is a delta for semi-naive evaluation, in which a fact that is there already
+counts as new if its end is later now (it is renewed).
+
+The paper's rules are those of RDFS+ without equality. Here a program is any plain joins, and equality is rewriting over
+time: facts are stored under the representatives of now (`triplestore.streams.classes`), and a fact that was rewritten
+ends with the equalities that it was rewritten by. Leaves are what the rules start from: the background's closure and
+the triples of the window. When a term gets another representative, or is equal to it for longer, the leaves that
+mention it are given to the rules again, rewritten anew; facts that mention a term which represents nothing any more are
+dropped. Every derivation of the new closure that rests on no such leaf was there before, with the same end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import pyarrow as pa
+
+from triplestore.compile.plan import K, Pattern, Read, Row, Shape, V
+from triplestore.compile.sql import select_expiring
+from triplestore.engine import Engine
+from triplestore.engine.arrow import int64s
+from triplestore.engine.queries import count
+from triplestore.engine.scratch import Scratch
+from triplestore.maintain import Reasoning
+from triplestore.materialise.specialisation import Specialisation
+from triplestore.materialise.statements import instances, possible, reads
+from triplestore.model.equality import Equality
+from triplestore.model.stopping import check
+from triplestore.model.terms import FIRST_LITERAL, SAME_AS, TYPE
+from triplestore.streams.classes import Classes
+from triplestore.streams.terms import StreamTerms
+from triplestore.streams.times import FOREVER
+
+Pairs = Mapping[tuple[int, int], int]
+
+
+class NotExpiringError(Exception):
+    """Facts with ends do not carry what these rules, or this stream, ask for; the message says what."""
+
+
+class Imars:
+    """Working tables: `background` (the closure of the store) and `streamed` (what the window has, in the user's ids),
+    the leaves; `fact` (s, p, o, e), the closure; `same_as`; while it slides `delta` and `derived`."""
+
+    def __init__(self, engine: Engine, reasoning: Reasoning, terms: StreamTerms) -> None:
+        """Take over the closure in `fact` and `same_as`. Raises NotExpiringError."""
+        self.engine, self.equality, self.terms = engine, reasoning.equality, terms
+        specialisation = reasoning.evaluation(engine, None, None).restored()
+        self.program, self._typed = specialisation.program, bool(specialisation.typed)
+        self._specialisation = specialisation
+        if (why := _obstacle(specialisation, self.equality)) is not None:
+            raise NotExpiringError(why)
+        self._fixed = _fixed_terms(specialisation)
+        self._schema = specialisation.ontology.specialiser.condition(specialisation.constants)
+        engine.create("background", f"SELECT s, p, o, {FOREVER} AS e FROM fact")
+        engine.create("background_same_as", "SELECT term, representative FROM same_as")
+        self._equal = count(engine, "same_as") > 0
+        self.facts = engine.create("fact", "SELECT s, p, o, e FROM background")
+        self._predicates = {p for (p,) in engine.rows("SELECT DISTINCT p FROM fact")}
+        engine.create("streamed", "SELECT s, p, o, e FROM background WHERE FALSE")
+        self.classes = Classes()
+        self.size = 0
+        self._scratch = Scratch(engine)
+        self._classified()
+
+    def slide(self, now: int, raw: str | None) -> None:
+        """Let the window be that of `now`. raw: a working table of tokens (s, p, o, e), what came into it. Raises
+        NotExpiringError; the closure is not to be used then."""
+        engine = self.engine
+        self.size = engine.create("streamed", f"SELECT s, p, o, e FROM streamed WHERE e > {now}")
+        self.facts = engine.create("fact", f"SELECT s, p, o, e FROM fact WHERE e > {now}")
+        engine.load("derived", _no_facts())
+        self._reclassify(self.classes.change(now))
+        if raw is not None:
+            fresh = self.terms.encode(raw, "arrived")
+            self._arrive()
+            engine.append("derived", [self._leaves("arrived")])
+            if self._typed and fresh:
+                engine.append("derived", [f"SELECT s, p, o, {FOREVER} FROM ({self._types('fresh_term')}) t"])
+        sizes = self._absorb(now)
+        while sizes:
+            check()
+            engine.load("derived", _no_facts())
+            statements = list(self._statements(sizes))
+            for group in [statements] if engine.joint else [[sql] for sql in statements]:
+                if group:
+                    engine.append("derived", group)
+            self.facts += engine.append("fact", ["SELECT s, p, o, e FROM delta"])[0]
+            self._predicates |= {p for p, _ in sizes}
+            sizes = self._absorb(now)
+        self._scratch.clear()
+        self.terms.forget(["fact", "streamed"], self.facts + self.size)
+
+    # -- what comes ------------------------------------------------------------------------------------------------
+
+    def _arrive(self) -> None:
+        """Let `streamed` have the triples of `arrived`, of one that it has already the later end."""
+        engine = self.engine
+        same = " AND ".join(f"w.{c} = a.{c}" for c in "spo")
+        with engine.scratch() as scratch:
+            again = scratch.table("again")
+            if engine.create(again, f"SELECT w.s, w.p, w.o, w.e FROM streamed w JOIN arrived a ON {same}"):
+                self.size -= engine.remove("streamed", f"SELECT s, p, o, e FROM {again}")
+                engine.create(
+                    "arrived",
+                    f"SELECT s, p, o, max(e) AS e FROM (SELECT s, p, o, e FROM arrived UNION ALL SELECT s, p, o, e "
+                    f"FROM {again}) t GROUP BY s, p, o",
+                )
+        self.size += engine.append("streamed", ["SELECT s, p, o, e FROM arrived"])[0]
+
+    def _leaves(self, source: str, mention: str = "") -> str:
+        """The rows of `source`, literals by their values, rewritten. mention: only those with a term of this table."""
+        by_value = self.terms.by_value if self.terms.counters.equal_valued and source != "background" else ""
+        o = "coalesce(v.value, t.o)" if by_value else "t.o"
+        rows = f"SELECT t.s, t.p, {o} AS o, t.e FROM {source} t{by_value}"
+        if mention:
+            found = (f"SELECT s, p, o, e FROM ({rows}) r WHERE {c} IN (SELECT term FROM {mention})" for c in "spo")
+            rows = " UNION ".join(found)
+        return self._rewritten(f"({rows})")
+
+    def _rewritten(self, source: str) -> str:
+        """Facts under the representatives of now."""
+        if not self._equal:
+            return f"SELECT s, p, o, e FROM {source} t"
+        columns = ", ".join(f"coalesce(m_{c}.representative, t.{c}) AS {c}" for c in "spo")
+        ends = ", ".join(f"coalesce(m_{c}.e, {FOREVER})" for c in "spo")
+        joins = "".join(f" LEFT JOIN equal m_{c} ON m_{c}.term = t.{c}" for c in "spo")
+        return f"SELECT {columns}, least(t.e, {ends}) AS e FROM {source} t{joins}"
+
+    def _types(self, literals: str) -> str:
+        return self._specialisation.types_of(literals)
+
+    # -- rounds ----------------------------------------------------------------------------------------------------
+
+    def _absorb(self, now: int) -> dict[tuple[int, int], int]:
+        """Make of `derived` the next `delta`, merging what it says is equal: its rows by predicate and class, as
+        `Facts.sizes`."""
+        engine, proper = self.engine, ""
+        if self.equality == Equality.REWRITE:
+            proper = f" WHERE p <> {SAME_AS}"
+            self._merge(now)
+        source = f"({self._rewritten('derived')})" if self._equal else "derived"
+        same = " AND ".join(f"f.{c} = d.{c}" for c in "spo")
+        found = f"SELECT s, p, o, max(e) AS e FROM {source} x{proper} GROUP BY s, p, o HAVING max(e) > {now}"
+        with engine.scratch() as scratch:
+            candidates = scratch.table("candidates")
+            if not engine.create(candidates, found):
+                return {}
+            engine.create(
+                "delta",
+                f"SELECT d.s, d.p, d.o, d.e, f.e AS before FROM {candidates} d LEFT JOIN fact f ON {same} "
+                "WHERE f.e IS NULL OR f.e < d.e",
+            )
+        rows = engine.rows(
+            f"SELECT p, CASE WHEN p = {TYPE} THEN o ELSE -1 END AS c, count(*) AS n, count(before) AS renewed, "
+            f"count(CASE WHEN before IS NULL AND {self._schema} THEN 1 END) AS schema FROM delta GROUP BY 1, 2"
+        )
+        if any(schema for *_, schema in rows):
+            s, p, o, *_ = engine.rows(f"SELECT s, p, o FROM delta WHERE before IS NULL AND {self._schema} LIMIT 1")[0]
+            raise NotExpiringError(f"the stream changes the ontology, by {self._text(s, p, o)}")
+        if any(renewed for *_, renewed, _ in rows):
+            self.facts -= engine.remove("fact", "SELECT s, p, o, before AS e FROM delta WHERE before IS NOT NULL")
+        return {(p, c): n for p, c, n, *_ in rows}
+
+    def _text(self, *ids: int) -> str:
+        from triplestore.dictionary.encoding import decode
+
+        tokens = decode(self.engine, ids)
+        return " ".join(tokens.get(i, str(i)) for i in ids)
+
+    def _statements(self, sizes: Mapping[tuple[int, int], int]) -> Iterator[str]:
+        """What the rules derive with a fact of the delta, as SQL."""
+        self._scratch.clear()
+        predicates = {p for p, _ in sizes}
+        known = self._predicates | predicates
+        for shape, rows in self.program.instances.items():
+            usable = [row for row in rows if possible(shape, row, known)]
+            for focus, element in enumerate(shape.body):
+                if isinstance(element, Pattern):
+                    touched = [row for row in usable if _touched(element, row, sizes, predicates)]
+                    if touched:
+                        scans = [self._scan(e, reads(place, focus)) for place, e in enumerate(shape.body)]
+                        yield select_expiring(shape, scans, instances(self._scratch, touched))
+
+    def _scan(self, element: object, read: Read) -> str:
+        """What a body element reads; see `Facts.scan`."""
+        if not isinstance(element, Pattern):
+            return self._listed
+        both = "(SELECT s, p, o, e FROM fact UNION ALL SELECT s, p, o, e FROM delta)"
+        return {Read.OLD: "fact", Read.DELTA: "delta", Read.ALL: both}[read]
+
+    # -- equality --------------------------------------------------------------------------------------------------
+
+    def _merge(self, now: int) -> None:
+        """Let the classes know of the equalities in `derived`, and give it the leaves that are to be rewritten anew."""
+        while True:
+            rows = self.engine.rows(
+                f"SELECT least(s, o) AS a, greatest(s, o) AS b, max(e) AS e FROM derived WHERE p = {SAME_AS} "
+                f"AND s <> o AND e > {now} GROUP BY 1, 2"
+            )
+            if any(b >= FIRST_LITERAL for _, b, _ in rows):
+                a, b = next((a, b) for a, b, _ in rows if b >= FIRST_LITERAL)
+                raise NotExpiringError(f"a literal equals another term: {self._text(a, SAME_AS, b)}")
+            if not self._reclassify(self.classes.change(now, rows)):
+                return
+
+    def _reclassify(self, changed: Collection[int]) -> bool:
+        """Bring `equal` and `same_as` up to date, take out facts under terms that represent nothing any more, and add
+        the leaves that mention a changed term to `derived`. changed: representatives of the background, or terms that
+        it has in no class. Whether there is anything to do."""
+        if not changed:
+            return False
+        if not self._fixed.isdisjoint(changed):
+            term = min(self._fixed.intersection(changed))
+            raise NotExpiringError(f"{self._text(term)}, a term of the ontology or the rules, equals another term")
+        engine = self.engine
+        self._classified()
+        with engine.scratch() as scratch:
+            listed = scratch.load("changed", pa.table({"term": int64s(sorted(changed))}))
+            lost = [term for term in changed if self.classes.members.get(term, (term,))[0] != term]
+            if lost:
+                gone = scratch.load("lost", pa.table({"term": int64s(lost)}))
+                rows = " UNION ".join(
+                    f"SELECT s, p, o, e FROM fact WHERE {c} IN (SELECT term FROM {gone})" for c in "spo"
+                )
+                out = scratch.table("out")
+                if engine.create(out, rows):
+                    self.facts -= engine.remove("fact", f"SELECT s, p, o, e FROM {out}")
+            everyone = scratch.create(
+                "everyone",
+                f"SELECT term FROM {listed} UNION SELECT m.term FROM background_same_as m "
+                f"JOIN {listed} c ON c.term = m.representative",
+            )
+            engine.append("derived", [self._leaves("background", everyone), self._leaves("streamed", everyone)])
+        return True
+
+    def _classified(self) -> None:
+        """Make `equal` (term, representative, e) and `same_as` of the background's classes and the window's."""
+        engine, members = self.engine, self.classes.members
+        self._equal = self._equal or bool(members)
+        if not self._equal:
+            return
+        columns = [members, (r for r, _ in members.values()), (e for _, e in members.values())]
+        names = ("term", "representative", "e")
+        table = pa.table({name: int64s(column) for name, column in zip(names, columns, strict=True)})
+        with engine.scratch() as scratch:
+            own = scratch.load("own", table)
+            engine.create(
+                "equal",
+                f"SELECT m.term, coalesce(w.representative, m.representative) AS representative, "
+                f"coalesce(w.e, {FOREVER}) AS e FROM background_same_as m "
+                f"LEFT JOIN {own} w ON w.term = m.representative UNION ALL "
+                f"SELECT w.term, w.representative, w.e FROM {own} w "
+                "WHERE NOT EXISTS (SELECT 1 FROM background_same_as m WHERE m.term = w.term)",
+            )
+        engine.create("same_as", "SELECT term, representative FROM equal")
+
+    @property
+    def _listed(self) -> str:
+        rows = sorted(self.program.listed)
+        columns = zip(*rows, strict=True) if rows else ((), (), ())
+        table = {name: int64s(column) for name, column in zip("spo", columns, strict=True)}
+        return self._scratch.load("listed", pa.table(table))
+
+
+def _no_facts() -> pa.Table:
+    return pa.table({c: int64s() for c in "spoe"})
+
+
+def _touched(pattern: Pattern, row: Row, sizes: Mapping[tuple[int, int], int], predicates: Collection[int]) -> bool:
+    """Whether the delta can hold a match of the pattern of an instance."""
+    if isinstance(pattern.p, V):
+        return True
+    p = row[pattern.p.number]
+    if p == TYPE and isinstance(pattern.o, K):
+        return (p, row[pattern.o.number]) in sizes
+    return p in predicates
+
+
+def _obstacle(specialisation: Specialisation, equality: Equality) -> str | None:
+    """Why the program is none for facts with ends, or nothing."""
+    if equality == Equality.AXIOMS:
+        return "equality is axiomatised (use a store with --equality rewrite)"
+    program = specialisation.program
+    for shape, rows in program.instances.items():
+        name = next(iter(rows.values()), "")
+        if not shape.monotone:
+            return f"rule {name} has a NOT, an AGGREGATE or an expression"
+        if shape.uses_occurs:
+            return f"rule {name} asks which terms occur"
+        if equality == Equality.REWRITE and shape.sees_members:
+            return f"rule {name} compares terms that may be equal"
+        if equality == Equality.REWRITE and _reads_equality(shape, rows):
+            return f"rule {name} reads owl:sameAs"
+    return None
+
+
+def _reads_equality(shape: Shape, rows: Collection[Row]) -> bool:
+    predicates = [e.p.number for e in shape.body if isinstance(e, Pattern) and isinstance(e.p, K)]
+    return any(row[number] == SAME_AS for row in rows for number in predicates)
+
+
+def _fixed_terms(specialisation: Specialisation) -> frozenset[int]:
+    """The terms that the program is made of."""
+    constants, program = specialisation.constants, specialisation.program
+    equal: Sequence[int] = [i for ids in constants.equal.values() for i in ids]
+    facts = (*specialisation.ontology.facts.facts, *program.listed, *program.facts)
+    return frozenset((*constants.values(), *equal, *(term for fact in facts for term in fact)))

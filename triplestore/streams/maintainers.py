@@ -1,0 +1,206 @@
+"""What keeps the closure of a window: IMaRS, or updates of a store of their own."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, Protocol
+
+import pyarrow as pa
+
+from triplake.sparql import Graph
+from triplake.sparql.constants import Known
+from triplestore.dictionary import encoding
+from triplestore.engine import Engine
+from triplestore.engine.queries import count
+from triplestore.maintain import dred, rematerialise
+from triplestore.materialise.statements import absent, triples_table
+from triplestore.model.dataset import DefaultGraph
+from triplestore.model.errors import UsageError
+from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM
+from triplestore.read import query
+from triplestore.read.reasoning import reasoning
+from triplestore.read.session import Session
+from triplestore.storage.versions import Versions
+from triplestore.streams.imars import Imars, NotExpiringError
+from triplestore.streams.terms import StreamTerms
+from triplestore.write.update import apply
+
+ALGORITHMS: Final = ("auto", "imars", "dred", "naive")
+
+Triple = tuple[str, str, str]
+
+
+class WindowClosure(Protocol):
+    """The closure of a window over the background."""
+
+    name: str
+
+    def slide(self, now: int, arrived: pa.Table | None) -> None:
+        """Let the window be that of `now`. arrived: what came into it since the last time, tokens (s, p, o), and the
+        time at which each leaves (e)."""
+
+    @property
+    def size(self) -> int:
+        """Triples in the window."""
+
+    @property
+    def facts(self) -> int:
+        """Facts of the closure, the background's among them."""
+
+    def graph(self) -> Graph:
+        """What queries read, until the next `slide`."""
+
+    def close(self) -> None:
+        """Free what it holds."""
+
+
+class ByExpiry:
+    """IMaRS, in working tables of an engine of its own."""
+
+    name = "imars"
+
+    def __init__(self, background: Session, engine: Engine) -> None:
+        """Raises NotExpiringError; the engine is not closed then."""
+        manifest = background.manifest
+        self.engine, self._session = engine, Session(background.versions, engine, manifest, pinned=True)
+        self._session.services = background.services
+        workspace = self._session.workspace
+        workspace.tables(TERM, ASSERTED, FACT, SAME_AS)
+        workspace.views(QUAD)
+        known = reasoning(engine, manifest)
+        terms = StreamTerms(engine, manifest.counters)
+        self._imars = Imars(engine, known, terms)
+        engine.create("background_asserted", "SELECT s, p, o FROM asserted")
+        engine.drop("asserted")
+        engine.view("asserted", "SELECT s, p, o FROM background_asserted UNION SELECT s, p, o FROM streamed")
+
+    @property
+    def size(self) -> int:
+        """See `WindowClosure`."""
+        return self._imars.size
+
+    @property
+    def facts(self) -> int:
+        """See `WindowClosure`."""
+        return self._imars.facts
+
+    def slide(self, now: int, arrived: pa.Table | None) -> None:
+        """See `WindowClosure`."""
+        with self.engine.scratch() as scratch:
+            self._imars.slide(now, None if arrived is None else scratch.load("raw", arrived))
+
+    def graph(self) -> Graph:
+        """See `WindowClosure`."""
+        manifest, view = self._session.manifest, self._session.view
+        classes = count(self.engine, "same_as WHERE term = representative")
+        view = replace(view, classes=classes, equal_values=view.by_value, generalised=True, triple_terms=True)
+        return Graph(
+            self.engine,
+            view,
+            known=Known(linked=True),
+            prefixes=manifest.prefixes,
+            union=manifest.default_graph == DefaultGraph.UNION,
+            services=self._session.services,
+        )
+
+    def close(self) -> None:
+        """See `WindowClosure`."""
+        self._session.reading.end()
+        self.engine.close()
+
+
+class ByUpdates:
+    """A store of its own that has the window's triples asserted besides the background's: the baselines. naive: the
+    closure is computed from scratch each time; else what left is deleted by DRed, then what came is inserted."""
+
+    def __init__(self, background: Session, engine: Engine, naive: bool) -> None:
+        self.name = "naive" if naive else "dred"
+        self._maintain = rematerialise.NAME if naive else dred.NAME
+        self._folder = tempfile.mkdtemp(prefix="triplake-stream-")
+        path = Path(self._folder, "window")
+        shutil.copytree(background.versions.path, path, ignore=_leases)
+        versions = Versions(path)
+        self._session = Session(versions, engine, versions.read(background.manifest.version), pinned=False)
+        self._session.services = background.services
+        self._ends: dict[Triple, int] = {}
+        self._session.workspace.views(ASSERTED)
+        engine.create("background", "SELECT s, p, o FROM asserted")
+
+    @property
+    def size(self) -> int:
+        """See `WindowClosure`."""
+        return len(self._ends)
+
+    @property
+    def facts(self) -> int:
+        """See `WindowClosure`."""
+        return self._session.manifest.files_of(FACT.name).rows
+
+    def slide(self, now: int, arrived: pa.Table | None) -> None:
+        """See `WindowClosure`."""
+        ends, came = self._ends, dict[Triple, None]()
+        for s, p, o, end in zip(*(column.to_pylist() for column in arrived.columns), strict=True) if arrived else ():
+            if (s, p, o) not in ends:
+                came[s, p, o] = None
+            ends[s, p, o] = max(end, ends.get((s, p, o), end))
+        gone = [triple for triple, end in ends.items() if end <= now]
+        for triple in gone:
+            del ends[triple]
+        add = self._others([triple for triple in came if triple in ends])
+        delete = self._others([triple for triple in gone if triple not in came])
+        if add or delete:
+            apply(self._session, add, delete, self._maintain, False)
+
+    def _others(self, triples: Sequence[Triple]) -> list[Triple]:
+        """Those that the background does not assert itself."""
+        session = self._session
+        session.workspace.views(TERM)
+        ids = encoding.lookup(session.engine, {token for triple in triples for token in triple})
+        known = [(ids[s], ids[p], ids[o]) for s, p, o in triples if s in ids and p in ids and o in ids]
+        if not known:
+            return list(triples)
+        with session.engine.scratch() as scratch:
+            asked = scratch.load("asked", triples_table(known))
+            rows = session.engine.rows(f"SELECT s, p, o FROM {asked} a WHERE NOT {absent('a', 'background')}")
+        own = {tuple(row) for row in rows}
+        return [t for t in triples if tuple(ids.get(token, -1) for token in t) not in own]
+
+    def graph(self) -> Graph:
+        """See `WindowClosure`."""
+        return query.graph(self._session)
+
+    def close(self) -> None:
+        """See `WindowClosure`."""
+        self._session.reading.end()
+        self._session.versions.withdraw()
+        self._session.engine.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _leases(folder: str, names: Sequence[str]) -> set[str]:
+    """Files of a store's folder that say who reads it now."""
+    return {name for name in names if name.startswith(".reader")}
+
+
+def maintainer(background: Session, algorithm: str, engine: Callable[[], Engine]) -> tuple[WindowClosure, str]:
+    """What keeps the closure of windows over a store, and why it is not IMaRS if `auto` was asked for, or nothing.
+    Raises UsageError where IMaRS was asked for and cannot."""
+    if algorithm not in ALGORITHMS:
+        raise UsageError(f"no algorithm '{algorithm}' for streams: give one of {', '.join(ALGORITHMS)}")
+    if algorithm in ("dred", "naive"):
+        return ByUpdates(background, engine(), algorithm == "naive"), ""
+    made = engine()
+    try:
+        return ByExpiry(background, made), ""
+    except NotExpiringError as error:
+        made.close()
+        if algorithm == "imars":
+            raise UsageError(f"IMaRS cannot keep this store's windows: {error}; leave out --algorithm imars") from None
+        return ByUpdates(background, engine(), naive=False), str(error)
+    except BaseException:
+        made.close()
+        raise
