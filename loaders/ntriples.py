@@ -96,7 +96,7 @@ def cut(
     return (
         f"SELECT CASE WHEN clean THEN {subject} ELSE '' END AS s, "
         f"CASE WHEN clean THEN p ELSE CAST(file AS STRING) END AS p, "
-        f"CASE WHEN clean THEN {obj} ELSE line END AS o{graph} FROM ({tailed}) t"
+        f"CASE WHEN clean THEN {obj} ELSE line END AS o{graph}{more} FROM ({tailed}) t"
     )
 
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from rdflib.term import Node
 
     from triplestore.ontology.entails import Entailment
+    from triplestore.streams.registration import StreamQuery
+    from triplestore.streams.run import StreamRun
 
 
 class Store(StoreVersion):
@@ -326,6 +328,54 @@ class Store(StoreVersion):
     def copy(self, path: str | Path) -> None:
         """Write a compact copy of this version to a new folder, as version 1 of a store of its own."""
         admin.copy(self._session, path)
+
+    def stream(
+        self,
+        source: Any,
+        query: str | StreamQuery | Sequence[str | StreamQuery],
+        width: str | None = None,
+        step: str | None = None,
+        operator: str | None = None,
+        algorithm: str = "auto",
+        lateness: str | None = None,
+        on_error: str = "skip",
+        follow: bool = False,
+        pace: float | None = None,
+        checkpoint: str | Path | None = None,
+    ) -> StreamRun:
+        """Ask continuous queries of a stream of timed triples, with this version as the background; nothing is written.
+
+            for answer in store.stream("sensors.nt", "SELECT ?x FROM STREAM <s> [RANGE 5m STEP 1m] { ?x a :Warm }"):
+                print(answer.time, answer.rows)
+
+        source: a path, "-", an open file, an iterable of (time, triple), or a dictionary of these by the names of the
+        streams. query: texts (`triplestore.streams.registration`); width, step: of the window where they name none
+        ("5m"). operator: "rstream", "istream", "dstream". algorithm: "imars", "dred", "naive" or "auto". lateness: how
+        long windows wait for what comes out of order. on_error: "skip" or "stop" at lines that cannot be read. follow:
+        wait for more at the end of a file or folder. pace: units of the stream's time a second, to replay it at. Rows
+        of answers are tokens; `bindings` makes terms of them. checkpoint: a folder that a run can be taken up from.
+        Raises UsageError, InputError.
+        """
+        from triplestore.streams.registration import StreamQuery  # when asked for: other commands start without it
+        from triplestore.streams.run import StreamRun
+        from triplestore.streams.times import duration
+
+        given = [query] if isinstance(query, str | StreamQuery) else list(query)
+        queries = [q if isinstance(q, StreamQuery) else StreamQuery.of(q, width, step, operator) for q in given]
+        engine, spark = self.engine_name, getattr(self._session.engine, "spark", None)
+        with self._turns.turn():
+            self._session.readable()
+            return StreamRun(
+                self._session,
+                source if isinstance(source, dict) else {"": source},
+                queries,
+                lambda: make_engine(engine, spark),
+                algorithm,
+                duration(lateness) if lateness else 0,
+                on_error,
+                follow,
+                pace,
+            )
 
     @in_turn
     def entails(self, graph: Iterable[tuple[Node, Node, Node]]) -> Entailment:

@@ -16,27 +16,28 @@ dropped. Every derivation of the new closure that rests on no such leaf was ther
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import pyarrow as pa
 
 from triplestore.compile.plan import K, Pattern, Read, Row, Shape, V
+from triplestore.compile.program import Program
+from triplestore.compile.schema import Fact, SchemaFacts
 from triplestore.compile.sql import select_expiring
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
 from triplestore.maintain import Reasoning
-from triplestore.materialise.specialisation import Specialisation
-from triplestore.materialise.statements import instances, possible, reads
+from triplestore.materialise.stages import Instances, both
+from triplestore.materialise.statements import absent, instances, possible, reads, triples_table
 from triplestore.model.equality import Equality
 from triplestore.model.stopping import check
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS, TYPE
 from triplestore.streams.classes import Classes
 from triplestore.streams.terms import StreamTerms
 from triplestore.streams.times import FOREVER
-
-Pairs = Mapping[tuple[int, int], int]
 
 
 class NotExpiringError(Exception):
@@ -51,12 +52,9 @@ class Imars:
         """Take over the closure in `fact` and `same_as`. Raises NotExpiringError."""
         self.engine, self.equality, self.terms = engine, reasoning.equality, terms
         specialisation = reasoning.evaluation(engine, None, None).restored()
-        self.program, self._typed = specialisation.program, bool(specialisation.typed)
         self._specialisation = specialisation
-        if (why := _obstacle(specialisation, self.equality)) is not None:
-            raise NotExpiringError(why)
-        self._fixed = _fixed_terms(specialisation)
-        self._schema = specialisation.ontology.specialiser.condition(specialisation.constants)
+        self._before = specialisation.program, tuple(specialisation.ontology.facts.facts)
+        self._adopt(specialisation.program)
         engine.create("background", f"SELECT s, p, o, {FOREVER} AS e FROM fact")
         engine.create("background_same_as", "SELECT term, representative FROM same_as")
         self._equal = count(engine, "same_as") > 0
@@ -66,6 +64,9 @@ class Imars:
         self.classes = Classes()
         self.size = 0
         self._scratch = Scratch(engine)
+        self._ontology = set[Fact]()  # facts of the window that the program is specialised by
+        self._fresh: Instances = {}
+        self._later: list[Fact] = []
         self._classified()
 
     def slide(self, now: int, raw: str | None) -> None:
@@ -75,26 +76,94 @@ class Imars:
         self.size = engine.create("streamed", f"SELECT s, p, o, e FROM streamed WHERE e > {now}")
         self.facts = engine.create("fact", f"SELECT s, p, o, e FROM fact WHERE e > {now}")
         engine.load("derived", _no_facts())
-        self._reclassify(self.classes.change(now))
-        if raw is not None:
-            fresh = self.terms.encode(raw, "arrived")
-            self._arrive()
-            engine.append("derived", [self._leaves("arrived")])
-            if self._typed and fresh:
-                engine.append("derived", [f"SELECT s, p, o, {FOREVER} FROM ({self._types('fresh_term')}) t"])
+        if raw is not None and self.terms.encode(raw, "arrived") and self._specialisation.typed:
+            types = self._specialisation.types_of("fresh_term")
+            engine.append("derived", [f"SELECT s, p, o, {FOREVER} FROM ({types}) t"])
+        if not self._holds(self._ontology):
+            self._begin_anew(raw is not None)
+        else:
+            self._reclassify(self.classes.change(now))
+            if raw is not None:
+                self._arrive()
+                engine.append("derived", [self._leaves("arrived")])
         sizes = self._absorb(now)
-        while sizes:
+        while sizes or self._fresh or self._later:
             check()
-            engine.load("derived", _no_facts())
             statements = list(self._statements(sizes))
+            engine.load("derived", _no_facts())
+            if self._later:
+                later = self._scratch.load("later", triples_table(self._later))
+                statements.append(f"SELECT s, p, o, {FOREVER} AS e FROM {later}")
+            self._fresh, self._later = {}, []
             for group in [statements] if engine.joint else [[sql] for sql in statements]:
                 if group:
                     engine.append("derived", group)
-            self.facts += engine.append("fact", ["SELECT s, p, o, e FROM delta"])[0]
-            self._predicates |= {p for p, _ in sizes}
+            if sizes:
+                self.facts += engine.append("fact", ["SELECT s, p, o, e FROM delta"])[0]
+                self._predicates |= {p for p, _ in sizes}
             sizes = self._absorb(now)
         self._scratch.clear()
-        self.terms.forget(["fact", "streamed"], self.facts + self.size)
+        self.terms.forget(["fact", "streamed", "background"], self.facts + self.size)
+
+    # -- the program -----------------------------------------------------------------------------------------------
+
+    def _adopt(self, program: Program) -> None:
+        """Let the rules be specialised so. Raises NotExpiringError."""
+        if (why := _obstacle(program, self.equality)) is not None:
+            raise NotExpiringError(why)
+        self.program = program
+        ontology, constants = self._specialisation.ontology, self._specialisation.constants
+        self._fixed = _fixed_terms(
+            program, [*constants.values(), *chain(*constants.equal.values())], ontology.facts.facts
+        )
+        self._schema = ontology.specialiser.condition(constants)
+
+    def _holds(self, facts: Collection[Fact]) -> bool:
+        """Whether the closure has all of some facts."""
+        if not facts:
+            return True
+        with self.engine.scratch() as scratch:
+            asked = scratch.load("asked", triples_table(sorted(facts)))
+            return not count(self.engine, f"{asked} a WHERE {absent('a', 'fact')}")
+
+    def _begin_anew(self, arrived: bool) -> None:
+        """The window's part of the ontology has lost a fact: derive all anew from the leaves. What is made of the
+        ontology has no ends of its own, since this is done whenever a fact of it ends."""
+        engine, ontology = self.engine, self._specialisation.ontology
+        program, facts = self._before
+        ontology.facts = SchemaFacts(facts)
+        self._ontology.clear()
+        self._adopt(program)
+        self.classes = Classes()
+        self._classified()
+        if arrived:
+            self._arrive()
+        self.facts = engine.create("fact", "SELECT s, p, o, e FROM background")
+        engine.append("derived", [self._leaves("streamed")])
+
+    def _extend_ontology(self, fresh: Sequence[Fact]) -> int:
+        """Specialise the rules by more facts, of the delta; how many facts of the delta that adds."""
+        engine, ontology, constants = self.engine, self._specialisation.ontology, self._specialisation.constants
+        self._ontology.update(fresh)
+        closed, others = ontology.close(fresh, ("delta", "fact"), constants)
+        program = ontology.program(constants)
+        if self._specialisation.asked_by(program) - self._specialisation.typed:
+            raise NotExpiringError("the stream's ontology asks for the literals of a datatype")
+        known = self.program
+        self._adopt(program)
+        self._fresh = both(self._fresh, program.minus(known))
+        self._later += sorted({*others, *program.facts} - known.facts)
+        if not closed:
+            return 0
+        with engine.scratch() as scratch:
+            new = scratch.load("closed", triples_table(closed))
+            return engine.append(
+                "delta",
+                [
+                    f"SELECT s, p, o, {FOREVER} AS e, CAST(NULL AS BIGINT) AS before FROM {new} n "
+                    f"WHERE {absent('n', 'fact')} AND {absent('n', 'delta')}"
+                ],
+            )[0]
 
     # -- what comes ------------------------------------------------------------------------------------------------
 
@@ -132,9 +201,6 @@ class Imars:
         joins = "".join(f" LEFT JOIN equal m_{c} ON m_{c}.term = t.{c}" for c in "spo")
         return f"SELECT {columns}, least(t.e, {ends}) AS e FROM {source} t{joins}"
 
-    def _types(self, literals: str) -> str:
-        return self._specialisation.types_of(literals)
-
     # -- rounds ----------------------------------------------------------------------------------------------------
 
     def _absorb(self, now: int) -> dict[tuple[int, int], int]:
@@ -149,23 +215,22 @@ class Imars:
         found = f"SELECT s, p, o, max(e) AS e FROM {source} x{proper} GROUP BY s, p, o HAVING max(e) > {now}"
         with engine.scratch() as scratch:
             candidates = scratch.table("candidates")
-            if not engine.create(candidates, found):
-                return {}
+            engine.create(candidates, found)
             engine.create(
                 "delta",
                 f"SELECT d.s, d.p, d.o, d.e, f.e AS before FROM {candidates} d LEFT JOIN fact f ON {same} "
                 "WHERE f.e IS NULL OR f.e < d.e",
             )
+        fresh = engine.rows(f"SELECT s, p, o FROM delta WHERE before IS NULL AND {self._schema}")
+        if fresh:
+            self._extend_ontology(fresh)
         rows = engine.rows(
-            f"SELECT p, CASE WHEN p = {TYPE} THEN o ELSE -1 END AS c, count(*) AS n, count(before) AS renewed, "
-            f"count(CASE WHEN before IS NULL AND {self._schema} THEN 1 END) AS schema FROM delta GROUP BY 1, 2"
+            f"SELECT p, CASE WHEN p = {TYPE} THEN o ELSE -1 END AS c, count(*) AS n, count(before) AS renewed "
+            "FROM delta GROUP BY 1, 2"
         )
-        if any(schema for *_, schema in rows):
-            s, p, o, *_ = engine.rows(f"SELECT s, p, o FROM delta WHERE before IS NULL AND {self._schema} LIMIT 1")[0]
-            raise NotExpiringError(f"the stream changes the ontology, by {self._text(s, p, o)}")
-        if any(renewed for *_, renewed, _ in rows):
+        if any(renewed for *_, renewed in rows):
             self.facts -= engine.remove("fact", "SELECT s, p, o, before AS e FROM delta WHERE before IS NOT NULL")
-        return {(p, c): n for p, c, n, *_ in rows}
+        return {(p, c): n for p, c, n, _ in rows}
 
     def _text(self, *ids: int) -> str:
         from triplestore.dictionary.encoding import decode
@@ -178,8 +243,14 @@ class Imars:
         self._scratch.clear()
         predicates = {p for p, _ in sizes}
         known = self._predicates | predicates
+        for shape, fresh in self._fresh.items():
+            usable = [row for row in fresh if possible(shape, row, known)]
+            if usable:
+                scans = [self._scan(e, Read.ALL) for e in shape.body]
+                yield select_expiring(shape, scans, instances(self._scratch, usable))
         for shape, rows in self.program.instances.items():
-            usable = [row for row in rows if possible(shape, row, known)]
+            fresh = self._fresh.get(shape, {})
+            usable = [row for row in rows if row not in fresh and possible(shape, row, known)]
             for focus, element in enumerate(shape.body):
                 if isinstance(element, Pattern):
                     touched = [row for row in usable if _touched(element, row, sizes, predicates)]
@@ -282,11 +353,10 @@ def _touched(pattern: Pattern, row: Row, sizes: Mapping[tuple[int, int], int], p
     return p in predicates
 
 
-def _obstacle(specialisation: Specialisation, equality: Equality) -> str | None:
+def _obstacle(program: Program, equality: Equality) -> str | None:
     """Why the program is none for facts with ends, or nothing."""
     if equality == Equality.AXIOMS:
         return "equality is axiomatised (use a store with --equality rewrite)"
-    program = specialisation.program
     for shape, rows in program.instances.items():
         name = next(iter(rows.values()), "")
         if not shape.monotone:
@@ -305,9 +375,7 @@ def _reads_equality(shape: Shape, rows: Collection[Row]) -> bool:
     return any(row[number] == SAME_AS for row in rows for number in predicates)
 
 
-def _fixed_terms(specialisation: Specialisation) -> frozenset[int]:
+def _fixed_terms(program: Program, constants: Iterable[int], ontology: Iterable[Fact]) -> frozenset[int]:
     """The terms that the program is made of."""
-    constants, program = specialisation.constants, specialisation.program
-    equal: Sequence[int] = [i for ids in constants.equal.values() for i in ids]
-    facts = (*specialisation.ontology.facts.facts, *program.listed, *program.facts)
-    return frozenset((*constants.values(), *equal, *(term for fact in facts for term in fact)))
+    facts = chain(ontology, program.listed, program.facts)
+    return frozenset(chain(constants, *facts))

@@ -20,7 +20,7 @@ from triplestore.maintain import dred, rematerialise
 from triplestore.materialise.statements import absent, triples_table
 from triplestore.model.dataset import DefaultGraph
 from triplestore.model.errors import UsageError
-from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM
+from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM, token_sql
 from triplestore.read import query
 from triplestore.read.reasoning import reasoning
 from triplestore.read.session import Session
@@ -31,13 +31,26 @@ from triplestore.write.update import apply
 
 ALGORITHMS: Final = ("auto", "imars", "dred", "naive")
 
+TRIPLES: Final = pa.schema([("s", pa.string()), ("p", pa.string()), ("o", pa.string()), ("e", pa.int64())])
+"""What comes into a window: tokens, and when each leaves."""
+
 Triple = tuple[str, str, str]
 
 
 class WindowClosure(Protocol):
     """The closure of a window over the background."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The algorithm's."""
+
+    @property
+    def switched(self) -> str:
+        """Why it is not IMaRS, if that could not; or nothing."""
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that has the closure."""
 
     def slide(self, now: int, arrived: pa.Table | None) -> None:
         """Let the window be that of `now`. arrived: what came into it since the last time, tokens (s, p, o), and the
@@ -61,7 +74,7 @@ class WindowClosure(Protocol):
 class ByExpiry:
     """IMaRS, in working tables of an engine of its own."""
 
-    name = "imars"
+    name, switched = "imars", ""
 
     def __init__(self, background: Session, engine: Engine) -> None:
         """Raises NotExpiringError; the engine is not closed then."""
@@ -93,6 +106,12 @@ class ByExpiry:
         with self.engine.scratch() as scratch:
             self._imars.slide(now, None if arrived is None else scratch.load("raw", arrived))
 
+    def window(self, now: int) -> pa.Table:
+        """What is in the window at a time: tokens (s, p, o) and when each leaves (e)."""
+        joins = " ".join(f"JOIN term t_{c} ON t_{c}.id = w.{c}" for c in "spo")
+        columns = ", ".join(f"{token_sql(f't_{c}')} AS {c}" for c in "spo")
+        return self.engine.query(f"SELECT {columns}, w.e FROM streamed w {joins} WHERE w.e > {now}")
+
     def graph(self) -> Graph:
         """See `WindowClosure`."""
         manifest, view = self._session.manifest, self._session.view
@@ -117,7 +136,8 @@ class ByUpdates:
     """A store of its own that has the window's triples asserted besides the background's: the baselines. naive: the
     closure is computed from scratch each time; else what left is deleted by DRed, then what came is inserted."""
 
-    def __init__(self, background: Session, engine: Engine, naive: bool) -> None:
+    def __init__(self, background: Session, engine: Engine, naive: bool, switched: str = "") -> None:
+        self.engine, self.switched = engine, switched
         self.name = "naive" if naive else "dred"
         self._maintain = rematerialise.NAME if naive else dred.NAME
         self._folder = tempfile.mkdtemp(prefix="triplake-stream-")
@@ -186,21 +206,78 @@ def _leases(folder: str, names: Sequence[str]) -> set[str]:
     return {name for name in names if name.startswith(".reader")}
 
 
-def maintainer(background: Session, algorithm: str, engine: Callable[[], Engine]) -> tuple[WindowClosure, str]:
-    """What keeps the closure of windows over a store, and why it is not IMaRS if `auto` was asked for, or nothing.
-    Raises UsageError where IMaRS was asked for and cannot."""
+class Auto:
+    """IMaRS for as long as it can, then DRed."""
+
+    def __init__(self, background: Session, engine: Callable[[], Engine], only: bool) -> None:
+        """only: raise UsageError where IMaRS cannot."""
+        self._background, self._make, self._only = background, engine, only
+        made = engine()
+        try:
+            self._closure: ByExpiry | ByUpdates = ByExpiry(background, made)
+        except NotExpiringError as error:
+            made.close()
+            self._closure = self._other(str(error))
+        except BaseException:
+            made.close()
+            raise
+
+    def _other(self, why: str) -> ByUpdates:
+        if self._only:
+            raise UsageError(f"IMaRS cannot keep the windows: {why}; leave out --algorithm imars, or choose dred")
+        return ByUpdates(self._background, self._make(), naive=False, switched=why)
+
+    @property
+    def name(self) -> str:
+        """See `WindowClosure`."""
+        return self._closure.name
+
+    @property
+    def switched(self) -> str:
+        """See `WindowClosure`."""
+        return self._closure.switched
+
+    @property
+    def engine(self) -> Engine:
+        """See `WindowClosure`."""
+        return self._closure.engine
+
+    @property
+    def size(self) -> int:
+        """See `WindowClosure`."""
+        return self._closure.size
+
+    @property
+    def facts(self) -> int:
+        """See `WindowClosure`."""
+        return self._closure.facts
+
+    def slide(self, now: int, arrived: pa.Table | None) -> None:
+        """See `WindowClosure`."""
+        try:
+            self._closure.slide(now, arrived)
+        except NotExpiringError as error:
+            before = self._closure
+            assert isinstance(before, ByExpiry)
+            content = before.window(now)
+            self._closure = self._other(str(error))
+            before.close()
+            whole = content if arrived is None else pa.concat_tables([content.cast(TRIPLES), arrived.cast(TRIPLES)])
+            self._closure.slide(now, whole)
+
+    def graph(self) -> Graph:
+        """See `WindowClosure`."""
+        return self._closure.graph()
+
+    def close(self) -> None:
+        """See `WindowClosure`."""
+        self._closure.close()
+
+
+def maintainer(background: Session, algorithm: str, engine: Callable[[], Engine]) -> WindowClosure:
+    """What keeps the closure of windows over a store: "auto", "imars", "dred" or "naive". Raises UsageError."""
     if algorithm not in ALGORITHMS:
         raise UsageError(f"no algorithm '{algorithm}' for streams: give one of {', '.join(ALGORITHMS)}")
     if algorithm in ("dred", "naive"):
-        return ByUpdates(background, engine(), algorithm == "naive"), ""
-    made = engine()
-    try:
-        return ByExpiry(background, made), ""
-    except NotExpiringError as error:
-        made.close()
-        if algorithm == "imars":
-            raise UsageError(f"IMaRS cannot keep this store's windows: {error}; leave out --algorithm imars") from None
-        return ByUpdates(background, engine(), naive=False), str(error)
-    except BaseException:
-        made.close()
-        raise
+        return ByUpdates(background, engine(), algorithm == "naive")
+    return Auto(background, engine, only=algorithm == "imars")

@@ -1,0 +1,200 @@
+"""Where timed triples come from: lines `TIME TRIPLE .`, JSON lines, tuples; files, folders, pipes.
+
+A line is a time, a space, and a triple of N-Triples:
+
+    1700000000000 <http://ex/room1> <http://ex/temperature> "21.5"^^<http://www.w3.org/2001/XMLSchema#decimal> .
+    2023-11-14T22:13:20Z <http://ex/room1> a <http://ex/Warm> .
+
+A line of JSON has "time" and either "triple", as N-Triples, or "s", "p" and "o" (or "subject", "predicate" and
+"object"), each as N-Triples.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from io import BufferedReader
+from pathlib import Path
+from typing import IO, Any, Final
+
+from triplake.loaders.compression import opened
+from triplestore.model.errors import InputError, UsageError
+from triplestore.model.terms import from_rdflib, to_ntriples
+from triplestore.streams.times import time_of
+
+BLOCK: Final = 1 << 22
+"""Bytes that are read at a time, at most."""
+
+SHORT: Final = 18
+"""Digits that are a time without a further look."""
+
+LONGEST: Final = 1 << 24
+"""Bytes of a line, at most."""
+
+POLL: Final = 0.2
+"""Seconds between two looks at a file or folder that is followed."""
+
+_A: Final = b"<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Some timed triples as they came: times, and lines of N-Triples. place: where the first line is, for messages.
+    read: bytes of the source up to its end, by file; see `triplestore.streams.checkpoint`."""
+
+    times: list[int] = field(default_factory=list)
+    lines: list[bytes] = field(default_factory=list)
+    bad: list[InputError] = field(default_factory=list)
+    read: int = 0
+
+
+def chunks(source: Any, follow: bool = False, skip: int = 0) -> Iterator[Chunk]:
+    """The chunks of a source: the path of a file or a folder of files (by name; plain or compressed), "-" for standard
+    input, an open binary file, or an iterable of (time, (s, p, o)), terms of rdflib. follow: wait for more of a file or
+    folder at its end. skip: bytes (of an iterable: items) to pass over. Raises UsageError, InputError."""
+    if isinstance(source, str) and source == "-":
+        yield from _of_file(sys.stdin.buffer, "standard input", False, skip)
+    elif isinstance(source, str | Path):
+        path = Path(source)
+        if path.is_dir():
+            yield from _of_folder(path, follow, skip)
+        elif not path.exists():
+            raise UsageError(f"no file {path}: give the stream's file or folder, or - for standard input")
+        else:
+            plain = follow or skip
+            with open(path, "rb") if plain else opened(str(path), str(path)) as file:
+                yield from _of_file(file, str(path), follow, skip)
+    elif hasattr(source, "read"):
+        yield from _of_file(source, getattr(source, "name", "the stream"), False, skip)
+    elif isinstance(source, Iterable):
+        yield from _of_tuples(source, skip)
+    else:
+        raise UsageError(f"{type(source).__name__} is no source of a stream: give a path, a file or an iterable")
+
+
+def _of_file(file: IO[bytes] | BufferedReader, name: str, follow: bool, skip: int) -> Iterator[Chunk]:
+    read_some: Callable[[int], bytes] = getattr(file, "read1", file.read)
+    rest, number, done = b"", 1, skip
+    if skip:
+        if file.seekable():
+            file.seek(skip)
+        else:
+            left = skip
+            while left and (block := file.read(min(left, BLOCK))):
+                left -= len(block)
+    while True:
+        block = read_some(BLOCK)
+        if not block:
+            if follow:
+                time.sleep(POLL)
+                continue
+            break
+        lines = (rest + block).split(b"\n")
+        rest = lines.pop()
+        done += len(block)
+        if len(rest) > LONGEST:
+            raise InputError(f"a line of more than {LONGEST >> 20} MB", name, number + len(lines))
+        if lines:
+            yield _parted(lines, name, number, done - len(rest))
+            number += len(lines)
+    if rest:
+        yield _parted([rest], name, number, done)
+
+
+def _of_folder(path: Path, follow: bool, skip: int) -> Iterator[Chunk]:
+    """The files of a folder in the order of their names, each as it is when its turn comes; one that is written should
+    be moved there when it is whole."""
+    done, before = set[str](), 0
+    while True:
+        fresh = sorted(f for f in os.listdir(path) if f not in done and not f.startswith((".", "_")))
+        for name in fresh:
+            done.add(name)
+            size = (path / name).stat().st_size
+            if before + size <= skip:
+                before += size
+                continue
+            with opened(str(path / name), str(path / name)) if skip <= before else open(path / name, "rb") as file:
+                for chunk in _of_file(file, str(path / name), False, max(0, skip - before)):
+                    chunk.read = before + min(chunk.read, size)
+                    yield chunk
+            before += size
+        if not follow:
+            return
+        if not fresh:
+            time.sleep(POLL)
+
+
+def _parted(lines: list[bytes], name: str, number: int, read: int) -> Chunk:
+    """Lines cut into times and triples."""
+    chunk = Chunk(read=read)
+    times, triples = chunk.times, chunk.lines
+    for at, line in enumerate(lines, number):
+        head, _, tail = line.rstrip(b"\r").partition(b" ")
+        try:
+            if head[:1] == b"{":
+                moment, tail = _of_json(line)
+            elif not line.strip() or head[:1] == b"#":
+                continue
+            else:
+                moment = int(head) if len(head) < SHORT and head.isdigit() else time_of(head.decode())
+                if b"> a <" in tail:
+                    tail = _without_a(tail)
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            chunk.bad.append(InputError(_told(error, head), name, at, 1))
+            continue
+        times.append(moment)
+        triples.append(tail)
+    return chunk
+
+
+def _told(error: Exception, head: bytes) -> str:
+    if isinstance(error, KeyError):
+        return f"a JSON line without {error}: it has time, and triple or s, p, o"
+    text = head[:40].decode(errors="replace")
+    return f"'{text}' is no time: a line is TIME TRIPLE ., the time an integer or as 2024-05-01T12:00:00Z"
+
+
+def _without_a(line: bytes) -> bytes:
+    subject, a, rest = line.partition(b" a ")
+    return subject + b" " + _A + b" " + rest if a and subject.count(b" ") == 0 else line
+
+
+def _of_json(line: bytes) -> tuple[int, bytes]:
+    found = json.loads(line)
+    moment = found["time"]
+    moment = moment if isinstance(moment, int) and not isinstance(moment, bool) else time_of(str(moment))
+    if "triple" in found:
+        text = str(found["triple"]).strip()
+        return moment, (text if text.endswith(".") else f"{text} .").encode()
+    parts = [found[short] if short in found else found[long] for short, long in _KEYS]
+    return moment, " ".join([*map(str, parts), "."]).encode()
+
+
+_KEYS: Final = (("s", "subject"), ("p", "predicate"), ("o", "object"))
+
+
+def _of_tuples(source: Iterable[Any], skip: int) -> Iterator[Chunk]:
+    """An item at a time, since the next may be long in coming; lists at once."""
+    many = 10_000 if isinstance(source, list | tuple) else 1
+    chunk, number = Chunk(), 0
+    for number, item in enumerate(source, 1):
+        if number <= skip:
+            continue
+        try:
+            moment, (s, p, o) = item
+            chunk.times.append(moment if isinstance(moment, int) else time_of(moment.isoformat()))
+        except (TypeError, ValueError, AttributeError):
+            raise UsageError(f"'{item}' is no timed triple: give (time, (subject, predicate, object))") from None
+        tokens = (from_rdflib(s), from_rdflib(p), from_rdflib(o))
+        chunk.lines.append((" ".join(map(to_ntriples, tokens)) + " .").encode())
+        if len(chunk.times) == many:
+            chunk.read = number
+            yield chunk
+            chunk = Chunk()
+    if chunk.times:
+        chunk.read = number
+        yield chunk
