@@ -342,6 +342,7 @@ class Store(StoreVersion):
         follow: bool = False,
         pace: float | None = None,
         checkpoint: str | Path | None = None,
+        written: Callable[[], int] = lambda: 0,
     ) -> StreamRun:
         """Ask continuous queries of a stream of timed triples, with this version as the background; nothing is written.
 
@@ -353,7 +354,8 @@ class Store(StoreVersion):
         ("5m"). operator: "rstream", "istream", "dstream". algorithm: "imars", "dred", "naive" or "auto". lateness: how
         long windows wait for what comes out of order. on_error: "skip" or "stop" at lines that cannot be read. follow:
         wait for more at the end of a file or folder. pace: units of the stream's time a second, to replay it at. Rows
-        of answers are tokens; `bindings` makes terms of them. checkpoint: a folder that a run can be taken up from.
+        of answers are tokens; `bindings` makes terms of them. checkpoint: a folder that a run can be taken up from;
+        written: called before each is saved, to make the answers durable: their bytes, where a file takes them.
         Raises UsageError, InputError.
         """
         from triplestore.streams.registration import StreamQuery  # when asked for: other commands start without it
@@ -375,6 +377,8 @@ class Store(StoreVersion):
                 on_error,
                 follow,
                 pace,
+                checkpoint,
+                written,
             )
 
     @in_turn

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from triplestore.cli import changing, graphs, keeping, proofs, reading, serving
+from triplestore.cli import changing, graphs, keeping, proofs, reading, serving, streaming
 
 COMMANDS: Final = (
     changing.init,
@@ -22,6 +22,7 @@ COMMANDS: Final = (
     reading.entails,
     reading.stats,
     serving.serve,
+    streaming.stream,
     proofs.explain,
     proofs.why_same,
     keeping.prefixes,

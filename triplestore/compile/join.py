@@ -162,7 +162,7 @@ class ExpiringJoin(Join):
         """See `Join.add`."""
         start = len(self.froms)
         super().add(body, scans, alias)
-        self.ends += [f"{alias}{n}.e" for n, element in enumerate(body, start) if isinstance(element, Pattern)]
+        self.ends += [f"{alias}{n}.e" for n, element in enumerate(body, start) if not isinstance(element, Listed)]
 
     def fold(self, read: Collection[Slot]) -> None:
         """As `Join.fold`; of what becomes one row the last end counts."""

@@ -21,7 +21,7 @@ from itertools import chain
 
 import pyarrow as pa
 
-from triplestore.compile.plan import K, Pattern, Read, Row, Shape, V
+from triplestore.compile.plan import Element, K, Listed, Pattern, Read, Row, Shape, V
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Fact, SchemaFacts
 from triplestore.compile.sql import select_expiring
@@ -46,7 +46,8 @@ class NotExpiringError(Exception):
 
 class Imars:
     """Working tables: `background` (the closure of the store) and `streamed` (what the window has, in the user's ids),
-    the leaves; `fact` (s, p, o, e), the closure; `same_as`; while it slides `delta` and `derived`."""
+    the leaves; `closure` (s, p, o, e), with rewriting also `x owl:sameAs x` where that was derived, and the view `fact`
+    of the rest; `same_as`; while it slides `delta` and `derived`."""
 
     def __init__(self, engine: Engine, reasoning: Reasoning, terms: StreamTerms) -> None:
         """Take over the closure in `fact` and `same_as`. Raises NotExpiringError."""
@@ -58,8 +59,11 @@ class Imars:
         engine.create("background", f"SELECT s, p, o, {FOREVER} AS e FROM fact")
         engine.create("background_same_as", "SELECT term, representative FROM same_as")
         self._equal = count(engine, "same_as") > 0
-        self.facts = engine.create("fact", "SELECT s, p, o, e FROM background")
-        self._predicates = {p for (p,) in engine.rows("SELECT DISTINCT p FROM fact")}
+        self.facts = engine.create("closure", "SELECT s, p, o, e FROM background")
+        self._predicates = {p for (p,) in engine.rows("SELECT DISTINCT p FROM background")}
+        engine.drop("fact")
+        stored = f" WHERE p <> {SAME_AS}" * (self.equality == Equality.REWRITE)
+        engine.view("fact", f"SELECT s, p, o FROM closure{stored}")
         engine.create("streamed", "SELECT s, p, o, e FROM background WHERE FALSE")
         self.classes = Classes()
         self.size = 0
@@ -74,7 +78,7 @@ class Imars:
         NotExpiringError; the closure is not to be used then."""
         engine = self.engine
         self.size = engine.create("streamed", f"SELECT s, p, o, e FROM streamed WHERE e > {now}")
-        self.facts = engine.create("fact", f"SELECT s, p, o, e FROM fact WHERE e > {now}")
+        self.facts = engine.create("closure", f"SELECT s, p, o, e FROM closure WHERE e > {now}")
         engine.load("derived", _no_facts())
         if raw is not None and self.terms.encode(raw, "arrived") and self._specialisation.typed:
             types = self._specialisation.types_of("fresh_term")
@@ -99,11 +103,11 @@ class Imars:
                 if group:
                     engine.append("derived", group)
             if sizes:
-                self.facts += engine.append("fact", ["SELECT s, p, o, e FROM delta"])[0]
+                self.facts += engine.append("closure", ["SELECT s, p, o, e FROM delta"])[0]
                 self._predicates |= {p for p, _ in sizes}
             sizes = self._absorb(now)
         self._scratch.clear()
-        self.terms.forget(["fact", "streamed", "background"], self.facts + self.size)
+        self.terms.forget(["closure", "streamed", "background"], self.facts + self.size)
 
     # -- the program -----------------------------------------------------------------------------------------------
 
@@ -138,7 +142,7 @@ class Imars:
         self._classified()
         if arrived:
             self._arrive()
-        self.facts = engine.create("fact", "SELECT s, p, o, e FROM background")
+        self.facts = engine.create("closure", "SELECT s, p, o, e FROM background")
         engine.append("derived", [self._leaves("streamed")])
 
     def _extend_ontology(self, fresh: Sequence[Fact]) -> int:
@@ -206,19 +210,18 @@ class Imars:
     def _absorb(self, now: int) -> dict[tuple[int, int], int]:
         """Make of `derived` the next `delta`, merging what it says is equal: its rows by predicate and class, as
         `Facts.sizes`."""
-        engine, proper = self.engine, ""
+        engine = self.engine
         if self.equality == Equality.REWRITE:
-            proper = f" WHERE p <> {SAME_AS}"
             self._merge(now)
         source = f"({self._rewritten('derived')})" if self._equal else "derived"
         same = " AND ".join(f"f.{c} = d.{c}" for c in "spo")
-        found = f"SELECT s, p, o, max(e) AS e FROM {source} x{proper} GROUP BY s, p, o HAVING max(e) > {now}"
+        found = f"SELECT s, p, o, max(e) AS e FROM {source} x GROUP BY s, p, o HAVING max(e) > {now}"
         with engine.scratch() as scratch:
             candidates = scratch.table("candidates")
             engine.create(candidates, found)
             engine.create(
                 "delta",
-                f"SELECT d.s, d.p, d.o, d.e, f.e AS before FROM {candidates} d LEFT JOIN fact f ON {same} "
+                f"SELECT d.s, d.p, d.o, d.e, f.e AS before FROM {candidates} d LEFT JOIN closure f ON {same} "
                 "WHERE f.e IS NULL OR f.e < d.e",
             )
         fresh = engine.rows(f"SELECT s, p, o FROM delta WHERE before IS NULL AND {self._schema}")
@@ -229,7 +232,7 @@ class Imars:
             "FROM delta GROUP BY 1, 2"
         )
         if any(renewed for *_, renewed in rows):
-            self.facts -= engine.remove("fact", "SELECT s, p, o, before AS e FROM delta WHERE before IS NOT NULL")
+            self.facts -= engine.remove("closure", "SELECT s, p, o, before AS e FROM delta WHERE before IS NOT NULL")
         return {(p, c): n for p, c, n, _ in rows}
 
     def _text(self, *ids: int) -> str:
@@ -252,18 +255,22 @@ class Imars:
             fresh = self._fresh.get(shape, {})
             usable = [row for row in rows if row not in fresh and possible(shape, row, known)]
             for focus, element in enumerate(shape.body):
-                if isinstance(element, Pattern):
+                if not isinstance(element, Listed):
                     touched = [row for row in usable if _touched(element, row, sizes, predicates)]
                     if touched:
                         scans = [self._scan(e, reads(place, focus)) for place, e in enumerate(shape.body)]
                         yield select_expiring(shape, scans, instances(self._scratch, touched))
 
-    def _scan(self, element: object, read: Read) -> str:
+    def _scan(self, element: Element, read: Read) -> str:
         """What a body element reads; see `Facts.scan`."""
-        if not isinstance(element, Pattern):
+        if isinstance(element, Listed):
             return self._listed
-        both = "(SELECT s, p, o, e FROM fact UNION ALL SELECT s, p, o, e FROM delta)"
-        return {Read.OLD: "fact", Read.DELTA: "delta", Read.ALL: both}[read]
+        both = "(SELECT s, p, o, e FROM closure UNION ALL SELECT s, p, o, e FROM delta)"
+        facts = {Read.OLD: "closure", Read.DELTA: "delta", Read.ALL: both}[read]
+        if isinstance(element, Pattern):
+            return facts
+        columns = " UNION ALL ".join(f"SELECT {c} AS term, e FROM {facts} f" for c in ("s", "p", "o", str(SAME_AS)))
+        return f"(SELECT term, max(e) AS e FROM ({columns}) t GROUP BY term)"
 
     # -- equality --------------------------------------------------------------------------------------------------
 
@@ -297,11 +304,11 @@ class Imars:
             if lost:
                 gone = scratch.load("lost", pa.table({"term": int64s(lost)}))
                 rows = " UNION ".join(
-                    f"SELECT s, p, o, e FROM fact WHERE {c} IN (SELECT term FROM {gone})" for c in "spo"
+                    f"SELECT s, p, o, e FROM closure WHERE {c} IN (SELECT term FROM {gone})" for c in "spo"
                 )
                 out = scratch.table("out")
                 if engine.create(out, rows):
-                    self.facts -= engine.remove("fact", f"SELECT s, p, o, e FROM {out}")
+                    self.facts -= engine.remove("closure", f"SELECT s, p, o, e FROM {out}")
             everyone = scratch.create(
                 "everyone",
                 f"SELECT term FROM {listed} UNION SELECT m.term FROM background_same_as m "
@@ -343,13 +350,13 @@ def _no_facts() -> pa.Table:
     return pa.table({c: int64s() for c in "spoe"})
 
 
-def _touched(pattern: Pattern, row: Row, sizes: Mapping[tuple[int, int], int], predicates: Collection[int]) -> bool:
-    """Whether the delta can hold a match of the pattern of an instance."""
-    if isinstance(pattern.p, V):
-        return True
-    p = row[pattern.p.number]
-    if p == TYPE and isinstance(pattern.o, K):
-        return (p, row[pattern.o.number]) in sizes
+def _touched(element: Element, row: Row, sizes: Mapping[tuple[int, int], int], predicates: Collection[int]) -> bool:
+    """Whether the delta can hold a match of a body element of an instance."""
+    if not isinstance(element, Pattern) or isinstance(element.p, V):
+        return bool(sizes)
+    p = row[element.p.number]
+    if p == TYPE and isinstance(element.o, K):
+        return (p, row[element.o.number]) in sizes
     return p in predicates
 
 
@@ -361,8 +368,6 @@ def _obstacle(program: Program, equality: Equality) -> str | None:
         name = next(iter(rows.values()), "")
         if not shape.monotone:
             return f"rule {name} has a NOT, an AGGREGATE or an expression"
-        if shape.uses_occurs:
-            return f"rule {name} asks which terms occur"
         if equality == Equality.REWRITE and shape.sees_members:
             return f"rule {name} compares terms that may be equal"
         if equality == Equality.REWRITE and _reads_equality(shape, rows):

@@ -10,25 +10,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from triplake.loaders.lines import parse_lines
-from triplake.loaders.ntriples import cut
-from triplake.loaders.sources import Syntax
-from triplake.loaders.tokens import Scope
 from triplake.sparql import query as run_query
 from triplestore.engine import Engine
-from triplestore.engine.arrow import int64s, strings
 from triplestore.model.errors import InputError, UsageError
 from triplestore.read.session import Session
-from triplestore.streams.maintainers import TRIPLES, WindowClosure, maintainer
+from triplestore.streams.checkpoint import Checkpoint, Place, Trail
+from triplestore.streams.maintainers import WindowClosure, maintainer
+from triplestore.streams.pending import Pending
 from triplestore.streams.registration import StreamQuery, streams_of
 from triplestore.streams.source import Chunk, chunks
 from triplestore.streams.times import Window
+from triplestore.streams.tokens import tokens_of
 
 Row = tuple[str | None, ...]
 
@@ -78,53 +73,19 @@ class Answer:
             yield {v: to_rdflib(token) for v, token in zip(self.variables, row, strict=True) if token is not None}
 
 
-class _Pending:
-    """Triples that wait for their windows, by the time at which they enter it."""
-
-    def __init__(self, windows: Mapping[str, Sequence[Window]]) -> None:
-        self._windows = windows
-        self.waiting: dict[int, list[tuple[list[bytes], list[int]]]] = {}
-
-    def put(self, stream: str, chunk: Chunk, complete: int, lateness: int, answered: int | None) -> int:
-        """Take a chunk of a stream in; how many of it come too late for a window. complete: the newest time of the
-        stream before it. answered: the newest time for which the queries were answered."""
-        times = np.array(chunk.times, dtype=np.int64)
-        newest = np.maximum.accumulate(np.concatenate([[complete], times[:-1]])) - lateness
-        late = np.zeros(len(times), dtype=np.bool_)
-        for window in self._windows[stream]:
-            enters = -(-times // window.step) * window.step
-            leaves = -(-(times + window.width) // window.step) * window.step
-            usable = leaves > enters
-            missed = usable & (enters < newest)
-            if answered is not None:
-                missed |= usable & (enters <= answered)
-            late |= missed
-            usable &= ~missed
-            for place in np.unique(enters[usable]).tolist():
-                chosen = np.flatnonzero(usable & (enters == place))
-                lines = chunk.lines if len(chosen) == len(times) else [chunk.lines[i] for i in chosen.tolist()]
-                self.waiting.setdefault(place, []).append((lines, leaves[chosen].tolist()))
-        return int(late.sum())
-
-    def take(self, now: int) -> tuple[list[bytes], list[int]]:
-        """The lines that enter at a time, and when each leaves."""
-        lines, ends = list[bytes](), list[int]()
-        for some, leave in self.waiting.pop(now, ()):
-            lines += some
-            ends += leave
-        return lines, ends
-
-
 class _Group:
     """Queries of the same windows: they share a closure."""
 
-    def __init__(self, queries: Sequence[StreamQuery], streams: Sequence[str], closure: WindowClosure) -> None:
-        self.queries, self.closure = queries, closure
+    def __init__(
+        self, queries: Sequence[StreamQuery], streams: Sequence[str], closure: WindowClosure, resumed: int | None
+    ) -> None:
+        """resumed: the time for which a run before this one answered them."""
+        self.queries, self.closure, self.resumed = queries, closure, resumed
         windows = queries[0].windows
         self.steps = sorted({window.step for _, window in windows})
         self.widest = max(window.width for _, window in windows)
         only = len(streams) == 1
-        self.pending = _Pending({s: [w for name, w in windows if only or name == s] for s in streams})
+        self.pending = Pending({s: [w for name, w in windows if only or name == s] for s in streams}, resumed)
         self.answered: int | None = None
         self.before: dict[int, Counter[Row]] = {}
 
@@ -132,6 +93,8 @@ class _Group:
         """The next time at which the queries are to be answered, if anything is known of it: what waits enters, or what
         is in the window may leave."""
         first = min(self.pending.waiting, default=None)
+        if self.resumed is not None and self.answered is None:
+            return self.resumed
         if self.answered is None or self.closure.size == 0:
             return first
         after = min((self.answered // step + 1) * step for step in self.steps)
@@ -152,10 +115,13 @@ class StreamRun:
         on_error: str = "skip",
         follow: bool = False,
         pace: float | None = None,
-        skip: Mapping[str, int] | None = None,
+        checkpoint: str | Path | None = None,
+        written: Callable[[], int] = lambda: 0,
     ) -> None:
         """sources: of each stream (see `streams_of`), or "" of the only one. on_error: "skip" or "stop". pace: so many
-        of the stream's units go by in a second (None: as fast as it can be read). skip: see `chunks`."""
+        of the stream's units go by in a second (None: as fast as it can be read). checkpoint: see
+        `triplestore.streams.checkpoint`. written: makes the answers so far durable, and says how many bytes they are of
+        a file, if they are in one."""
         names = streams_of(queries)
         if not queries:
             raise UsageError("no query: a stream is read for the answers of at least one")
@@ -167,17 +133,24 @@ class StreamRun:
         self._sources = dict(zip(names, sources.values(), strict=True)) if len(names) == 1 else dict(sources)
         self.stats = StreamStats()
         self._lateness, self._stop, self._follow, self._pace = lateness, on_error == "stop", follow, pace
-        self._skip = dict(skip or {})
         self._scope = background.manifest.counters.files + 1
-        self.read: dict[str, int] = {}
+        self.checkpoint: Checkpoint | None = None
+        if checkpoint is not None:
+            if any(not isinstance(source, str | Path) or source == "-" for source in self._sources.values()):
+                raise UsageError("a checkpoint needs streams that can be read again: files or folders")
+            self.checkpoint = Checkpoint(checkpoint, background.manifest.version, queries)
+        before = self.checkpoint.state if self.checkpoint is not None else None
+        self._written = written
+        self._places = {name: before.places.get(name, Place()) if before else Place() for name in self._sources}
+        self._trails = {name: Trail(place) for name, place in self._places.items()}
         groups: dict[tuple[tuple[str, Window], ...], list[StreamQuery]] = {}
         for query in queries:
             groups.setdefault(tuple(sorted(query.windows, key=repr)), []).append(query)
         self._groups: list[_Group] = []
         try:
-            for some in groups.values():
+            for number, some in enumerate(groups.values()):
                 closure = maintainer(background, algorithm, engine)
-                self._groups.append(_Group(some, names, closure))
+                self._groups.append(_Group(some, names, closure, before.answered[number] if before else None))
                 self.stats.algorithm, self.stats.switched = closure.name, closure.switched or self.stats.switched
         except BaseException:
             self.close()
@@ -197,10 +170,9 @@ class StreamRun:
 
     def __iter__(self) -> Iterator[Answer]:
         """The answers, in the order of their times."""
-        readers = {
-            name: chunks(source, self._follow, self._skip.get(name, 0)) for name, source in self._sources.items()
-        }
-        marks: dict[str, int | None] = dict.fromkeys(readers)
+        places = self._places
+        readers = {name: chunks(source, self._follow, places[name].read) for name, source in self._sources.items()}
+        marks: dict[str, int | None] = {name: place.newest for name, place in places.items()}
         began: tuple[int, float] | None = None
         while readers:
             name = min(readers, key=lambda n: (marks[n] is not None, marks[n] or 0))
@@ -225,14 +197,17 @@ class StreamRun:
 
     def _note(self, name: str, chunk: Chunk, mark: int | None) -> None:
         """Take a chunk in. mark: the newest time before it."""
-        self.read[name] = chunk.read
         self._bad(chunk.bad)
+        before, newest = self._places[name], max(chunk.times, default=None)
+        known = [time for time in (before.newest, newest) if time is not None]
+        self._places[name] = Place(chunk.read, max(known, default=None))
         self.stats.triples += len(chunk.times)
         if chunk.times:
             complete = min(chunk.times) if mark is None else mark
             self.stats.late += max(
                 group.pending.put(name, chunk, complete, self._lateness, group.answered) for group in self._groups
             )
+            self._trails[name].add(before, max(group.pending.last for group in self._groups))
 
     def _bad(self, errors: Sequence[InputError]) -> None:
         self.stats.malformed += len(errors)
@@ -257,7 +232,10 @@ class StreamRun:
         """Let a group's windows be those of a time; the answers of its queries."""
         started = time.perf_counter()
         lines, ends = group.pending.take(now)
-        arrived = self._triples(group.closure.engine, lines, ends) if lines else None
+        arrived = None
+        if lines:
+            arrived, bad = tokens_of(group.closure.engine, lines, ends, self._scope)
+            self._bad(bad)
         group.closure.slide(now, arrived)
         group.answered = now
         found = [self._answer(group, place, query, now) for place, query in enumerate(group.queries)]
@@ -269,7 +247,17 @@ class StreamRun:
         spent = time.perf_counter() - started
         stats.busy += spent
         stats.slowest = max(stats.slowest, spent)
-        yield from found
+        if now != group.resumed:
+            yield from found
+            self._save()
+
+    def _save(self) -> None:
+        """Have it on record that the windows so far are answered."""
+        if self.checkpoint is not None:
+            answered = [group.answered for group in self._groups]
+            least = min((time for time in answered if time is not None), default=0)
+            places = {name: self._trails[name].place(least, place) for name, place in self._places.items()}
+            self.checkpoint.save(places, answered, self._written(), self.stats.triples)
 
     def _answer(self, group: _Group, place: int, query: StreamQuery, now: int) -> Answer:
         result = run_query(group.closure.graph(), query.text)
@@ -284,30 +272,3 @@ class StreamRun:
             group.before[place] = now_rows
             rows = list(((now_rows - old) if query.operator == "istream" else (old - now_rows)).elements())
         return Answer(query.name, result.kind, query.operator, now - group.widest, now, variables, rows)
-
-    def _triples(self, engine: Engine, lines: Sequence[bytes], ends: Sequence[int]) -> pa.Table | None:
-        """Lines as tokens (s, p, o) with their ends (e); what cannot be read is left out."""
-        with engine.scratch() as scratch:
-            text = pa.array(lines, pa.binary())
-            try:
-                text = text.cast(pa.string())
-            except pa.ArrowInvalid:  # not UTF-8: each by itself
-                return self._strictly(lines, ends)
-            table = pa.table({"file": pa.array(np.zeros(len(lines), np.int32)), "line": text, "e": int64s(ends)})
-            view = scratch.load("line", table)
-            found = engine.query(cut(engine.dialect, Syntax.NTRIPLES, view, self._scope, kept="e"))
-        clean = found.filter(pc.not_equal(found["s"], "")).select(["s", "p", "o", "e"])
-        if clean.num_rows == found.num_rows:
-            return clean
-        rest = found.filter(pc.equal(found["s"], ""))
-        odd = self._strictly([line.encode() for line in rest["o"].to_pylist()], rest["e"].to_pylist())
-        return pa.concat_tables([clean.cast(TRIPLES), odd.cast(TRIPLES)])
-
-    def _strictly(self, lines: Sequence[bytes], ends: Sequence[int]) -> pa.Table:
-        rows, scope = list[tuple[str, str, str, int]](), Scope(self._scope, anonymous=False, graph="")
-        for line, end in zip(lines, ends, strict=True):
-            parsed = parse_lines([line], Syntax.NTRIPLES, scope)
-            rows += [(s, p, o, end) for s, p, o, *_ in parsed.quads]
-            self._bad([InputError(f"{bad.reason}: {line[:60].decode(errors='replace')}") for bad in parsed.bad])
-        columns = list(zip(*rows, strict=True)) if rows else [(), (), (), ()]
-        return pa.table({**{c: strings(columns[i]) for i, c in enumerate("spo")}, "e": int64s(columns[3])})

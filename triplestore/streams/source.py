@@ -65,8 +65,7 @@ def chunks(source: Any, follow: bool = False, skip: int = 0) -> Iterator[Chunk]:
         elif not path.exists():
             raise UsageError(f"no file {path}: give the stream's file or folder, or - for standard input")
         else:
-            plain = follow or skip
-            with open(path, "rb") if plain else opened(str(path), str(path)) as file:
+            with open(path, "rb") if follow else opened(str(path), str(path)) as file:
                 yield from _of_file(file, str(path), follow, skip)
     elif hasattr(source, "read"):
         yield from _of_file(source, getattr(source, "name", "the stream"), False, skip)
@@ -80,12 +79,8 @@ def _of_file(file: IO[bytes] | BufferedReader, name: str, follow: bool, skip: in
     read_some: Callable[[int], bytes] = getattr(file, "read1", file.read)
     rest, number, done = b"", 1, skip
     if skip:
-        if file.seekable():
-            file.seek(skip)
-        else:
-            left = skip
-            while left and (block := file.read(min(left, BLOCK))):
-                left -= len(block)
+        file.seek(skip)
+        name = f"{name}, from byte {skip:,} on"
     while True:
         block = read_some(BLOCK)
         if not block:
@@ -113,15 +108,17 @@ def _of_folder(path: Path, follow: bool, skip: int) -> Iterator[Chunk]:
         fresh = sorted(f for f in os.listdir(path) if f not in done and not f.startswith((".", "_")))
         for name in fresh:
             done.add(name)
-            size = (path / name).stat().st_size
-            if before + size <= skip:
-                before += size
-                continue
-            with opened(str(path / name), str(path / name)) if skip <= before else open(path / name, "rb") as file:
-                for chunk in _of_file(file, str(path / name), False, max(0, skip - before)):
-                    chunk.read = before + min(chunk.read, size)
+            with opened(str(path / name), str(path / name)) as file:
+                size = file.seek(0, os.SEEK_END) if before < skip else 0
+                if before + size <= skip and before < skip:
+                    before += size
+                    continue
+                file.seek(0)
+                start = before
+                for chunk in _of_file(file, str(path / name), False, max(0, skip - start)):
+                    before = chunk.read = start + chunk.read
                     yield chunk
-            before += size
+                before = start + file.tell()
         if not follow:
             return
         if not fresh:

@@ -1,0 +1,255 @@
+"""The command that asks continuous queries: stream."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+import click
+
+from triplestore.cli.options import Common, at_option, common, opening, read_text, say
+from triplestore.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from triplestore.streams.run import Answer, StreamStats
+
+TOLD: Final = 0.5
+"""Seconds between two lines of progress on a terminal."""
+
+BARS: Final = "▁▂▃▄▅▆▇█"
+
+
+@click.command()
+@click.argument("store")
+@click.option(
+    "--query", "queries", multiple=True, metavar="FILE", help="A file with a query; may be given several times."
+)
+@click.option("--ask", "texts", multiple=True, metavar="TEXT", help="A query itself; may be given several times.")
+@click.option(
+    "--from",
+    "sources",
+    multiple=True,
+    required=True,
+    metavar="[NAME=]SOURCE",
+    help="The stream: a file, a folder of files, or - for standard input; with several streams each with its name.",
+)
+@click.option("--range", "width", metavar="DURATION", help="Width of the window (5m, PT5M, or the stream's own units).")
+@click.option("--step", metavar="DURATION", help="How far the window slides each time; by default its width.")
+@click.option(
+    "--operator",
+    type=click.Choice(["rstream", "istream", "dstream"]),
+    help="All rows at each time (the default), only those that are new, or those that have gone.",
+)
+@click.option(
+    "--algorithm",
+    type=click.Choice(["auto", "imars", "dred", "naive"]),
+    default="auto",
+    show_default=True,
+    help="How the closure of the window is kept.",
+)
+@click.option("--lateness", metavar="DURATION", help="How long windows wait for triples out of order; by default not.")
+@click.option(
+    "--format", "format_", type=click.Choice(["jsonl", "csv", "nt"]), help="By default JSON, a line a window."
+)
+@click.option("--output", "-o", metavar="FILE", help="Where the answers go; by default standard output.")
+@click.option("--follow", is_flag=True, help="Wait for more at the end of a file or folder.")
+@click.option(
+    "--pace", type=float, metavar="N", help="Replay: N units of the stream's time a second (1000: real time)."
+)
+@click.option("--as-fast-as-possible", "fast", is_flag=True, help="Do not wait between windows: the default.")
+@click.option(
+    "--on-error", type=click.Choice(["skip", "stop"]), default="skip", show_default=True, help="At bad lines."
+)
+@click.option(
+    "--checkpoint", metavar="FOLDER", help="Keep there where the run stands, and go on from it after a crash."
+)
+@click.option("--plot", is_flag=True, help="At the end, show how window size and seconds a slide went.")
+@at_option
+@common
+def stream(
+    options: Common,
+    store: str,
+    queries: Sequence[str],
+    texts: Sequence[str],
+    sources: Sequence[str],
+    width: str | None,
+    step: str | None,
+    operator: str | None,
+    algorithm: str,
+    lateness: str | None,
+    format_: str | None,
+    output: str | None,
+    follow: bool,
+    pace: float | None,
+    fast: bool,
+    on_error: str,
+    checkpoint: str | None,
+    plot: bool,
+    at: int | None,
+) -> None:
+    """Ask continuous queries of a stream, with the store as the background.
+
+    A line of the stream is TIME TRIPLE ., the time an integer (milliseconds, or any unit) or as 2024-05-01T12:00:00Z,
+    the triple as in N-Triples. A query says its window itself, by FROM STREAM <s> [RANGE 5m STEP 1m], or is any SPARQL
+    query, with --range and --step. The store is only read.
+    """
+    if not queries and not texts:
+        raise UsageError("give a query: --query FILE, or --ask TEXT")
+    if fast and pace is not None:
+        raise UsageError("give --pace or --as-fast-as-possible, not both")
+    if pace is not None and pace <= 0:
+        raise UsageError("--pace is more than 0")
+    asked = [*(read_text(name) for name in queries), *texts]
+    with opening(options, store, at) as opened, _written(output, checkpoint) as file:
+        run = opened.stream(
+            _sources(sources), asked, width, step, operator, algorithm, lateness, on_error, follow, pace, checkpoint,
+            written=lambda: _durable(file),
+        )  # fmt: skip
+        with run:
+            if run.checkpoint is not None and run.checkpoint.state is not None and output is not None:
+                file.truncate(run.checkpoint.state.written)
+                file.seek(run.checkpoint.state.written)
+            shown = _Progress(run.stats, not options.quiet and sys.stderr.isatty())
+            writer = _Writer(file, format_ or "jsonl", len(asked))
+            for answer in run:
+                writer.write(answer)
+                shown.note(answer)
+                if follow or pace is not None:
+                    file.flush()
+            file.flush()
+            shown.end()
+            for line in _summary(run.stats):
+                say(options, line)
+            if plot:
+                for line in shown.plot():
+                    click.echo(line, err=True)
+
+
+def _sources(given: Sequence[str]) -> dict[str, str]:
+    """Sources by the names of their streams; "" is that of the only one, where it is not named."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, mark, path = text.rpartition("=")
+        if mark and not Path(text).exists():
+            found[name.strip("<>")] = path
+        else:
+            found[""] = text
+    if "" in found and len(given) > 1:
+        raise UsageError("of several streams each has its name: --from NAME=SOURCE, as in FROM STREAM <NAME>")
+    return found
+
+
+@contextmanager
+def _written(output: str | None, checkpoint: str | None) -> Iterator[IO[str]]:
+    """The file of answers; a run that may be taken up adds to one that is there."""
+    if output is None:
+        yield sys.stdout
+        return
+    mode = "r+" if checkpoint is not None and Path(output).is_file() else "w"
+    with open(output, mode, encoding="utf-8", newline="") as file:
+        yield file
+
+
+def _durable(file: IO[str]) -> int:
+    """Have what was written on disk; its bytes."""
+    file.flush()
+    if file is sys.stdout:
+        return 0
+    os.fsync(file.fileno())
+    return file.tell()
+
+
+class _Writer:
+    """Answers as text."""
+
+    def __init__(self, file: IO[str], format_: str, queries: int) -> None:
+        self._file, self._format, self._named = file, format_, queries > 1
+        self._csv = csv.writer(file, lineterminator="\n")
+        self._headed = False
+
+    def write(self, answer: Answer) -> None:
+        """Write the rows of one. Raises UsageError where the format does not take them."""
+        from triplestore.model.terms import to_ntriples
+
+        rows = [[None if token is None else to_ntriples(token) for token in row] for row in answer.rows]
+        if self._format == "nt":
+            if answer.kind not in ("construct", "describe"):
+                raise UsageError(f"--format nt is for CONSTRUCT, not for {answer.kind.upper()}: leave it out")
+            self._file.writelines(f"{answer.time} {' '.join(map(str, row))} .\n" for row in rows)
+        elif self._format == "csv":
+            self._comma(answer, rows)
+        else:
+            found: dict[str, object] = {"query": answer.query} if self._named or answer.query else {}
+            found |= {"time": answer.time, "after": answer.begin, "operator": answer.operator}
+            if answer.kind == "ask":
+                found["boolean"] = bool(rows)
+            else:
+                names = answer.variables
+                found["rows"] = [{v: t for v, t in zip(names, row, strict=True) if t is not None} for row in rows]
+            self._file.write(json.dumps(found, ensure_ascii=False) + "\n")
+
+    def _comma(self, answer: Answer, rows: Sequence[Sequence[str | None]]) -> None:
+        if self._named:
+            raise UsageError("--format csv is for one query: leave it out")
+        if not self._headed and not (self._file.seekable() and self._file is not sys.stdout and self._file.tell()):
+            self._csv.writerow(["time", *answer.variables])
+        self._headed = True
+        self._csv.writerows([answer.time, *row] for row in rows)
+
+
+class _Progress:
+    """What a terminal is shown while a stream runs."""
+
+    def __init__(self, stats: StreamStats, shown: bool) -> None:
+        self._stats, self._shown, self._told, self._began = stats, shown, 0.0, time.monotonic()
+        self._sizes: list[int] = []
+        self._seconds: list[float] = []
+
+    def note(self, answer: Answer) -> None:
+        """Take note of an answer."""
+        stats, now = self._stats, time.monotonic()
+        self._sizes.append(stats.size)
+        self._seconds.append(stats.busy)
+        if self._shown and now - self._told > TOLD:
+            self._told = now
+            rate = stats.triples / max(now - self._began, 1e-9)
+            text = (
+                f"time {answer.time}: {stats.triples:,} triples, {rate:,.0f}/s; window {stats.size:,}, "
+                f"closure {stats.facts:,}; {stats.algorithm}"
+            )
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        """Take the line of progress away."""
+        if self._shown and self._told:
+            sys.stderr.write("\r\x1b[K")
+
+    def plot(self) -> Iterator[str]:
+        """Two lines of bars."""
+        spent = [now - before for before, now in zip([0.0, *self._seconds], self._seconds, strict=False)]
+        for name, values, unit in (("triples in the window", self._sizes, ""), ("seconds a window", spent, " s")):
+            top = max(values, default=0)
+            chosen = values if len(values) <= 60 else [values[i * len(values) // 60] for i in range(60)]
+            bars = "".join(BARS[min(7, int(8 * v / top))] if top else BARS[0] for v in chosen)
+            yield f"{name:>22}  {bars}  at most {top:,.3g}{unit}"
+
+
+def _summary(stats: StreamStats) -> Iterator[str]:
+    rate = f", {stats.triples / stats.busy:,.0f} a second of work" if stats.busy > 0.01 else ""
+    done = f"{stats.triples:,} triples, {stats.windows:,} windows by {stats.algorithm}"
+    yield f"{done}{rate}; slowest {stats.slowest:.2f} s"
+    if stats.switched:
+        yield f"not by IMaRS (any more): {stats.switched}"
+    if stats.late:
+        yield f"{stats.late:,} triples came too late and were left out: --lateness lets windows wait"
+    if stats.malformed:
+        yield f"{stats.malformed:,} lines could not be read and were left out:"
+        yield from (f"  {error}" for error in stats.bad)

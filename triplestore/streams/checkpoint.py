@@ -1,0 +1,97 @@
+"""Where a run stands, so that it can be taken up after it was killed.
+
+A window is made of what is in the source, so its content is not written again: the checkpoint names, for each stream,
+the byte from which the windows at hand can be read anew, and the newest time for which each group of queries was
+answered. It is replaced as a whole after each window, once its answers are durable. Answers that a file takes are cut
+off at the place that the checkpoint names, so each window is in it once; whoever reads answers elsewhere may see those
+of the last window twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final
+
+from triplestore.model.errors import UsageError
+from triplestore.storage.durable import sync_folder, write_durably
+from triplestore.streams.registration import StreamQuery
+
+FILE: Final = "stream.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """From where a stream is read: a byte (of an iterable: an item), and the newest time before it."""
+
+    read: int = 0
+    newest: int | None = None
+
+
+@dataclass(slots=True)
+class State:
+    """What a checkpoint says. answered: of each group of queries, in order. written: bytes of the file of answers."""
+
+    version: int
+    queries: str
+    places: dict[str, Place] = field(default_factory=dict)
+    answered: list[int | None] = field(default_factory=list)
+    written: int = 0
+    triples: int = 0
+
+
+class Trail:
+    """The places of one stream from which its windows can be read again."""
+
+    def __init__(self, start: Place) -> None:
+        self._start = start
+        self._chunks: deque[tuple[Place, int]] = deque()  # where a chunk begins, and when the last of it leaves
+
+    def add(self, before: Place, leaves: int) -> None:
+        """Take note of a chunk that was read."""
+        self._chunks.append((before, leaves))
+
+    def place(self, answered: int, end: Place) -> Place:
+        """From where to read what windows after a time need. end: where reading stands."""
+        while self._chunks and self._chunks[0][1] <= answered:
+            self._chunks.popleft()
+        return self._chunks[0][0] if self._chunks else end
+
+
+class Checkpoint:
+    """The checkpoint in a folder; `state` is that of the run before, if there was one."""
+
+    def __init__(self, folder: str | Path, version: int, queries: Sequence[StreamQuery]) -> None:
+        """Raises UsageError where it is of other queries, or of another version of the store."""
+        self._path = Path(folder, FILE)
+        text = json.dumps([[q.text, q.operator, [[n, w.width, w.step] for n, w in q.windows]] for q in queries])
+        self._queries, self._version = hashlib.sha256(text.encode()).hexdigest(), version
+        self.state: State | None = None
+        if self._path.is_file():
+            found = json.loads(self._path.read_text(encoding="utf-8"))
+            found["places"] = {name: Place(**place) for name, place in found["places"].items()}
+            self.state = State(**found)
+            if self.state.queries != self._queries:
+                raise UsageError(
+                    f"the checkpoint in {folder} is of other queries: give it another folder, or remove it"
+                )
+            if self.state.version != version:
+                raise UsageError(
+                    f"the checkpoint in {folder} was made with version {self.state.version} of the store, which is at "
+                    f"{version}: open that version (--at {self.state.version}), or begin anew in another folder"
+                )
+
+    def save(self, places: Mapping[str, Place], answered: Sequence[int | None], written: int, triples: int) -> None:
+        """Replace the checkpoint; on disk on return."""
+        state = State(self._version, self._queries, dict(places), list(answered), written, triples)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self._path.with_name(f".{FILE}.{os.getpid()}")
+        write_durably(draft, json.dumps(asdict(state)))
+        os.replace(draft, self._path)
+        sync_folder(self._path.parent)
+        self.state = state
