@@ -26,6 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.ontology", "triplestore.proof"),
     ("triplestore.read",),
     ("triplestore.write",),
+    ("triplestore.streams",),
     ("triplestore.store",),
     ("triplestore.demo", "triplestore.rdflib_plugin", "triplestore.server"),
     ("triplestore.cli",),

@@ -86,7 +86,7 @@ class ByExpiry:
         workspace.views(QUAD)
         known = reasoning(engine, manifest)
         terms = StreamTerms(engine, manifest.counters)
-        self._imars = Imars(engine, known, terms)
+        self._terms, self._imars = terms, Imars(engine, known, terms)
         engine.create("background_asserted", "SELECT s, p, o FROM asserted")
         engine.drop("asserted")
         engine.view("asserted", "SELECT s, p, o FROM background_asserted UNION SELECT s, p, o FROM streamed")
@@ -116,7 +116,9 @@ class ByExpiry:
         """See `WindowClosure`."""
         manifest, view = self._session.manifest, self._session.view
         classes = count(self.engine, "same_as WHERE term = representative")
-        view = replace(view, classes=classes, equal_values=view.by_value, generalised=True, triple_terms=True)
+        equal_values = view.by_value and self._terms.counters.equal_valued > 0
+        view = replace(view, classes=classes, equal_values=equal_values, generalised=True, triple_terms=True)
+        self._terms.ready()
         return Graph(
             self.engine,
             view,

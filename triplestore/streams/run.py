@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from triplake.sparql import query as run_query
+from triplake.sparql.parser import parse_query
 from triplestore.engine import Engine
 from triplestore.model.errors import InputError, UsageError
 from triplestore.read.session import Session
@@ -130,6 +131,8 @@ class StreamRun:
                 f"the queries read the streams {', '.join(names)}: say where each comes from "
                 f"(given: {', '.join(sources) or 'none'})"
             )
+        for query in queries:
+            parse_query(query.text, None, background.manifest.prefixes)
         self._sources = dict(zip(names, sources.values(), strict=True)) if len(names) == 1 else dict(sources)
         self.stats = StreamStats()
         self._lateness, self._stop, self._follow, self._pace = lateness, on_error == "stop", follow, pace

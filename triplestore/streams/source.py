@@ -38,6 +38,8 @@ LONGEST: Final = 1 << 24
 POLL: Final = 0.2
 """Seconds between two looks at a file or folder that is followed."""
 
+NOTHING: Final = "a time without a triple"
+
 _A: Final = b"<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
 
@@ -138,6 +140,8 @@ def _parted(lines: list[bytes], name: str, number: int, read: int) -> Chunk:
                 continue
             else:
                 moment = int(head) if len(head) < SHORT and head.isdigit() else time_of(head.decode())
+                if not tail.strip():
+                    raise ValueError(NOTHING)
                 if b"> a <" in tail:
                     tail = _without_a(tail)
         except (ValueError, KeyError, TypeError, OverflowError) as error:
@@ -151,6 +155,8 @@ def _parted(lines: list[bytes], name: str, number: int, read: int) -> Chunk:
 def _told(error: Exception, head: bytes) -> str:
     if isinstance(error, KeyError):
         return f"a JSON line without {error}: it has time, and triple or s, p, o"
+    if str(error) == NOTHING:
+        return f"{NOTHING}: a line is TIME TRIPLE ."
     text = head[:40].decode(errors="replace")
     return f"'{text}' is no time: a line is TIME TRIPLE ., the time an integer or as 2024-05-01T12:00:00Z"
 

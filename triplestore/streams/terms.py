@@ -22,7 +22,7 @@ class StreamTerms:
     def __init__(self, engine: Engine, counters: Counters) -> None:
         """Take over the terms in `term`."""
         self.engine, self.counters = engine, counters
-        self._new = 0
+        self._new, self._union = 0, True
         engine.create("stored_term", f"SELECT {TERM.select} FROM term")
         engine.create("new_term", f"SELECT {TERM.select} FROM stored_term WHERE FALSE")
         encoding.terms_view(engine)
@@ -43,6 +43,7 @@ class StreamTerms:
             if count(self.engine, missing):
                 before = self.counters
                 numbered, self.counters = encoding.extend_by(self.engine, scratch, missing, before, "fresh_term")
+                self._union = True
                 self._new += self.engine.append("stream_token", [f"SELECT token, id FROM {numbered}"])[0]
             ids = scratch.create(
                 "ids", f"SELECT k.token, k.id FROM stream_token k JOIN {occurring} a ON a.token = k.token"
@@ -54,6 +55,12 @@ class StreamTerms:
                 "GROUP BY d_s.id, d_p.id, d_o.id",
             )
         return self.counters.literal > literals
+
+    def ready(self) -> None:
+        """Make `term` ready for queries: Spark 4.3 makes invalid plans of some that read a union twice."""
+        if not self.engine.resident and self._union:
+            self.engine.create("term", f"SELECT {TERM.select} FROM term")
+            self._union = False
 
     def forget(self, tables: list[str], live: int) -> None:
         """Forget the terms of windows that are in none of the tables of facts, if they are many. live: how many facts
@@ -75,6 +82,7 @@ class StreamTerms:
                 "JOIN (SELECT id FROM stored_term UNION SELECT id FROM new_term) t ON t.id = k.id",
             )
         encoding.terms_view(self.engine)
+        self._union = True
 
     @property
     def by_value(self) -> str:

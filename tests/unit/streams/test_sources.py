@@ -1,0 +1,218 @@
+"""What streams come from, with what is wrong with them, and what answers are written as."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rdflib import RDF, RDFS, Namespace
+
+from tests.support.cli import run
+from triplestore import Store
+from triplestore.model.errors import InputError, UsageError
+from triplestore.streams.source import Chunk, chunks
+
+E = Namespace("http://example.org/")
+ASK = "SELECT ?x FROM STREAM <s> [RANGE 5 STEP 1] { ?x a <http://example.org/Room> }"
+LINE = "{} <http://example.org/r{}> a <http://example.org/HotRoom> .\n"
+
+
+@pytest.fixture
+def kg(tmp_path: Path) -> Path:
+    with Store.create(tmp_path / "kg", "rdfs-plus", engine="duckdb") as store:
+        store.update(add=[(E.HotRoom, RDFS.subClassOf, E.Room)])
+    return tmp_path / "kg"
+
+
+def lines(count: int, start: int = 1) -> str:
+    return "".join(LINE.format(i, i) for i in range(start, start + count))
+
+
+def read(kg: Path, source: object, **options: object) -> tuple[list[tuple[int, int]], object]:
+    with Store.open(kg, engine="duckdb") as store, store.stream(source, ASK, **options) as run:  # type: ignore[arg-type]
+        return [(answer.time, len(answer.rows)) for answer in run], run.stats
+
+
+def test_sources_give_the_same(kg: Path, tmp_path: Path) -> None:
+    text = lines(9)
+    (tmp_path / "s.txt").write_text(text)
+    (tmp_path / "s.txt.gz").write_bytes(gzip.compress(text.encode()))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "1.txt").write_text(lines(4))
+    (tmp_path / "folder" / "2.txt.gz").write_bytes(gzip.compress(lines(5, 5).encode()))
+    (tmp_path / "folder" / ".hidden").write_text("no stream")
+    objects = [{"time": i, "s": f"<{E}r{i}>", "p": f"<{RDF.type}>", "o": f"<{E.HotRoom}>"} for i in range(1, 10)]
+    (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, objects)))
+    whole = [{"time": i, "triple": f"<{E}r{i}> <{RDF.type}> <{E.HotRoom}>"} for i in range(1, 10)]
+    (tmp_path / "whole.jsonl").write_text("\r\n".join(map(json.dumps, whole)))
+    tuples = [(i, (E[f"r{i}"], RDF.type, E.HotRoom)) for i in range(1, 10)]
+    wanted = [(i, min(i, 5)) for i in range(1, 10)]
+    sources = [io.BytesIO(text.encode()), tmp_path / "s.txt", tmp_path / "s.txt.gz", tmp_path / "folder"]
+    for source in (*sources, tmp_path / "s.jsonl", tmp_path / "whole.jsonl", tuples, iter(tuples)):
+        assert read(kg, source)[0] == wanted, source
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [b"5\n", b"x <a:b> <a:b> <a:b> .\n", b"5 <a:b> x .\n", b"5 <a:b> <a:b> \xff .\n", b'{"time": 5}\n', b"{]\n"],
+)
+def test_malformed_lines(kg: Path, bad: bytes) -> None:
+    """Left out and counted; or the stream ends there."""
+    text = lines(4).encode() + bad + b"\n# a comment\n" + lines(3, 5).encode()
+    found, stats = read(kg, io.BytesIO(text))
+    assert found == [(i, min(i, 5)) for i in range(1, 8)]
+    assert stats.malformed == 1  # type: ignore[attr-defined]
+    with pytest.raises(InputError):
+        read(kg, io.BytesIO(text), on_error="stop")
+
+
+def test_a_clock_that_jumps(kg: Path) -> None:
+    """Forward: the windows of the gap are answered until they are empty, once. Back: that is late."""
+    text = lines(2) + LINE.format(10**12, 3) + LINE.format(1, 4) + LINE.format(10**12 + 1, 5)
+    found, stats = read(kg, io.BytesIO(text.encode()))
+    assert found == [(1, 1), (2, 2), (3, 2), (4, 2), (5, 2), (6, 1), (7, 0), (10**12, 1), (10**12 + 1, 2)]
+    assert stats.late == 1  # type: ignore[attr-defined]
+
+
+def test_empty_streams(kg: Path) -> None:
+    assert read(kg, io.BytesIO(b""))[0] == read(kg, io.BytesIO(b"\n# nothing\n"))[0] == read(kg, [])[0] == []
+
+
+def test_duplicates_are_one_and_renewed(kg: Path) -> None:
+    text = LINE.format(1, 1) * 3 + LINE.format(4, 1) + LINE.format(9, 2)
+    assert read(kg, io.BytesIO(text.encode()))[0] == [(i, 1) for i in range(1, 10)]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"), [("nowhere.txt", "no file"), (7, "no source"), ([(1, 2)], "no timed triple")]
+)
+def test_wrong_sources(kg: Path, source: object, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read(kg, source)
+
+
+def test_several_streams_and_queries(kg: Path) -> None:
+    """Each stream has its window; queries of the same windows share a closure."""
+    text = (
+        "SELECT ?x FROM STREAM <a> [RANGE 2 STEP 1] FROM STREAM <b> [RANGE 5 STEP 1] { ?x a <http://example.org/Room> }"
+    )
+    other = "REGISTER QUERY b AS SELECT ?x FROM STREAM <b> [RANGE 1 STEP 1] { ?x a <http://example.org/Room> }"
+    a = [(i, (E[f"a{i}"], RDF.type, E.HotRoom)) for i in range(1, 9)]
+    b = [(i, (E[f"b{i}"], RDF.type, E.HotRoom)) for i in range(1, 9)]
+    with Store.open(kg, engine="duckdb") as store:
+        with store.stream({"a": a, "b": b}, [text, other]) as run:
+            found = [(answer.query, answer.time, len(answer.rows)) for answer in run]
+        with pytest.raises(UsageError, match="say where each comes from"):
+            store.stream({"a": a}, [text, other])
+    assert sorted(found) == sorted(
+        [("", i, min(i, 2) + min(i, 5)) for i in range(1, 9)] + [("b", i, 1) for i in range(1, 9)]
+    )
+
+
+def test_a_slow_reader_holds_the_source_up(kg: Path) -> None:
+    """Nothing is read before it is needed."""
+    given = 0
+
+    def source() -> Iterator[object]:
+        nonlocal given
+        for i in range(1, 1000):
+            given = i
+            yield i, (E[f"r{i}"], RDF.type, E.HotRoom)
+
+    with Store.open(kg, engine="duckdb") as store, store.stream(source(), ASK) as run:
+        for answer in run:
+            assert given <= answer.time + 2
+            if answer.time == 20:
+                break
+
+
+def test_a_folder_that_is_watched(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    found: list[Chunk] = []
+    reader = chunks(tmp_path / "s", follow=True)
+    thread = threading.Thread(target=lambda: found.extend(next(reader) for _ in range(2)), daemon=True)
+    thread.start()
+    for name in ("1.txt", "2.txt"):
+        (tmp_path / "s" / f".{name}").write_text(lines(3))
+        os.replace(tmp_path / "s" / f".{name}", tmp_path / "s" / name)
+        time.sleep(0.3)
+    thread.join(10)
+    assert [chunk.times for chunk in found] == [[1, 2, 3]] * 2
+
+
+def test_command(kg: Path, tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text(lines(3) + "bad\n")
+    (tmp_path / "q.rq").write_text(ASK)
+    found = run("stream", str(kg), "--query", str(tmp_path / "q.rq"), "--from", str(tmp_path / "s.txt"), "--plot")
+    rows = [json.loads(line) for line in found.out.splitlines()]
+    assert [(row["time"], len(row["rows"])) for row in rows] == [(1, 1), (2, 2), (3, 3)]
+    assert rows[0]["rows"] == [{"x": "<http://example.org/r1>"}]
+    assert "1 lines could not be read" in found.err
+    assert "triples in the window" in found.err
+    table = run("stream", str(kg), "--ask", ASK, "--from", str(tmp_path / "s.txt"), "--format", "csv", "-q")
+    assert table.out.splitlines()[:2] == ["time,x", "1,<http://example.org/r1>"]
+    text = "CONSTRUCT { ?x a <http://example.org/Seen> } FROM STREAM <s> [RANGE 1] { ?x a <http://example.org/Room> }"
+    made = run("stream", str(kg), "--ask", text, "--from", str(tmp_path / "s.txt"), "--format", "nt", "-q")
+    assert made.out.splitlines()[0] == f"1 <http://example.org/r1> <{RDF.type}> <http://example.org/Seen> ."
+
+
+def test_killed_at_random(kg: Path, tmp_path: Path) -> None:
+    killed(kg, tmp_path, 3, 6)
+
+
+@pytest.mark.long
+def test_killed_at_random_often(kg: Path, tmp_path: Path) -> None:
+    killed(kg, tmp_path, 200, 60)
+
+
+def killed(kg: Path, tmp_path: Path, times: int, each: int) -> None:
+    """Each window is in the file of answers once, whenever the run was killed."""
+    (tmp_path / "s").mkdir()
+    for part in range(10):
+        (tmp_path / "s" / f"{part:02}.txt").write_text(lines(each, each * part + 1))
+    kinds, ask = ["rstream", "istream"], f"{ASK} ORDER BY ?x"
+    whole: dict[str, str] = {}
+    for kind in kinds:
+        common = ["stream", str(kg), "--ask", ask, "--from", str(tmp_path / "s"), "-q", "--operator", kind]
+        whole[kind] = run(*common).out
+    left, number = times, 0
+    while left > 0:
+        kind, number = kinds[number % 2], number + 1
+        output, state = tmp_path / f"out{number}", tmp_path / f"state{number}"
+        command = [sys.executable, "-m", "triplestore.cli", "stream", str(kg), "--ask", ask, "-q", "--operator", kind]
+        command += ["--from", str(tmp_path / "s"), "-o", str(output), "--checkpoint", str(state)]
+        while True:
+            process = subprocess.Popen(command)
+            try:
+                process.wait(1.5 + (left % 7) / 4 if left > 0 else None)
+                break
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                left -= 1
+        assert process.returncode == 0
+        assert output.read_text() == whole[kind]
+
+
+def test_checkpoints_are_of_their_queries(kg: Path, tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text(lines(3))
+    with Store.open(kg, engine="duckdb") as store:
+        with store.stream(tmp_path / "s.txt", ASK, checkpoint=tmp_path / "c") as run:
+            assert len(list(run)) == 3
+        with pytest.raises(UsageError, match="of other queries"):
+            store.stream(tmp_path / "s.txt", ASK.replace("5", "6"), checkpoint=tmp_path / "c")
+        with pytest.raises(UsageError, match="files or folders"):
+            store.stream(io.BytesIO(b""), ASK, checkpoint=tmp_path / "c")
+        store.update(add=[(E.x, E.p, E.y)])
+        with pytest.raises(UsageError, match="version"):
+            store.stream(tmp_path / "s.txt", ASK, checkpoint=tmp_path / "c")

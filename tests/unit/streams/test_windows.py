@@ -1,0 +1,143 @@
+"""At every step the answer is that of a store with just the window's triples and the background's."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from rdflib import OWL, RDF, RDFS, Namespace
+
+from tests.support.streams import Case, random_case, store_of
+from triplestore import Store
+from triplestore.engine import Engine
+from triplestore.streams import terms
+from triplestore.streams.run import StreamRun
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+E = Namespace("http://example.org/")
+SIOC = Namespace("http://rdfs.org/sioc/ns#")
+
+
+def followed(case: Case, folder: Path, algorithm: str, spark: SparkSession | None = None) -> StreamRun:
+    kind = {"engine": "spark", "spark": spark} if spark else {"engine": "duckdb"}
+    with store_of(case, folder, **kind) as store:
+        return case.follow(store, algorithm)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_auto(tmp_path: Path, seed: int) -> None:
+    followed(random_case(seed), tmp_path / "kg", "auto")
+
+
+@pytest.mark.parametrize("algorithm", ["dred", "naive"])
+@pytest.mark.parametrize("seed", range(4))
+def test_baselines(tmp_path: Path, seed: int, algorithm: str) -> None:
+    assert followed(random_case(seed, 8), tmp_path / "kg", algorithm).stats.algorithm == algorithm
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 300))
+def test_auto_often(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Terms are forgotten at once."""
+    monkeypatch.setattr(terms, "FORGET", 0)
+    followed(random_case(seed, 30), tmp_path / "kg", "auto")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("algorithm", ["dred", "naive"])
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_baselines_often(tmp_path: Path, seed: int, algorithm: str) -> None:
+    followed(random_case(seed), tmp_path / "kg", algorithm)
+
+
+@pytest.mark.spark
+def test_auto_on_spark(tmp_path: Path, spark: SparkSession) -> None:
+    followed(random_case(3, 6), tmp_path / "kg", "auto", spark)
+
+
+@pytest.mark.long
+@pytest.mark.spark
+@pytest.mark.parametrize("algorithm", ["auto", "dred", "naive"])
+@pytest.mark.parametrize("seed", range(3))
+def test_on_spark_often(tmp_path: Path, spark: SparkSession, seed: int, algorithm: str) -> None:
+    followed(random_case(seed, 6), tmp_path / "kg", algorithm, spark)
+
+
+def test_most_are_by_imars(tmp_path: Path) -> None:
+    """The random streams above are mostly of the kind that IMaRS can keep."""
+    found = Counter(followed(random_case(seed, 6), tmp_path / str(seed), "auto").stats.algorithm for seed in range(12))
+    assert found["imars"] > 6, found
+
+
+def test_running_example(tmp_path: Path, engine: Engine) -> None:
+    """That of the paper, section 3.2. Its windows have the times from T - 5 to before T; ours, of integers, are those
+    of T - 1. What ends is removed, what is renewed stays: Adam is a user by tweet 1, then by tweet 3."""
+    ontology = [
+        (SIOC.UserAccount, RDF.type, OWL.Class),
+        (SIOC.Post, RDF.type, OWL.Class),
+        (SIOC.creator_of, RDF.type, OWL.ObjectProperty),
+        (SIOC.creator_of, OWL.inverseOf, SIOC.has_creator),
+        (SIOC.has_creator, RDFS.range, SIOC.UserAccount),
+    ]
+    tweets = [(5, (E.Adam, SIOC.creator_of, E.tweet1)), (7, (E.Bob, SIOC.creator_of, E.tweet2))]
+    tweets += [(10, (E.Adam, SIOC.creator_of, E.tweet3)), (17, (E.Eve, SIOC.creator_of, E.tweet4))]
+    query = """PREFIX sioc: <http://rdfs.org/sioc/ns#>
+        REGISTER {} active_users AS SELECT ?author ?post FROM STREAM <http://example.org/stream> [RANGE 5 STEP 1]
+        WHERE {{ ?author a sioc:UserAccount ; sioc:creator_of ?post . ?post sioc:has_creator ?author }}"""
+    session = getattr(engine, "spark", None)
+    with Store.create(tmp_path / "kg", "rdfs-plus", engine=engine.name, spark=session) as store:
+        store.update(add=ontology)
+        asked = [query.format(kind) for kind in ("QUERY", "ISTREAM", "DSTREAM")]
+        with store.stream(tweets, asked, algorithm="imars") as run:
+            found: dict[int, list[set[str]]] = {}
+            for answer in run:
+                rows = {f"{a[20:-1]} {b[20:-1]}" for a, b in map(str_pair, answer.rows)}
+                found.setdefault(answer.time, []).append(rows)
+    one, two, three = "Adam tweet1", "Bob tweet2", "Adam tweet3"
+    assert found[9] == [{one, two}, set(), set()]
+    assert found[10] == [{two, three}, {three}, {one}]
+    assert found[11] == [{two, three}, set(), set()]
+    assert found[12] == [{three}, set(), {two}]
+    assert found[15] == [set(), set(), {three}]
+    assert list(found) == [*range(5, 16), 17], "an empty window is answered once"
+
+
+def str_pair(row: tuple[str | None, ...]) -> tuple[str, str]:
+    a, b = row
+    return str(a), str(b)
+
+
+def test_classes_split_when_links_end(tmp_path: Path, engine: Engine) -> None:
+    """A chain of equal terms, whose links end one by one, from the middle."""
+    names = [E[f"n{i}"] for i in range(5)]
+    ends = {2: 1, 0: 2, 3: 3, 1: 4}
+    stream = [(time, (names[i], OWL.sameAs, names[i + 1])) for i, time in sorted(ends.items(), key=lambda x: x[1])]
+    stream += [(4, (names[0], E.p, names[4])), (9, (E.other, E.p, E.other))]
+    session = getattr(engine, "spark", None)
+    with Store.create(tmp_path / "kg", "owl2rl", engine=engine.name, spark=session) as store:
+        query = f"SELECT ?a ?b {{ ?a <{E.p}> ?b FILTER(?a != <{E.other}>) }}"
+        with store.stream(stream, query, "4", "1", algorithm="imars") as run:
+            found = {answer.time: len(answer.rows) for answer in run}
+    assert found == {1: 0, 2: 0, 3: 0, 4: 25, 5: 6, 6: 2, 7: 1, 8: 0, 9: 0}
+
+
+def test_out_of_order(tmp_path: Path) -> None:
+    """Within the lateness nothing is lost; the answers are those of the ordered stream. Later ones are counted."""
+    case = random_case(7, 30)
+    rng = random.Random(1)
+    moved = sorted(case.stream, key=lambda pair: pair[0] + rng.uniform(0, 2.9))
+    lines = "".join(f"{Case(*parts(case, [pair])).text.decode()}" for pair in moved).encode()
+    with store_of(case, tmp_path / "kg", engine="duckdb") as store:
+        assert case.follow(store, "auto", io.BytesIO(lines), lateness="3").stats.late == 0
+        late = [*case.stream, (case.stream[0][0] - 1000, case.stream[0][1])]
+        assert case.follow(store, "auto", io.BytesIO(Case(*parts(case, late)).text)).stats.late == 1
+
+
+def parts(case: Case, stream: list[tuple[int, tuple[str, str, str]]]) -> tuple:  # type: ignore[type-arg]
+    return case.rules, case.equality, case.background, tuple(stream), case.window
