@@ -336,13 +336,7 @@ class Store(StoreVersion):
         width: str | None = None,
         step: str | None = None,
         operator: str | None = None,
-        algorithm: str = "auto",
-        lateness: str | None = None,
-        on_error: str = "skip",
-        follow: bool = False,
-        pace: float | None = None,
-        checkpoint: str | Path | None = None,
-        written: Callable[[], int] = lambda: 0,
+        **options: Any,
     ) -> StreamRun:
         """Ask continuous queries of a stream of timed triples, with this version as the background; nothing is written.
 
@@ -351,35 +345,19 @@ class Store(StoreVersion):
 
         source: a path, "-", an open file, an iterable of (time, triple), or a dictionary of these by the names of the
         streams. query: texts (`triplestore.streams.registration`); width, step: of the window where they name none
-        ("5m"). operator: "rstream", "istream", "dstream". algorithm: "imars", "dred", "naive" or "auto". lateness: how
-        long windows wait for what comes out of order. on_error: "skip" or "stop" at lines that cannot be read. follow:
-        wait for more at the end of a file or folder. pace: units of the stream's time a second, to replay it at. Rows
-        of answers are tokens; `bindings` makes terms of them. checkpoint: a folder that a run can be taken up from;
-        written: called before each is saved, to make the answers durable: their bytes, where a file takes them.
-        Raises UsageError, InputError.
+        ("5m"). operator: "rstream", "istream", "dstream". options: algorithm ("imars", "dred", "naive", "auto");
+        lateness, how long windows wait for what is out of order ("10s"); on_error, "skip" or "stop" at lines that
+        cannot be read; follow, to wait for more at the end of a file or folder; pace, units of the stream's time a
+        second, to replay it at; checkpoint, a folder from which a run can be taken up. Rows of answers are tokens,
+        `bindings` makes terms of them. Raises UsageError, InputError.
         """
-        from triplestore.streams.registration import StreamQuery  # when asked for: other commands start without it
-        from triplestore.streams.run import StreamRun
-        from triplestore.streams.times import duration
+        from triplestore.streams.run import StreamRun, queries_of  # when asked for: other commands start without it
 
-        given = [query] if isinstance(query, str | StreamQuery) else list(query)
-        queries = [q if isinstance(q, StreamQuery) else StreamQuery.of(q, width, step, operator) for q in given]
         engine, spark = self.engine_name, getattr(self._session.engine, "spark", None)
+        queries = queries_of(query, width, step, operator)
         with self._turns.turn():
             self._session.readable()
-            return StreamRun(
-                self._session,
-                source if isinstance(source, dict) else {"": source},
-                queries,
-                lambda: make_engine(engine, spark),
-                algorithm,
-                duration(lateness) if lateness else 0,
-                on_error,
-                follow,
-                pace,
-                checkpoint,
-                written,
-            )
+            return StreamRun(self._session, source, queries, lambda: make_engine(engine, spark), **options)
 
     @in_turn
     def entails(self, graph: Iterable[tuple[Node, Node, Node]]) -> Entailment:

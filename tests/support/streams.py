@@ -14,7 +14,8 @@ from tests.support.random_programs import PROPERTIES, TYPE, Triple, rules_of
 from tests.support.stores import as_terms
 from triplestore import Store
 from triplestore.model.terms import to_ntriples
-from triplestore.streams.run import Answer, StreamRun
+from triplestore.streams.answers import Answer
+from triplestore.streams.run import StreamRun
 from triplestore.streams.times import Window
 
 EVERYTHING: Final = "SELECT ?s ?p ?o { ?s ?p ?o }"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 import sys
 import time
@@ -18,7 +16,7 @@ from triplestore.cli.options import Common, at_option, common, opening, read_tex
 from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from triplestore.streams.run import Answer, StreamStats
+    from triplestore.streams.answers import Answer, StreamStats
 
 TOLD: Final = 0.5
 """Seconds between two lines of progress on a terminal."""
@@ -70,7 +68,7 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 @click.option(
     "--checkpoint", metavar="FOLDER", help="Keep there where the run stands, and go on from it after a crash."
 )
-@click.option("--plot", is_flag=True, help="At the end, show how window size and seconds a slide went.")
+@click.option("--plot", is_flag=True, help="At the end, show the size of the window and the seconds of each slide.")
 @at_option
 @common
 def stream(
@@ -100,6 +98,8 @@ def stream(
     the triple as in N-Triples. A query says its window itself, by FROM STREAM <s> [RANGE 5m STEP 1m], or is any SPARQL
     query, with --range and --step. The store is only read.
     """
+    from triplestore.streams.answers import Writer
+
     if not queries and not texts:
         raise UsageError("give a query: --query FILE, or --ask TEXT")
     if fast and pace is not None:
@@ -109,15 +109,17 @@ def stream(
     asked = [*(read_text(name) for name in queries), *texts]
     with opening(options, store, at) as opened, _written(output, checkpoint) as file:
         run = opened.stream(
-            _sources(sources), asked, width, step, operator, algorithm, lateness, on_error, follow, pace, checkpoint,
-            written=lambda: _durable(file),
+            *(_sources(sources), asked, width, step, operator),
+            algorithm=algorithm, lateness=lateness, on_error=on_error, follow=follow, pace=pace, checkpoint=checkpoint,
         )  # fmt: skip
+        run.written = lambda: _durable(file)
         with run:
             if run.checkpoint is not None and run.checkpoint.state is not None and output is not None:
                 file.truncate(run.checkpoint.state.written)
                 file.seek(run.checkpoint.state.written)
             shown = _Progress(run.stats, not options.quiet and sys.stderr.isatty())
-            writer = _Writer(file, format_ or "jsonl", len(asked))
+            headed = file is not sys.stdout and file.tell() > 0
+            writer = Writer(file, format_ or "jsonl", len(asked), headed)
             for answer in run:
                 writer.write(answer)
                 shown.note(answer)
@@ -166,44 +168,6 @@ def _durable(file: IO[str]) -> int:
     return file.tell()
 
 
-class _Writer:
-    """Answers as text."""
-
-    def __init__(self, file: IO[str], format_: str, queries: int) -> None:
-        self._file, self._format, self._named = file, format_, queries > 1
-        self._csv = csv.writer(file, lineterminator="\n")
-        self._headed = False
-
-    def write(self, answer: Answer) -> None:
-        """Write the rows of one. Raises UsageError where the format does not take them."""
-        from triplestore.model.terms import to_ntriples
-
-        rows = [[None if token is None else to_ntriples(token) for token in row] for row in answer.rows]
-        if self._format == "nt":
-            if answer.kind not in ("construct", "describe"):
-                raise UsageError(f"--format nt is for CONSTRUCT, not for {answer.kind.upper()}: leave it out")
-            self._file.writelines(f"{answer.time} {' '.join(map(str, row))} .\n" for row in rows)
-        elif self._format == "csv":
-            self._comma(answer, rows)
-        else:
-            found: dict[str, object] = {"query": answer.query} if self._named or answer.query else {}
-            found |= {"time": answer.time, "after": answer.begin, "operator": answer.operator}
-            if answer.kind == "ask":
-                found["boolean"] = bool(rows)
-            else:
-                names = answer.variables
-                found["rows"] = [{v: t for v, t in zip(names, row, strict=True) if t is not None} for row in rows]
-            self._file.write(json.dumps(found, ensure_ascii=False) + "\n")
-
-    def _comma(self, answer: Answer, rows: Sequence[Sequence[str | None]]) -> None:
-        if self._named:
-            raise UsageError("--format csv is for one query: leave it out")
-        if not self._headed and not (self._file.seekable() and self._file is not sys.stdout and self._file.tell()):
-            self._csv.writerow(["time", *answer.variables])
-        self._headed = True
-        self._csv.writerows([answer.time, *row] for row in rows)
-
-
 class _Progress:
     """What a terminal is shown while a stream runs."""
 
@@ -249,7 +213,7 @@ def _summary(stats: StreamStats) -> Iterator[str]:
     if stats.switched:
         yield f"not by IMaRS (any more): {stats.switched}"
     if stats.late:
-        yield f"{stats.late:,} triples came too late and were left out: --lateness lets windows wait"
+        yield f"{stats.late:,} triples were too late and were left out: --lateness lets windows wait"
     if stats.malformed:
         yield f"{stats.malformed:,} lines could not be read and were left out:"
         yield from (f"  {error}" for error in stats.bad)

@@ -1,7 +1,7 @@
 """Where a run stands, so that it can be taken up after it was killed.
 
 A window is made of what is in the source, so its content is not written again: the checkpoint names, for each stream,
-the byte from which the windows at hand can be read anew, and the newest time for which each group of queries was
+the byte from which the windows at hand can be read again, and the newest time for which each group of queries was
 answered. It is replaced as a whole after each window, once its answers are durable. Answers that a file takes are cut
 off at the place that the checkpoint names, so each window is in it once; whoever reads answers elsewhere may see those
 of the last window twice.
@@ -48,8 +48,7 @@ class State:
 class Trail:
     """The places of one stream from which its windows can be read again."""
 
-    def __init__(self, start: Place) -> None:
-        self._start = start
+    def __init__(self) -> None:
         self._chunks: deque[tuple[Place, int]] = deque()  # where a chunk begins, and when the last of it leaves
 
     def add(self, before: Place, leaves: int) -> None:
@@ -83,7 +82,7 @@ class Checkpoint:
             if self.state.version != version:
                 raise UsageError(
                     f"the checkpoint in {folder} was made with version {self.state.version} of the store, which is at "
-                    f"{version}: open that version (--at {self.state.version}), or begin anew in another folder"
+                    f"{version}: open that version (--at {self.state.version}), or begin in another folder"
                 )
 
     def save(self, places: Mapping[str, Place], answered: Sequence[int | None], written: int, triples: int) -> None:

@@ -3,14 +3,14 @@
 Source: Dell'Aglio and Della Valle 2014, "Incremental Reasoning on RDF Streams". Each fact has an end `e`. A streamed
 fact ends when it leaves the window, a fact of the background never (`FOREVER`), a match of a rule with the first of its
 facts to end, and a fact with the last of its derivations. So when the window slides, what has ended is dropped without
-a look at other derivations, and what came is a delta for semi-naive evaluation, in which a fact that is there already
-counts as new if its end is later now (it is renewed).
+a look at other derivations, and what was added is a delta for semi-naive evaluation, in which a fact that is there
+already counts as new if its end is later now (it is renewed).
 
 The paper's rules are those of RDFS+ without equality. Here a program is any plain joins, and equality is rewriting over
 time: facts are stored under the representatives of now (`triplestore.streams.classes`), and a fact that was rewritten
 ends with the equalities that it was rewritten by. Leaves are what the rules start from: the background's closure and
 the triples of the window. When a term gets another representative, or is equal to it for longer, the leaves that
-mention it are given to the rules again, rewritten anew; facts that mention a term which represents nothing any more are
+mention it are given to the rules again, rewritten again; facts that mention a term which represents nothing any more are
 dropped. Every derivation of the new closure that rests on no such leaf was there before, with the same end.
 """
 
@@ -74,7 +74,7 @@ class Imars:
         self._classified()
 
     def slide(self, now: int, raw: str | None) -> None:
-        """Let the window be that of `now`. raw: a working table of tokens (s, p, o, e), what came into it. Raises
+        """Let the window be that of `now`. raw: a working table of tokens (s, p, o, e), what was added to it. Raises
         NotExpiringError; the closure is not to be used then."""
         engine = self.engine
         self.size = engine.create("streamed", f"SELECT s, p, o, e FROM streamed WHERE e > {now}")
@@ -84,7 +84,7 @@ class Imars:
             types = self._specialisation.types_of("fresh_term")
             engine.append("derived", [f"SELECT s, p, o, {FOREVER} FROM ({types}) t"])
         if not self._holds(self._ontology):
-            self._begin_anew(raw is not None)
+            self._restart(raw is not None)
         else:
             self._reclassify(self.classes.change(now))
             if raw is not None:
@@ -130,8 +130,8 @@ class Imars:
             asked = scratch.load("asked", triples_table(sorted(facts)))
             return not count(self.engine, f"{asked} a WHERE {absent('a', 'fact')}")
 
-    def _begin_anew(self, arrived: bool) -> None:
-        """The window's part of the ontology has lost a fact: derive all anew from the leaves. What is made of the
+    def _restart(self, arrived: bool) -> None:
+        """The window's part of the ontology has lost a fact: derive all again from the leaves. What is made of the
         ontology has no ends of its own, since this is done whenever a fact of it ends."""
         engine, ontology = self.engine, self._specialisation.ontology
         program, facts = self._before
@@ -275,7 +275,7 @@ class Imars:
     # -- equality --------------------------------------------------------------------------------------------------
 
     def _merge(self, now: int) -> None:
-        """Let the classes know of the equalities in `derived`, and give it the leaves that are to be rewritten anew."""
+        """Let the classes know of the equalities in `derived`, and give it the leaves that are to be rewritten again."""
         while True:
             rows = self.engine.rows(
                 f"SELECT least(s, o) AS a, greatest(s, o) AS b, max(e) AS e FROM derived WHERE p = {SAME_AS} "

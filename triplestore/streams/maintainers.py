@@ -53,7 +53,7 @@ class WindowClosure(Protocol):
         """The engine that has the closure."""
 
     def slide(self, now: int, arrived: pa.Table | None) -> None:
-        """Let the window be that of `now`. arrived: what came into it since the last time, tokens (s, p, o), and the
+        """Let the window be that of `now`. arrived: what was added to it since the last time, tokens (s, p, o), and the
         time at which each leaves (e)."""
 
     @property
@@ -136,7 +136,7 @@ class ByExpiry:
 
 class ByUpdates:
     """A store of its own that has the window's triples asserted besides the background's: the baselines. naive: the
-    closure is computed from scratch each time; else what left is deleted by DRed, then what came is inserted."""
+    closure is computed from scratch each time; else what left is deleted by DRed, then what was added is inserted."""
 
     def __init__(self, background: Session, engine: Engine, naive: bool, switched: str = "") -> None:
         self.engine, self.switched = engine, switched
@@ -164,16 +164,16 @@ class ByUpdates:
 
     def slide(self, now: int, arrived: pa.Table | None) -> None:
         """See `WindowClosure`."""
-        ends, came = self._ends, dict[Triple, None]()
+        ends, new = self._ends, dict[Triple, None]()
         for s, p, o, end in zip(*(column.to_pylist() for column in arrived.columns), strict=True) if arrived else ():
             if (s, p, o) not in ends:
-                came[s, p, o] = None
+                new[s, p, o] = None
             ends[s, p, o] = max(end, ends.get((s, p, o), end))
         gone = [triple for triple, end in ends.items() if end <= now]
         for triple in gone:
             del ends[triple]
-        add = self._others([triple for triple in came if triple in ends])
-        delete = self._others([triple for triple in gone if triple not in came])
+        add = self._others([triple for triple in new if triple in ends])
+        delete = self._others([triple for triple in gone if triple not in new])
         if add or delete:
             apply(self._session, add, delete, self._maintain, False)
 

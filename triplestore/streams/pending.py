@@ -23,7 +23,7 @@ class Pending:
         self.last = 0  # when the last of the newest chunk leaves
 
     def put(self, stream: str, chunk: Chunk, complete: int, lateness: int, answered: int | None) -> int:
-        """Take a chunk of a stream in; how many of it come too late for a window. complete: the newest time of the
+        """Take a chunk of a stream in; how much of it is too late for a window. complete: the newest time of the
         stream before it. answered: the newest time for which the queries were answered."""
         times = np.array(chunk.times, dtype=np.int64)
         newest = np.maximum.accumulate(np.concatenate([[complete], times[:-1]])) - lateness

@@ -1,0 +1,195 @@
+"""Windows over chunks of streams, and the answers of queries to them.
+
+A triple of time t is in the window of T, a multiple of the step, if T - width < t <= T. The window of T is complete
+when a time after T + lateness has been read, or the stream has ended. What is later than that is counted and left out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from triplake.sparql import query as run_query
+from triplake.sparql.parser import parse_query
+from triplestore.engine import Engine
+from triplestore.model.errors import InputError, UsageError
+from triplestore.read.session import Session
+from triplestore.streams.answers import Answer, Row, StreamStats
+from triplestore.streams.maintainers import WindowClosure, maintainer
+from triplestore.streams.pending import Pending
+from triplestore.streams.registration import StreamQuery, streams_of
+from triplestore.streams.source import Chunk
+from triplestore.streams.times import Window
+from triplestore.streams.tokens import tokens_of
+
+FIRST: Final = 5
+"""Malformed lines that are reported one by one."""
+
+
+class _Group:
+    """Queries of the same windows: they share a closure. resumed: the time for which a run before this one answered
+    them."""
+
+    def __init__(
+        self, queries: Sequence[StreamQuery], streams: Sequence[str], closure: WindowClosure, resumed: int | None
+    ) -> None:
+        self.queries, self.closure, self.resumed = queries, closure, resumed
+        windows = queries[0].windows
+        self.steps = sorted({window.step for _, window in windows})
+        self.widest = max(window.width for _, window in windows)
+        only = len(streams) == 1
+        self.pending = Pending({s: [w for name, w in windows if only or name == s] for s in streams}, resumed)
+        self.answered: int | None = None
+        self.before: dict[int, Counter[Row]] = {}
+
+    def next(self) -> int | None:
+        """The next time at which the queries are to be answered, if anything is known of it: what waits enters, or what
+        is in the window may leave."""
+        first = min(self.pending.waiting, default=None)
+        if self.resumed is not None and self.answered is None:
+            return self.resumed
+        if self.answered is None or self.closure.size == 0:
+            return first
+        after = min((self.answered // step + 1) * step for step in self.steps)
+        return after if first is None else min(first, after)
+
+
+class Windows:
+    """The windows of some queries. Give them chunks by `feed`, then take the answers of what is complete; at the end
+    those of `finish`."""
+
+    def __init__(
+        self,
+        background: Session,
+        queries: Sequence[StreamQuery],
+        engine: Callable[[], Engine],
+        algorithm: str = "auto",
+        lateness: int = 0,
+        stop: bool = False,
+        resumed: Sequence[int | None] | None = None,
+        newest: dict[str, int | None] | None = None,
+    ) -> None:
+        """stop: raise InputError at the first line that cannot be read. resumed: of each group of queries, for which
+        time a run before this one answered them; newest: of each stream, the newest time before what is fed."""
+        if not queries:
+            raise UsageError("no query: a stream is read for the answers of at least one")
+        self.streams = streams_of(queries)
+        for query in queries:
+            parse_query(query.text, None, background.manifest.prefixes)
+        self.stats = StreamStats()
+        self._lateness, self._stop = lateness, stop
+        self._scope = background.manifest.counters.files + 1
+        self._marks: dict[str, int | None] = {name: (newest or {}).get(name) for name in self.streams}
+        self._read = time.perf_counter()
+        groups: dict[tuple[tuple[str, Window], ...], list[StreamQuery]] = {}
+        for query in queries:
+            groups.setdefault(tuple(sorted(query.windows, key=repr)), []).append(query)
+        self._groups: list[_Group] = []
+        try:
+            for number, some in enumerate(groups.values()):
+                closure = maintainer(background, algorithm, engine)
+                self._groups.append(_Group(some, self.streams, closure, resumed[number] if resumed else None))
+                self.stats.algorithm, self.stats.switched = closure.name, closure.switched or self.stats.switched
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Free what they hold."""
+        for group in self._groups:
+            group.closure.close()
+        self._groups = []
+
+    @property
+    def answered(self) -> list[int | None]:
+        """The newest time for which each group of queries was answered."""
+        return [group.resumed if group.answered is None else group.answered for group in self._groups]
+
+    @property
+    def last(self) -> int:
+        """When the last triple of the newest chunk leaves every window."""
+        return max(group.pending.last for group in self._groups)
+
+    def newest(self, stream: str) -> int | None:
+        """The newest time of a stream so far."""
+        return self._marks[stream]
+
+    def feed(self, stream: str, chunk: Chunk) -> None:
+        """Take a chunk of a stream in. Raises InputError."""
+        self._left_out(chunk.bad)
+        self.stats.triples += len(chunk.times)
+        self._read = time.perf_counter()
+        if chunk.times:
+            mark = self._marks[stream]
+            before = min(chunk.times) if mark is None else mark
+            self.stats.late += max(
+                group.pending.put(stream, chunk, before, self._lateness, group.answered) for group in self._groups
+            )
+            self._marks[stream] = max(before, *chunk.times)
+
+    def end(self, stream: str) -> None:
+        """Wait no longer for a stream."""
+        del self._marks[stream]
+
+    def complete(self) -> Iterator[list[Answer]]:
+        """The answers for each window that is complete, in the order of their times."""
+        marks = [mark for mark in self._marks.values() if mark is not None]
+        if marks and len(marks) == len(self._marks):
+            yield from self._until(min(marks) - self._lateness)
+
+    def finish(self) -> Iterator[list[Answer]]:
+        """The answers for the windows of what is left, when all streams have ended."""
+        yield from self._until(None)
+
+    def _until(self, end: int | None) -> Iterator[list[Answer]]:
+        """The answers for all windows before a time (None: for all that something still enters)."""
+        while True:
+            due = [(now, group) for group in self._groups if (now := group.next()) is not None]
+            due = [(now, g) for now, g in due if (bool(g.pending.waiting) if end is None else now < end)]
+            if not due:
+                return
+            now, group = min(due, key=lambda pair: pair[0])
+            found = self._slide(group, now)
+            if now != group.resumed:
+                yield found
+
+    def _slide(self, group: _Group, now: int) -> list[Answer]:
+        """Let a group's windows be those of a time; the answers of its queries."""
+        started = time.perf_counter()
+        lines, ends = group.pending.take(now)
+        arrived = None
+        if lines:
+            arrived, bad = tokens_of(group.closure.engine, lines, ends, self._scope)
+            self._left_out(bad)
+        group.closure.slide(now, arrived)
+        group.answered = now
+        found = [self._answer(group, place, query, now) for place, query in enumerate(group.queries)]
+        stats, closures = self.stats, [g.closure for g in self._groups]
+        stats.windows += 1
+        stats.size, stats.facts = sum(c.size for c in closures), sum(c.facts for c in closures)
+        stats.algorithm, stats.switched = group.closure.name, group.closure.switched or stats.switched
+        ended = time.perf_counter()
+        stats.busy += ended - started
+        stats.slowest = max(stats.slowest, ended - started)
+        stats.lag = ended - self._read
+        return found
+
+    def _answer(self, group: _Group, place: int, query: StreamQuery, now: int) -> Answer:
+        result = run_query(group.closure.graph(), query.text)
+        variables: tuple[str, ...] = ()
+        rows: list[Row] = [()] * bool(result) if result.kind == "ask" else []
+        if result.kind != "ask":
+            variables, rows = result.variables, [row for batch in result.token_batches(50_000) for row in batch]
+        if query.operator != "rstream":
+            new, old = Counter(rows), group.before.get(place, Counter())
+            group.before[place] = new
+            rows = list(((new - old) if query.operator == "istream" else (old - new)).elements())
+        return Answer(query.name, result.kind, query.operator, now - group.widest, now, variables, rows)
+
+    def _left_out(self, errors: Sequence[InputError]) -> None:
+        self.stats.malformed += len(errors)
+        self.stats.bad += errors[: max(0, FIRST - len(self.stats.bad))]
+        if errors and self._stop:
+            raise errors[0]
