@@ -9,6 +9,7 @@ What the methods do is in `triplestore.write`; those that read are in `triplesto
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +31,14 @@ from triplestore.write.datasets import GraphSupport
 from triplestore.write.queue import Outcome, UpdateQueue, Waiting
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from rdflib.term import Node
 
     from triplestore.ontology.entails import Entailment
+    from triplestore.streams.answers import Answer
     from triplestore.streams.registration import StreamQuery
     from triplestore.streams.run import StreamRun
+    from triplestore.streams.structured import StructuredStream
 
 
 class Store(StoreVersion):
@@ -353,11 +356,29 @@ class Store(StoreVersion):
         """
         from triplestore.streams.run import StreamRun, queries_of  # when asked for: other commands start without it
 
-        engine, spark = self.engine_name, getattr(self._session.engine, "spark", None)
+        engine = partial(make_engine, self.engine_name, getattr(self._session.engine, "spark", None))
         queries = queries_of(query, width, step, operator)
         with self._turns.turn():
             self._session.readable()
-            return StreamRun(self._session, source, queries, lambda: make_engine(engine, spark), **options)
+            return StreamRun(self._session, source, queries, engine, **options)
+
+    def stream_dataframe(
+        self,
+        frame: DataFrame,
+        query: str | StreamQuery | Sequence[str | StreamQuery],
+        answers: Callable[[Answer], None] | str | Path,
+        checkpoint: str | Path,
+        **options: Any,
+    ) -> StructuredStream:
+        """As `stream`, of a streaming DataFrame (`triplestore.streams.structured`). options: also trigger, Spark's."""
+        from triplestore.streams.run import queries_of
+        from triplestore.streams.structured import StructuredStream
+
+        window = (options.pop(name, None) for name in ("width", "step", "operator"))
+        queries, engine = queries_of(query, *window), partial(make_engine, "spark", frame.sparkSession)
+        with self._turns.turn():
+            self._session.readable()
+            return StructuredStream(self._session, frame, queries, engine, answers, checkpoint, **options)
 
     @in_turn
     def entails(self, graph: Iterable[tuple[Node, Node, Node]]) -> Entailment:

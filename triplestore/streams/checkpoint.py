@@ -35,7 +35,8 @@ class Place:
 
 @dataclass(slots=True)
 class State:
-    """What a checkpoint says. answered: of each group of queries, in order. written: bytes of the file of answers."""
+    """What a checkpoint says. answered: of each group of queries, in order. written: bytes of the file of answers.
+    triples: that were read (of Structured Streaming: the newest batch)."""
 
     version: int
     queries: str

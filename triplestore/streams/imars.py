@@ -9,8 +9,8 @@ already counts as new if its end is later now (it is renewed).
 The paper's rules are those of RDFS+ without equality. Here a program is any plain joins, and equality is rewriting over
 time: facts are stored under the representatives of now (`triplestore.streams.classes`), and a fact that was rewritten
 ends with the equalities that it was rewritten by. Leaves are what the rules start from: the background's closure and
-the triples of the window. When a term gets another representative, or is equal to it for longer, the leaves that
-mention it are given to the rules again, rewritten again; facts that mention a term which represents nothing any more are
+the triples of the window. When a term has another representative, or is equal to it for longer, the leaves that
+mention it are given to the rules again, rewritten; facts that mention a term which represents nothing any more are
 dropped. Every derivation of the new closure that rests on no such leaf was there before, with the same end.
 """
 
@@ -275,7 +275,7 @@ class Imars:
     # -- equality --------------------------------------------------------------------------------------------------
 
     def _merge(self, now: int) -> None:
-        """Let the classes know of the equalities in `derived`, and give it the leaves that are to be rewritten again."""
+        """Add the equalities of `derived` to the classes, and to it the leaves that are to be rewritten again."""
         while True:
             rows = self.engine.rows(
                 f"SELECT least(s, o) AS a, greatest(s, o) AS b, max(e) AS e FROM derived WHERE p = {SAME_AS} "

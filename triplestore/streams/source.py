@@ -45,8 +45,8 @@ _A: Final = b"<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
 @dataclass(slots=True)
 class Chunk:
-    """Some timed triples in the order of the source: times, and lines of N-Triples. place: where the first line is, for messages.
-    read: bytes of the source up to its end, by file; see `triplestore.streams.checkpoint`."""
+    """Some timed triples in the order of the source: times, and lines of N-Triples. bad: what is wrong with others.
+    read: bytes of the source (of an iterable: items) up to its end."""
 
     times: list[int] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
