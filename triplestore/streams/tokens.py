@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +18,17 @@ from triplestore.engine.arrow import int64s, strings
 from triplestore.model.errors import InputError
 from triplestore.streams.maintainers import TRIPLES
 
+FEW: Final = 2_000
+"""Lines up to which they are parsed here: the engine takes longer to plan that."""
+
 
 def tokens_of(
     engine: Engine, lines: Sequence[bytes], ends: Sequence[int], scope: int
 ) -> tuple[pa.Table, list[InputError]]:
     """A table of tokens (s, p, o) and ends (e) of lines, and what is wrong with those that cannot be read, which are
     left out. scope: the number of the file that blank nodes are of."""
+    if len(lines) <= FEW:
+        return _strictly(lines, ends, scope)
     try:
         text = pa.array(lines, pa.binary()).cast(pa.string())
     except pa.ArrowInvalid:  # some are not UTF-8
@@ -41,6 +47,10 @@ def tokens_of(
 
 def _strictly(lines: Sequence[bytes], ends: Sequence[int], number: int) -> tuple[pa.Table, list[InputError]]:
     rows, bad, scope = list[tuple[str, str, str, int]](), list[InputError](), Scope(number, anonymous=False)
+    whole = parse_lines(lines, Syntax.NTRIPLES, scope)
+    if not whole.bad and len(whole.quads) == len(lines):  # else some are comments, or wrong
+        rows = [(s, p, o, end) for (s, p, o, *_), end in zip(whole.quads, ends, strict=True)]
+        lines = ends = ()
     for line, end in zip(lines, ends, strict=True):
         parsed = parse_lines([line], Syntax.NTRIPLES, scope)
         rows += [(s, p, o, end) for s, p, o, *_ in parsed.quads]

@@ -1,0 +1,108 @@
+"""Seconds a slide takes against the share of the window that changes, as the evaluation of IMaRS does.
+
+`python -m tests.bench.streams --window 10000 --kinds tree,social,equal --algorithms imars,dred,naive`
+
+Source: Dell'Aglio and Della Valle 2014, section 3.6: messages that discuss others, by a transitive property. `social`
+and `equal` are ours: a class tree with domains, inverses and subproperties, and people of whom a tenth have two names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from triplestore import Store
+from triplestore.engine.select import make_engine
+from triplestore.streams.registration import StreamQuery
+from triplestore.streams.source import chunks
+from triplestore.streams.windows import Windows
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+OWL = "http://www.w3.org/2002/07/owl#"
+E = "http://example.org/"
+SHARES = (0.001, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
+ONTOLOGY = {
+    "tree": f"<{E}discuss> a <{OWL}TransitiveProperty> .",
+    "social": f"""<{E}Retweet> <{RDFS}subClassOf> <{E}Tweet> . <{E}posts> <{OWL}inverseOf> <{E}postedBy> ;
+        <{RDFS}range> <{E}Tweet> ; <{RDFS}domain> <{E}User> . <{E}discuss> <{RDFS}subPropertyOf> <{E}about> .""",
+    "equal": f"<{E}mail> a <{OWL}InverseFunctionalProperty> . <{E}posts> <{RDFS}domain> <{E}User> .",
+}
+RULES = {"tree": "rdfs-plus", "social": "rdfs-plus", "equal": "owl2rl"}
+
+
+def triples(kind: str, window: int, total: int) -> Iterator[bytes]:
+    """Lines of a stream in which each triple has a time of its own."""
+    rng = random.Random(1)
+    for i in range(total):
+        tweet = f"<{E}t{i}>"
+        if kind == "tree":
+            line = f"{tweet} <{E}discuss> <{E}t{max(0, i - 1 - rng.randrange(window // 10))}>"
+        elif i % 4 == 0:
+            line = f"{tweet} <{RDF}type> <{E}Retweet>"
+        elif i % 4 == 1:
+            line = f"<{E}u{rng.randrange(window // 20)}> <{E}posts> {tweet}"
+        elif i % 4 == 2 and kind == "equal":
+            person = rng.randrange(window // 20)
+            line = f'<{E}u{person + rng.choice((0, 0, 0, 10**9))}> <{E}mail> "m{person}"'
+        elif i % 4 == 2:
+            line = f"{tweet} <{E}discuss> <{E}topic{rng.randrange(1000)}>"
+        else:
+            line = f"{tweet} <{E}postedBy> <{E}u{rng.randrange(window // 20)}>"
+        yield f"{i} {line} .\n".encode()
+
+
+def measure(kind: str, algorithm: str, window: int, share: float, slides: int, engine: str) -> tuple[float, float, int]:
+    """(median, slowest) seconds of the slides of a full window, and the facts of its closure."""
+    step = max(1, int(window * share))
+    with tempfile.TemporaryDirectory() as folder:
+        stream, ontology = Path(folder, "stream.txt"), Path(folder, "ontology.ttl")
+        ontology.write_text(ONTOLOGY[kind])
+        with stream.open("wb") as file:
+            file.writelines(triples(kind, window, window + (slides + 3) * step + 1))
+        with Store.create(Path(folder, "kg"), RULES[kind], engine=engine) as store:
+            store.load(ontology)
+            ask = f"SELECT (COUNT(*) AS ?n) {{ ?x <{E}{'discuss' if kind == 'tree' else 'posts'}> ?y }}"
+            queries = [StreamQuery.of(ask, str(window), str(step))]
+            full_at = -(-window // step) * step
+            windows = Windows(store._session, queries, lambda: make_engine(engine), algorithm, resumed=[full_at])
+            spent, facts, before = [], 0, 0.0
+            for chunk in chunks(stream):  # the first window is filled at once, as after a crash
+                windows.feed("", chunk)
+                for _ in windows.complete():
+                    spent.append(windows.stats.busy - before)
+                    before, facts = windows.stats.busy, windows.stats.facts
+            windows.close()
+    full = spent[1 : slides + 1]  # the first has the filling
+    return statistics.median(full), max(full), facts
+
+
+def main() -> None:
+    """Print a table: a row for each share, a column for each algorithm."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--window", type=int, default=10_000)
+    parser.add_argument("--kinds", default="tree,social,equal")
+    parser.add_argument("--algorithms", default="imars,dred,naive")
+    parser.add_argument("--shares", default=",".join(map(str, SHARES)))
+    parser.add_argument("--slides", type=int, default=3)
+    parser.add_argument("--engine", default="duckdb")
+    given = parser.parse_args()
+    algorithms = given.algorithms.split(",")
+    for kind in given.kinds.split(","):
+        print(f"| {kind}, {given.window:,} triples: share | {' | '.join(algorithms)} | closure |")
+        print(f"|---|{'---|' * (len(algorithms) + 1)}")
+        for share in map(float, given.shares.split(",")):
+            found = [measure(kind, a, given.window, share, given.slides, given.engine) for a in algorithms]
+            cells = " | ".join(f"{median:.3f}" for median, _, _ in found)
+            print(f"| {100 * share:g} % | {cells} | {found[0][2]:,} |", flush=True)
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10:,} MB, {time.ctime()}")
+
+
+if __name__ == "__main__":
+    main()
