@@ -322,10 +322,16 @@ def prefixes(options: Common, store: str, action: str, names: Sequence[str], as_
 
 @click.command()
 @click.argument("folder", required=False)
+@click.option("--stream", is_flag=True, help="Windows over a building's sensors instead; keeps nothing.")
 @common
-def demo(options: Common, folder: str | None) -> None:
+def demo(options: Common, folder: str | None, stream: bool) -> None:
     """The main job, end to end, on bundled data, in seconds. FOLDER keeps the store; by default it is temporary."""
-    from triplestore.demo import run
+    from triplestore.demo import building, run
 
     nothing_to_verify(options)
-    run(folder, options.engine_options)
+    if not stream:
+        run(folder, options.engine_options)
+    elif folder is not None:
+        raise UsageError("the demo of streams keeps no store: leave out the folder, or --stream")
+    else:
+        building.run(options.engine_options)

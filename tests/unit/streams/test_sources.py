@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 from rdflib import RDF, RDFS, Namespace
 
+from tests import ROOT
 from tests.support.cli import run
 from triplestore import Store
 from triplestore.model.errors import InputError, UsageError
@@ -164,6 +166,34 @@ def test_command(kg: Path, tmp_path: Path) -> None:
     text = "CONSTRUCT { ?x a <http://example.org/Seen> } FROM STREAM <s> [RANGE 1] { ?x a <http://example.org/Room> }"
     made = run("stream", str(kg), "--ask", text, "--from", str(tmp_path / "s.txt"), "--format", "nt", "-q")
     assert made.out.splitlines()[0] == f"1 <http://example.org/r1> <{RDF.type}> <http://example.org/Seen> ."
+
+
+def test_the_page(tmp_path: Path) -> None:
+    """The example of docs/streams.md gives answers, as commands and as a program."""
+    page = (ROOT / "docs/streams.md").read_text(encoding="utf-8")
+    commands = "".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/triplake").write_text(f'#!/bin/sh\nexec {sys.executable} -m triplestore.cli "$@"\n')
+    (tmp_path / "bin/triplake").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    found = subprocess.run(
+        ["bash", "-ec", commands], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    rows = [json.loads(line)["rows"] for line in found.stdout.splitlines()]
+    assert [len(row) for row in rows] == [2, 2, 2, 2, 2, 1, 1, 1, 0, 0]
+    program = "".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert len(done.stdout.splitlines()) == 11
+
+
+def test_demo() -> None:
+    shown = run("demo", "--stream")
+    assert shown.code == 0, shown.err
+    times = re.findall(r"^  (12:\d\d)  (.*)$", shown.out, re.MULTILINE)
+    assert len(times) > 10
+    assert any("floor2" in text for _, text in times)
 
 
 def test_killed_at_random(kg: Path, tmp_path: Path) -> None:
