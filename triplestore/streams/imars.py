@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Final
 
 import pyarrow as pa
 
@@ -38,6 +39,8 @@ from triplestore.model.terms import FIRST_LITERAL, SAME_AS, TYPE
 from triplestore.streams.classes import Classes
 from triplestore.streams.terms import StreamTerms
 from triplestore.streams.times import FOREVER
+
+_COLUMNS: Final = ", ".join(f"CAST({c} AS BIGINT) AS {c}" for c in "spoe")
 
 
 class NotExpiringError(Exception):
@@ -93,15 +96,12 @@ class Imars:
         sizes = self._absorb(now)
         while sizes or self._fresh or self._later:
             check()
-            statements = list(self._statements(sizes))
-            engine.load("derived", _no_facts())
+            statements = [f"SELECT {_COLUMNS} FROM ({sql}) d" for sql in self._statements(sizes)]
             if self._later:
                 later = self._scratch.load("later", triples_table(self._later))
                 statements.append(f"SELECT s, p, o, {FOREVER} AS e FROM {later}")
             self._fresh, self._later = {}, []
-            for group in [statements] if engine.joint else [[sql] for sql in statements]:
-                if group:
-                    engine.append("derived", group)
+            engine.create("derived", " UNION ALL ".join(statements) or "SELECT s, p, o, e FROM derived WHERE FALSE")
             if sizes:
                 self.facts += engine.append("closure", ["SELECT s, p, o, e FROM delta"])[0]
                 self._predicates |= {p for p, _ in sizes}
@@ -216,24 +216,25 @@ class Imars:
         source = f"({self._rewritten('derived')})" if self._equal else "derived"
         same = " AND ".join(f"f.{c} = d.{c}" for c in "spo")
         found = f"SELECT s, p, o, max(e) AS e FROM {source} x GROUP BY s, p, o HAVING max(e) > {now}"
-        with engine.scratch() as scratch:
-            candidates = scratch.table("candidates")
-            engine.create(candidates, found)
-            engine.create(
-                "delta",
-                f"SELECT d.s, d.p, d.o, d.e, f.e AS before FROM {candidates} d LEFT JOIN closure f ON {same} "
-                "WHERE f.e IS NULL OR f.e < d.e",
+        if not engine.create(
+            "delta",
+            f"SELECT d.s, d.p, d.o, d.e, f.e AS before FROM ({found}) d LEFT JOIN closure f ON {same} "
+            "WHERE f.e IS NULL OR f.e < d.e",
+        ):
+            return {}
+        while True:
+            rows = engine.rows(
+                f"SELECT p, CASE WHEN p = {TYPE} THEN o ELSE -1 END AS c, count(*) AS n, count(before) AS renewed, "
+                f"count(CASE WHEN before IS NULL AND {self._schema} THEN 1 END) AS schema FROM delta GROUP BY 1, 2"
             )
-        fresh = engine.rows(f"SELECT s, p, o FROM delta WHERE before IS NULL AND {self._schema}")
-        if fresh:
-            self._extend_ontology(fresh)
-        rows = engine.rows(
-            f"SELECT p, CASE WHEN p = {TYPE} THEN o ELSE -1 END AS c, count(*) AS n, count(before) AS renewed "
-            "FROM delta GROUP BY 1, 2"
-        )
-        if any(renewed for *_, renewed in rows):
+            fresh = any(schema for *_, schema in rows)
+            if not fresh or not self._extend_ontology(
+                engine.rows(f"SELECT s, p, o FROM delta WHERE before IS NULL AND {self._schema}")
+            ):
+                break
+        if any(renewed for _, _, _, renewed, _ in rows):
             self.facts -= engine.remove("closure", "SELECT s, p, o, before AS e FROM delta WHERE before IS NOT NULL")
-        return {(p, c): n for p, c, n, _ in rows}
+        return {(p, c): n for p, c, n, *_ in rows}
 
     def _text(self, *ids: int) -> str:
         from triplestore.dictionary.encoding import decode
