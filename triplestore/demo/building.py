@@ -34,8 +34,6 @@ WHERE { ?alarm a :Alarm ; :at ?desk . ?desk :partOf ?place }
 GROUP BY ?place ORDER BY ?place
 """
 
-MINUTES: Final = 15
-
 
 def run(engine_options: Mapping[str, Any], console: Console | None = None) -> None:
     """Run the demo and show it on stdout."""
@@ -71,7 +69,7 @@ def _sensors() -> Iterator[str]:
     """Alarms at desks, and at a sensor of which only a badge says where it is, now and then."""
     rng, begin = random.Random(4), 19_844 * 24 * 3_600_000 + 12 * 3_600_000
     a = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
-    for minute in range(MINUTES):
+    for minute in range(15):
         time = begin + minute * 60_000
         for number in range(rng.choice((0, 1, 1, 2))):
             alarm, kind = f"<{PREFIX}a{minute}-{number}>", rng.choice(("Hot", "Smoke", "Quiet"))

@@ -40,6 +40,9 @@ from triplestore.streams.classes import Classes
 from triplestore.streams.terms import StreamTerms
 from triplestore.streams.times import FOREVER
 
+TOGETHER: Final = 50
+"""Statements of a round that are one union."""
+
 _COLUMNS: Final = ", ".join(f"CAST({c} AS BIGINT) AS {c}" for c in "spoe")
 
 
@@ -101,7 +104,10 @@ class Imars:
                 later = self._scratch.load("later", triples_table(self._later))
                 statements.append(f"SELECT s, p, o, {FOREVER} AS e FROM {later}")
             self._fresh, self._later = {}, []
-            engine.create("derived", " UNION ALL ".join(statements) or "SELECT s, p, o, e FROM derived WHERE FALSE")
+            first, *rest = _batched(statements or ["SELECT s, p, o, e FROM derived WHERE FALSE"])
+            engine.create("derived", first)
+            for more in rest:
+                engine.append("derived", [more])
             if sizes:
                 self.facts += engine.append("closure", ["SELECT s, p, o, e FROM delta"])[0]
                 self._predicates |= {p for p, _ in sizes}
@@ -345,6 +351,11 @@ class Imars:
         columns = zip(*rows, strict=True) if rows else ((), (), ())
         table = {name: int64s(column) for name, column in zip("spo", columns, strict=True)}
         return self._scratch.load("listed", pa.table(table))
+
+
+def _batched(statements: Sequence[str]) -> list[str]:
+    """Unions of statements, each of as many as an engine plans well."""
+    return [" UNION ALL ".join(statements[i : i + TOGETHER]) for i in range(0, len(statements), TOGETHER)]
 
 
 def _no_facts() -> pa.Table:
