@@ -357,9 +357,9 @@ class Store(StoreVersion):
         from triplestore.streams.run import StreamRun, queries_of  # when asked for: other commands start without it
 
         engine = partial(make_engine, self.engine_name, getattr(self._session.engine, "spark", None))
-        queries = queries_of(query, width, step, operator)
         with self._turns.turn():
             self._session.readable()
+            queries = queries_of(query, width, step, operator)
             return StreamRun(self._session, source, queries, engine, **options)
 
     def stream_dataframe(
@@ -375,9 +375,9 @@ class Store(StoreVersion):
         from triplestore.streams.structured import StructuredStream
 
         window = (options.pop(name, None) for name in ("width", "step", "operator"))
-        queries, engine = queries_of(query, *window), partial(make_engine, "spark", frame.sparkSession)
         with self._turns.turn():
             self._session.readable()
+            queries, engine = queries_of(query, *window), partial(make_engine, "spark", frame.sparkSession)
             return StructuredStream(self._session, frame, queries, engine, answers, checkpoint, **options)
 
     @in_turn

@@ -70,6 +70,7 @@ class TestEverywhere:
             "update": ["add.ru"],
             "copy": ["other"],
             "restore": ["--to", "1"],
+            "stream": ["--from", "-", "--ask", DOGS, "--range", "5m"],
         }.get(name, [])
         rest = ["rdf:nil", "a", "rdf:List"] if name == "explain" else rest
         rest = ["rdf:nil", "rdf:List"] if name == "why-same" else rest

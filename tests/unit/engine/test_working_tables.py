@@ -198,6 +198,8 @@ FIXED: Final = {
     **dict.fromkeys(("added", "removed"), "what a run changed of `fact`"),
     **dict.fromkeys(("before_fact", "before_same_as"), "what `fact` and `same_as` were before a run from scratch"),
     **dict.fromkeys(("raw", "encoded", "plus", "minus", "quad_plus", "quad_minus"), "the change under way"),
+    **dict.fromkeys(("background", "background_asserted", "background_same_as"), "a stream's, in an engine of its own"),
+    **dict.fromkeys(("streamed", "closure", "equal", "arrived", "fresh_term", "stream_token"), "likewise"),
 }
 """Working tables whose names are fixed: one computation at a time changes them in place."""
 
