@@ -127,7 +127,7 @@ def called(store: Store, name: str) -> None:
     """Call a method with None for each argument that it must have: who holds the turn looks at none of them before."""
     method = getattr(store, name)
     parameters = inspect.signature(method).parameters.values()
-    needed = [None for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
+    needed = [None for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     found = method(*needed)
     if isinstance(found, AbstractContextManager):
         with found:
