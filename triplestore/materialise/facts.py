@@ -12,14 +12,14 @@ from collections import Counter
 
 import pyarrow as pa
 
-from triplestore.compile.plan import Element, K, Pattern, Read, Row, V
+from triplestore.compile.plan import Element, Pattern, Read, Row
 from triplestore.compile.schema import Fact
 from triplestore.engine import Workbench
 from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
 from triplestore.engine.sql import Select, Statement
-from triplestore.materialise.statements import absent, triples_table
+from triplestore.materialise.statements import absent, touched, triples_table
 from triplestore.model.equality import Equality
 from triplestore.model.terms import SAME_AS, TYPE
 
@@ -114,14 +114,8 @@ class Facts:
 
     def touched(self, pattern: Element, row: Row) -> bool:
         """Whether the delta can hold a match of the pattern of an instance."""
-        if not isinstance(pattern, Pattern):
-            return False
-        if isinstance(pattern.p, V):
-            return bool(self.sizes)
-        p = row[pattern.p.number]
-        if p == TYPE and isinstance(pattern.o, K):
-            return (p, row[pattern.o.number]) in self.sizes
-        return p in self._touched_predicates
+        known = self.sizes, self._touched_predicates
+        return isinstance(pattern, Pattern) and bool(self.sizes) and touched(pattern, row, *known)
 
     def scan(self, element: Element, read: Read) -> str:
         """What a body element reads."""

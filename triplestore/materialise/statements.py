@@ -7,11 +7,12 @@ from typing import Final
 
 import pyarrow as pa
 
-from triplestore.compile.plan import K, Pattern, Read, Row, Shape
+from triplestore.compile.plan import K, Pattern, Read, Row, Shape, V
 from triplestore.compile.schema import Fact
 from triplestore.compile.sql import Instances, inline
 from triplestore.engine.arrow import int64s
 from triplestore.engine.scratch import Scratch
+from triplestore.model.terms import TYPE
 
 INLINE: Final = 100
 """Instances up to which they are written into the statement; more become a working table."""
@@ -27,6 +28,17 @@ def reads(atom: int, focus: int) -> Read:
 def possible(shape: Shape, row: Row, predicates: Container[int]) -> bool:
     """Whether every predicate that an instance asks for is among those that occur."""
     return all(row[e.p.number] in predicates for e in shape.body if isinstance(e, Pattern) and isinstance(e.p, K))
+
+
+def touched(pattern: Pattern, row: Row, sizes: Container[tuple[int, int]], predicates: Container[int]) -> bool:
+    """Whether a delta can hold a match of the pattern of an instance. sizes: what the delta has, by predicate and class
+    (see `triplestore.materialise.facts.Facts`); predicates: those of them; neither is empty."""
+    if isinstance(pattern.p, V):
+        return True
+    p = row[pattern.p.number]
+    if p == TYPE and isinstance(pattern.o, K):
+        return (p, row[pattern.o.number]) in sizes
+    return p in predicates
 
 
 def instances(scratch: Scratch, rows: Sequence[Row]) -> Instances:

@@ -22,7 +22,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from triplestore.compile.plan import Element, K, Listed, Pattern, Read, Row, Shape, V
+from triplestore.compile.plan import Element, K, Listed, Pattern, Read, Row, Shape
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Fact, SchemaFacts
 from triplestore.compile.sql import select_expiring
@@ -32,7 +32,7 @@ from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
 from triplestore.maintain import Reasoning
 from triplestore.materialise.stages import Instances, both
-from triplestore.materialise.statements import absent, instances, possible, reads, triples_table
+from triplestore.materialise.statements import absent, instances, possible, reads, touched, triples_table
 from triplestore.model.equality import Equality
 from triplestore.model.stopping import check
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS, TYPE
@@ -261,12 +261,14 @@ class Imars:
         for shape, rows in self.program.instances.items():
             fresh = self._fresh.get(shape, {})
             usable = [row for row in rows if row not in fresh and possible(shape, row, known)]
-            for focus, element in enumerate(shape.body):
-                if not isinstance(element, Listed):
-                    touched = [row for row in usable if _touched(element, row, sizes, predicates)]
-                    if touched:
-                        scans = [self._scan(e, reads(place, focus)) for place, e in enumerate(shape.body)]
-                        yield select_expiring(shape, scans, instances(self._scratch, touched))
+            for focus, element in enumerate(shape.body if sizes else ()):
+                if isinstance(element, Pattern):
+                    found = [row for row in usable if touched(element, row, sizes, predicates)]
+                else:
+                    found = [] if isinstance(element, Listed) else usable
+                if found:
+                    scans = [self._scan(e, reads(place, focus)) for place, e in enumerate(shape.body)]
+                    yield select_expiring(shape, scans, instances(self._scratch, found))
 
     def _scan(self, element: Element, read: Read) -> str:
         """What a body element reads; see `Facts.scan`."""
@@ -360,16 +362,6 @@ def _batched(statements: Sequence[str]) -> list[str]:
 
 def _no_facts() -> pa.Table:
     return pa.table({c: int64s() for c in "spoe"})
-
-
-def _touched(element: Element, row: Row, sizes: Mapping[tuple[int, int], int], predicates: Collection[int]) -> bool:
-    """Whether the delta can hold a match of a body element of an instance."""
-    if not isinstance(element, Pattern) or isinstance(element.p, V):
-        return bool(sizes)
-    p = row[element.p.number]
-    if p == TYPE and isinstance(element.o, K):
-        return (p, row[element.o.number]) in sizes
-    return p in predicates
 
 
 def _obstacle(program: Program, equality: Equality) -> str | None:

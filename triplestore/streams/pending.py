@@ -30,8 +30,7 @@ class Pending:
         late = np.zeros(len(times), dtype=np.bool_)
         self.last = answered or 0
         for window in self._windows.get(stream, ()):
-            enters = -(-times // window.step) * window.step
-            leaves = -(-(times + window.width) // window.step) * window.step
+            enters, leaves = window.enters(times), window.leaves(times)
             usable = leaves > enters
             missed = usable & (enters < newest)
             if self._resumed is not None:

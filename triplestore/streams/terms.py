@@ -7,8 +7,7 @@ from typing import Final
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
-from triplestore.model.tables import TERM, token_sql
-from triplestore.model.terms import FIRST_LITERAL
+from triplestore.model.tables import EQUAL_VALUED, TERM, token_sql
 from triplestore.storage.manifest import Counters
 
 FORGET: Final = 100_000
@@ -87,6 +86,4 @@ class StreamTerms:
     @property
     def by_value(self) -> str:
         """A LEFT JOIN that finds for the object of `t` the literal `v.value` that stands for its value."""
-        return (
-            f" LEFT JOIN (SELECT id, value FROM term WHERE id >= {FIRST_LITERAL} AND value IS NOT NULL) v ON v.id = t.o"
-        )
+        return f" LEFT JOIN {EQUAL_VALUED} v ON v.id = t.o"

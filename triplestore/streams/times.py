@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from triplestore.model.errors import UsageError
+
+Time = TypeVar("Time", int, npt.NDArray[np.int64])
 
 FOREVER: Final = 2**63 - 1
 """The end of what never expires."""
@@ -65,10 +70,10 @@ class Window:
         """Of two durations; without a step it tumbles: the step is the width."""
         return cls(duration(width), duration(step or width))
 
-    def enters(self, time: int) -> int:
-        """The first multiple of the step at which a triple of this time is in the window."""
+    def enters(self, time: Time) -> Time:
+        """The first multiple of the step at which a triple of this time (or each of an array) is in the window."""
         return -(-time // self.step) * self.step
 
-    def leaves(self, time: int) -> int:
+    def leaves(self, time: Time) -> Time:
         """The first multiple of the step from which on it is not."""
         return -(-(time + self.width) // self.step) * self.step
