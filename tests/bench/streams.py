@@ -19,6 +19,7 @@ from pathlib import Path
 
 from triplestore import Store
 from triplestore.engine.select import make_engine
+from triplestore.streams.checkpoint import State
 from triplestore.streams.registration import StreamQuery
 from triplestore.streams.source import chunks
 from triplestore.streams.windows import Windows
@@ -71,7 +72,9 @@ def measure(kind: str, algorithm: str, window: int, share: float, slides: int, e
             ask = f"SELECT (COUNT(*) AS ?n) {{ ?x <{E}{'discuss' if kind == 'tree' else 'posts'}> ?y }}"
             queries = [StreamQuery.of(ask, str(window), str(step))]
             full_at = -(-window // step) * step
-            windows = Windows(store._session, queries, lambda: make_engine(engine), algorithm, resumed=[full_at])
+            windows = Windows(
+                store._session, queries, lambda: make_engine(engine), algorithm, before=State(0, "", answered=[full_at])
+            )
             spent, facts, before = [], 0, 0.0
             for chunk in chunks(stream):  # the first window is filled at once, as after a crash
                 windows.feed("", chunk)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
@@ -99,6 +98,7 @@ def stream(
     query, with --range and --step. The store is only read.
     """
     from triplestore.streams.answers import Writer
+    from triplestore.streams.checkpoint import durable, taken_up
 
     if not queries and not texts:
         raise UsageError("give a query: --query FILE, or --ask TEXT")
@@ -107,31 +107,33 @@ def stream(
     if pace is not None and pace <= 0:
         raise UsageError("--pace is more than 0")
     asked = [*(read_text(name) for name in queries), *texts]
-    with opening(options, store, at) as opened, _written(output, checkpoint) as file:
-        run = opened.stream(
-            *(_sources(sources), asked, width, step, operator),
-            algorithm=algorithm, lateness=lateness, on_error=on_error, follow=follow, pace=pace, checkpoint=checkpoint,
+    with opening(options, store, at) as opened, ExitStack() as stack:
+        run = stack.enter_context(
+            opened.stream(
+                *(_sources(sources), asked, width, step, operator),
+                algorithm=algorithm, lateness=lateness, on_error=on_error, follow=follow, pace=pace,
+                checkpoint=checkpoint,
+            )
         )  # fmt: skip
-        run.written = lambda: _durable(file)
-        with run:
-            if run.checkpoint is not None and run.checkpoint.state is not None and output is not None:
-                file.truncate(run.checkpoint.state.written)
-                file.seek(run.checkpoint.state.written)
-            shown = _Progress(run.stats, not options.quiet and sys.stderr.isatty())
-            headed = file is not sys.stdout and file.tell() > 0
-            writer = Writer(file, format_ or "jsonl", len(asked), headed)
-            for answer in run:
-                writer.write(answer)
-                shown.note(answer)
-                if follow or pace is not None:
-                    file.flush()
-            file.flush()
-            shown.end()
-            for line in _summary(run.stats):
-                say(options, line)
-            if plot:
-                for line in shown.plot():
-                    click.echo(line, err=True)
+        file: IO[str] = sys.stdout
+        if output is not None:
+            file = taken = stack.enter_context(taken_up(output, run.checkpoint.state if run.checkpoint else None))
+            run.written = lambda: durable(taken)
+        shown = _Progress(run.stats, not options.quiet and sys.stderr.isatty())
+        headed = output is not None and file.tell() > 0
+        writer = Writer(file, format_ or "jsonl", len(asked), headed)
+        for answer in run:
+            writer.write(answer)
+            shown.note(answer)
+            if follow or pace is not None:
+                file.flush()
+        file.flush()
+        shown.end()
+        for line in _summary(run.stats):
+            say(options, line)
+        if plot:
+            for line in shown.plot():
+                click.echo(line, err=True)
 
 
 def _sources(given: Sequence[str]) -> dict[str, str]:
@@ -146,26 +148,6 @@ def _sources(given: Sequence[str]) -> dict[str, str]:
     if "" in found and len(given) > 1:
         raise UsageError("of several streams each has its name: --from NAME=SOURCE, as in FROM STREAM <NAME>")
     return found
-
-
-@contextmanager
-def _written(output: str | None, checkpoint: str | None) -> Iterator[IO[str]]:
-    """The file of answers; a run that may be taken up adds to one that is there."""
-    if output is None:
-        yield sys.stdout
-        return
-    mode = "r+" if checkpoint is not None and Path(output).is_file() else "w"
-    with open(output, mode, encoding="utf-8", newline="") as file:
-        yield file
-
-
-def _durable(file: IO[str]) -> int:
-    """Have what was written on disk; its bytes."""
-    file.flush()
-    if file is sys.stdout:
-        return 0
-    os.fsync(file.fileno())
-    return file.tell()
 
 
 class _Progress:

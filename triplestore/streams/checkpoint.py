@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from triplestore.model.errors import UsageError
 from triplestore.storage.durable import sync_folder, write_durably
@@ -27,7 +27,7 @@ FILE: Final = "stream.json"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """From where a stream is read: a byte (of an iterable: an item), and the newest time before it."""
+    """From where a stream is read: a byte (of Structured Streaming: a batch), and the newest time before it."""
 
     read: int = 0
     newest: int | None = None
@@ -36,14 +36,14 @@ class Place:
 @dataclass(slots=True)
 class State:
     """What a checkpoint says. answered: of each group of queries, in order. written: bytes of the file of answers.
-    triples: that were read (of Structured Streaming: the newest batch)."""
+    batch: the newest of Structured Streaming."""
 
     version: int
     queries: str
     places: dict[str, Place] = field(default_factory=dict)
     answered: list[int | None] = field(default_factory=list)
     written: int = 0
-    triples: int = 0
+    batch: int = -1
 
 
 class Trail:
@@ -86,12 +86,35 @@ class Checkpoint:
                     f"{version}: open that version (--at {self.state.version}), or begin in another folder"
                 )
 
-    def save(self, places: Mapping[str, Place], answered: Sequence[int | None], written: int, triples: int) -> None:
+    def save(self, places: Mapping[str, Place], answered: Sequence[int | None], written: int, batch: int = -1) -> None:
         """Replace the checkpoint; on disk on return."""
-        state = State(self._version, self._queries, dict(places), list(answered), written, triples)
+        state = State(self._version, self._queries, dict(places), list(answered), written, batch)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         draft = self._path.with_name(f".{FILE}.{os.getpid()}")
         write_durably(draft, json.dumps(asdict(state)))
         os.replace(draft, self._path)
         sync_folder(self._path.parent)
         self.state = state
+
+
+def taken_up(path: str | Path, state: State | None) -> IO[str]:
+    """The file of answers, with those alone that a checkpoint knows of: none without a checkpoint. Raises UsageError
+    where some of them are missing."""
+    written = 0 if state is None else state.written
+    size = os.path.getsize(path) if os.path.isfile(path) else 0
+    if size < written:
+        raise UsageError(
+            f"{path} has {size:,} bytes of answers, and by the checkpoint {written:,}: give the file that was written "
+            "with it, or begin with another checkpoint"
+        )
+    file = open(path, "r+" if size else "w", encoding="utf-8", newline="")  # noqa: SIM115
+    file.truncate(written)
+    file.seek(written)
+    return file
+
+
+def durable(file: IO[str]) -> int:
+    """Have what was written to a file on disk; its bytes."""
+    file.flush()
+    os.fsync(file.fileno())
+    return file.tell()

@@ -208,78 +208,42 @@ def _leases(folder: str, names: Sequence[str]) -> set[str]:
     return {name for name in names if name.startswith(".reader")}
 
 
-class Auto:
-    """IMaRS for as long as it can, then DRed."""
+class Maintainer:
+    """Slides a window: `closure` is IMaRS for as long as that can, if it was not ruled out, then DRed."""
 
-    def __init__(self, background: Session, engine: Callable[[], Engine], only: bool) -> None:
-        """only: raise UsageError where IMaRS cannot."""
-        self._background, self._make, self._only = background, engine, only
+    def __init__(self, background: Session, algorithm: str, engine: Callable[[], Engine]) -> None:
+        """algorithm: one of ALGORITHMS. Raises UsageError, also where only IMaRS is asked for and cannot."""
+        if algorithm not in ALGORITHMS:
+            raise UsageError(f"no algorithm '{algorithm}' for streams: give one of {', '.join(ALGORITHMS)}")
+        self._background, self._make, self._only = background, engine, algorithm == "imars"
+        self.closure: WindowClosure
         made = engine()
         try:
-            self._closure: ByExpiry | ByUpdates = ByExpiry(background, made)
+            if algorithm in ("dred", "naive"):
+                self.closure = ByUpdates(background, made, algorithm == "naive")
+            else:
+                self.closure = ByExpiry(background, made)
         except NotExpiringError as error:
             made.close()
-            self._closure = self._other(str(error))
+            self.closure = self._other(error)
         except BaseException:
             made.close()
             raise
 
-    def _other(self, why: str) -> ByUpdates:
-        if self._only:
-            raise UsageError(f"IMaRS cannot keep the windows: {why}; leave out --algorithm imars, or choose dred")
-        return ByUpdates(self._background, self._make(), naive=False, switched=why)
-
-    @property
-    def name(self) -> str:
-        """See `WindowClosure`."""
-        return self._closure.name
-
-    @property
-    def switched(self) -> str:
-        """See `WindowClosure`."""
-        return self._closure.switched
-
-    @property
-    def engine(self) -> Engine:
-        """See `WindowClosure`."""
-        return self._closure.engine
-
-    @property
-    def size(self) -> int:
-        """See `WindowClosure`."""
-        return self._closure.size
-
-    @property
-    def facts(self) -> int:
-        """See `WindowClosure`."""
-        return self._closure.facts
-
     def slide(self, now: int, arrived: pa.Table | None) -> None:
         """See `WindowClosure`."""
         try:
-            self._closure.slide(now, arrived)
+            self.closure.slide(now, arrived)
         except NotExpiringError as error:
-            before = self._closure
+            before = self.closure
             assert isinstance(before, ByExpiry)
             content = before.window(now)
-            self._closure = self._other(str(error))
+            self.closure = self._other(error)
             before.close()
             whole = content if arrived is None else pa.concat_tables([content.cast(TRIPLES), arrived.cast(TRIPLES)])
-            self._closure.slide(now, whole)
+            self.closure.slide(now, whole)
 
-    def graph(self) -> Graph:
-        """See `WindowClosure`."""
-        return self._closure.graph()
-
-    def close(self) -> None:
-        """See `WindowClosure`."""
-        self._closure.close()
-
-
-def maintainer(background: Session, algorithm: str, engine: Callable[[], Engine]) -> WindowClosure:
-    """What keeps the closure of windows over a store: "auto", "imars", "dred" or "naive". Raises UsageError."""
-    if algorithm not in ALGORITHMS:
-        raise UsageError(f"no algorithm '{algorithm}' for streams: give one of {', '.join(ALGORITHMS)}")
-    if algorithm in ("dred", "naive"):
-        return ByUpdates(background, engine(), algorithm == "naive")
-    return Auto(background, engine, only=algorithm == "imars")
+    def _other(self, why: NotExpiringError) -> ByUpdates:
+        if self._only:
+            raise UsageError(f"IMaRS cannot keep the windows: {why}; leave out --algorithm imars, or choose dred")
+        return ByUpdates(self._background, self._make(), naive=False, switched=str(why))

@@ -14,7 +14,6 @@ from triplestore.streams.answers import Answer, StreamStats
 from triplestore.streams.checkpoint import Checkpoint, Place, Trail
 from triplestore.streams.registration import StreamQuery
 from triplestore.streams.source import Chunk, chunks
-from triplestore.streams.times import duration
 from triplestore.streams.windows import Windows
 
 
@@ -46,8 +45,6 @@ class StreamRun:
         checkpoint: str | Path | None = None,
     ) -> None:
         """See `Store.stream`."""
-        if on_error not in ("skip", "stop"):
-            raise UsageError(f"on_error is skip or stop, not {on_error}")
         self._follow, self._pace = follow, pace
         self.written: Callable[[], int] = lambda: 0
         sources = source if isinstance(source, Mapping) else {"": source}
@@ -57,12 +54,7 @@ class StreamRun:
                 raise UsageError("a checkpoint needs streams that can be read again: files or folders")
             self.checkpoint = Checkpoint(checkpoint, background.manifest.version, queries)
         before = self.checkpoint.state if self.checkpoint is not None else None
-        places = before.places if before is not None else {}
-        self._windows = Windows(
-            *(background, queries, engine, algorithm, duration(lateness) if lateness else 0, on_error == "stop"),
-            resumed=before.answered if before is not None else None,
-            newest={name: place.newest for name, place in places.items()},
-        )
+        self._windows = Windows(background, queries, engine, algorithm, lateness, on_error, before)
         names = self._windows.streams
         if set(sources) != set(names) and not (len(sources) == 1 and len(names) == 1):
             self.close()
@@ -71,7 +63,7 @@ class StreamRun:
                 f"(given: {', '.join(sources) or 'none'})"
             )
         self._sources = dict(sources) if len(names) > 1 else {names[0]: next(iter(sources.values()))}
-        self._places = {name: places.get(name, Place()) for name in names}
+        self._places = {name: before.places.get(name, Place()) if before else Place() for name in names}
         self._trails = {name: Trail() for name in names}
 
     @property
@@ -126,4 +118,4 @@ class StreamRun:
             answered = self._windows.answered
             least = min((time for time in answered if time is not None), default=0)
             places = {name: self._trails[name].place(least, place) for name, place in self._places.items()}
-            self.checkpoint.save(places, answered, self.written(), self.stats.triples)
+            self.checkpoint.save(places, answered, self.written())

@@ -46,7 +46,7 @@ _A: Final = b"<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 @dataclass(slots=True)
 class Chunk:
     """Some timed triples in the order of the source: times, and lines of N-Triples. bad: what is wrong with others.
-    read: bytes of the source (of an iterable: items) up to its end."""
+    read: bytes of a file or folder up to its end."""
 
     times: list[int] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Chunk:
 def chunks(source: Any, follow: bool = False, skip: int = 0) -> Iterator[Chunk]:
     """The chunks of a source: the path of a file or a folder of files (by name; plain or compressed), "-" for standard
     input, an open binary file, or an iterable of (time, (s, p, o)), terms of rdflib. follow: wait for more of a file or
-    folder at its end. skip: bytes (of an iterable: items) to pass over. Raises UsageError, InputError."""
+    folder at its end. skip: bytes of a file or folder to pass over. Raises UsageError, InputError."""
     if isinstance(source, str) and source == "-":
         yield from _of_file(sys.stdin.buffer, "standard input", False, skip)
     elif isinstance(source, str | Path):
@@ -72,7 +72,7 @@ def chunks(source: Any, follow: bool = False, skip: int = 0) -> Iterator[Chunk]:
     elif hasattr(source, "read"):
         yield from _of_file(source, getattr(source, "name", "the stream"), False, skip)
     elif isinstance(source, Iterable):
-        yield from _of_tuples(source, skip)
+        yield from _of_tuples(source)
     else:
         raise UsageError(f"{type(source).__name__} is no source of a stream: give a path, a file or an iterable")
 
@@ -180,13 +180,11 @@ def _of_json(line: bytes) -> tuple[int, bytes]:
 _KEYS: Final = (("s", "subject"), ("p", "predicate"), ("o", "object"))
 
 
-def _of_tuples(source: Iterable[Any], skip: int) -> Iterator[Chunk]:
+def _of_tuples(source: Iterable[Any]) -> Iterator[Chunk]:
     """An item at a time, since the next may be long in coming; lists at once."""
     many = 10_000 if isinstance(source, list | tuple) else 1
-    chunk, number = Chunk(), 0
-    for number, item in enumerate(source, 1):
-        if number <= skip:
-            continue
+    chunk = Chunk()
+    for item in source:
         try:
             moment, (s, p, o) = item
             chunk.times.append(moment if isinstance(moment, int) else time_of(moment.isoformat()))
@@ -195,9 +193,7 @@ def _of_tuples(source: Iterable[Any], skip: int) -> Iterator[Chunk]:
         tokens = (from_rdflib(s), from_rdflib(p), from_rdflib(o))
         chunk.lines.append((" ".join(map(to_ntriples, tokens)) + " .").encode())
         if len(chunk.times) == many:
-            chunk.read = number
             yield chunk
             chunk = Chunk()
     if chunk.times:
-        chunk.read = number
         yield chunk

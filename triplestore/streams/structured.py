@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,10 +25,9 @@ from triplestore.model.errors import UsageError
 from triplestore.read.session import Session
 from triplestore.storage.durable import sync_folder
 from triplestore.streams.answers import Answer, StreamStats, Writer
-from triplestore.streams.checkpoint import Checkpoint, Place, Trail
+from triplestore.streams.checkpoint import Checkpoint, Place, Trail, durable, taken_up
 from triplestore.streams.registration import StreamQuery
 from triplestore.streams.source import Chunk
-from triplestore.streams.times import duration
 from triplestore.streams.windows import Windows
 
 if TYPE_CHECKING:
@@ -67,11 +66,8 @@ class StructuredStream:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._checkpoint = Checkpoint(checkpoint, background.manifest.version, queries)
         before = self._checkpoint.state
-        self._windows = Windows(
-            *(background, queries, engine, algorithm, duration(lateness) if lateness else 0, on_error == "stop"),
-            resumed=before.answered if before is not None else None,
-            newest={name: place.newest for name, place in before.places.items()} if before is not None else None,
-        )
+        self._windows = Windows(background, queries, engine, algorithm, lateness, on_error, before)
+        self._file: IO[str] | None = None
         self._open = True
         self._lock = threading.Lock()
         try:
@@ -80,7 +76,12 @@ class StructuredStream:
             self._stream = self._windows.streams[0]
             self._place = Place() if before is None else before.places[self._stream]
             self._trail = Trail()
-            self._sink(answers, len(queries), before.written if before is not None else 0)
+            self._last = -1 if before is None else before.batch
+            if isinstance(answers, str | Path):
+                self._file = taken_up(answers, before)
+                self._write: Sink = Writer(self._file, "jsonl", len(queries)).write
+            else:
+                self._write = answers
             self._again()
             writer = self._frame.writeStream.foreachBatch(self._batch)
             writer = writer.option("checkpointLocation", str(self._folder / SPARK))
@@ -88,7 +89,7 @@ class StructuredStream:
                 writer = writer.trigger(**trigger)
             self.query: StreamingQuery = writer.start()
         except BaseException:
-            self._windows.close()
+            self._free()
             raise
 
     @property
@@ -103,9 +104,12 @@ class StructuredStream:
         self._open = False
         self.query.stop()
         with self._lock:
-            self._windows.close()
-            if self._file is not None:
-                self._file.close()
+            self._free()
+
+    def _free(self) -> None:
+        self._windows.close()
+        if self._file is not None:
+            self._file.close()
 
     def __enter__(self) -> StructuredStream:
         return self
@@ -113,20 +117,9 @@ class StructuredStream:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _sink(self, answers: Sink | str | Path, queries: int, written: int) -> None:
-        self._file = None
-        if not isinstance(answers, str | Path):
-            self._write: Sink = answers
-            return
-        self._file = open(answers, "r+" if Path(answers).is_file() else "w", encoding="utf-8", newline="")  # noqa: SIM115
-        self._file.truncate(written)
-        self._file.seek(written)
-        self._write = Writer(self._file, "jsonl", queries).write
-
     def _again(self) -> None:
         """Feed the batches of the run before this one that are still in a window."""
         batches = sorted((int(path.stem.removeprefix("batch-")), path) for path in self._folder.glob("batch-*.parquet"))
-        self._last = -1 if self._checkpoint.state is None else self._checkpoint.state.triples
         for number, path in batches:
             if number < self._place.read or number > self._last:
                 path.unlink()
@@ -165,11 +158,7 @@ class StructuredStream:
 
     def _save(self) -> None:
         """Have it on record that the batches so far are taken in, and forget those that no window needs."""
-        written = 0
-        if self._file is not None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            written = self._file.tell()
+        written = 0 if self._file is None else durable(self._file)
         answered = self._windows.answered
         least = min((time for time in answered if time is not None), default=0)
         place = self._trail.place(least, Place(self._last + 1, self._windows.newest(self._stream)))

@@ -17,11 +17,12 @@ from triplestore.engine import Engine
 from triplestore.model.errors import InputError, UsageError
 from triplestore.read.session import Session
 from triplestore.streams.answers import Answer, Row, StreamStats
-from triplestore.streams.maintainers import WindowClosure, maintainer
+from triplestore.streams.checkpoint import Place, State
+from triplestore.streams.maintainers import Maintainer, WindowClosure
 from triplestore.streams.pending import Pending
 from triplestore.streams.registration import StreamQuery, streams_of
 from triplestore.streams.source import Chunk
-from triplestore.streams.times import Window
+from triplestore.streams.times import Window, duration
 from triplestore.streams.tokens import tokens_of
 
 FIRST: Final = 5
@@ -33,9 +34,9 @@ class _Group:
     them."""
 
     def __init__(
-        self, queries: Sequence[StreamQuery], streams: Sequence[str], closure: WindowClosure, resumed: int | None
+        self, queries: Sequence[StreamQuery], streams: Sequence[str], maintainer: Maintainer, resumed: int | None
     ) -> None:
-        self.queries, self.closure, self.resumed = queries, closure, resumed
+        self.queries, self.maintainer, self.resumed = queries, maintainer, resumed
         windows = queries[0].windows
         self.steps = sorted({window.step for _, window in windows})
         self.widest = max(window.width for _, window in windows)
@@ -43,6 +44,11 @@ class _Group:
         self.pending = Pending({s: [w for name, w in windows if only or name == s] for s in streams}, resumed)
         self.answered: int | None = None
         self.before: dict[int, Counter[Row]] = {}
+
+    @property
+    def closure(self) -> WindowClosure:
+        """The closure of their windows."""
+        return self.maintainer.closure
 
     def next(self) -> int | None:
         """The next time at which the queries are to be answered, if anything is known of it: what waits enters, or what
@@ -66,22 +72,23 @@ class Windows:
         queries: Sequence[StreamQuery],
         engine: Callable[[], Engine],
         algorithm: str = "auto",
-        lateness: int = 0,
-        stop: bool = False,
-        resumed: Sequence[int | None] | None = None,
-        newest: dict[str, int | None] | None = None,
+        lateness: str | None = None,
+        on_error: str = "skip",
+        before: State | None = None,
     ) -> None:
-        """stop: raise InputError at the first line that cannot be read. resumed: of each group of queries, for which
-        time a run before this one answered them; newest: of each stream, the newest time before what is fed."""
+        """lateness, on_error: see `Store.stream`. before: where a run stood that this one takes up."""
+        if on_error not in ("skip", "stop"):
+            raise UsageError(f"on_error is skip or stop, not {on_error}")
         if not queries:
             raise UsageError("no query: a stream is read for the answers of at least one")
         self.streams = streams_of(queries)
         for query in queries:
             parse_query(query.text, None, background.manifest.prefixes)
         self.stats = StreamStats()
-        self._lateness, self._stop = lateness, stop
+        self._lateness, self._stop = duration(lateness) if lateness else 0, on_error == "stop"
         self._scope = background.manifest.counters.files + 1
-        self._marks: dict[str, int | None] = {name: (newest or {}).get(name) for name in self.streams}
+        places = {} if before is None else before.places
+        self._marks = {name: places.get(name, Place()).newest for name in self.streams}
         self._read = time.perf_counter()
         groups: dict[tuple[tuple[str, Window], ...], list[StreamQuery]] = {}
         for query in queries:
@@ -89,9 +96,10 @@ class Windows:
         self._groups: list[_Group] = []
         try:
             for number, some in enumerate(groups.values()):
-                closure = maintainer(background, algorithm, engine)
-                self._groups.append(_Group(some, self.streams, closure, resumed[number] if resumed else None))
-                self.stats.algorithm, self.stats.switched = closure.name, closure.switched or self.stats.switched
+                resumed = before.answered[number] if before else None
+                group = _Group(some, self.streams, Maintainer(background, algorithm, engine), resumed)
+                self._groups.append(group)
+                self._note(group.closure)
         except BaseException:
             self.close()
             raise
@@ -163,18 +171,22 @@ class Windows:
         if lines:
             arrived, bad = tokens_of(group.closure.engine, lines, ends, self._scope)
             self._left_out(bad)
-        group.closure.slide(now, arrived)
+        group.maintainer.slide(now, arrived)
         group.answered = now
         found = [self._answer(group, place, query, now) for place, query in enumerate(group.queries)]
         stats, closures = self.stats, [g.closure for g in self._groups]
         stats.windows += 1
         stats.size, stats.facts = sum(c.size for c in closures), sum(c.facts for c in closures)
-        stats.algorithm, stats.switched = group.closure.name, group.closure.switched or stats.switched
+        self._note(group.closure)
         ended = time.perf_counter()
         stats.busy += ended - started
         stats.slowest = max(stats.slowest, ended - started)
         stats.lag = ended - self._read
         return found
+
+    def _note(self, closure: WindowClosure) -> None:
+        """Keep which algorithm has a closure, and why."""
+        self.stats.algorithm, self.stats.switched = closure.name, closure.switched or self.stats.switched
 
     def _answer(self, group: _Group, place: int, query: StreamQuery, now: int) -> Answer:
         result = run_query(group.closure.graph(), query.text)

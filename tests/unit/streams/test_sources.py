@@ -234,6 +234,27 @@ def killed(kg: Path, tmp_path: Path, times: int, each: int) -> None:
         assert output.read_text() == whole[kind]
 
 
+def test_files_of_answers(kg: Path, tmp_path: Path) -> None:
+    """Nothing is left of a file that no checkpoint knows; one that lacks answers is not filled up."""
+    (tmp_path / "s.txt").write_text(lines(3))
+    output = tmp_path / "out"
+    command = ["stream", str(kg), "--ask", ASK, "--from", str(tmp_path / "s.txt"), "-q", "-o", str(output)]
+    taken_up = [*command, "--checkpoint", str(tmp_path / "c")]
+    output.write_text("left by another run\n" * 100)
+    assert run(*taken_up).code == 0
+    whole = output.read_text()
+    assert [json.loads(line)["time"] for line in whole.splitlines()] == [1, 2, 3]
+    output.write_text(whole[:-5])
+    short = run(*taken_up)
+    assert (short.code, output.read_text()) == (2, whole[:-5])
+    assert f"{output} has {len(whole) - 5} bytes of answers, and by the checkpoint {len(whole)}" in short.err
+    output.unlink()
+    assert run(*taken_up).code == 2
+    assert not output.exists()
+    assert run(*command).code == 0
+    assert output.read_text() == whole
+
+
 def test_checkpoints_are_of_their_queries(kg: Path, tmp_path: Path) -> None:
     (tmp_path / "s.txt").write_text(lines(3))
     with Store.open(kg, engine="duckdb") as store:
