@@ -356,11 +356,11 @@ class Store(StoreVersion):
         """
         from triplestore.streams.run import StreamRun, queries_of  # when asked for: other commands start without it
 
-        engine = partial(make_engine, self.engine_name, getattr(self._session.engine, "spark", None))
+        own = self._session.engine
+        engine = partial(make_engine, own.name, getattr(own, "spark", None), memory_limit=f"{own.memory()} B")
         with self._turns.turn():
             self._session.readable()
-            queries = queries_of(query, width, step, operator)
-            return StreamRun(self._session, source, queries, engine, **options)
+            return StreamRun(self._session, source, queries_of(query, width, step, operator), engine, **options)
 
     def stream_dataframe(
         self,

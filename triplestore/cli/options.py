@@ -267,3 +267,9 @@ def read_text(path: str) -> str:
         raise UsageError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8 text") from error
+
+
+def pair_of(text: str) -> tuple[str, str]:
+    """The name and the path of NAME=PATH; "" where there is no name, as of a file whose own name has a =."""
+    name, mark, path = text.rpartition("=")
+    return (name.strip("<>"), path) if mark and not Path(text).exists() else ("", text)

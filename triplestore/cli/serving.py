@@ -6,10 +6,21 @@ import importlib.util
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
 
 import click
 
-from triplestore.cli.options import Common, common, load_folder_option, same_as_option, say, services_option
+from triplestore.cli.options import (
+    Common,
+    common,
+    load_folder_option,
+    pair_of,
+    read_text,
+    same_as_option,
+    say,
+    services_option,
+)
 from triplestore.model.endpoints import normalised_all
 from triplestore.model.errors import UsageError, how_to_install
 
@@ -33,6 +44,21 @@ from triplestore.model.errors import UsageError, how_to_install
 @click.option("--max-connections", type=click.IntRange(min=0), default=128, help="Of one address; 0: any; default 128.")
 @click.option("--slow", type=click.FloatRange(min=0.1), default=30, show_default=True, help="Seconds without progress.")
 @click.option("--grace", type=click.FloatRange(min=1), default=30, show_default=True, help="Seconds to end, when told.")
+@click.option(
+    "--stream",
+    "streams",
+    multiple=True,
+    metavar="[NAME=]FILE",
+    help="A continuous query to ask; see `triplake stream`.",
+)
+@click.option(
+    *("--stream-from", "sources"),
+    multiple=True,
+    metavar="[NAME=]SOURCE",
+    help="The stream it reads: a file or folder that grows; without, clients post it.",
+)
+@click.option("--lateness", metavar="DURATION", help="How long its windows wait for triples out of order.")
+@click.option("--pace", type=float, metavar="N", help="Replay the streams, N units of their time a second.")
 @click.option("--no-access-log", is_flag=True, help="No line of JSON on stderr for each request.")
 @click.option("--log-queries", is_flag=True, help="Queries and updates go into the access log.")
 @load_folder_option
@@ -59,19 +85,23 @@ def serve(
     max_connections: int,
     slow: float,
     grace: float,
+    streams: Sequence[str],
+    sources: Sequence[str],
+    lateness: str | None,
+    pace: float | None,
     no_access_log: bool,
     log_queries: bool,
     load_folder: str | None,
     allow_service: Sequence[str],
     same_as: str,
 ) -> None:
-    """Answer over HTTP: SPARQL 1.1 Protocol, Graph Store Protocol, and a web page."""
+    """Answer over HTTP: SPARQL 1.1 Protocol, Graph Store Protocol, continuous queries, and a web page."""
     missing = [name for name in ("starlette", "uvicorn", "python_multipart") if importlib.util.find_spec(name) is None]
     if missing:
         raise UsageError(f"serve needs {' and '.join(missing)}: {how_to_install('server')}")
     from triplestore.server.run import known_hosts, listen, log_to_stderr
-    from triplestore.server.settings import Access, Clients, Limits, Settings, check_address, user_of
-    from triplestore.server.work import Service
+    from triplestore.server.settings import Access, Clients, Limits, Settings, StreamSettings, check_address, user_of
+    from triplestore.server.work import MEMORY, Service
 
     tokens = (*token, *filter(None, [os.environ.get("TRIPLAKE_TOKEN")]))
     if not all(tokens):
@@ -84,7 +114,24 @@ def serve(
     limits = Limits(timeout, max_rows, max_body << 20, max_requests, queue)
     log_to_stderr(access=not (no_access_log or options.quiet), verbose=options.verbose)
     clients = Clients(min(slow, Clients().head_seconds), slow, per_address=max_connections, grace=grace)
-    settings = Settings(limits, access, same_as, log_queries, load_folder, clients, normalised_all(allow_service))
+    asked: StreamSettings | None = None
+    if streams:
+        files = [pair_of(text) for text in streams]
+        texts = tuple((name or Path(path).stem, read_text(path)) for name, path in files)
+        asked = StreamSettings(texts, tuple(pair_of(text) for text in sources), lateness=lateness, pace=pace)
+    elif sources or lateness or pace is not None:
+        raise UsageError("--stream-from, --lateness and --pace are for continuous queries: give one by --stream FILE")
+    services = normalised_all(allow_service)
+    settings = Settings(limits, access, same_as, log_queries, load_folder, clients, services, asked)
     service = Service(store, settings, options.verify, **options.engine_options)
     say(options, f"{store}: version {service.readers.version}, on {service.readers.engine_name}")
-    listen(service, host, port, lambda address: say(options, f"serving on {address} (stop with Ctrl-C)"))
+    broadcast = None
+    if asked is not None:
+        from triplestore.server.broadcast import Broadcast
+
+        broadcast = Broadcast(
+            store, asked, **{**options.engine_options, "memory_limit": options.memory_limit or MEMORY}
+        )
+        for name in broadcast.channels:
+            say(options, f"continuous query {name}: /streams/{quote(name, safe=':/')}")
+    listen(service, host, port, lambda address: say(options, f"serving on {address} (stop with Ctrl-C)"), broadcast)

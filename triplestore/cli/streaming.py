@@ -6,12 +6,11 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 import click
 
-from triplestore.cli.options import Common, at_option, common, opening, read_text, say
+from triplestore.cli.options import Common, at_option, common, opening, pair_of, read_text, say
 from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -140,11 +139,8 @@ def _sources(given: Sequence[str]) -> dict[str, str]:
     """Sources by the names of their streams; "" is that of the only one, where it is not named."""
     found: dict[str, str] = {}
     for text in given:
-        name, mark, path = text.rpartition("=")
-        if mark and not Path(text).exists():
-            found[name.strip("<>")] = path
-        else:
-            found[""] = text
+        name, path = pair_of(text)
+        found[name] = path
     if "" in found and len(given) > 1:
         raise UsageError("of several streams each has its name: --from NAME=SOURCE, as in FROM STREAM <NAME>")
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -17,7 +18,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from triplestore.model.errors import TriplakeError
-from triplestore.server import facts, proofs
+from triplestore.server import facts, proofs, streams
+from triplestore.server.broadcast import Broadcast
 from triplestore.server.faults import HttpError, answer, http_error
 from triplestore.server.graph_store import graph_store
 from triplestore.server.guard import Guard
@@ -37,13 +39,19 @@ _PAGE_POLICY: Final = (
 )
 
 
-def make_app(service: Service) -> Starlette:
-    """The application over a service, which it enters when it starts and leaves when it ends."""
+def make_app(service: Service, broadcast: Broadcast | None = None) -> Starlette:
+    """The application over a service and continuous queries, which begin when it starts and end when it ends."""
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
         async with service:
-            yield
+            if broadcast is not None:
+                broadcast.start()
+            try:
+                yield
+            finally:
+                if broadcast is not None:
+                    await asyncio.to_thread(broadcast.close)
 
     reading, writing = ["GET", "HEAD"], ["GET", "HEAD", "PUT", "POST", "DELETE"]
     routes = [
@@ -57,6 +65,8 @@ def make_app(service: Service) -> Starlette:
         Route("/api/vocabulary", facts.vocabulary, methods=reading),
         Route("/api/resource", facts.resource, methods=reading),
         Route("/api/explain", proofs.explain, methods=reading),
+        Route("/streams", streams.queries, methods=[*reading, "POST"]),
+        Route("/streams/{name:path}", streams.follow, methods=reading),
         Route("/openapi.json", _openapi, methods=reading),
         Mount("/static", StaticFiles(directory=WEB / "static")),
     ]
@@ -73,7 +83,7 @@ def make_app(service: Service) -> Starlette:
         middleware=[Middleware(Guard, settings=service.settings), Middleware(Packing)],
     )
     app.router.redirect_slashes = False
-    app.state.service = service
+    app.state.service, app.state.broadcast = service, broadcast
     return app
 
 

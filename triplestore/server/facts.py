@@ -15,6 +15,7 @@ from triplestore.model.errors import UsageError
 from triplestore.model.terms import OWL, from_rdflib, to_rdflib
 from triplestore.read.names import token_of
 from triplestore.server.bodies import Parameters, parameters
+from triplestore.server.broadcast import Broadcast
 from triplestore.server.faults import HttpError
 from triplestore.server.work import Service
 from triplestore.store import Store
@@ -34,6 +35,7 @@ _PROPERTIES: Final = "SELECT ?t (COUNT(*) AS ?n) WHERE { ?x ?t ?y } GROUP BY ?t 
 async def health(request: Request) -> Response:
     """Whether the server works, and at which version."""
     service: Service = request.app.state.service
+    broadcast: Broadcast | None = request.app.state.broadcast
     return JSONResponse(
         {
             "status": "ok",
@@ -43,6 +45,7 @@ async def health(request: Request) -> Response:
             "reading": service.reads.inside,
             "waiting": service.reads.waiting + service.writes.waiting,
             "writing": bool(service.writes.inside),
+            "streams": len(broadcast.channels) if broadcast is not None else 0,
         }
     )
 

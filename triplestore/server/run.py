@@ -17,6 +17,7 @@ import uvicorn
 
 from triplestore.model.errors import UsageError
 from triplestore.server.app import make_app
+from triplestore.server.broadcast import Broadcast
 from triplestore.server.connections import configured
 from triplestore.server.settings import LOOPBACK_NAMES, Access, is_loopback
 from triplestore.server.work import Service
@@ -35,9 +36,9 @@ class _Server(uvicorn.Server):
     """Stops what is read as soon as the signal comes; an update that runs is waited for, and stopped towards the end of
     `grace` seconds. The signal is not raised again afterwards, as uvicorn would: to end is what it asked for."""
 
-    def __init__(self, config: uvicorn.Config, service: Service, grace: float) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, broadcast: Broadcast | None, grace: float) -> None:
         super().__init__(config)
-        self._service, self._grace = service, grace
+        self._service, self._broadcast, self._grace = service, broadcast, grace
         self._late: list[threading.Timer] = []
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -45,6 +46,8 @@ class _Server(uvicorn.Server):
             _end("a second signal")
         self.should_exit = True
         self._service.shut()
+        if self._broadcast is not None:
+            self._broadcast.shut()
         message = f"requests ran on for {self._grace:g} s after the signal"
         self._late += [
             threading.Timer(self._grace * (1 - CLOSING), self._service.stop_writing),
@@ -78,7 +81,9 @@ def known_hosts(host: str, access: Access, more: tuple[str, ...]) -> tuple[str, 
     return (*LOOPBACK_NAMES, host.lower(), *(name.lower() for name in more))
 
 
-def listen(service: Service, host: str, port: int, ready: Callable[[str], None]) -> None:
+def listen(
+    service: Service, host: str, port: int, ready: Callable[[str], None], broadcast: Broadcast | None = None
+) -> None:
     """Serve until a signal ends it. `ready` gets the address once requests are answered (port 0 takes a free one).
 
     Raises UsageError where the address cannot be listened on.
@@ -97,9 +102,9 @@ def listen(service: Service, host: str, port: int, ready: Callable[[str], None])
     taken = listening.getsockname()[1]
     clients = service.settings.clients
     config = configured(
-        make_app(service), clients, timeout_graceful_shutdown=max(1, int(clients.grace * (1 - CLOSING)))
+        make_app(service, broadcast), clients, timeout_graceful_shutdown=max(1, int(clients.grace * (1 - CLOSING)))
     )
-    server = _Server(config, service, clients.grace)
+    server = _Server(config, service, broadcast, clients.grace)
 
     async def run() -> None:
         serving = asyncio.create_task(server.serve(sockets=[listening]))

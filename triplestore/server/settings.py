@@ -74,9 +74,22 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamSettings:
+    """Continuous queries that a server asks. queries: pairs of a name, for one that registers none, and its text;
+    sources: pairs of a stream's name ("" is the only one) and a path; clients post the streams without one. algorithm,
+    lateness, pace: see `Store.stream`."""
+
+    queries: tuple[tuple[str, str], ...]
+    sources: tuple[tuple[str, str], ...] = ()
+    algorithm: str = "auto"
+    lateness: str | None = None
+    pace: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """A server's settings. load_folder: the folder whose files LOAD may read; None: no files. services: the endpoints
-    that SERVICE may ask."""
+    that SERVICE may ask. streams: None: there are none."""
 
     limits: Limits = field(default_factory=Limits)
     access: Access = field(default_factory=Access)
@@ -85,6 +98,7 @@ class Settings:
     load_folder: str | None = None
     clients: Clients = field(default_factory=Clients)
     services: tuple[str, ...] = ()
+    streams: StreamSettings | None = None
 
 
 def is_loopback(host: str) -> bool:

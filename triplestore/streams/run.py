@@ -9,11 +9,12 @@ from typing import Any
 
 from triplestore.engine import Engine
 from triplestore.model.errors import UsageError
+from triplestore.model.stopping import check
 from triplestore.read.session import Session
 from triplestore.streams.answers import Answer, StreamStats
 from triplestore.streams.checkpoint import Checkpoint, Place, Trail
 from triplestore.streams.registration import StreamQuery
-from triplestore.streams.source import Chunk, chunks
+from triplestore.streams.source import POLL, Chunk, chunks
 from triplestore.streams.windows import Windows
 
 
@@ -99,8 +100,7 @@ class StreamRun:
                 self._feed(name, chunk)
                 if self._pace is not None and chunk.times:
                     began = began or (min(chunk.times), time.monotonic())
-                    due = began[1] + (max(chunk.times) - began[0]) / self._pace
-                    time.sleep(max(0.0, due - time.monotonic()))
+                    _wait(began[1] + (max(chunk.times) - began[0]) / self._pace)
             for answers in windows.complete() if readers else windows.finish():
                 yield from answers
                 self._save()
@@ -119,3 +119,10 @@ class StreamRun:
             least = min((time for time in answered if time is not None), default=0)
             places = {name: self._trails[name].place(least, place) for name, place in self._places.items()}
             self.checkpoint.save(places, answered, self.written())
+
+
+def _wait(due: float) -> None:
+    """Wait until a time of the clock. Raises StoppedError."""
+    while (left := due - time.monotonic()) > 0:
+        check()
+        time.sleep(min(left, POLL))

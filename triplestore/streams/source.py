@@ -23,6 +23,7 @@ from typing import IO, Any, Final
 
 from triplake.loaders.compression import opened
 from triplestore.model.errors import InputError, UsageError
+from triplestore.model.stopping import check
 from triplestore.model.terms import from_rdflib, to_ntriples
 from triplestore.streams.times import time_of
 
@@ -56,8 +57,9 @@ class Chunk:
 
 def chunks(source: Any, follow: bool = False, skip: int = 0) -> Iterator[Chunk]:
     """The chunks of a source: the path of a file or a folder of files (by name; plain or compressed), "-" for standard
-    input, an open binary file, or an iterable of (time, (s, p, o)), terms of rdflib. follow: wait for more of a file or
-    folder at its end. skip: bytes of a file or folder to pass over. Raises UsageError, InputError."""
+    input, an open binary file, an iterable of (time, (s, p, o)), terms of rdflib, or what has `chunks` itself. follow:
+    wait for more of a file or folder at its end. skip: bytes of a file or folder to pass over. Raises UsageError,
+    InputError."""
     if isinstance(source, str) and source == "-":
         yield from _of_file(sys.stdin.buffer, "standard input", False, skip)
     elif isinstance(source, str | Path):
@@ -69,6 +71,8 @@ def chunks(source: Any, follow: bool = False, skip: int = 0) -> Iterator[Chunk]:
         else:
             with open(path, "rb") if follow else opened(str(path), str(path)) as file:
                 yield from _of_file(file, str(path), follow, skip)
+    elif hasattr(source, "chunks"):
+        yield from source.chunks()
     elif hasattr(source, "read"):
         yield from _of_file(source, getattr(source, "name", "the stream"), False, skip)
     elif isinstance(source, Iterable):
@@ -87,6 +91,7 @@ def _of_file(file: IO[bytes] | BufferedReader, name: str, follow: bool, skip: in
         block = read_some(BLOCK)
         if not block:
             if follow:
+                check()
                 time.sleep(POLL)
                 continue
             break
@@ -96,10 +101,10 @@ def _of_file(file: IO[bytes] | BufferedReader, name: str, follow: bool, skip: in
         if len(rest) > LONGEST:
             raise InputError(f"a line of more than {LONGEST >> 20} MB", name, number + len(lines))
         if lines:
-            yield _parted(lines, name, number, done - len(rest))
+            yield cut(lines, name, number, done - len(rest))
             number += len(lines)
     if rest:
-        yield _parted([rest], name, number, done)
+        yield cut([rest], name, number, done)
 
 
 def _of_folder(path: Path, follow: bool, skip: int) -> Iterator[Chunk]:
@@ -123,12 +128,13 @@ def _of_folder(path: Path, follow: bool, skip: int) -> Iterator[Chunk]:
                 before = start + file.tell()
         if not follow:
             return
+        check()
         if not fresh:
             time.sleep(POLL)
 
 
-def _parted(lines: list[bytes], name: str, number: int, read: int) -> Chunk:
-    """Lines cut into times and triples."""
+def cut(lines: list[bytes], name: str, number: int = 1, read: int = 0) -> Chunk:
+    """Lines cut into times and triples. number: of the first in its source, which errors call by `name`."""
     chunk = Chunk(read=read)
     times, triples = chunk.times, chunk.lines
     for at, line in enumerate(lines, number):

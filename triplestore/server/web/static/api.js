@@ -103,12 +103,28 @@ async function* lines(response) {
   }
 }
 
+/** Server-sent events as they come: { event, data, id }. */
+export async function* events(response) {
+  let found = {};
+  for await (const line of lines(response)) {
+    const [, name, value] = line.match(/^(\w+): ?(.*)$/) ?? [];
+    if (name) found[name] = value;
+    else if (line === "" && found.event) yield found;
+    if (line === "") found = {};
+  }
+}
+
 const TERM = /<([^>]*)>|(_:\S+)|"((?:[^"\\]|\\.)*)"(?:\^\^<([^>]*)>|@([\w-]+))?/g;
 const ESCAPES = { t: "\t", n: "\n", r: "\r", b: "\b", f: "\f" };
 
 /** A line of N-Triples. */
-function triple(line) {
-  return [...line.matchAll(TERM)].slice(0, 3).map(([, iri, blank, text, datatype, lang]) => {
+const triple = (line) => terms(line).slice(0, 3);
+
+/** A term as N-Triples writes it. */
+export const parse = (text) => terms(text)[0];
+
+function terms(line) {
+  return [...line.matchAll(TERM)].map(([, iri, blank, text, datatype, lang]) => {
     if (iri !== undefined) return { type: "uri", value: iri };
     if (blank !== undefined) return { type: "bnode", value: blank.slice(2) };
     const value = text.replace(/\\(u[\dA-Fa-f]{4}|U[\dA-Fa-f]{8}|.)/g, (_, e) =>

@@ -5,12 +5,13 @@ import { graphs } from "./graphs.js";
 import { overview } from "./overview.js";
 import { queryPage } from "./query.js";
 import { resource } from "./resource.js";
+import { streams } from "./streams.js";
 import { expand, load, short, words } from "./terms.js";
 
 const THEME = "triplake-theme";
 const main = document.getElementById("main");
-const pages = { query: queryPage, overview, graphs, resource };
-const titles = { query: "Query", overview: "Overview", graphs: "Graphs", resource: "Resource" };
+const pages = { query: queryPage, overview, graphs, streams, resource };
+const titles = { query: "Query", overview: "Overview", graphs: "Graphs", streams: "Streams", resource: "Resource" };
 
 async function route() {
   const [, path, search] = location.hash.match(/^#?\/?([^?]*)\??(.*)$/s);
@@ -39,7 +40,8 @@ async function route() {
 }
 
 async function version() {
-  const { version: number, engine, read_only: readOnly } = await json("health");
+  const { version: number, engine, read_only: readOnly, streams: asked } = await json("health");
+  document.querySelector('nav [data-page="streams"]').hidden = !asked;
   const text = `version ${number}${readOnly ? ", read-only" : ""}`;
   Object.assign(document.getElementById("version"), { textContent: text, title: `The newest version, on ${engine}` });
 }

@@ -1,0 +1,246 @@
+"""Continuous queries of a server: one run over their streams, the answers of which anybody may follow.
+
+The newest answers are kept once for all who follow; each of them has nothing but a place in these. Who takes them too
+slowly is told that some are missing, and goes on with the oldest that is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from triplestore.model.errors import StoppedError, TriplakeError, UsageError
+from triplestore.model.stopping import Stop, heeding
+from triplestore.server.settings import StreamSettings
+from triplestore.store import Store
+from triplestore.streams.answers import Answer
+from triplestore.streams.posted import Posted
+from triplestore.streams.registration import StreamQuery, streams_of
+
+log = logging.getLogger("triplake.server")
+
+KEPT: Final = 1_000
+"""Answers of a query that are kept, at most."""
+
+KEPT_BYTES: Final = 16 << 20
+"""Bytes of them; the newest is kept whatever its size."""
+
+PIECE: Final = 1 << 16
+"""Bytes of an answer that are sent at a time: a client that reads slowly holds no more than a few of these."""
+
+BEAT: Final = 1.0
+"""Seconds after which a client is told the figures again, if they have changed."""
+
+SILENCE: Final = 15.0
+"""Seconds after which a client is sent something in any case: proxies cut what is silent."""
+
+RATE: Final = 10.0
+"""Seconds over which the rate of triples is taken."""
+
+
+@dataclass(slots=True)
+class Channel:
+    """The answers of a query. kept: their times and texts, of `size` bytes in all; missed: the time of the newest
+    that is not kept any more. changed: is set, and replaced, when there is another."""
+
+    query: StreamQuery
+    kept: deque[tuple[int, bytes]] = field(default_factory=deque)
+    size: int = 0
+    answers: int = 0
+    rows: int = 0
+    missed: int | None = None
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def add(self, answer: Answer, text: bytes) -> None:
+        """Take in the next answer, and let go of the oldest."""
+        self.kept.append((answer.time, text))
+        self.size += len(text)
+        self.answers += 1
+        self.rows = len(answer.rows)
+        while len(self.kept) > KEPT or (self.size > KEPT_BYTES and len(self.kept) > 1):
+            self.missed, gone = self.kept.popleft()
+            self.size -= len(gone)
+        self.wake()
+
+    def wake(self) -> None:
+        """Let those who wait look."""
+        before, self.changed = self.changed, asyncio.Event()
+        before.set()
+
+    def after(self, time: int | None) -> tuple[int, bytes] | None:
+        """The first answer that is kept of those after a time; None: the newest."""
+        if time is None:
+            return self.kept[-1] if self.kept else None
+        return next((found for found in self.kept if found[0] > time), None)
+
+
+class Broadcast:
+    """The queries of a server. `start` it in the server's loop, `shut` it when the server ends, `close` it then.
+
+    path, options: of `Store.open`. Raises what that and `Store.stream` raise.
+    """
+
+    def __init__(self, path: str | Path, settings: StreamSettings, **options: Any) -> None:
+        queries = list(_named(settings.queries))
+        streams = streams_of(queries)
+        sources = dict(settings.sources)
+        if "" in sources and len(streams) == 1:
+            sources = {streams[0]: sources[""]}
+        if unknown := sorted(set(sources) - set(streams)):
+            raise UsageError(
+                f"no query reads a stream {unknown[0] or 'without a name'}: they read "
+                + ", ".join(name or "one without a name" for name in streams)
+            )
+        self.posted: dict[str, Posted] = {name: Posted() for name in streams if name not in sources}
+        self.channels = {query.name: Channel(query) for query in queries}
+        self.state, self.fault = "running", ""
+        self.closing = False
+        self._stop = Stop()
+        self._rates: deque[tuple[float, int]] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._work, name="triplake-streams", daemon=True)
+        self._store = Store.open(path, **options)
+        try:
+            self._run = self._store.stream(
+                {**sources, **self.posted}, queries,
+                algorithm=settings.algorithm, lateness=settings.lateness, follow=True, pace=settings.pace,
+            )  # fmt: skip
+        except BaseException:
+            self._store.close()
+            raise
+
+    @property
+    def ended(self) -> bool:
+        """Whether there will be no more answers."""
+        return self.closing or self.state != "running"
+
+    def start(self) -> None:
+        """Begin to read the streams; the answers are handed on in the loop that runs now."""
+        self._loop = asyncio.get_running_loop()
+        self._thread.start()
+
+    def shut(self) -> None:
+        """End the run, and what clients follow. From any thread."""
+        self.closing = True
+        self._stop.stop("the server is shutting down")
+        self._later(self._wake)
+
+    def close(self) -> None:
+        """Wait for the run to end, and free what it holds."""
+        self.shut()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._run.close()
+        self._store.close()
+
+    def figures(self) -> dict[str, Any]:
+        """What has become of the streams so far."""
+        stats, now = self._run.stats, time.monotonic()
+        if not self._rates or self._rates[-1][0] < now - BEAT:
+            self._rates.append((now, stats.triples))
+        while len(self._rates) > 2 and self._rates[1][0] < now - RATE:
+            self._rates.popleft()
+        then, before = self._rates[0]
+        spent = now - then
+        found: dict[str, Any] = {"state": self.state} | ({"fault": self.fault} if self.fault else {})
+        return found | {
+            "version": self._store.version,
+            "algorithm": stats.algorithm,
+            "triples": stats.triples,
+            "rate": round((stats.triples - before) / spent) if spent > 0 else 0,
+            "window": stats.size,
+            "closure": stats.facts,
+            "windows": stats.windows,
+            "late": stats.late,
+            "malformed": stats.malformed,
+            "lag": round(stats.lag, 3),
+            "slowest": round(stats.slowest, 3),
+            "busy": round(stats.busy, 3),
+        }
+
+    async def events(self, channel: Channel, since: int | None) -> AsyncIterator[bytes]:
+        """A query's answers as server-sent events, those kept after the time `since`, and as they come: `answer`
+        (its id is its time), `missed` where some are not kept any more, `figures`, and at the end `end`."""
+        told, at = "", 0.0
+        loop = asyncio.get_running_loop()
+        yield b"retry: 2000\n\n"
+        while True:
+            changed = channel.changed
+            if since is not None and channel.missed is not None and since < channel.missed:
+                yield _event("missed", json.dumps({"after": since, "until": channel.missed}))
+                since = channel.missed
+            while (found := channel.after(since)) is not None:
+                since, text = found
+                yield f"id: {since}\nevent: answer\ndata: ".encode()
+                for start in range(0, len(text), PIECE):
+                    yield text[start : start + PIECE]
+                yield b"\n\n"
+                if channel.missed is not None and since < channel.missed:
+                    break
+            figures = json.dumps(self.figures())
+            if (figures != told and loop.time() - at >= BEAT) or self.ended:
+                told, at = figures, loop.time()
+                yield _event("figures", figures)
+            elif loop.time() - at >= SILENCE:
+                at = loop.time()
+                yield b":\n\n"
+            if self.ended:
+                yield _event("end", json.dumps({"state": "closed" if self.closing else self.state}))
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(BEAT):
+                    await changed.wait()
+
+    def _work(self) -> None:
+        """In a thread: the run."""
+        try:
+            with heeding(self._stop):
+                for answer in self._run:
+                    text = json.dumps(answer.as_json(), ensure_ascii=False).encode()
+                    self._later(self.channels[answer.query].add, answer, text)
+            self.state = "ended"
+        except StoppedError:
+            self.state = "ended"
+        except TriplakeError as error:
+            self.state, self.fault = "failed", str(error)
+            log.error("the streams have failed: %s", error)
+        except Exception as error:
+            self.state, self.fault = "failed", f"a fault of the server's: {error}"
+            log.exception("the streams have failed")
+        self._later(self._wake)
+
+    def _later(self, work: Any, *arguments: Any) -> None:
+        """In the server's loop."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it has ended
+                self._loop.call_soon_threadsafe(work, *arguments)
+
+    def _wake(self) -> None:
+        for channel in self.channels.values():
+            channel.wake()
+
+
+def _named(given: Sequence[tuple[str, str]]) -> list[StreamQuery]:
+    """Queries with names of their own: as they say, else as they were given. Raises UsageError, InputError."""
+    found: dict[str, StreamQuery] = {}
+    for name, text in given:
+        query = StreamQuery.of(text)
+        if not query.name:
+            query = StreamQuery(name, query.text, query.windows, query.operator, query.background)
+        if query.name in found:
+            raise UsageError(f"two queries are called {query.name}: give them names, as in --stream NAME=FILE")
+        found[query.name] = query
+    return list(found.values())
+
+
+def _event(kind: str, text: str) -> bytes:
+    return f"event: {kind}\ndata: {text}\n\n".encode()
