@@ -18,8 +18,9 @@ from rdflib import RDF, RDFS, URIRef
 
 from triplestore import Store
 from triplestore.server.app import make_app
+from triplestore.server.broadcast import Broadcast
 from triplestore.server.connections import configured
-from triplestore.server.settings import LOOPBACK_NAMES, Access, Clients, Limits, Settings
+from triplestore.server.settings import LOOPBACK_NAMES, Access, Clients, Limits, Settings, StreamSettings
 from triplestore.server.work import Service
 
 OPEN = Access(hosts=LOOPBACK_NAMES)
@@ -42,13 +43,12 @@ def serving(
     clients: Clients | None = None,
     services: tuple[str, ...] = (),
     port: int = 0,
+    streams: StreamSettings | None = None,
     **options: Any,
 ) -> Iterator[httpx.Client]:
     """Serve a store while this is entered; a client whose base is the server's address."""
-    with serving_with(store, limits, access, log_queries, load_folder, clients, services, port, **options) as (
-        client,
-        _,
-    ):
+    given = (store, limits, access, log_queries, load_folder, clients, services, port, streams)
+    with serving_with(*given, **options) as (client, _):
         yield client
 
 
@@ -62,15 +62,18 @@ def serving_with(
     clients: Clients | None = None,
     services: tuple[str, ...] = (),
     port: int = 0,
+    streams: StreamSettings | None = None,
     **options: Any,
 ) -> Iterator[tuple[httpx.Client, Service]]:
     """As `serving`; the service behind the client too."""
     clients = clients or Clients()
-    settings = Settings(limits or Limits(), access, "expand", log_queries, load_folder, clients, services)
-    service = Service(store, settings, **({"engine": "duckdb"} | options))
+    settings = Settings(limits or Limits(), access, "expand", log_queries, load_folder, clients, services, streams)
+    options = {"engine": "duckdb"} | options
+    service = Service(store, settings, **options)
+    broadcast = None if streams is None else Broadcast(store, streams, **options)
     listening = socket.create_server(("127.0.0.1", port))
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    server = uvicorn.Server(configured(make_app(service), clients))
+    server = uvicorn.Server(configured(make_app(service, broadcast), clients))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
@@ -81,6 +84,8 @@ def serving_with(
             yield client, service
     finally:
         service.shut()
+        if broadcast is not None:
+            broadcast.shut()
         server.should_exit = True
         thread.join(PATIENCE)
         listening.close()

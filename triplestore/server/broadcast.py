@@ -1,7 +1,7 @@
 """Continuous queries of a server: one run over their streams, the answers of which anybody may follow.
 
 The newest answers are kept once for all who follow; each of them has nothing but a place in these. Who takes them too
-slowly is told that some are missing, and goes on with the oldest that is left.
+slowly gets an event that says so, and goes on with the oldest that is left.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from triplestore.store import Store
 from triplestore.streams.answers import Answer
 from triplestore.streams.posted import Posted
 from triplestore.streams.registration import StreamQuery, streams_of
+from triplestore.streams.source import there
 
 log = logging.getLogger("triplake.server")
 
@@ -38,7 +39,7 @@ PIECE: Final = 1 << 16
 """Bytes of an answer that are sent at a time: a client that reads slowly holds no more than a few of these."""
 
 BEAT: Final = 1.0
-"""Seconds after which a client is told the figures again, if they have changed."""
+"""Seconds after which a client gets the figures again, if they have changed."""
 
 SILENCE: Final = 15.0
 """Seconds after which a client is sent something in any case: proxies cut what is silent."""
@@ -100,6 +101,9 @@ class Broadcast:
                 f"no query reads a stream {unknown[0] or 'without a name'}: they read "
                 + ", ".join(name or "one without a name" for name in streams)
             )
+        for source in sources.values():
+            if source != "-":
+                there(source)
         self.posted: dict[str, Posted] = {name: Posted() for name in streams if name not in sources}
         self.channels = {query.name: Channel(query) for query in queries}
         self.state, self.fault = "running", ""

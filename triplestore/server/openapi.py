@@ -11,12 +11,13 @@ from triplestore.server.graph_store import SUFFIXES
 from triplestore.server.negotiation import GRAPHS, ROWS
 from triplestore.server.protocol import QUERY, UPDATE
 from triplestore.server.settings import Settings
+from triplestore.server.streams import EVENTS
 
 _REASONS: Final = {
     400: "The request cannot be carried out as written: the message says why, and where.",
     401: "This needs a token or a user's password.",
     403: "The server is read-only, or the request comes from another site's page.",
-    404: "There is no such graph.",
+    404: "There is no such graph, or query.",
     405: "The method is not for this address.",
     406: "None of the accepted media types can be made.",
     408: "The body comes too slowly.",
@@ -89,6 +90,14 @@ def document(settings: Settings) -> dict[str, Any]:
             "/api/overview": {"get": {**_json("The store at a glance.", {"type": "object"}), **read}},
             "/api/graphs": {"get": {**_json("The graphs and their sizes.", {"type": "object"}), **read}},
             "/api/vocabulary": {"get": {**_json("Words for queries.", {"type": "object"}), **read}},
+            "/streams": {
+                "get": {
+                    **_json("The continuous queries, and their figures.", {"type": "object"}, ()),
+                    **read,
+                },
+                "post": {**_stream_post(), **secured},
+            },
+            "/streams/{name}": {"get": {**_stream_get(), **read}},
             "/api/resource": {
                 "get": {
                     **_json(
@@ -298,6 +307,36 @@ def _graph_store(read: dict[str, Any], secured: dict[str, Any], where: list[dict
             "parameters": where,
             "responses": {**_changed(), **_failures((400, 401, 403, 404, 500, 503))},
             **secured,
+        },
+    }
+
+
+def _stream_get() -> dict[str, Any]:
+    after = "Only answers after this time, an integer or as 2024-05-01T12:00:00Z; so does the header Last-Event-ID."
+    return {
+        "operationId": "followStream",
+        "summary": "The answers of a continuous query as they come: events answer, missed, figures and end.",
+        "parameters": [
+            _parameter("name", "What the query is called.", required=True) | {"in": "path"},
+            _parameter("after", after),
+        ],
+        "responses": {
+            "200": {"description": "The events.", "content": {EVENTS: _TEXT}},
+            **_failures((400, 401, 404, 406)),
+        },
+    }
+
+
+def _stream_post() -> dict[str, Any]:
+    content = {"application/json": {"schema": {"type": "object", "required": ["triples"]}}}
+    return {
+        "operationId": "postToStream",
+        "summary": "More of a stream, lines of TIME TRIPLE .",
+        "parameters": [_parameter("stream", "The stream, where clients post several.")],
+        "requestBody": {"required": True, "content": {"text/plain": _TEXT}},
+        "responses": {
+            "202": {"description": "How many timed triples were taken.", "content": content},
+            **_failures((400, 401, 403, 404, 408, 411, 413, 415, 503)),
         },
     }
 

@@ -21,7 +21,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, Final
 
-from triplake.loaders.compression import opened
+from triplake.loaders.compression import compression, opened
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.stopping import check
 from triplestore.model.terms import from_rdflib, to_ntriples
@@ -58,19 +58,18 @@ class Chunk:
 def chunks(source: Any, follow: bool = False, skip: int = 0) -> Iterator[Chunk]:
     """The chunks of a source: the path of a file or a folder of files (by name; plain or compressed), "-" for standard
     input, an open binary file, an iterable of (time, (s, p, o)), terms of rdflib, or what has `chunks` itself. follow:
-    wait for more of a file or folder at its end. skip: bytes of a file or folder to pass over. Raises UsageError,
-    InputError."""
+    wait for more of a file or folder at its end (a compressed file has one). skip: bytes of a file or folder to pass
+    over. Raises UsageError, InputError."""
     if isinstance(source, str) and source == "-":
         yield from _of_file(sys.stdin.buffer, "standard input", False, skip)
     elif isinstance(source, str | Path):
-        path = Path(source)
+        path = there(source)
         if path.is_dir():
             yield from _of_folder(path, follow, skip)
-        elif not path.exists():
-            raise UsageError(f"no file {path}: give the stream's file or folder, or - for standard input")
         else:
-            with open(path, "rb") if follow else opened(str(path), str(path)) as file:
-                yield from _of_file(file, str(path), follow, skip)
+            grows = follow and compression(str(path)) is None
+            with open(path, "rb") if grows else opened(str(path), str(path)) as file:
+                yield from _of_file(file, str(path), grows, skip)
     elif hasattr(source, "chunks"):
         yield from source.chunks()
     elif hasattr(source, "read"):
@@ -79,6 +78,13 @@ def chunks(source: Any, follow: bool = False, skip: int = 0) -> Iterator[Chunk]:
         yield from _of_tuples(source)
     else:
         raise UsageError(f"{type(source).__name__} is no source of a stream: give a path, a file or an iterable")
+
+
+def there(source: str | Path) -> Path:
+    """The path of a file or folder. Raises UsageError where there is none."""
+    if not (path := Path(source)).exists():
+        raise UsageError(f"no file {path}: give the stream's file or folder, or - for standard input")
+    return path
 
 
 def _of_file(file: IO[bytes] | BufferedReader, name: str, follow: bool, skip: int) -> Iterator[Chunk]:

@@ -18,6 +18,7 @@ export async function streams(parameters) {
   const drawing = h("section", { class: "card", "aria-label": "The last answers" });
   const pause = h("button", { type: "button", class: "secondary", "aria-pressed": "false", onclick: () => toggle() }, "Pause");
   const recent = [];
+  const sizes = [];
   let newest;
   let paused = false;
 
@@ -31,18 +32,22 @@ export async function streams(parameters) {
   function draw() {
     if (paused || !newest) return;
     answer.replaceChildren(...told(newest));
-    drawing.replaceChildren(h("h2", {}, "Rows of the last answers"), bars(recent));
+    drawing.replaceChildren(h("h2", {}, "Triples in the window"), bars(sizes, "triple"), h("h2", {}, "Rows of the last answers"), bars(recent, "row"));
   }
 
   figured(tiles, figures);
   follow(query.name, {
     answer(text) {
       newest = JSON.parse(text);
-      recent.push({ time: newest.time, rows: newest.rows?.length ?? Number(newest.boolean) });
-      if (recent.length > SHOWN) recent.shift();
+      keep(recent, moment(newest.time), newest.rows?.length ?? Number(newest.boolean));
       draw();
     },
-    figures: (text) => paused || figured(tiles, JSON.parse(text)),
+    figures(text) {
+      const now = JSON.parse(text);
+      keep(sizes, new Date().toLocaleTimeString(), now.window);
+      if (!paused) figured(tiles, now);
+      draw();
+    },
     missed: () => recent.splice(0),
     end: () => { pause.disabled = true; },
   }, (error) => answer.replaceChildren(fault(error)));
@@ -110,13 +115,18 @@ function told({ time, rows, boolean, operator }) {
     h("tbody", {}, cells.map((row) => h("tr", {}, row.map((term) => h("td", {}, term ? show(term) : "")))))))];
 }
 
-/** A bar for each of the last answers, as high as it has rows. */
-function bars(recent) {
-  const most = Math.max(...recent.map(({ rows }) => rows), 1);
-  const label = `The last ${plural(recent.length, "answer")} have up to ${plural(most, "row")}`;
-  return h("div", { class: "answers", role: "img", "aria-label": label, title: label }, recent.map(({ time, rows }) => {
-    const bar = h("span", { title: `${moment(time)}: ${plural(rows, "row")}` });
-    bar.style.height = `${Math.max(2, (100 * rows) / most)}%`;
+function keep(values, when, count) {
+  values.push({ when, count });
+  if (values.length > SHOWN) values.shift();
+}
+
+/** A bar for each of the last values. */
+function bars(values, unit) {
+  const most = Math.max(...values.map(({ count }) => count), 1);
+  const label = `${number(values.length)} values, up to ${plural(most, unit)}; now ${plural(values.at(-1)?.count ?? 0, unit)}`;
+  return h("div", { class: "answers", role: "img", "aria-label": label }, values.map(({ when, count }) => {
+    const bar = h("span", { title: `${when}: ${plural(count, unit)}` });
+    bar.style.height = `${Math.max(2, (100 * count) / most)}%`;
     return bar;
   }));
 }
