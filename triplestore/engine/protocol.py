@@ -136,6 +136,13 @@ class Workbench(Queries, Protocol):
     def remove(self, name: str, sql: str) -> int:
         """Remove the rows that the SELECT yields (all columns, none NULL) from working table `name`; rows removed."""
 
+    def keep(self, name: str, condition: str) -> int:
+        """Leave in working table `name` only the rows for which a condition on its columns holds; rows left."""
+
+    def settle(self) -> None:
+        """Let working tables in memory take less of it, where the engine can: what was added since the last time is
+        compressed, and the room of what was removed is free."""
+
     def view(self, name: str, sql: str) -> None:
         """Make (or replace) a view."""
 

@@ -43,6 +43,9 @@ from triplestore.streams.times import FOREVER
 TOGETHER: Final = 50
 """Statements of a round that are one union."""
 
+SETTLED: Final = 20
+"""The part of the facts that may be new since the tables were settled is one in so many."""
+
 _COLUMNS: Final = ", ".join(f"CAST({c} AS BIGINT) AS {c}" for c in "spoe")
 
 
@@ -77,14 +80,14 @@ class Imars:
         self._ontology = set[Fact]()  # facts of the window that the program is specialised by
         self._fresh: Instances = {}
         self._later: list[Fact] = []
+        self._loose = 0  # rows that were added since the tables were settled
         self._classified()
 
     def slide(self, now: int, raw: str | None) -> None:
         """Let the window be that of `now`. raw: a working table of tokens (s, p, o, e), what was added to it. Raises
         NotExpiringError; the closure is not to be used then."""
         engine = self.engine
-        self.size = engine.create("streamed", f"SELECT s, p, o, e FROM streamed WHERE e > {now}")
-        self.facts = engine.create("closure", f"SELECT s, p, o, e FROM closure WHERE e > {now}")
+        self.size, self.facts = engine.keep("streamed", f"e > {now}"), engine.keep("closure", f"e > {now}")
         engine.load("derived", _no_facts())
         if raw is not None and self.terms.encode(raw, "arrived") and self._specialisation.typed:
             types = self._specialisation.types_of("fresh_term")
@@ -109,11 +112,15 @@ class Imars:
             for more in rest:
                 engine.append("derived", [more])
             if sizes:
-                self.facts += engine.append("closure", ["SELECT s, p, o, e FROM delta"])[0]
+                added = engine.append("closure", ["SELECT s, p, o, e FROM delta"])[0]
+                self.facts, self._loose = self.facts + added, self._loose + added
                 self._predicates |= {p for p, _ in sizes}
             sizes = self._absorb(now)
         self._scratch.clear()
         self.terms.forget(["closure", "streamed", "background"], self.facts + self.size)
+        if self._loose * SETTLED > self.facts + self.size:
+            engine.settle()
+            self._loose = 0
 
     # -- the program -----------------------------------------------------------------------------------------------
 

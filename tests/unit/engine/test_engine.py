@@ -108,6 +108,21 @@ class TestWorkingTables:
         assert engine.append("t", ["SELECT a, b FROM t WHERE a > 5"]) == [0]
         assert rows(engine, "SELECT a, b FROM t") == [(1, 1)]
 
+    def test_keep(self, engine: Engine) -> None:
+        engine.load("numbers", pa.table({"n": pa.array([1, 2, 3, None], pa.int64())}))
+        assert engine.keep("numbers", "n > 1") == 2
+        assert sorted(engine.rows("SELECT n FROM numbers")) == [(2,), (3,)]
+        assert engine.keep("numbers", "n > 9") == 0
+
+    def test_settle(self, engine: Engine) -> None:
+        for last in range(3):
+            engine.create(
+                "numbers", f"SELECT id AS n FROM {engine.scratch().load('ids', pa.table({'id': range(5000)}))}"
+            )
+            engine.keep("numbers", f"n > {last}")
+            engine.settle()
+            assert engine.rows("SELECT count(*), min(n) FROM numbers") == [(4999 - last, last + 1)]
+
     def test_remove(self, engine: Engine) -> None:
         engine.load("t", pairs((1, 2), (1, 3), (2, 2), (2, 2)))
         assert engine.remove("t", "SELECT 1 AS a, 2 AS b UNION ALL SELECT 2, 2 UNION ALL SELECT 9, 9") == 3

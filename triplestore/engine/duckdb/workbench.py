@@ -57,6 +57,14 @@ class DuckDBWorkbench(DuckDBQueries):
         same = " AND ".join(f"t.{column} = gone.{column}" for column in columns)
         return self._connection.changed(f"DELETE FROM {name} t USING ({sql}) gone WHERE {same}")
 
+    def keep(self, name: str, condition: str) -> int:
+        self._connection.execute(f"DELETE FROM {name} WHERE NOT coalesce({condition}, FALSE)")
+        ((left,),) = self.rows(f"SELECT count(*) FROM {name}")
+        return int(left)
+
+    def settle(self) -> None:
+        self._connection.execute("CHECKPOINT")
+
     def view(self, name: str, sql: str) -> None:
         if name not in self.views:
             self._connection.execute(f"DROP TABLE IF EXISTS {self._schema}{name}")

@@ -114,6 +114,12 @@ class SparkWorkbench(SparkQueries):
         kept = f"SELECT _kept.* FROM {name} _kept LEFT ANTI JOIN ({sql}) _gone ON {same}"
         return self._tables.rows(table) - self.create(name, kept)
 
+    def keep(self, name: str, condition: str) -> int:
+        return self.create(name, f"SELECT * FROM {name} WHERE {condition}")
+
+    def settle(self) -> None:
+        pass
+
     def view(self, name: str, sql: str) -> None:
         with self._jobs.running(sql):
             if self._tables.find(name):
