@@ -14,7 +14,7 @@ import resource
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from triplestore import Store
@@ -86,6 +86,27 @@ def measure(kind: str, algorithm: str, window: int, share: float, slides: int, e
     return statistics.median(full), max(full), facts
 
 
+def plot(seconds: Mapping[str, Mapping[float, Sequence[float]]], algorithms: Sequence[str], target: Path) -> None:
+    """Seconds of a slide by the percentage of the window that changes, a panel for each kind of data, as SVG."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams.update({"svg.hashsalt": "triplake", "svg.fonttype": "none", "font.size": 8})
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, len(seconds), figsize=(10, 3), squeeze=False, layout="constrained")
+    for panel, (kind, rows) in zip(axes.flat, seconds.items(), strict=True):
+        for place, name in enumerate(algorithms):
+            panel.loglog(list(rows), [row[place] for row in rows.values()], marker=".", linewidth=1, label=name)
+        panel.set_title(kind)
+        panel.set_xlabel("% of the window that changes")
+        panel.set_ylabel("seconds a slide")
+        panel.grid(alpha=0.3)
+    axes.flat[0].legend()
+    figure.savefig(target, metadata={"Date": None, "Creator": None})
+    pyplot.close(figure)
+
+
 def main() -> None:
     """Print a table: a row for each share, a column for each algorithm."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -95,15 +116,21 @@ def main() -> None:
     parser.add_argument("--shares", default=",".join(map(str, SHARES)))
     parser.add_argument("--slides", type=int, default=3)
     parser.add_argument("--engine", default="duckdb")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the table too, as SVG")
     given = parser.parse_args()
     algorithms = given.algorithms.split(",")
+    seconds: dict[str, dict[float, list[float]]] = {}
     for kind in given.kinds.split(","):
+        seconds[kind] = {}
         print(f"| {kind}, {given.window:,} triples: share | {' | '.join(algorithms)} | closure |")
         print(f"|---|{'---|' * (len(algorithms) + 1)}")
         for share in map(float, given.shares.split(",")):
             found = [measure(kind, a, given.window, share, given.slides, given.engine) for a in algorithms]
+            seconds[kind][100 * share] = [median for median, _, _ in found]
             cells = " | ".join(f"{median:.3f}" for median, _, _ in found)
             print(f"| {100 * share:g} % | {cells} | {found[0][2]:,} |", flush=True)
+    if given.plot is not None:
+        plot(seconds, algorithms, given.plot)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10:,} MB, {time.ctime()}")
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.dictionary.literals import candidates, equals, settle
-from triplestore.dictionary.term_rows import DECIMAL, DECIMALS, EXACT, INTEGER, listed, term_sql
+from triplestore.dictionary.term_rows import DECIMAL, DECIMALS, EXACT, INTEGER, listed, names_sql, term_sql
 from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import count
@@ -202,6 +202,8 @@ def _settled(
 ) -> tuple[int, Counters]:
     """Make working table `name`, rows of TERM, of `numbered` (token, id): (rows, the counters with what is special
     about them). existing: the table of the known terms, or of those that matter."""
+    if (counters.literal, counters.triple) == (before.literal, before.triple):
+        return engine.create(name, names_sql(engine.dialect, numbered)), counters
     new = engine.create(name, term_sql(engine.dialect, numbered))
     settle(engine, name, existing, few=existing != "term")
     if counters.literal > before.literal:

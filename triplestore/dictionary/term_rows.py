@@ -7,6 +7,7 @@ from typing import Final
 
 from triplestore.dictionary.datatypes import BOUNDS
 from triplestore.engine.dialect import Dialect
+from triplestore.model.tables import TERM
 from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, FIRST_TRIPLE, RDF, XSD
 
 INTEGERS: Final = tuple(BOUNDS)
@@ -93,6 +94,17 @@ def term_sql(dialect: Dialect, source: str) -> str:
         f"THEN {micros_sql(dialect, instant)} END AS micros "
         f"FROM (SELECT p.*, {exact} AS is_exact FROM ({parts}) p) q"
     )
+
+
+def names_sql(dialect: Dialect, source: str) -> str:
+    """Rows (id, token) of `source`, IRIs and blank nodes alone, as rows of the TERM table."""
+    lexical = f"CASE WHEN id < {FIRST_BLANK} THEN substr(token, 2, length(token) - 2) ELSE substr(token, 3) END"
+    given = {"id": "id", "lexical": lexical, "ill_typed": "FALSE"}
+    columns = (
+        f"{given[name] if name in given else f'CAST(NULL AS {dialect.type(kind)})'} AS {name}"
+        for name, kind in TERM.columns
+    )
+    return f"SELECT {', '.join(columns)} FROM {source}"
 
 
 def listed(dialect: Dialect, texts: Sequence[str]) -> str:

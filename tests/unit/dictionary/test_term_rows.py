@@ -1,0 +1,32 @@
+"""Rows of the dictionary made from tokens: those of names alone are as those of all terms."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from triplestore.dictionary.literals import settle
+from triplestore.dictionary.term_rows import names_sql, term_sql
+from triplestore.engine import Engine
+from triplestore.model.tables import TERM
+from triplestore.model.terms import FIRST_BLANK, FIRST_IRI
+
+NAMES = {
+    FIRST_IRI: "<http://ex/a>",
+    FIRST_IRI + 1: "<>",
+    FIRST_IRI + 2: "<http://ex/é𝄞\\u0041>",
+    FIRST_BLANK: "_:b1",
+    FIRST_BLANK + 1: "_:1.2-x",
+}
+
+
+def test_names_are_rows_as_of_all_terms(engine: Engine) -> None:
+    table = pa.table({"id": pa.array(NAMES, pa.int64()), "token": pa.array(NAMES.values(), pa.string())})
+    with engine.scratch() as scratch:
+        tokens = scratch.load("tokens", table)
+        engine.create("plain", names_sql(engine.dialect, tokens))
+        engine.create("whole", term_sql(engine.dialect, tokens))
+        settle(engine, "whole", "whole", few=False)
+    columns = ", ".join(TERM.names)
+    plain, whole = (engine.query(f"SELECT {columns} FROM {name} ORDER BY id") for name in ("plain", "whole"))
+    assert plain.to_pylist() == whole.to_pylist()
+    assert plain.schema.types == whole.schema.types
