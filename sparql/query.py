@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -52,7 +53,7 @@ class Graph:
     view: how they are to be read. generalised: answers show triples that RDF has no place for, too. known: constants
     that were looked up in these very tables before. statistics: counts, for the order of joins. prefixes: those that a
     query need not declare. union: the default graph is the union of all graphs. services: the endpoints that SERVICE
-    may ask (`triplestore.model.endpoints.normalised`).
+    may ask (`triplestore.model.endpoints.normalised`). beside: other graphs of this process that it may ask, by name.
     """
 
     engine: Engine
@@ -63,6 +64,7 @@ class Graph:
     prefixes: Prefixes = field(default_factory=Prefixes, compare=False)
     union: bool = True
     services: tuple[str, ...] = ()
+    beside: Mapping[str, Graph] = field(default_factory=dict, compare=False)
 
 
 def query(
@@ -186,7 +188,11 @@ class _Run:
             columns = [column.to_pylist() for column in rows.columns[: len(names)]]
             return list(zip(*columns, strict=True)) if names else [()] * rows.num_rows
 
-        return Federation(self.graph.services, solve, self.expand).resolved(parsed)
+        def rows_of(graph: Graph, text: str) -> list[Row]:
+            return [row for batch in query(graph, text).token_batches(AT_ONCE) for row in batch]
+
+        beside = {name: partial(rows_of, graph) for name, graph in self.graph.beside.items()}
+        return Federation(self.graph.services, solve, self.expand, beside).resolved(parsed)
 
     def compiler(self, parsed: Query) -> Compiler:
         graph, view = self.graph, self.graph.view

@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -239,7 +239,7 @@ def _named(given: Sequence[tuple[str, str]]) -> list[StreamQuery]:
     for name, text in given:
         query = StreamQuery.of(text)
         if not query.name:
-            query = StreamQuery(name, query.text, query.windows, query.operator, query.background)
+            query = replace(query, name=name)
         if query.name in found:
             raise UsageError(f"two queries are called {query.name}: give them names, as in --stream NAME=FILE")
         found[query.name] = query

@@ -6,7 +6,8 @@
     WHERE { ?room a :Warm }                           WHERE { WINDOW :w { ?room a :Warm } }
 
 What the registration says is taken out; the rest is a query of SPARQL. Its answer at a time is that over the windows'
-triples and the background together.
+triples and the background together. Where there are several windows and one has a name, each of that kind is by itself:
+a WINDOW pattern sees it with the background, and what is outside sees the background, and the windows without a name.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from typing import Final
 
 from triplestore.model.errors import UsageError
 from triplestore.streams.times import Window
+
+WINDOW: Final = "urn:x-triplake:window:"
+"""What the names begin with by which the text of a query asks for its windows."""
 
 OPERATORS: Final = ("rstream", "istream", "dstream")
 
@@ -55,7 +59,7 @@ class StreamQuery:
     name: what it was registered as. text: the query of SPARQL. windows: of each stream (its name as written; "" is the
     only one) that it reads. operator: "rstream" answers all rows at each time, "istream" those that were not in the
     answer before, "dstream" those that were and are not any more. background: names of FROM clauses, all of which mean
-    the store.
+    the store. parts: for each window the name by which the text asks for it as if it were an endpoint, or "".
     """
 
     name: str
@@ -63,6 +67,7 @@ class StreamQuery:
     windows: tuple[tuple[str, Window], ...]
     operator: str = "rstream"
     background: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -72,20 +77,20 @@ class StreamQuery:
         Raises UsageError."""
         found = _Found()
         rest = _PARTS.sub(found.part, text)
-        windows = found.windows
+        windows, parts = found.windows, found.parts
         if not windows:
             if width is None:
                 raise UsageError(
                     "the query has no window: write FROM STREAM <iri> [RANGE 5m STEP 1m] after SELECT or CONSTRUCT, "
                     "or give --range and --step"
                 )
-            windows = [("", Window.of(width, step))]
+            windows, parts = [("", Window.of(width, step))], [""]
         elif width is not None or step is not None:
             raise UsageError("the query says itself what its windows are: leave out --range and --step")
         chosen = (operator or found.operator or "rstream").lower()
         if chosen not in OPERATORS:
             raise UsageError(f"no operator '{operator}': give one of {', '.join(OPERATORS)}")
-        return cls(found.name, rest.strip(), tuple(windows), chosen, tuple(found.background))
+        return cls(found.name, rest.strip(), tuple(windows), chosen, tuple(found.background), tuple(parts))
 
 
 class _Found:
@@ -95,7 +100,13 @@ class _Found:
         self.name, self.operator = "", ""
         self.windows: list[tuple[str, Window]] = []
         self.background: list[str] = []
-        self._named: list[str] = []
+        self._names: list[str | None] = []  # of each window, as written
+
+    @property
+    def parts(self) -> list[str]:
+        """For each window what the text asks for it by."""
+        alone = len(self.windows) == 1
+        return ["" if alone or name is None else f"{WINDOW}{place}" for place, name in enumerate(self._names)]
 
     def part(self, match: re.Match[str]) -> str:
         """Take note of a part; what of it is SPARQL."""
@@ -104,20 +115,20 @@ class _Found:
             kind = (match["operator"] or "").lower()
             self.operator = kind if kind in OPERATORS else self.operator
         elif match["stream"] is not None:
+            self._names.append(None)
             self.windows.append((match["stream"].strip("<>"), _window(match["range1"])))
         elif match["window"] is not None:
-            self._named.append(match["window"])
-            if len(self._named) > 1:
-                raise UsageError(
-                    "several named windows: write FROM STREAM <iri> [RANGE .. STEP ..] for each, and patterns without "
-                    "WINDOW; the query then sees the triples of all of them together"
-                )
+            if match["window"] in self._names:
+                raise UsageError(f"two windows are called {match['window']}: give each a name of its own")
+            self._names.append(match["window"])
             self.windows.append((match["on"].strip("<>"), _window(match["range2"])))
         elif match["static"] is not None:
             self.background.append(match["static"].strip("<>"))
         elif match["within"] is not None:
-            if match["within"] not in self._named:
+            if match["within"] not in self._names:
                 raise UsageError(f"no window {match['within']}: name it by FROM NAMED WINDOW {match['within']} ON ..")
+            part = self.parts[self._names.index(match["within"])]
+            return f"SERVICE <{part}> " if part else ""
         else:
             return match[0]
         return ""

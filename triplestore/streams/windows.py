@@ -9,8 +9,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
+from triplake.sparql import Graph
 from triplake.sparql import query as run_query
 from triplake.sparql.parser import parse_query
 from triplestore.engine import Engine
@@ -25,38 +28,83 @@ from triplestore.streams.source import Chunk
 from triplestore.streams.times import Window, duration
 from triplestore.streams.tokens import tokens_of
 
+MakeMaintainer = Callable[[], Maintainer]
+
 FIRST: Final = 5
 """Malformed lines that are reported one by one."""
 
 
-class _Group:
-    """Queries of the same windows: they share a closure. resumed: the time for which a run before this one answered
-    them."""
+class _Part:
+    """Windows that are seen together, with their closure, and what waits for them."""
 
     def __init__(
-        self, queries: Sequence[StreamQuery], streams: Sequence[str], maintainer: Maintainer, resumed: int | None
+        self, windows: Sequence[tuple[str, Window]], streams: Sequence[str], make: MakeMaintainer, resumed: int | None
     ) -> None:
-        self.queries, self.maintainer, self.resumed = queries, maintainer, resumed
-        windows = queries[0].windows
-        self.steps = sorted({window.step for _, window in windows})
-        self.widest = max(window.width for _, window in windows)
         only = len(streams) == 1
         self.pending = Pending({s: [w for name, w in windows if only or name == s] for s in streams}, resumed)
-        self.answered: int | None = None
-        self.before: dict[int, Counter[Row]] = {}
+        self.maintainer = make()
 
     @property
     def closure(self) -> WindowClosure:
-        """The closure of their windows."""
+        """Of the windows and the background."""
         return self.maintainer.closure
+
+
+class _Group:
+    """Queries of the same windows: they share closures. parts: the windows by what the texts ask for them by, those of
+    "" first, which patterns see that name none. resumed: the time for which a run before this one answered them."""
+
+    def __init__(
+        self, queries: Sequence[StreamQuery], streams: Sequence[str], make: MakeMaintainer, resumed: int | None
+    ) -> None:
+        self.queries, self.resumed = queries, resumed
+        windows = queries[0].windows
+        self.steps = sorted({window.step for _, window in windows})
+        self.widest = max(window.width for _, window in windows)
+        self.answered: int | None = None
+        self.before: dict[int, Counter[Row]] = {}
+        self.parts: dict[str, _Part] = {}
+        try:
+            parts = queries[0].parts or [""] * len(windows)
+            for name in dict.fromkeys(("", *parts)):
+                own = [window for window, part in zip(windows, parts, strict=True) if part == name]
+                self.parts[name] = _Part(own, streams, make, resumed)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something waits for a window."""
+        return any(part.pending.waiting for part in self.parts.values())
+
+    @property
+    def last(self) -> int:
+        """When the last triple of the newest chunk leaves every window."""
+        return max(part.pending.last for part in self.parts.values())
+
+    def put(self, stream: str, chunk: Chunk, complete: int, lateness: int) -> int:
+        """See `Pending.put`."""
+        parts = self.parts.values()
+        return max(part.pending.put(stream, chunk, complete, lateness, self.answered) for part in parts)
+
+    def graph(self) -> Graph:
+        """What their texts read."""
+        own, *others = self.parts.items()
+        return replace(own[1].closure.graph(), beside={name: part.closure.graph() for name, part in others})
+
+    def close(self) -> None:
+        """Free what they hold."""
+        for part in self.parts.values():
+            part.closure.close()
 
     def next(self) -> int | None:
         """The next time at which the queries are to be answered, if anything is known of it: what waits enters, or what
         is in the window may leave."""
-        first = min(self.pending.waiting, default=None)
+        first = min((time for part in self.parts.values() for time in part.pending.waiting), default=None)
         if self.resumed is not None and self.answered is None:
             return self.resumed
-        if self.answered is None or self.closure.size == 0:
+        if self.answered is None or not any(part.closure.size for part in self.parts.values()):
             return first
         after = min((self.answered // step + 1) * step for step in self.steps)
         return after if first is None else min(first, after)
@@ -90,16 +138,17 @@ class Windows:
         places = {} if before is None else before.places
         self._marks = {name: places.get(name, Place()).newest for name in self.streams}
         self._read = time.perf_counter()
-        groups: dict[tuple[tuple[str, Window], ...], list[StreamQuery]] = {}
+        groups: dict[tuple[object, ...], list[StreamQuery]] = {}
         for query in queries:
-            groups.setdefault(tuple(sorted(query.windows, key=repr)), []).append(query)
+            together = sorted(query.windows, key=repr) if not any(query.parts) else [*query.windows, *query.parts]
+            groups.setdefault(tuple(together), []).append(query)
         self._groups: list[_Group] = []
         try:
             for number, some in enumerate(groups.values()):
                 resumed = before.answered[number] if before else None
-                group = _Group(some, self.streams, Maintainer(background, algorithm, engine), resumed)
+                group = _Group(some, self.streams, partial(Maintainer, background, algorithm, engine), resumed)
                 self._groups.append(group)
-                self._note(group.closure)
+                self._note(group)
         except BaseException:
             self.close()
             raise
@@ -107,7 +156,7 @@ class Windows:
     def close(self) -> None:
         """Free what they hold."""
         for group in self._groups:
-            group.closure.close()
+            group.close()
         self._groups = []
 
     @property
@@ -118,7 +167,7 @@ class Windows:
     @property
     def last(self) -> int:
         """When the last triple of the newest chunk leaves every window."""
-        return max(group.pending.last for group in self._groups)
+        return max(group.last for group in self._groups)
 
     def newest(self, stream: str) -> int | None:
         """The newest time of a stream so far."""
@@ -132,9 +181,7 @@ class Windows:
         if chunk.times:
             mark = self._marks[stream]
             before = min(chunk.times) if mark is None else mark
-            self.stats.late += max(
-                group.pending.put(stream, chunk, before, self._lateness, group.answered) for group in self._groups
-            )
+            self.stats.late += max(group.put(stream, chunk, before, self._lateness) for group in self._groups)
             self._marks[stream] = max(before, *chunk.times)
 
     def end(self, stream: str) -> None:
@@ -155,7 +202,7 @@ class Windows:
         """The answers for all windows before a time (None: for all that something still enters)."""
         while True:
             due = [(now, group) for group in self._groups if (now := group.next()) is not None]
-            due = [(now, g) for now, g in due if (bool(g.pending.waiting) if end is None else now < end)]
+            due = [(now, g) for now, g in due if (g.waiting if end is None else now < end)]
             if not due:
                 return
             now, group = min(due, key=lambda pair: pair[0])
@@ -166,30 +213,33 @@ class Windows:
     def _slide(self, group: _Group, now: int) -> list[Answer]:
         """Let a group's windows be those of a time; the answers of its queries."""
         started = time.perf_counter()
-        lines, ends = group.pending.take(now)
-        arrived = None
-        if lines:
-            arrived, bad = tokens_of(group.closure.engine, lines, ends, self._scope)
-            self._left_out(bad)
-        group.maintainer.slide(now, arrived)
+        for part in group.parts.values():
+            lines, ends = part.pending.take(now)
+            arrived = None
+            if lines:
+                arrived, bad = tokens_of(part.closure.engine, lines, ends, self._scope)
+                self._left_out(bad)
+            part.maintainer.slide(now, arrived)
         group.answered = now
         found = [self._answer(group, place, query, now) for place, query in enumerate(group.queries)]
-        stats, closures = self.stats, [g.closure for g in self._groups]
+        stats, closures = self.stats, [part.closure for g in self._groups for part in g.parts.values()]
         stats.windows += 1
         stats.size, stats.facts = sum(c.size for c in closures), sum(c.facts for c in closures)
-        self._note(group.closure)
+        self._note(group)
         ended = time.perf_counter()
         stats.busy += ended - started
         stats.slowest = max(stats.slowest, ended - started)
         stats.lag = ended - self._read
         return found
 
-    def _note(self, closure: WindowClosure) -> None:
-        """Keep which algorithm has a closure, and why."""
-        self.stats.algorithm, self.stats.switched = closure.name, closure.switched or self.stats.switched
+    def _note(self, group: _Group) -> None:
+        """Keep which algorithm has the closures, and why."""
+        for part in group.parts.values():
+            closure = part.closure
+            self.stats.algorithm, self.stats.switched = closure.name, closure.switched or self.stats.switched
 
     def _answer(self, group: _Group, place: int, query: StreamQuery, now: int) -> Answer:
-        result = run_query(group.closure.graph(), query.text)
+        result = run_query(group.graph(), query.text)
         variables: tuple[str, ...] = ()
         rows: list[Row] = [()] * bool(result) if result.kind == "ask" else []
         if result.kind != "ask":

@@ -54,7 +54,7 @@ def test_two_windows() -> None:
         ("SELECT * FROM STREAM <s> [5m] {}", {}, "is no window"),
         ("SELECT * FROM STREAM <s> [RANGE 0] {}", {}, "is no duration"),
         (RSP_QL.replace("{ WINDOW :w", "{ WINDOW :v"), {}, "no window :v"),
-        (RSP_QL + " FROM NAMED WINDOW :v ON <http://ex/t> [RANGE 5m]", {}, "several named windows"),
+        (RSP_QL + " FROM NAMED WINDOW :w ON <http://ex/t> [RANGE 5m]", {}, "two windows are called :w"),
         ("SELECT * { ?s ?p ?o }", {"width": "5m", "operator": "xstream"}, "no operator"),
     ],
 )
