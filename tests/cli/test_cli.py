@@ -69,6 +69,7 @@ class TestEverywhere:
             "query": [DOGS],
             "update": ["add.ru"],
             "copy": ["other"],
+            "backup": ["other"],
             "restore": ["--to", "1"],
             "stream": ["--from", "-", "--ask", DOGS, "--range", "5m"],
         }.get(name, [])

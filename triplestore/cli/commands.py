@@ -33,6 +33,7 @@ COMMANDS: Final = (
     keeping.vacuum,
     keeping.retention,
     keeping.copy,
+    keeping.backup,
     keeping.demo,
 )
 

@@ -1,4 +1,4 @@
-"""Commands that look after a store: log, compact, vacuum, retention, copy; and the demo."""
+"""Commands that look after a store: log, compact, vacuum, retention, copy, backup; and the demo."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from triplestore.storage.retention import MOST_DAYS, Retention
 if TYPE_CHECKING:
     from triplestore.read.differences import Difference
     from triplestore.read.log import LogEntry
+    from triplestore.storage.backup import BackedUp
 
 
 @click.command()
@@ -239,7 +240,7 @@ def verify(options: Common, store: str, at: int | None, as_json: bool) -> None:
             f"`triplake vacuum {store} --keep-versions {keep}` forgets the damaged ones, and those before them"
         )
         raise SystemExit(NO)
-    way = "none is whole: restore the store from a copy"
+    way = f"none is whole: `triplake restore {store} --from BACKUP` brings it back from a backup"
     if found.whole:
         last = found.whole[-1]
         way = f"whole: {_listed(found.whole)}; `triplake restore {store} --to {last}` goes back to version {last}"
@@ -259,13 +260,49 @@ def _listed(numbers: Sequence[int]) -> str:
 
 @click.command()
 @click.argument("store")
-@click.option("--to", type=click.IntRange(min=1), required=True, metavar="VERSION", help="The version to go back to.")
+@click.option("--to", type=click.IntRange(min=1), metavar="VERSION", help="The version to go back to.")
+@click.option("--from", "copy", metavar="BACKUP", help="A backup, to fetch what is missing or damaged from.")
 @common
-def restore(options: Common, store: str, to: int) -> None:
-    """Make an older version the newest: the way back from a damaged one, or from a mistake."""
+def restore(options: Common, store: str, to: int | None, copy: str | None) -> None:
+    """Make an older version the newest (--to), or bring a store back from a backup (--from).
+
+    The first is the way back from a mistake; the second from files that are missing or damaged, or a store that is
+    gone.
+    """
+    from triplestore.storage.backup import restore as brought_back
     from triplestore.store import Store
 
+    if (to is None) == (copy is None):
+        raise UsageError("say where to go back to: --to VERSION, or --from BACKUP")
+    if copy is not None:
+        _copied(options, f"brought {store} back", brought_back(store, copy))
+        return
+    assert to is not None
     say(options, f"version {Store.restore(store, to)} is what version {to} was")
+
+
+@click.command()
+@click.argument("store")
+@click.argument("dest")
+@common
+def backup(options: Common, store: str, dest: str) -> None:
+    """Copy to DEST what it lacks of a store's versions and files, each compared with its checksum.
+
+    DEST is a store itself, which can be read, or brought back with `restore --from`.
+    """
+    from triplestore.storage.backup import backup as brought
+
+    _copied(options, f"{dest} is a backup of {store}", brought(store, dest))
+
+
+def _copied(options: Common, what: str, found: BackedUp) -> None:
+    """Say what a backup, or the way back from one, has done."""
+    for number, why in found.damaged:
+        warn(f"version {number} is left out: {why}")
+    copied = f"copied {counted(found.new, 'version')}, {counted(found.files, 'file')}, {found.bytes:,} bytes"
+    say(options, f"{what}: {copied}; it has {counted(found.versions, 'version')}")
+    if found.damaged:
+        raise SystemExit(NO)
 
 
 @click.command()

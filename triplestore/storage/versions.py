@@ -280,6 +280,45 @@ class Versions:
             ) from error
         return manifest
 
+    def adopt(self, number: int, text: str) -> None:
+        """Publish a version as it is in another store, the files of which are here. One that cannot be read is
+        replaced. Raises ConflictError where there is another."""
+        target = self.file(number)
+        draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+        write_durably(draft, text)
+        try:
+            put_if_absent(draft, target, _claimed)
+        except FileExistsError as error:
+            if self._readable(number):
+                raise ConflictError(f"another writer published version {number} of {self.path} first") from error
+            os.replace(draft, target)
+        finally:
+            draft.unlink(missing_ok=True)
+        if self._making is not None:
+            self._making.done()
+            self._making = None
+        sync_folder(self.folder)
+
+    def _readable(self, number: int) -> bool:
+        try:
+            self.manifest(number)
+        except DamagedStoreError:
+            return False
+        return True
+
+    def adopt_mark(self, other: Versions) -> None:
+        """Let the mark say what that of another store does, which this is a copy of."""
+        try:
+            same = (self._format(), self._marked(Retention.of)) == (other.format, other.retention)
+        except DamagedStoreError:
+            same = False
+        if not same:
+            self._mark(other.retention)
+
+    def took(self, stem: str) -> None:
+        """Take away a file with this name, too, where a store that is being made is withdrawn."""
+        self._stems.append(stem)
+
     def _upgrade(self) -> None:
         """Let the mark of a store of an older format say that it is of this one: older programs refuse it then."""
         if self._format() not in (None, FORMAT):
