@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from triplestore.read.differences import Difference
     from triplestore.read.log import LogEntry
     from triplestore.storage.backup import BackedUp
+    from triplestore.write.deep import Fault
 
 
 @click.command()
@@ -202,13 +203,14 @@ def retention(options: Common, store: str, versions: str | None, days: float | N
 @click.command()
 @click.argument("store")
 @at_option
+@click.option("--deep", is_flag=True, help="Then compute the closure of the newest (or of --at) again, and compare.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @common
-def verify(options: Common, store: str, at: int | None, as_json: bool) -> None:
+def verify(options: Common, store: str, at: int | None, deep: bool, as_json: bool) -> None:
     """Read every file of every version (or of one, --at) and compare it with its checksum.
 
-    Exit code 0: all are whole; 1: older versions are damaged, the newest is whole; 5: the newest one, or that of --at,
-    is damaged.
+    --deep takes as long as `materialise`, and room for a copy in the temporary folder. Exit code 0: all are whole; 1:
+    older versions are damaged, the newest is whole; 5: the newest one, or that of --at, is damaged.
     """
     from triplestore.storage.verify import verify as read_all
     from triplestore.storage.versions import Versions
@@ -220,16 +222,26 @@ def verify(options: Common, store: str, at: int | None, as_json: bool) -> None:
     found = read_all(versions, None if at is None else [at])
     if not found.versions:
         versions.read()  # says why
+    faults: list[Fault] | None = None
+    if deep and (found.newest_is_whole or (at is not None and not found.damages)):
+        from triplestore.write.deep import deep as computed_again
+
+        with opening(options, store, at) as opened:
+            faults = computed_again(opened)
     if as_json:
-        click.echo(json.dumps({**asdict(found), "whole": found.whole}, indent=2))
+        more = {} if faults is None else {"faults": [asdict(fault) for fault in faults]}
+        click.echo(json.dumps({**asdict(found), "whole": found.whole, **more}, indent=2))
     for damage in () if as_json else found.damages:
         of = f" (table {damage.table}, version {_listed(damage.versions)})" if damage.table else ""
         click.echo(f"{store}/{damage.path}{of} {damage.what}")
     read = f"read {counted(found.files, 'file')}, {found.bytes:,} bytes"
     if found.unsummed:
         warn(f"{counted(found.unsummed, 'file')} had no checksum (store format 2); the next write makes them")
+    if faults:
+        _faulty(store, at or found.versions[-1], faults, as_json)
     if not found.damages:
-        say(options, f"{read}: {counted(len(found.versions), 'version')} whole")
+        told = "; the closure is what follows" if deep else ""
+        say(options, f"{read}: {counted(len(found.versions), 'version')} whole{told}")
         return
     summary = f"{read}, {counted(len(found.damages), 'file')} damaged"
     if found.newest_is_whole:
@@ -245,6 +257,20 @@ def verify(options: Common, store: str, at: int | None, as_json: bool) -> None:
         last = found.whole[-1]
         way = f"whole: {_listed(found.whole)}; `triplake restore {store} --to {last}` goes back to version {last}"
     raise DamagedStoreError(f"{summary}; of the versions {way}")
+
+
+def _faulty(store: str, version: int, faults: Sequence[Fault], as_json: bool) -> NoReturn:
+    """Say what `verify --deep` found."""
+    for fault in () if as_json else faults:
+        click.echo(f"{fault.table}: {fault.what}: {fault.rows:,}")
+        for row in fault.shown:
+            click.echo(f"  {row}")
+    closure = all(fault.what.startswith("closure") for fault in faults)
+    way = f"`triplake materialise {store}` computes it again" if closure else "go back to a version that is right"
+    raise DamagedStoreError(
+        f"the files of version {version} of {store} are as they were written, but what they say is wrong; {way}, and "
+        "please report it, with what made the version (`triplake log`)"
+    )
 
 
 def _listed(numbers: Sequence[int]) -> str:
