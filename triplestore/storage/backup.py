@@ -51,8 +51,9 @@ def backup(store: str | Path, dest: str | Path) -> BackedUp:
     source.check()
     if not source.numbers():
         source.read()  # says why
-    if source.path.resolve() == target.path.resolve():
-        raise UsageError(f"{store} would be a backup of itself; give another folder")
+    here, there = source.path.resolve(), target.path.resolve()
+    if here in (there, *there.parents) or there in here.parents:
+        raise UsageError(f"{dest} is not apart from {store}; give another folder for the backup")
     if target.exists():
         target.check()
         _same_store(source, target)
