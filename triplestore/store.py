@@ -3,13 +3,13 @@
 A write (load, materialise, update, change_rules, compact) reads the newest version, works in memory or in the engine's
 working tables, writes new files and publishes the next version; whatever fails before that leaves the store as it was.
 
-What the methods do is in `triplestore.write`; those that read are in `triplestore.read.version`.
+What the methods do is in `triplestore.write`; those that read are in `triplestore.read.version`, those that ask streams
+in `triplestore.streams.asking`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +21,14 @@ from triplestore.model.report import UpdateReport
 from triplestore.read.proofs import Violation
 from triplestore.read.session import Session, several
 from triplestore.read.turns import in_turn
-from triplestore.read.version import StoreVersion
+from triplestore.storage import backup
+from triplestore.storage.backup import BackedUp
 from triplestore.storage.retention import Retention
 from triplestore.storage.vacuum import VacuumReport
 from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
-from triplestore.write import admin, datasets, load, queue, rulesets, update, update_files
+from triplestore.streams.asking import StreamedStore
+from triplestore.write import admin, datasets, frames, load, queue, rulesets, update, update_files
 from triplestore.write.datasets import GraphSupport
 from triplestore.write.queue import Outcome, UpdateQueue, Waiting
 
@@ -35,13 +37,9 @@ if TYPE_CHECKING:
     from rdflib.term import Node
 
     from triplestore.ontology.entails import Entailment
-    from triplestore.streams.answers import Answer
-    from triplestore.streams.registration import StreamQuery
-    from triplestore.streams.run import StreamRun
-    from triplestore.streams.structured import StructuredStream
 
 
-class Store(StoreVersion):
+class Store(StreamedStore):
     """A triple store on disk, at one of its versions. Make one with `Store.create` or `Store.open`; close it.
 
     Several threads may call it: they take turns (`triplestore.read.turns`)."""
@@ -112,6 +110,17 @@ class Store(StoreVersion):
         DamagedStoreError, ConflictError."""
         return admin.restore(path, version)
 
+    @staticmethod
+    def backup(path: str | Path, dest: str | Path) -> BackedUp:
+        """Bring a backup of a store up to date, or make it: see `triplestore.storage.backup`."""
+        return backup.backup(path, dest)
+
+    @staticmethod
+    def restore_from(path: str | Path, copy: str | Path) -> BackedUp:
+        """Bring a store back from a backup: what is missing or damaged, or all of it; see
+        `triplestore.storage.backup`."""
+        return backup.restore(path, copy)
+
     @property
     def limits(self) -> Limits:
         """How many terms rules may make in one materialisation, in how many rounds. Set it to allow more, or less."""
@@ -164,6 +173,17 @@ class Store(StoreVersion):
         """
         into = load.Into.graph(graph, graph_per_file)
         return load.load(self._session, files, format, materialise, on_error, rejects, maintain, base, into)
+
+    @in_turn
+    def load_dataframe(self, frame: DataFrame, on_error: OnError = "stop", maintain: str = "auto") -> LoadReport:
+        """Add the triples of a Spark DataFrame (s, p, o, and g for those of named graphs), each term as N-Triples
+        writes it, then bring the closure up to date. Rows where s, p or o is NULL are left out.
+
+        on_error: as for `load`. The store need not be on Spark itself. Raises UsageError for other columns, InputError
+        for what is no term.
+        """
+        with frames.as_files(frame, self.path) as files:
+            return load.load(self._session, files, frames.FORMAT, True, on_error, None, maintain, None, load.Into())
 
     @in_turn
     def replace(
@@ -331,54 +351,6 @@ class Store(StoreVersion):
     def copy(self, path: str | Path) -> None:
         """Write a compact copy of this version to a new folder, as version 1 of a store of its own."""
         admin.copy(self._session, path)
-
-    def stream(
-        self,
-        source: Any,
-        query: str | StreamQuery | Sequence[str | StreamQuery],
-        width: str | None = None,
-        step: str | None = None,
-        operator: str | None = None,
-        **options: Any,
-    ) -> StreamRun:
-        """Ask continuous queries of a stream of timed triples, with this version as the background; nothing is written.
-
-            for answer in store.stream("sensors.nt", "SELECT ?x FROM STREAM <s> [RANGE 5m STEP 1m] { ?x a :Warm }"):
-                print(answer.time, answer.rows)
-
-        source: a path, "-", an open file, an iterable of (time, triple), or a dictionary of these by the names of the
-        streams. query: texts (`triplestore.streams.registration`); width, step: of the window where they name none
-        ("5m"). operator: "rstream", "istream", "dstream". options: algorithm ("imars", "dred", "naive", "auto");
-        lateness, how long windows wait for what is out of order ("10s"); on_error, "skip" or "stop" at lines that
-        cannot be read; follow, to wait for more at the end of a file or folder; pace, units of the stream's time a
-        second, to replay it at; checkpoint, a folder from which a run can be taken up. Rows of answers are tokens,
-        `bindings` makes terms of them. Raises UsageError, InputError.
-        """
-        from triplestore.streams.run import StreamRun, queries_of  # when asked for: other commands start without it
-
-        own = self._session.engine
-        engine = partial(make_engine, own.name, getattr(own, "spark", None), memory_limit=f"{own.memory()} B")
-        with self._turns.turn():
-            self._session.readable()
-            return StreamRun(self._session, source, queries_of(query, width, step, operator), engine, **options)
-
-    def stream_dataframe(
-        self,
-        frame: DataFrame,
-        query: str | StreamQuery | Sequence[str | StreamQuery],
-        answers: Callable[[Answer], None] | str | Path,
-        checkpoint: str | Path,
-        **options: Any,
-    ) -> StructuredStream:
-        """As `stream`, of a streaming DataFrame (`triplestore.streams.structured`). options: also trigger, Spark's."""
-        from triplestore.streams.run import queries_of
-        from triplestore.streams.structured import StructuredStream
-
-        window = (options.pop(name, None) for name in ("width", "step", "operator"))
-        with self._turns.turn():
-            self._session.readable()
-            queries, engine = queries_of(query, *window), partial(make_engine, "spark", frame.sparkSession)
-            return StructuredStream(self._session, frame, queries, engine, answers, checkpoint, **options)
 
     @in_turn
     def entails(self, graph: Iterable[tuple[Node, Node, Node]]) -> Entailment:

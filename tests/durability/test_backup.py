@@ -64,7 +64,7 @@ def test_what_is_lacking_is_copied(kg: Path, tmp_path: Path) -> None:
     first = backup(kg, dest)
     assert (first.versions, first.new, first.damaged) == (6, 6, ())
     same(kg, dest)
-    assert backup(kg, dest) == BackedUp(6, 0, 0, 0, ())
+    assert Store.backup(kg, dest) == BackedUp(6, 0, 0, 0, ())
     with Store.open(kg) as store:
         changed(store, 9)
     again = backup(kg, dest)
@@ -191,7 +191,7 @@ def lost(kg: Path) -> None:
 def test_a_store_is_brought_back(kg: Path, tmp_path: Path, damage: Callable[[Path], None]) -> None:
     backup(kg, tmp_path / "b")
     damage(kg)
-    restore(kg, tmp_path / "b")
+    Store.restore_from(kg, tmp_path / "b")
     same(tmp_path / "b", kg)
     with Store.open(kg) as store:
         changed(store, 9)

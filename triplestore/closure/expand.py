@@ -185,9 +185,17 @@ def ntriples_sql(triples: str, dialect: Dialect, quads: bool = False) -> str:
     """The triples of a SELECT as N-Triples lines (one column, `line`), as SQL over `term`. quads: those of named graphs
     (g) as N-Quads."""
     columns = "spog" if quads else "spo"
-    parts = ", ' ', ".join(_written(f"{c}_term", dialect) for c in columns)
+    parts = ", ' ', ".join(written(f"{c}_term", dialect) for c in columns)
     joins = " ".join(f"JOIN term {c}_term ON {c}_term.id = t.{c}" for c in columns)
     return f"SELECT concat({parts}, ' .') AS line FROM ({triples}) t {joins}"
+
+
+def written_sql(table: str, columns: Sequence[str], dialect: Dialect) -> str:
+    """The rows of a table with ids in these columns, each as its term as N-Triples writes it, as SQL over `term`. An id
+    that no term has is NULL."""
+    texts = (f"CASE WHEN {c}_term.id IS NOT NULL THEN {written(f'{c}_term', dialect)} END AS {c}" for c in columns)
+    joins = " ".join(f"LEFT JOIN term {c}_term ON {c}_term.id = t.{c}" for c in columns)
+    return f"SELECT {', '.join(texts)} FROM {table} t {joins}"
 
 
 def tokens_sql(triples: str, grouped: bool = False) -> str:
@@ -240,7 +248,7 @@ def normalised_sql(view: ClosureView, forms: bool) -> str:
     return f"SELECT {columns} FROM {source} a {joins}"
 
 
-def _written(term: str, dialect: Dialect) -> str:
+def written(term: str, dialect: Dialect) -> str:
     """A row of `term` (alias) as N-Triples writes it, as an SQL expression."""
     lexical = f"{term}.lexical"
     for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
+from triplestore.closure.expand import written, written_sql
 from triplestore.model.dataset import Quad
 from triplestore.model.endpoints import normalised_all
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Prefixes
-from triplestore.model.tables import FACT, STORED
+from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, STORED, TERM
 from triplestore.model.terms import from_rdflib, to_rdflib_all
 from triplestore.ontology.profile import Finding
 from triplestore.read import equality, graphs, log, proofs, query, stats
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from triplestore.proof.proof import Proof
     from triplestore.proof.why_same import Chain, EqualityClass
     from triplestore.read.differences import Difference
+
+_OF_IDS: Final = tuple(table.name for table in (ASSERTED, QUAD, FACT, SAME_AS))
+"""The tables whose columns are ids of terms."""
 
 TokenTriple = tuple[str, str, str]
 
@@ -337,18 +341,42 @@ class StoreVersion:
         store. Raises UsageError where the version before it has been vacuumed."""
         return log.log_facts(self._session, version)
 
-    def facts_df(self) -> DataFrame:
-        """The normalised closure (s, p, o: ids) as a Spark DataFrame; see also `table_df`."""
-        return self.table_df(FACT.name)
+    def facts_df(self, terms: bool = False) -> DataFrame:
+        """The normalised closure (s, p, o) as a Spark DataFrame; see `table_df`."""
+        return self.table_df(FACT.name, terms)
+
+    def asserted_df(self, terms: bool = False) -> DataFrame:
+        """What is asserted (s, p, o) as a Spark DataFrame; see `table_df`."""
+        return self.table_df(ASSERTED.name, terms)
+
+    def same_as_df(self, terms: bool = False) -> DataFrame:
+        """The members of the classes of equals (term, representative) as a Spark DataFrame; see `table_df`."""
+        return self.table_df(SAME_AS.name, terms)
+
+    def terms_df(self) -> DataFrame:
+        """The dictionary (id, and term as N-Triples writes it) as a Spark DataFrame."""
+        self.table_df(TERM.name)
+        return self._frame(f"SELECT t.id, {written('t', self._session.engine.dialect)} AS term FROM term t")
 
     @in_turn
-    def table_df(self, name: str) -> DataFrame:
-        """A stored table ("term", "asserted", "fact", "same_as", "violation") as a Spark DataFrame."""
+    def table_df(self, name: str, terms: bool = False) -> DataFrame:
+        """A stored table ("term", "asserted", "fact", "same_as", "violation" ..) as a Spark DataFrame of this version.
+
+        terms: in place of ids the terms as N-Triples writes them, of the tables that have ids alone. Raises UsageError
+        for another table, or on another engine.
+        """
         tables = {t.name: t for t in STORED}
         if name not in tables:
             raise UsageError(f"no table '{name}'; give one of {', '.join(tables)}")
         if self._session.engine.name != "spark":
             raise UsageError("DataFrames need the Spark engine: open the store with Store.open(path, spark=session)")
-        self._session.workspace.views(tables[name])
-        frame: DataFrame = self._session.engine.spark.table(name)  # type: ignore[attr-defined]
+        self._session.workspace.views(tables[name], TERM)
+        if not terms:
+            return self._frame(f"SELECT * FROM {name}")
+        if name not in _OF_IDS:
+            raise UsageError(f"the table '{name}' has more than ids: terms=True is for {', '.join(_OF_IDS)}")
+        return self._frame(written_sql(name, tables[name].names, self._session.engine.dialect))
+
+    def _frame(self, sql: str) -> DataFrame:
+        frame: DataFrame = self._session.engine.spark.sql(sql)  # type: ignore[attr-defined]
         return frame

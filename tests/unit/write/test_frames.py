@@ -1,0 +1,81 @@
+"""Spark DataFrames in and out: triples of a frame, tables of a store with their terms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import ENGINES
+from triplestore import Store
+from triplestore.model.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+SUB = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
+INTEGER = "^^<http://www.w3.org/2001/XMLSchema#integer>"
+COLUMNS = "s string, p string, o string"
+SAME = "<http://www.w3.org/2002/07/owl#sameAs>"
+ODD = '"a \\"quoted\\" word,\\n\\\\ and é"@en'
+ROWS = [
+    ("<http://e/A>", SUB, "<http://e/B>"),
+    ("<http://e/a>", TYPE, "<http://e/A>"),
+    ("<http://e/a>", SAME, "<http://e/b>"),
+    ("<http://e/a>", "<http://e/p>", ODD),
+    ("<http://e/a>", "<http://e/p>", '"1"^^<http://www.w3.org/2001/XMLSchema#integer>'),
+    *(("_:n", "<http://e/q>", f"<http://e/x{n}>") for n in range(8)),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_triples_of_a_frame(tmp_path: Path, spark: SparkSession, engine: str) -> None:
+    frame = spark.createDataFrame([*ROWS, (None, "<http://e/p>", "<http://e/a>")], COLUMNS)
+    session = spark if engine == "spark" else None
+    with Store.create(tmp_path / "kg", ["owl2rl"], engine=engine, spark=session) as store:
+        report = store.load_dataframe(frame.repartition(4))
+        assert report.triples == len(ROWS)
+        assert store.query("ASK { <http://e/b> a <http://e/B> }").boolean
+        assert store.query(f"ASK {{ <http://e/b> <http://e/p> {ODD} }}").boolean
+        assert store.query(
+            "SELECT (COUNT(DISTINCT ?n) AS ?nodes) (COUNT(*) AS ?all) { ?n <http://e/q> ?x }"
+        ).to_arrow().to_pylist() == [{"nodes": f'"1"{INTEGER}', "all": f'"8"{INTEGER}'}]
+        assert not list((tmp_path / "kg").glob(".frame-*"))
+        with pytest.raises(InputError):
+            store.load_dataframe(spark.createDataFrame([("a b", "<http://e/p>", "<http://e/a>")], COLUMNS))
+        with pytest.raises(UsageError, match="the columns s, p: give s, p and o"):
+            store.load_dataframe(frame.select("s", "p"))
+        assert store.version == 2
+
+
+def test_graphs_of_a_frame(tmp_path: Path, spark: SparkSession) -> None:
+    rows = [("<http://e/a>", TYPE, "<http://e/A>", "<http://e/g>"), ("<http://e/b>", TYPE, "<http://e/A>", None)]
+    with Store.create(tmp_path / "kg", ["rdfs"], engine="duckdb") as store:
+        store.load_dataframe(spark.createDataFrame(rows, "S string, P string, O string, G string"))
+        assert [(g.name, g.triples) for g in store.graphs()][1:] == [("<http://e/g>", 1)]
+        assert store.query("ASK { GRAPH <http://e/g> { <http://e/a> a <http://e/A> } }").boolean
+        assert not store.query("ASK { GRAPH ?g { <http://e/b> a <http://e/A> } }").boolean
+
+
+def test_tables_with_their_terms(tmp_path: Path, spark: SparkSession) -> None:
+    with Store.create(tmp_path / "kg", ["owl2rl"], spark=spark) as store:
+        store.load_dataframe(spark.createDataFrame(ROWS, COLUMNS))
+        asserted = {tuple(row) for row in store.asserted_df(terms=True).collect()}
+        assert {row for row in asserted if row[0][0] != "_"} == {row for row in ROWS if row[0][0] != "_"}
+        assert len(asserted) == len(ROWS)
+        facts = {tuple(row) for row in store.facts_df(terms=True).collect()}
+        assert ("<http://e/a>", TYPE, "<http://e/B>") in facts
+        assert store.facts_df().count() == len(facts)
+        same = {tuple(row) for row in store.same_as_df(terms=True).collect()}
+        assert same == {("<http://e/a>", "<http://e/a>"), ("<http://e/b>", "<http://e/a>")}
+        terms = {row.id: row.term for row in store.terms_df().collect()}
+        assert {tuple(terms[i] for i in row) for row in store.asserted_df().collect()} == asserted
+        with pytest.raises(UsageError, match="has more than ids"):
+            store.table_df("term", terms=True)
+        with Store.create(tmp_path / "again", ["owl2rl"], engine="duckdb") as again:
+            again.load_dataframe(store.asserted_df(terms=True))
+            assert again.stats().facts == store.stats().facts

@@ -1,0 +1,39 @@
+"""Triples of Spark DataFrames, as files that a load reads."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from triplestore.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FORMAT: Final = "nq"
+"""The format of the files."""
+
+
+@contextmanager
+def as_files(frame: DataFrame, store: Path) -> Iterator[list[Path]]:
+    """Files with the rows of a DataFrame (s, p, o, and g if it has one), there while this is entered: in the store's
+    folder, which the executors see. What may have a blank node is in one file, in which a label is one node. Raises
+    UsageError for other columns."""
+    columns = {name.lower(): name for name in frame.columns}
+    if set(columns) not in ({"s", "p", "o"}, {"s", "p", "o", "g"}):
+        raise UsageError(f"the DataFrame has the columns {', '.join(frame.columns)}: give s, p and o, and g for graphs")
+    folder = store / f".frame-{uuid.uuid4().hex}"
+    parts = ", ".join(f"`{columns[c]}`" for c in "spog" if c in columns)
+    whole = " AND ".join(f"`{columns[c]}` IS NOT NULL" for c in "spo")
+    try:
+        # concat_ws leaves out what is NULL: a row without g is a triple.
+        lines = frame.where(whole).selectExpr(f"concat_ws(' ', {parts}, '.') AS line")
+        lines.where("instr(line, '_:') = 0").write.text(str(folder / "names"))
+        lines.where("instr(line, '_:') > 0").coalesce(1).write.text(str(folder / "blank"))
+        yield sorted(path for path in folder.glob("*/part-*") if path.stat().st_size)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
