@@ -164,7 +164,7 @@ class _Progress:
             rate = stats.triples / max(now - self._began, 1e-9)
             text = (
                 f"time {answer.time}: {stats.triples:,} triples, {rate:,.0f}/s; window {stats.size:,}, "
-                f"closure {stats.facts:,}; {stats.algorithm}"
+                f"closure {stats.facts:,}; lag {stats.lag:.2f} s; {stats.algorithm}"
             )
             sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()
