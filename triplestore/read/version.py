@@ -353,6 +353,7 @@ class StoreVersion:
         """The members of the classes of equals (term, representative) as a Spark DataFrame; see `table_df`."""
         return self.table_df(SAME_AS.name, terms)
 
+    @in_turn
     def terms_df(self) -> DataFrame:
         """The dictionary (id, and term as N-Triples writes it) as a Spark DataFrame."""
         self.table_df(TERM.name)

@@ -46,10 +46,10 @@ class StreamedStore(StoreVersion):
         """
         from triplestore.streams.run import StreamRun, queries_of  # when asked for: other commands start without it
 
-        own = self._session.engine
-        engine = partial(make_engine, own.name, getattr(own, "spark", None), memory_limit=f"{own.memory()} B")
         with self._turns.turn():
             self._session.readable()
+            own = self._session.engine
+            engine = partial(make_engine, own.name, getattr(own, "spark", None), memory_limit=f"{own.memory()} B")
             return StreamRun(self._session, source, queries_of(query, width, step, operator), engine, **options)
 
     def stream_dataframe(
