@@ -223,7 +223,7 @@ def verify(options: Common, store: str, at: int | None, deep: bool, as_json: boo
     if not found.versions:
         versions.read()  # says why
     faults: list[Fault] | None = None
-    if deep and (found.newest_is_whole or (at is not None and not found.damages)):
+    if deep and found.newest_is_whole:
         from triplestore.write.deep import deep as computed_again
 
         with opening(options, store, at) as opened:
@@ -238,7 +238,7 @@ def verify(options: Common, store: str, at: int | None, deep: bool, as_json: boo
     if found.unsummed:
         warn(f"{counted(found.unsummed, 'file')} had no checksum (store format 2); the next write makes them")
     if faults:
-        _faulty(store, at or found.versions[-1], faults, as_json)
+        _faulty(store, found.versions[-1], faults, as_json)
     if not found.damages:
         told = "; the closure is what follows" if deep else ""
         say(options, f"{read}: {counted(len(found.versions), 'version')} whole{told}")

@@ -6,7 +6,6 @@ A backup is a store. Whatever interrupts one, the versions in it are whole, and 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import uuid
 from collections.abc import Iterator
@@ -16,12 +15,11 @@ from typing import Final
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.disk import naming, storage_errors
-from triplestore.engine.written import sum_of
 from triplestore.model.errors import DamagedStoreError, UsageError
 from triplestore.storage import leases
 from triplestore.storage.durable import sync_folder
-from triplestore.storage.manifest import Manifest, from_json
-from triplestore.storage.verify import CHANGED
+from triplestore.storage.manifest import Manifest
+from triplestore.storage.verify import CHANGED, wrong
 from triplestore.storage.versions import Versions
 
 _BLOCK: Final = 1 << 20
@@ -137,8 +135,8 @@ def _files(manifest: Manifest) -> Iterator[WrittenFile]:
 def _manifest(versions: Versions, number: int) -> Manifest | None:
     """The manifest of a version, if it can be read."""
     try:
-        return from_json(json.loads(versions.file(number).read_text(encoding="utf-8")))
-    except (ValueError, KeyError, TypeError, AttributeError, OSError):
+        return versions.manifest(number)
+    except DamagedStoreError:
         return None
 
 
@@ -169,12 +167,8 @@ def _named(versions: Versions) -> dict[str, WrittenFile]:
 
 def _whole(versions: Versions, there: dict[str, int]) -> dict[str, int]:
     """Of the files of a store those that are what was written."""
-    named = _named(versions)
-    return {
-        path: size
-        for path, size in there.items()
-        if path not in named or not named[path].sha256 or sum_of(versions.data / path) == named[path].sha256
-    }
+    damaged = {file.path for file, _ in wrong(versions, list(_named(versions).values()), True)}
+    return {path: size for path, size in there.items() if path not in damaged}
 
 
 def _copied(path: Path, to: Path, file: WrittenFile) -> None:

@@ -66,7 +66,7 @@ def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified
             path, what = versions.file(number), str(error).partition(";")[0]
             path_in_store = str(path.relative_to(versions.path))
             damages.append(Damage(path_in_store, "", what.removeprefix(f"{path} "), (number,)))
-    for file, what in _wrong(versions, list(named), True):
+    for file, what in wrong(versions, list(named), True):
         table, of = named[file]
         damages.append(Damage(f"{versions.data.name}/{file.path}", table, what, tuple(of)))
     unsummed = sum(not file.sha256 for file in named)
@@ -82,7 +82,7 @@ def examine(versions: Versions, *manifests: Manifest, sums: bool, among: Contain
         for table, file in manifest.named:
             if among is None or file in among:
                 named.setdefault(file, (table, manifest))
-    for file, what in _wrong(versions, list(named), sums):
+    for file, what in wrong(versions, list(named), sums):
         table, manifest = named[file]
         versions.check_kept(manifest)
         raise damaged(versions.data / file.path, table, manifest, what)
@@ -90,7 +90,7 @@ def examine(versions: Versions, *manifests: Manifest, sums: bool, among: Contain
 
 def sound(versions: Versions, files: Sequence[WrittenFile]) -> None:
     """Raise DamagedStoreError where one of these files is not what was written: before it is rewritten."""
-    for file, what in _wrong(versions, files, True):
+    for file, what in wrong(versions, files, True):
         raise DamagedStoreError(
             f"{versions.data / file.path} {what}; `triplake verify {versions.path}` tells what can still be read"
         )
@@ -114,7 +114,7 @@ def checked(versions: Versions, file: WrittenFile) -> pa.Table:
 CHANGED: Final = "is not what was written (its checksum differs)"
 
 
-def _wrong(versions: Versions, files: Sequence[WrittenFile], sums: bool) -> Iterator[tuple[WrittenFile, str]]:
+def wrong(versions: Versions, files: Sequence[WrittenFile], sums: bool) -> Iterator[tuple[WrittenFile, str]]:
     """Files that are not as they were written, and how; in the order given."""
 
     def look(file: WrittenFile) -> str:
