@@ -273,3 +273,14 @@ def pair_of(text: str) -> tuple[str, str]:
     """The name and the path of NAME=PATH; "" where there is no name, as of a file whose own name has a =."""
     name, mark, path = text.rpartition("=")
     return (name.strip("<>"), path) if mark and not Path(text).exists() else ("", text)
+
+
+def sources_of(given: Sequence[str]) -> dict[str, str]:
+    """Sources by the names of their streams; "" is that of the only one, where it is not named. Raises UsageError."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, path = pair_of(text)
+        found[name] = path
+    if "" in found and len(given) > 1:
+        raise UsageError("of several streams each has its name: NAME=SOURCE, as in FROM STREAM <NAME>")
+    return found

@@ -20,6 +20,7 @@ from triplestore.cli.options import (
     same_as_option,
     say,
     services_option,
+    sources_of,
 )
 from triplestore.model.endpoints import normalised_all
 from triplestore.model.errors import UsageError, how_to_install
@@ -118,7 +119,7 @@ def serve(
     if streams:
         files = [pair_of(text) for text in streams]
         texts = tuple((name or Path(path).stem, read_text(path)) for name, path in files)
-        asked = StreamSettings(texts, tuple(pair_of(text) for text in sources), lateness=lateness, pace=pace)
+        asked = StreamSettings(texts, tuple(sources_of(sources).items()), lateness=lateness, pace=pace)
     elif sources or lateness or pace is not None:
         raise UsageError("--stream-from, --lateness and --pace are for continuous queries: give one by --stream FILE")
     services = normalised_all(allow_service)

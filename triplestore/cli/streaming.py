@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 import click
 
-from triplestore.cli.options import Common, at_option, common, opening, pair_of, read_text, say
+from triplestore.cli.options import Common, at_option, common, opening, read_text, say, sources_of
 from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def stream(
     with opening(options, store, at) as opened, ExitStack() as stack:
         run = stack.enter_context(
             opened.stream(
-                *(_sources(sources), asked, width, step, operator),
+                *(sources_of(sources), asked, width, step, operator),
                 algorithm=algorithm, lateness=lateness, on_error=on_error, follow=follow, pace=pace,
                 checkpoint=checkpoint,
             )
@@ -133,17 +133,6 @@ def stream(
         if plot:
             for line in shown.plot():
                 click.echo(line, err=True)
-
-
-def _sources(given: Sequence[str]) -> dict[str, str]:
-    """Sources by the names of their streams; "" is that of the only one, where it is not named."""
-    found: dict[str, str] = {}
-    for text in given:
-        name, path = pair_of(text)
-        found[name] = path
-    if "" in found and len(given) > 1:
-        raise UsageError("of several streams each has its name: --from NAME=SOURCE, as in FROM STREAM <NAME>")
-    return found
 
 
 class _Progress:
