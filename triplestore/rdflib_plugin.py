@@ -9,9 +9,7 @@ of a named graph what is asserted in it.
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import rdflib
@@ -73,7 +71,7 @@ class TriplakeStore(rdflib.store.Store):
         """Open a store; with `create`, make it if there is none. Returns VALID_STORE, or NO_STORE where there is none
         and none is to be made."""
         options = dict(configuration) if isinstance(configuration, Mapping) else {"path": configuration}
-        path = Path(options.pop("path"))
+        path = options.pop("path")
         making = {name: options.pop(name) for name in ("rules", "equality", "default_graph") if name in options}
         self.close()
         if Versions(path).numbers():
@@ -96,11 +94,11 @@ class TriplakeStore(rdflib.store.Store):
 
     def destroy(self, configuration: Any) -> None:
         """Delete the store at a path, for good. Raises UsageError where there is none."""
-        path = Path(configuration["path"] if isinstance(configuration, Mapping) else configuration)
+        versions = Versions(configuration["path"] if isinstance(configuration, Mapping) else configuration)
         self.rollback()
         self.close()
-        Versions(path).check()
-        shutil.rmtree(path)
+        versions.check()
+        versions.place.destroy()
 
     # -- changing ------------------------------------------------------------------------------------------------------
 

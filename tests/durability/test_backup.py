@@ -17,7 +17,6 @@ from rdflib import OWL, RDF, RDFS, Namespace
 
 from triplestore import Store
 from triplestore.model.errors import DamagedStoreError, UsageError
-from triplestore.storage import backup as module
 from triplestore.storage.backup import BackedUp, backup, restore
 from triplestore.storage.verify import verify
 from triplestore.storage.versions import Versions
@@ -161,11 +160,11 @@ def cut_short(kg: Path) -> None:
 
 
 def lost_manifest(kg: Path) -> None:
-    Versions(kg).file(3).unlink()
+    Path(kg, Versions(kg).file(3)).unlink()
 
 
 def broken_manifest(kg: Path) -> None:
-    Versions(kg).file(6).write_text("{")
+    Path(kg, Versions(kg).file(6)).write_text("{")
 
 
 def broken_mark(kg: Path) -> None:
@@ -265,7 +264,7 @@ def test_a_disk_that_fails(kg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     with Store.open(kg) as store:
         changed(store, 9)
     with monkeypatch.context() as patched:
-        patched.setattr(module.os, "fsync", full)
+        patched.setattr(os, "fsync", full)
         with pytest.raises(StorageError, match="No space left"):
             backup(kg, tmp_path / "b")
     assert not [path for path in (tmp_path / "b/data").iterdir() if path.name.startswith(".")]

@@ -49,7 +49,7 @@ def rewritten(
 ) -> None:
     """Change a file of the newest version as who wrote it wrongly would have: sizes and checksums are right."""
     versions = Versions(kg)
-    manifest = versions.file(versions.version)
+    manifest = Path(versions.path, versions.file(versions.version))
     said: dict[str, Any] = json.loads(manifest.read_text())
     del said["checksum"]
     file = said["tables"][table][part][place]

@@ -26,7 +26,7 @@ from triplestore.engine.duckdb.spill import removed
 from triplestore.model.errors import StoppedError, StorageError
 from triplestore.model.tables import GROUP
 from triplestore.server.faults import http_error
-from triplestore.storage import leases
+from triplestore.storage import folder
 from triplestore.storage.versions import Versions
 
 ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h . FILTER(?a != ?c && ?e != ?g) }"
@@ -83,7 +83,7 @@ def test_a_disk_too_full_for_a_lease(kg: Path, tmp_path: Path, monkeypatch: pyte
 
     before = contents(kg)
     with monkeypatch.context() as patch:
-        patch.setattr(leases, "open", full, raising=False)
+        patch.setattr(folder, "open", full, raising=False)
         outcomes = run("update", kg, "--add", kg.parent / "y.nt"), run("init", tmp_path / "new")
     for outcome, lease in zip(outcomes, (kg / "_versions/.lease-", tmp_path / "new/_versions/.making"), strict=True):
         assert outcome.code == 6, outcome

@@ -18,6 +18,8 @@ from triplestore import Store
 from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, UsageError
 from triplestore.read.session import Session
 from triplestore.storage import leases
+from triplestore.storage.folder import Folder
+from triplestore.storage.making import MAKING
 from triplestore.storage.manifest import Manifest
 from triplestore.storage.versions import Versions
 
@@ -149,8 +151,8 @@ class TestKilled:
             store = tmp_path / f"kg{step}"
             killed = kill_at_step(step, ["load", store, "good.nt"], store, tmp_path)
             if killed:
-                for lost in store.glob("_versions/.making"):
-                    assert not leases.living(lost, leases.now(lost.parent))
+                if (store / MAKING).exists():
+                    assert not leases.living(Folder(store), MAKING, Folder(store).now())
                 done("load", store, "good.nt")
             assert asserted(store) == 1
             step += stride
@@ -182,11 +184,11 @@ class TestLostVersions:
 
 class TestLeases:
     def test_one_at_a_time(self, tmp_path: Path) -> None:
-        lease = leases.take(tmp_path / "x")
+        lease = leases.take(Folder(tmp_path), "x")
         assert lease is not None
-        assert leases.take(tmp_path / "x") is None
+        assert leases.take(Folder(tmp_path), "x") is None
         lease.end()
-        again = leases.take(tmp_path / "x")
+        again = leases.take(Folder(tmp_path), "x")
         assert again is not None
         again.end()
         assert not (tmp_path / "x").exists()
@@ -197,8 +199,8 @@ class TestLeases:
         held = leases.holder_now()
         dead = leases.Holder(held.host, process.pid, held.born)
         (tmp_path / "x").write_text(leases.written(dead))
-        assert not leases.living(tmp_path / "x", 0)
-        taken = leases.take(tmp_path / "x")
+        assert not leases.living(Folder(tmp_path), "x", 0)
+        taken = leases.take(Folder(tmp_path), "x")
         assert taken is not None
         taken.end()
         assert not list(tmp_path.glob("x*"))
@@ -206,14 +208,15 @@ class TestLeases:
     def test_a_number_of_a_process_that_is_another_now(self, tmp_path: Path) -> None:
         held = leases.holder_now()
         (tmp_path / "x").write_text(leases.written(leases.Holder(held.host, held.pid, "1")))
-        assert not leases.living(tmp_path / "x", 0)
+        assert not leases.living(Folder(tmp_path), "x", 0)
 
     @pytest.mark.parametrize("text", ["", "{}", '{"host": "elsewhere", "pid": 1, "born": "", "version": 3}'])
     def test_of_another_machine_or_half_written(self, tmp_path: Path, text: str) -> None:
         (tmp_path / "x").write_text(text)
-        now = leases.now(tmp_path)
-        assert leases.living(tmp_path / "x", now)
-        assert not leases.living(tmp_path / "x", now + 2 * leases.SILENCE)
+        place = Folder(tmp_path)
+        now = (tmp_path / "x").stat().st_mtime
+        assert leases.living(place, "x", now)
+        assert not leases.living(place, "x", now + 2 * leases.SILENCE)
 
 
 def test_folders_are_synced_after_they_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,8 +225,7 @@ def test_folders_are_synced_after_they_are_made(tmp_path: Path, monkeypatch: pyt
     def noted(folder: Path) -> None:
         synced.add(Path(folder).resolve())
 
-    monkeypatch.setattr("triplestore.storage.making.sync_folder", noted)
-    monkeypatch.setattr("triplestore.storage.versions.sync_folder", noted)
+    monkeypatch.setattr("triplestore.storage.folder.sync_folder", noted)
     Store.create(tmp_path / "new" / "kg", ["none"]).close()
     kg = tmp_path / "new" / "kg"
     assert synced == {tmp_path, kg.parent, kg, kg / "_versions", kg / "data"}
@@ -256,7 +258,7 @@ class TestPlatforms:
     def test_without_hard_links_a_living_publisher_is_waited_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
         done("load", "kg", "good.nt")
         monkeypatch.setattr(os, "link", _refuse(errno.EPERM))
-        claim = leases.take(Path("kg/_versions/.0000000003.json.claim"))
+        claim = leases.take(Folder("kg"), "_versions/.0000000003.json.claim")
         assert claim is not None
         with Store.open("kg") as store:
             with pytest.raises(ConflictError, match="another writer is publishing"):

@@ -91,9 +91,9 @@ def test_very_many_versions(tmp_path: Path) -> None:
     """Listing them and forgetting them reads each once, and lists the folder a few times whatever their number."""
     Store.create(tmp_path / "kg", ["none"]).close()
     versions, listed = Versions(tmp_path / "kg"), list[str]()
-    text = versions.file(1).read_text()
+    text = Path(versions.path, versions.file(1)).read_text()
     for number in range(2, 601):
-        versions.file(number).write_text(versions_text(text, number))
+        Path(versions.path, versions.file(number)).write_text(versions_text(text, number))
     with pytest.MonkeyPatch.context() as patch:
         there = os.listdir
 

@@ -126,7 +126,7 @@ def test_tells_what_could_go(kg: Path) -> None:
 def at_times(kg: Path, *times: str) -> None:
     """Let the versions be of these times."""
     for number, time in enumerate(times, 1):
-        file = Versions(kg).file(number)
+        file = Path(kg, Versions(kg).file(number))
         data = json.loads(file.read_text()) | {"version": number, "created": time}
         data.pop("checksum", None)
         file.write_text(json.dumps(data))
@@ -137,7 +137,7 @@ def test_keeps_the_last_version_of_each_minute(kg: Path) -> None:
     old, hour, minute = (now - timedelta(**{unit: 1}) for unit in ("days", "hours", "minutes"))
     times = [old - timedelta(seconds=1), hour, hour + timedelta(seconds=59), minute, now, now, now]
     for number in range(4, 8):
-        Versions(kg).file(number).write_text(Versions(kg).file(3).read_text())
+        Path(kg, Versions(kg).file(number)).write_text(Path(kg, Versions(kg).file(3)).read_text())
     at_times(kg, *(time.strftime("%Y-%m-%dT%H:%M:%SZ") for time in times))
     assert vacuum(Versions(kg), Retention(2, 1.0), dry=True)[::3] == (2, 5)
     assert vacuum(Versions(kg), Retention(2, 1.0))[::3] == (2, 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,10 @@ from triplestore.engine.protocol import TURNED, WrittenFile
 
 BATCH: Final = 100_000
 """Rows of a batch of an answer that is streamed, at most."""
+
+
+_BLOCK: Final = 1 << 20
+"""Bytes of a file that are read at a time."""
 
 
 def finished(path: Path, rows: int, name: str = "") -> WrittenFile:
@@ -45,7 +49,16 @@ def _write(rows: pa.Table, path: Path, group: int) -> WrittenFile:
     return finished(path, rows.num_rows)
 
 
-def sum_of(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal digits."""
+def blocks_of(path: Path) -> Iterator[bytes]:
+    """The bytes of a file."""
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while block := file.read(_BLOCK):
+            yield block
+
+
+def sum_of(blocks: Iterable[bytes]) -> str:
+    """The SHA-256 of bytes, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    for block in blocks:
+        digest.update(block)
+    return digest.hexdigest()

@@ -186,7 +186,7 @@ class FileRun:
         return [(int(pages[at[0]]), rows[at]) for at in np.split(np.arange(len(rows)), cuts) if len(at)]
 
     def _page(self, page: int) -> Ids:
-        key = self._file.path, page
+        key = self._file.name, page
         found = self._cache.get(key)
         if found is None:
             found = self._made(page)

@@ -71,8 +71,8 @@ class StoredTables:
     def _paged(self, table: Table, file: WrittenFile) -> FileRun:
         other = None
         if file.turned is not None:
-            other = partial(PagedFile, self._versions.data / file.turned.path, FACT.turned)
-        return FileRun(self._layout, PagedFile(self._versions.data / file.path, table.order), self.pages, other)
+            other = partial(PagedFile, self._versions.place, file.turned, FACT.turned)
+        return FileRun(self._layout, PagedFile(self._versions.place, file, table.order), self.pages, other)
 
 
 def _paths(file: WrittenFile) -> Iterable[str]:

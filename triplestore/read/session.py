@@ -56,7 +56,7 @@ class Session:
         self.asked = 0  # queries of the version at hand
         self.lookups = Lookups() if workspace is None else None
         self.retries = RETRIES
-        self.reading = Reading(versions.folder)
+        self.reading = Reading(versions.place)
         if not in_memory:
             self.reading.at(manifest.version)
         self.services: tuple[str, ...] = ()  # endpoints that queries may ask
@@ -74,8 +74,8 @@ class Session:
         return ClosureView.of(self.manifest)
 
     @property
-    def path(self) -> Path:
-        """The store's folder."""
+    def path(self) -> Path | str:
+        """The store's folder, or its URL."""
         return self.versions.path
 
     def examine(self) -> None:

@@ -27,7 +27,7 @@ class Turns:
     examine: called where a call fails and neither its caller nor the system is to blame; it raises a better error where
     the store's files are damaged."""
 
-    def __init__(self, path: Path, examine: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, path: Path | str, examine: Callable[[], None] = lambda: None) -> None:
         self._path, self._examine = path, examine
         self._lock = threading.RLock()
         self._depth = 0  # calls within calls of the thread whose turn it is

@@ -69,8 +69,8 @@ class StoreVersion:
         self.close()
 
     @property
-    def path(self) -> Path:
-        """The store's folder."""
+    def path(self) -> Path | str:
+        """The store's folder, or its URL."""
         return self._session.path
 
     @property

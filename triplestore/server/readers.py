@@ -96,7 +96,7 @@ class Readers:
         if verify:
             examine(self._versions, manifest, sums=True)
         self._engine: Engine = make_engine(engine, spark, master, memory_limit)
-        self._reading = Reading(self._versions.folder)
+        self._reading = Reading(self._versions.place)
         self._reading.at(manifest.version)
         self._newest = _Version(manifest, Known())
         self._remembered = {manifest.version: self._newest}

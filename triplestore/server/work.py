@@ -190,7 +190,7 @@ class Service:
     def __init__(self, path: str | Path, settings: Settings, verify: bool = False, **options: Any) -> None:
         if options.get("memory_limit") is None:
             options["memory_limit"] = MEMORY
-        self.path, self.settings, self._options = Path(path), settings, options
+        self.path, self.settings, self._options = path, settings, options
         limits = settings.limits
         self.readers = Readers(path, limits.concurrent, verify=verify, services=settings.services, **options)
         self.reads, self.writes = Gate(limits.concurrent, limits.queue), Gate(1, limits.queue)

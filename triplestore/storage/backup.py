@@ -6,24 +6,18 @@ A backup is a store. Whatever interrupts one, the versions in it are whole, and 
 from __future__ import annotations
 
 import hashlib
-import os
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from triplestore.engine import WrittenFile
-from triplestore.engine.disk import naming, storage_errors
+from triplestore.engine.disk import storage_errors
 from triplestore.model.errors import DamagedStoreError, UsageError
 from triplestore.storage import leases
-from triplestore.storage.durable import sync_folder
 from triplestore.storage.manifest import Manifest
+from triplestore.storage.place import DATA, within
 from triplestore.storage.verify import CHANGED, wrong
 from triplestore.storage.versions import Versions
-
-_BLOCK: Final = 1 << 20
-"""Bytes that are copied at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +43,7 @@ def backup(store: str | Path, dest: str | Path) -> BackedUp:
     source.check()
     if not source.numbers():
         source.read()  # says why
-    here, there = source.path.resolve(), target.path.resolve()
-    if here in (there, *there.parents) or there in here.parents:
+    if within(source.path, target.path) or within(target.path, source.path):
         raise UsageError(f"{dest} is not apart from {store}; give another folder for the backup")
     if target.exists():
         target.check()
@@ -74,9 +67,9 @@ def restore(store: str | Path, copy: str | Path) -> BackedUp:
     source.check()
     if not source.numbers():
         source.read()
-    if source.path.resolve() == target.path.resolve():
+    if within(source.path, target.path) and within(target.path, source.path):
         raise UsageError(f"{store} is the backup itself; say which store to bring back")
-    if target.numbers() and target.path.is_dir():
+    if target.numbers():
         target.adopt_mark(source)
         _same_store(source, target, either=True)
         whole = [number for number in target.numbers() if _manifest(target, number) is not None]
@@ -89,37 +82,53 @@ def restore(store: str | Path, copy: str | Path) -> BackedUp:
         raise
 
 
+def copy_of(source: Versions, number: int, path: Path) -> Versions:
+    """A store at a path that has one version of another, by its number."""
+    target = Versions(path)
+    target.create()
+    try:
+        for file in _files(source.manifest(number)):
+            target.took(Path(file.path).stem)
+            target.place.keep(file.path, _as_written(source, file))
+        target.adopt(number, source.text(number))
+        target.adopt_mark(source)
+    except BaseException:
+        target.withdraw()
+        raise
+    return target
+
+
 def _brought(source: Versions, target: Versions, known: list[int], repairing: bool) -> BackedUp:
     """Copy the versions of `source` that are not `known`; repairing: also the files of those that are."""
     files = size = new = 0
     damaged = list[tuple[int, str]]()
-    with storage_errors(), leases.held(target.folder, target.version), leases.held(source.folder, source.version):
-        there = {entry.name: entry.stat().st_size for entry in os.scandir(target.data)} if target.data.is_dir() else {}
+    with storage_errors(), leases.held(target.place, target.version), leases.held(source.place, source.version):
+        there = {entry.name: entry.bytes for entry in target.place.listed(DATA)}
         if repairing:
-            target.data.mkdir(exist_ok=True)
+            target.place.prepare_data()
             there = _whole(target, there)
         for number in source.numbers():
             if number in known and not repairing:
                 continue
             manifest = _manifest(source, number)
             if manifest is None:
-                if source.file(number).exists():  # else it has been forgotten meanwhile
-                    damaged.append((number, f"{source.file(number)} cannot be read"))
+                if number in source.numbers():  # else it has been forgotten meanwhile
+                    damaged.append((number, f"{source.place.at(source.file(number))} cannot be read"))
                 continue
             try:
                 for file in _files(manifest):
                     if there.get(file.path) != file.bytes:
                         target.took(Path(file.path).stem)
-                        _copied(source.data / file.path, target.data / file.path, file)
+                        target.place.keep(file.path, _as_written(source, file))
                         there[file.path] = file.bytes
                         files, size = files + 1, size + file.bytes
             except DamagedStoreError as error:
-                if source.file(number).exists():
+                if number in source.numbers():
                     damaged.append((number, str(error)))
                 continue
             if number not in known:
-                sync_folder(target.data)
-                target.adopt(number, source.file(number).read_text(encoding="utf-8"))
+                target.place.deliver(())
+                target.adopt(number, source.text(number))
                 new += 1
         target.adopt_mark(source)
     newest = source.numbers()[-1]
@@ -167,26 +176,20 @@ def _named(versions: Versions) -> dict[str, WrittenFile]:
 
 def _whole(versions: Versions, there: dict[str, int]) -> dict[str, int]:
     """Of the files of a store those that are what was written."""
-    damaged = {file.path for file, _ in wrong(versions, list(_named(versions).values()), True)}
+    damaged = {file.path for file, _ in wrong(versions, list(_named(versions).values()), sums=True, stored=True)}
     return {path: size for path, size in there.items() if path not in damaged}
 
 
-def _copied(path: Path, to: Path, file: WrittenFile) -> None:
-    """Copy a file, on disk on return, if it is what was written. Raises DamagedStoreError."""
-    draft = to.with_name(f".{to.name}.{uuid.uuid4().hex}")
+def _as_written(versions: Versions, file: WrittenFile) -> Iterator[bytes]:
+    """The bytes of a file. Raises DamagedStoreError, after the last of them, where it is not what was written."""
     digest, size = hashlib.sha256(), 0
+    shown = versions.place.at(f"{DATA}/{file.path}")
     try:
-        with open(path, "rb") as source, naming(draft), open(draft, "wb") as target:
-            while block := source.read(_BLOCK):
-                digest.update(block)
-                size += len(block)
-                target.write(block)
-            if size != file.bytes or (file.sha256 and digest.hexdigest() != file.sha256):
-                raise DamagedStoreError(f"{path} {CHANGED}")
-            target.flush()
-            os.fsync(target.fileno())
-        os.replace(draft, to)
+        for block in versions.place.blocks(file.path):
+            digest.update(block)
+            size += len(block)
+            yield block
     except FileNotFoundError as error:
-        raise DamagedStoreError(f"{path} is missing") from error
-    finally:
-        draft.unlink(missing_ok=True)
+        raise DamagedStoreError(f"{shown} is missing") from error
+    if size != file.bytes or (file.sha256 and digest.hexdigest() != file.sha256):
+        raise DamagedStoreError(f"{shown} {CHANGED}")

@@ -2,7 +2,7 @@
 
 A lease is proof of life, which the age of a file is not: a load may take hours, a clock may jump. Of a process of this
 machine it is known whether it runs; of any other, its lease is taken for dead when it has not been renewed for
-`SILENCE` seconds by the clock of the file system.
+`SILENCE` seconds by the clock of the place.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from dataclasses import asdict, dataclass
 from errno import EACCES, EPERM, EROFS
 from functools import cache
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
-from triplestore.engine.disk import naming
+from triplestore.model.errors import TriplakeError
+from triplestore.storage.place import VERSIONS, Place
 
 RENEWAL: Final = 30.0
 """Seconds between two renewals."""
@@ -49,56 +50,55 @@ class Holder:
 class Lease:
     """A lease that this process holds, until `end`."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, place: Place, name: str, text: str) -> None:
+        self._place, self._name, self._text = place, name, text
         self._over = threading.Event()
-        threading.Thread(target=self._renew, name=f"lease {path.name}", daemon=True).start()
+        self._renewing = threading.Lock()  # what is renewed must not be there again after its end
+        threading.Thread(target=self._renew, name=f"lease {name}", daemon=True).start()
 
     def _renew(self) -> None:
         while not self._over.wait(RENEWAL):
-            with suppress(OSError):
-                os.utime(self.path)
+            with suppress(OSError, TriplakeError), self._renewing:
+                if not self._over.is_set():
+                    self._place.renew(self._name, self._text)
+
+    def say(self, text: str) -> None:
+        """Let it say something else."""
+        with self._renewing:
+            self._place.revise(self._name, text)
+            self._text = text
 
     def end(self) -> None:
         """Give it up."""
         self._over.set()
-        with suppress(OSError):
-            self.path.unlink(missing_ok=True)
+        with suppress(OSError, TriplakeError), self._renewing:
+            self._place.remove(self._name)
 
 
-def take(path: Path, version: int = 0) -> Lease | None:
+def take(place: Place, name: str, version: int = 0) -> Lease | None:
     """The lease of this name, if no living process has it; None if one has. Raises FileNotFoundError without its
     folder."""
     text = written(holder_now(version))
     for _ in range(3):
         try:
-            file = open(path, "x", encoding="utf-8")  # noqa: SIM115 closed by `_fill`
+            place.claim(name, text)
         except FileExistsError:
-            if living(path, now(path.parent)):
-                return None
-            _bury(path)
+            with suppress(FileNotFoundError):
+                found = place.read(name)
+                if living(place, name, place.now()):
+                    return None
+                place.bury(name, found)
         else:
-            _fill(file, path, text)
-            return Lease(path)
+            return Lease(place, name, text)
     return None
 
 
-def _fill(file: IO[str], path: Path, text: str) -> None:
-    """Write a lease. Whatever fails, nothing is left of it: an empty one would seem to be held by another machine."""
-    try:
-        with naming(path), file:
-            file.write(text)
-    except OSError:
-        path.unlink(missing_ok=True)
-        raise
-
-
 @contextmanager
-def held(folder: Path, version: int) -> Iterator[None]:
-    """Hold a lease in a folder, beside others. Where the folder cannot be written, there is none, and nothing that
-    would need one can be done."""
+def held(place: Place, version: int) -> Iterator[None]:
+    """Hold a writer's lease, beside others. Where nothing can be written, there is none, and nothing that would need
+    one can be done."""
     try:
-        lease = take(folder / f"{PREFIX}{uuid.uuid4().hex}", version)
+        lease = take(place, f"{VERSIONS}/{PREFIX}{uuid.uuid4().hex}", version)
     except OSError as error:
         if error.errno not in (EACCES, EPERM, EROFS):
             raise
@@ -111,11 +111,11 @@ def held(folder: Path, version: int) -> Iterator[None]:
 
 
 class Reading:
-    """The lease of a reader, for the version that it reads (0: none yet). Where the folder cannot be written, there is
-    none: then only the rule of what is kept protects the version."""
+    """The lease of a reader, for the version that it reads (0: none yet). Where nothing can be written, there is none:
+    then only the rule of what is kept protects the version."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / f"{READER}{uuid.uuid4().hex}"
+    def __init__(self, place: Place) -> None:
+        self._place, self._name = place, f"{VERSIONS}/{READER}{uuid.uuid4().hex}"
         self._lease: Lease | None = None
         self._version = 0
 
@@ -125,11 +125,9 @@ class Reading:
             return
         with suppress(OSError):
             if self._lease is None:
-                self._lease = take(self._path, version)
+                self._lease = take(self._place, self._name, version)
             else:
-                draft = self._path.with_name(f".draft{self._path.name}")
-                draft.write_text(written(holder_now(version)), encoding="utf-8")
-                os.replace(draft, self._path)
+                self._lease.say(written(holder_now(version)))
             self._version = version
 
     def end(self) -> None:
@@ -137,16 +135,6 @@ class Reading:
         if self._lease is not None:
             self._lease.end()
             self._lease, self._version = None, 0
-
-
-def now(folder: Path) -> float:
-    """The time by the clock of the file system that a folder is on."""
-    probe = folder / f".now.{uuid.uuid4().hex}"
-    try:
-        probe.touch()
-        return probe.stat().st_mtime
-    finally:
-        probe.unlink(missing_ok=True)
 
 
 def holder_now(version: int = 0) -> Holder:
@@ -159,34 +147,23 @@ def written(held: Holder) -> str:
     return json.dumps(asdict(held))
 
 
-def holder(path: Path) -> Holder | None:
+def holder(place: Place, name: str) -> Holder | None:
     """Who holds a lease; None where it is gone, or cannot be read."""
     try:
-        return Holder(**json.loads(path.read_text(encoding="utf-8")))
+        return Holder(**json.loads(place.read(name)))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def living(path: Path, now: float) -> bool:
-    """Whether a lease is held by a process that is alive. now: see the function of that name."""
-    try:
-        age = now - path.stat().st_mtime
-    except OSError:
+def living(place: Place, name: str, now: float) -> bool:
+    """Whether a lease is held by a process that is alive. now: by the clock of the place."""
+    entry = place.entry(name)
+    if entry is None:
         return False
-    found = holder(path)
+    found = holder(place, name)
     if found is not None and found.host == _host() and _host():
         return _running(found)
-    return age < SILENCE
-
-
-def _bury(path: Path) -> None:
-    """Take a dead lease away; one that has come in its place meanwhile stays."""
-    dead, aside = holder(path), path.with_name(f"{path.name}.{uuid.uuid4().hex}")
-    with suppress(OSError):
-        os.rename(path, aside)
-        if holder(aside) != dead:
-            os.link(aside, path)
-        aside.unlink()
+    return now - entry.modified < SILENCE
 
 
 def _running(found: Holder) -> bool:

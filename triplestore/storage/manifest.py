@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, Final
 
 from triplestore.engine import WrittenFile
@@ -15,6 +14,7 @@ from triplestore.model.equality import Equality
 from triplestore.model.errors import DamagedStoreError
 from triplestore.model.prefixes import Prefix, Prefixes
 from triplestore.model.tables import QUAD
+from triplestore.storage.place import DATA, Place
 
 FORMAT: Final = 7
 """The store format that this program writes. 2: terms carry ill_typed, canonical and value. 3: files have checksums. 4:
@@ -194,15 +194,15 @@ def from_json(data: dict[str, Any]) -> Manifest:
     )
 
 
-def damaged(path: Path, table: str, manifest: Manifest, what: str) -> DamagedStoreError:
+def damaged(place: Place, path: str, table: str, manifest: Manifest, what: str) -> DamagedStoreError:
     """The message about a file of a version that is not as it was written."""
-    return DamagedStoreError(f"{path} (table {table}, version {manifest.version}) {what}; {remedy(path)}")
+    shown = place.at(f"{DATA}/{path}")
+    return DamagedStoreError(f"{shown} (table {table}, version {manifest.version}) {what}; {remedy(place)}")
 
 
-def remedy(path: Path) -> str:
+def remedy(place: Place) -> str:
     """What to do about a damaged file of a store, as the end of a message."""
-    store = path.parent.parent
     return (
-        f"`triplake verify {store}` tells which versions are whole, `triplake restore {store} --to VERSION` goes back "
-        "to one (--at reads it); or restore the file from a copy"
+        f"`triplake verify {place.path}` tells which versions are whole, `triplake restore {place.path} --to VERSION` "
+        "goes back to one (--at reads it); or restore the file from a copy"
     )

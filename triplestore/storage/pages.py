@@ -5,17 +5,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from triplestore.engine import WrittenFile
 from triplestore.engine.arrow import as_numpy
 from triplestore.engine.sets import Ids
 from triplestore.model.errors import DamagedStoreError
 from triplestore.storage.manifest import remedy
+from triplestore.storage.place import DATA, Place
 
 CACHED: Final = 128 << 20
 """Bytes of pages that are kept, those used last."""
@@ -23,12 +24,12 @@ CACHED: Final = 128 << 20
 
 class PagedFile:
     """A file whose rows are sorted by the columns `order`. rows: of each page; low, high: the least and the greatest
-    value of each of these columns in each page, arrays of (page, column)."""
+    value of each of these columns in each page, arrays of (page, column); name: in the store."""
 
-    def __init__(self, path: Path, order: Sequence[str]) -> None:
-        self.path, self.order = path, tuple(order)
+    def __init__(self, place: Place, file: WrittenFile, order: Sequence[str]) -> None:
+        self._place, self.name, self.order = place, f"{DATA}/{file.path}", tuple(order)
         try:
-            self._file = pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
+            self._file = pq.ParquetFile(place.opened(file), pre_buffer=False, page_checksum_verification=True)
         except (pa.ArrowException, OSError) as error:
             raise self.damaged(error) from error
         found = self._file.metadata
@@ -72,7 +73,7 @@ class PagedFile:
 
     def damaged(self, what: object) -> DamagedStoreError:
         """The message that the file is not what was written."""
-        return DamagedStoreError(f"{self.path} cannot be read ({what}); {remedy(self.path)}")
+        return DamagedStoreError(f"{self._place.at(self.name)} cannot be read ({what}); {remedy(self._place)}")
 
 
 class PageCache:

@@ -87,7 +87,7 @@ class TableRows:
         rows, merging = f"SELECT {table.select} FROM {self.name}", unique(f"merging_{stem}")
         if merged:
             sound(versions, merged)
-            self.engine.attach(merging, [str(versions.data / file.path) for file in merged], table.columns)
+            self.engine.attach(merging, [str(path) for path in versions.place.here(merged)], table.columns)
             rows = f"SELECT {table.select} FROM {merging} UNION ALL {rows}"
         name, turned = versions.new_stem(stem), _turned(table, stem)
         written = self.engine.write(rows, str(versions.data), name, table.order, table.page, turned)

@@ -146,4 +146,4 @@ def patched_by(
 
 
 def _paths(versions: Versions, files: Sequence[WrittenFile]) -> list[str]:
-    return [str(versions.data / f.path) for f in files]
+    return [str(path) for path in versions.place.here(files)]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import suppress
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from triplestore.model.errors import DamagedStoreError, TriplakeError
 from triplestore.storage import leases
-from triplestore.storage.durable import sync_folder
 from triplestore.storage.manifest import Manifest
+from triplestore.storage.place import DATA, VERSIONS, Entry, Place
 from triplestore.storage.retention import KEEP_ALL, Retention
 from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
@@ -39,12 +37,10 @@ def vacuum(versions: Versions, rule: Retention = KEEP_ALL, sums: bool = False, d
     """
     newest = versions.read()
     # In this order: a file that is listed has a writer who has its lease still, or whose version is among those read.
-    now = leases.now(versions.folder)
-    listed = [*versions.data.iterdir(), *(f for f in versions.folder.iterdir() if f.name.startswith("."))]
-    writers, readers = (
-        [lease for lease in versions.folder.glob(f"{prefix}*") if leases.living(lease, now)]
-        for prefix in (leases.PREFIX, leases.READER)
-    )
+    place = versions.place
+    now, data, hidden = place.now(), place.listed(DATA), place.listed(VERSIONS)
+    alive = [f for f in hidden if f.name.startswith(".") and leases.living(place, f"{VERSIONS}/{f.name}", now)]
+    writers, readers = ([f for f in alive if f.name.startswith(prefix)] for prefix in (leases.PREFIX, leases.READER))
     known = {newest.version: newest}
 
     def manifest(number: int) -> Manifest:
@@ -66,7 +62,7 @@ def vacuum(versions: Versions, rule: Retention = KEEP_ALL, sums: bool = False, d
             return frozenset()
 
     numbers = versions.numbers()
-    first, read = min([newest.version, *_held(writers)]), _held(readers)
+    first, read = min([newest.version, *_held(place, writers)]), _held(place, readers)
     kept = {n for n in numbers if n >= first or n in read} | rule.kept(numbers, created)
     gone = [n for n in numbers if n not in kept]
     manifests = [newest, *(manifest(n) for n in sorted(kept) if n != newest.version)]
@@ -74,19 +70,20 @@ def vacuum(versions: Versions, rule: Retention = KEEP_ALL, sums: bool = False, d
     needed = frozenset(path for found in manifests for path in _paths(found))
     dropped = frozenset(path for n in gone for path in paths_of(n)) - needed
     for number in () if dry else gone:
-        versions.file(number).unlink(missing_ok=True)
+        versions.forget(number)
     if gone and not dry:
-        sync_folder(versions.folder)
+        place.settle()
     deleted = freed = 0
-    for file in listed:
-        if file.name in needed or file in writers:
-            continue
-        held = file.parent == versions.folder and leases.living(file, now)
-        if file.name in dropped or (not writers and not held and _age(file, now) > ORPHAN_AGE):
-            freed += _bytes(file)
-            deleted += 1
-            if not dry:
-                _remove(file)
+    orphaned = not writers
+    for folder, listed in ((DATA, data), (VERSIONS, hidden)):
+        for file in listed:
+            if file.name in needed or file in alive or (folder == VERSIONS and not file.name.startswith(".")):
+                continue
+            if file.name in dropped or (orphaned and now - file.modified > ORPHAN_AGE):
+                freed += file.bytes
+                deleted += 1
+                if not dry:
+                    place.remove(f"{folder}/{file.name}")
     return VacuumReport(len(gone), deleted, freed, len(kept))
 
 
@@ -99,36 +96,10 @@ def tidy(versions: Versions) -> None:
             vacuum(versions, rule)
 
 
-def _held(found: list[Path]) -> set[int]:
+def _held(place: Place, found: list[Entry]) -> set[int]:
     """The versions that leases are for."""
-    return {held.version for lease in found if (held := leases.holder(lease))}
+    return {held.version for lease in found if (held := leases.holder(place, f"{VERSIONS}/{lease.name}"))}
 
 
 def _paths(manifest: Manifest) -> frozenset[str]:
     return frozenset(path for table in manifest.tables.values() for path in table.paths)
-
-
-def _age(file: Path, now: float) -> float:
-    try:
-        return now - file.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
-def _bytes(file: Path) -> int:
-    """Of a file, or a folder of them."""
-    return sum(_size(f) for f in file.rglob("*") if f.is_file()) if file.is_dir() else _size(file)
-
-
-def _remove(file: Path) -> None:
-    if file.is_dir():
-        shutil.rmtree(file, ignore_errors=True)
-    else:
-        file.unlink(missing_ok=True)

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from triplestore.engine import WrittenFile
-from triplestore.engine.written import sum_of
+from triplestore.engine.written import blocks_of, sum_of
 from triplestore.model.errors import DamagedStoreError
 from triplestore.storage.manifest import Manifest, damaged
+from triplestore.storage.place import DATA
 from triplestore.storage.versions import Versions
 
 _AT_A_TIME: Final = 4
@@ -64,11 +65,10 @@ def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified
                 named.setdefault(file, (table, []))[1].insert(0, number)
         except DamagedStoreError as error:
             path, what = versions.file(number), str(error).partition(";")[0]
-            path_in_store = str(path.relative_to(versions.path))
-            damages.append(Damage(path_in_store, "", what.removeprefix(f"{path} "), (number,)))
-    for file, what in wrong(versions, list(named), True):
+            damages.append(Damage(path, "", what.removeprefix(f"{versions.place.at(path)} "), (number,)))
+    for file, what in wrong(versions, list(named), sums=True, stored=True):
         table, of = named[file]
-        damages.append(Damage(f"{versions.data.name}/{file.path}", table, what, tuple(of)))
+        damages.append(Damage(f"{DATA}/{file.path}", table, what, tuple(of)))
     unsummed = sum(not file.sha256 for file in named)
     return Verified(asked, len(named), sum(file.bytes for file in named), unsummed, tuple(damages))
 
@@ -85,49 +85,62 @@ def examine(versions: Versions, *manifests: Manifest, sums: bool, among: Contain
     for file, what in wrong(versions, list(named), sums):
         table, manifest = named[file]
         versions.check_kept(manifest)
-        raise damaged(versions.data / file.path, table, manifest, what)
+        raise damaged(versions.place, file.path, table, manifest, what)
 
 
 def sound(versions: Versions, files: Sequence[WrittenFile]) -> None:
     """Raise DamagedStoreError where one of these files is not what was written: before it is rewritten."""
     for file, what in wrong(versions, files, True):
-        raise DamagedStoreError(
-            f"{versions.data / file.path} {what}; `triplake verify {versions.path}` tells what can still be read"
-        )
+        raise _unreadable(versions, file, what)
 
 
 def checked(versions: Versions, file: WrittenFile) -> pa.Table:
     """The rows of a small file. Raises DamagedStoreError where it is another than was written."""
-    path = versions.data / file.path
     try:
-        data = path.read_bytes()
+        data = versions.place.here([file])[0].read_bytes()
         if file.sha256 and hashlib.sha256(data).hexdigest() != file.sha256:
-            raise DamagedStoreError(f"{path} {CHANGED}; `triplake verify {versions.path}` tells what can still be read")
+            raise _unreadable(versions, file, CHANGED)
         # `read_table` would import pandas where it is installed, which takes longer than all else.
         return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True).read()
     except (pa.ArrowException, OSError) as error:
-        raise DamagedStoreError(
-            f"{path} cannot be read ({error}); `triplake verify {versions.path}` tells what can still be read"
-        ) from error
+        raise _unreadable(versions, file, f"cannot be read ({error})") from error
+
+
+def _unreadable(versions: Versions, file: WrittenFile, what: str) -> DamagedStoreError:
+    shown = versions.place.at(f"{DATA}/{file.path}")
+    return DamagedStoreError(f"{shown} {what}; `triplake verify {versions.path}` tells what can still be read")
 
 
 CHANGED: Final = "is not what was written (its checksum differs)"
 
 
-def wrong(versions: Versions, files: Sequence[WrittenFile], sums: bool) -> Iterator[tuple[WrittenFile, str]]:
-    """Files that are not as they were written, and how; in the order given."""
+def wrong(
+    versions: Versions, files: Sequence[WrittenFile], sums: bool, stored: bool = False
+) -> Iterator[tuple[WrittenFile, str]]:
+    """Files that are not as they were written, and how; in the order given. stored: as the store has them; else as they
+    are read, for which they are brought to this machine."""
+    place = versions.place
+    sizes = place.sizes({file.path for file in files})
+
+    def same(file: WrittenFile) -> bool:
+        blocks = place.blocks(file.path) if stored else blocks_of(place.here([file])[0])
+        return sum_of(blocks) == file.sha256
 
     def look(file: WrittenFile) -> str:
-        path = versions.data / file.path
+        size = sizes.get(file.path)
+        if size is None:
+            return "is missing"
+        if size != file.bytes:
+            return f"has {size} bytes instead of {file.bytes}"
         try:
-            size = path.stat().st_size
-            if size != file.bytes:
-                return f"has {size} bytes instead of {file.bytes}"
             if sums and file.sha256:
-                return CHANGED if sum_of(path) != file.sha256 else ""
-            pq.read_metadata(path)
+                return "" if same(file) or (not stored and place.again(file) and same(file)) else CHANGED
+            if not place.remote or not file.sha256:
+                pq.read_metadata(place.opened(file))
         except FileNotFoundError:
             return "is missing"
+        except DamagedStoreError as error:
+            return str(error).removeprefix(f"{place.at(f'{DATA}/{file.path}')} ")
         except (pa.ArrowException, OSError) as error:
             return f"cannot be read ({error})"
         return ""

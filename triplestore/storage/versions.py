@@ -28,8 +28,7 @@ from triplestore.engine.disk import DISK, storage_errors
 from triplestore.engine.written import sum_of
 from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, TriplakeError, UsageError
 from triplestore.storage import leases
-from triplestore.storage.durable import put_if_absent, sync_folder, write_durably
-from triplestore.storage.making import DATA, MARK, VERSIONS, Making, is_empty, making_of, remove_files
+from triplestore.storage.making import MAKING, Making
 from triplestore.storage.manifest import (
     FORMAT,
     READABLE,
@@ -40,6 +39,8 @@ from triplestore.storage.manifest import (
     mark,
     to_json,
 )
+from triplestore.storage.place import DATA, MARK, VERSIONS
+from triplestore.storage.places import place_of
 from triplestore.storage.retention import DEFAULT, KEEP_ALL, Retention
 
 T = TypeVar("T")
@@ -49,13 +50,21 @@ class Versions:
     """The versions of the store at `path`: list, read, publish."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self.data = self.path / DATA
-        self.folder = self.path / VERSIONS
+        self.place = place_of(path)
         self._making: Making | None = None
         self._hold = False  # whether what is published next is held back
         self._first: Manifest | None = None  # version 1, where it is held back
         self._stems: list[str] = []  # of the names of the files that this object has had made, and not published
+
+    @property
+    def path(self) -> Path | str:
+        """Where the store is, as people name it."""
+        return self.place.path
+
+    @property
+    def data(self) -> Path:
+        """The folder of this machine in which files of data are written."""
+        return self.place.data
 
     def exists(self) -> bool:
         """Whether there is a store here, of any format. One whose making was cut short before version 1 is none."""
@@ -74,10 +83,10 @@ class Versions:
             if hold:  # there was none when it was decided to make one
                 raise self._overtaken()
             raise UsageError(f"{self.path} is a Triplake store already; load into it, or give another folder")
-        if self.path.exists() and not (self.path.is_dir() and (is_empty(self.path) or self._unfinished())):
+        if not self.place.vacant(self._unfinished):
             raise UsageError(f"{self.path} is not an empty folder; give a new or empty one for the store")
         try:
-            self._making = Making(self.path, mark(DEFAULT.as_dict()))
+            self._making = Making(self.place, mark(DEFAULT.as_dict()))
         except OSError as error:
             if error.errno in DISK:
                 raise
@@ -111,14 +120,14 @@ class Versions:
         """Whether a version is the newest one, which takes no list of all of them: numbers have no gaps after it."""
         if self._first is not None:
             return version == self._first.version
-        return self.file(version).exists() and not self.file(version + 1).exists()
+        return self._has(version) and not self._has(version + 1)
 
     @contextmanager
     def working(self) -> Iterator[None]:
         """Be known as a writer, whose files `vacuum` leaves alone. To be held from before the newest version is read,
         until the next one is published; if it fails before that, the files that were written go. Raises StorageError
         where the disk is full or fails."""
-        with storage_errors(), leases.held(self.folder, self.version):
+        with storage_errors(), leases.held(self.place, self.version):
             if self._making is None:
                 self._stems.clear()
             before = len(self._stems)
@@ -126,14 +135,14 @@ class Versions:
                 yield
             except BaseException:
                 if len(self._stems) > before:  # else published, or nothing was written
-                    remove_files(self.data, self._stems[before:])
+                    self.place.discard(self._stems[before:])
                 raise
 
     def _unfinished(self) -> bool:
         """Whether a process died here, or is at work, between making the folders and publishing version 1."""
-        if not self.folder.is_dir() or self.numbers() or self._format() not in READABLE:
+        if not self.place.has_versions or self.numbers() or self._format() not in READABLE:
             return False
-        return making_of(self.path).exists() or not self.data.is_dir() or not any(self.data.iterdir())
+        return self.place.entry(MAKING) is not None or not self.place.listed(DATA)
 
     @property
     def format(self) -> int | None:
@@ -156,25 +165,23 @@ class Versions:
 
     def _marked(self, part: Callable[[Any], T]) -> T | None:
         """A part of what the mark says, None without a store."""
-        mark = self.path / MARK
         try:
-            return part(json.loads(mark.read_text()))
+            return part(json.loads(self.place.read(MARK)))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (ValueError, KeyError, TypeError, AttributeError, OSError, UsageError) as error:
-            raise DamagedStoreError(f"{mark} cannot be read ({error}); restore it from a copy") from error
+            raise DamagedStoreError(
+                f"{self.place.at(MARK)} cannot be read ({error}); restore it from a copy"
+            ) from error
 
     def _mark(self, retention: Retention) -> None:
         """Write the mark again, as one of this format."""
-        draft = self.folder / f".{MARK}.{uuid.uuid4().hex}"
-        write_durably(draft, mark(retention.as_dict()))
-        os.replace(draft, self.path / MARK)
-        sync_folder(self.path)
+        self.place.replace(MARK, mark(retention.as_dict()))
 
     def check(self) -> None:
         """Raise UsageError where there is no store, DamagedStoreError where its format is another or unreadable."""
         number = self._format()
-        if number is None and self.path.is_file():
+        if number is None and isinstance(self.path, Path) and self.path.is_file():
             raise UsageError(f"{self.path} is a file, not a Triplake store, which is a folder")
         if number is None:
             raise UsageError(
@@ -182,7 +189,7 @@ class Versions:
                 f"or `triplake load {self.path} FILE...`"
             )
         if not isinstance(number, int):
-            raise DamagedStoreError(f"{self.path / MARK} holds no format number; restore it from a copy")
+            raise DamagedStoreError(f"{self.place.at(MARK)} holds no format number; restore it from a copy")
         if number > FORMAT:
             raise DamagedStoreError(
                 f"{self.path} is of store format {number}, this program reads up to {FORMAT}; install a newer Triplake"
@@ -195,17 +202,14 @@ class Versions:
 
     def numbers(self) -> list[int]:
         """The versions that can be read, ascending."""
-        try:
-            names = os.listdir(self.folder)
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        names = (entry.name for entry in self.place.listed(VERSIONS))
         return sorted(int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdigit())
 
     def read(self, version: int | None = None) -> Manifest:
         """The manifest of a version (default: the newest). Raises UsageError for an unknown one."""
         if self._first is not None and version in (None, self._first.version):
             return self._first
-        if version is not None and self.file(version).exists():
+        if version is not None and self._has(version):
             return self.manifest(version)
         numbers = self.numbers()
         if not numbers:
@@ -216,19 +220,17 @@ class Versions:
 
     def manifest(self, version: int) -> Manifest:
         """The manifest of a version that there is. Raises DamagedStoreError where it cannot be read."""
-        file = self.file(version)
         try:
-            return from_json(json.loads(file.read_text()))
+            return from_json(json.loads(self.text(version)))
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             raise DamagedStoreError(
-                f"{file} cannot be read ({error}); restore it from a copy, read an older version with --at, or go back "
-                f"to one with `triplake restore {self.path} --to VERSION`"
+                f"{self.place.at(self.file(version))} cannot be read ({error}); restore it from a copy, read an older "
+                f"version with --at, or go back to one with `triplake restore {self.path} --to VERSION`"
             ) from error
 
     def _none(self) -> TriplakeError:
         """Why there is no version."""
-        at_it = making_of(self.path)
-        if at_it.exists() and leases.living(at_it, leases.now(self.folder)):
+        if self.place.entry(MAKING) is not None and leases.living(self.place, MAKING, self.place.now()):
             return UsageError(f"{self.path} is being made by another process; wait until it is done")
         return DamagedStoreError(
             f"{self.path} holds no version. If its making was interrupted, make it again with `triplake init` or "
@@ -248,15 +250,11 @@ class Versions:
         manifest = replace(manifest, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
         self._upgrade()
         manifest = self._summed(manifest)
-        target = self.file(manifest.version)
-        draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-        sync_folder(self.data)
-        write_durably(draft, json.dumps(to_json(manifest), indent=1))
-        stems = self._stems
+        self.place.deliver(file for _, file in manifest.named)
+        self._check_there(manifest)
+        stems, self._stems = self._stems, []  # from here on they may be part of a version
         try:
-            self._check_there(manifest)
-            self._stems = []  # from here on they may be part of a version
-            put_if_absent(draft, target, _claimed)
+            self.place.create(self.file(manifest.version), json.dumps(to_json(manifest), indent=1))
         except ConflictError:
             self._stems = stems
             raise
@@ -266,38 +264,36 @@ class Versions:
                 f"another writer published version {manifest.version} of {self.path} first; "
                 "nothing was changed, run the command again"
             ) from error
-        finally:
-            draft.unlink(missing_ok=True)
+        except OSError:
+            if not self._has(manifest.version):
+                self._stems = stems
+            raise
+        self._done(manifest.version)
+        return manifest
+
+    def _done(self, number: int) -> None:
+        """A version has been published."""
         if self._making is not None:
             self._making.done()
             self._making = None
         try:
-            sync_folder(self.folder)
+            self.place.settle()
         except OSError as error:
             raise StorageError(
-                f"version {manifest.version} of {self.path} is published, but {error.strerror or error}: the disk does "
-                "not say that it would outlive a crash of the machine; see to the disk, and do not run this again"
+                f"version {number} of {self.path} is published, but {error.strerror or error}: the disk does not say "
+                "that it would outlive a crash of the machine; see to the disk, and do not run this again"
             ) from error
-        return manifest
 
     def adopt(self, number: int, text: str) -> None:
         """Publish a version as it is in another store, the files of which are here. One that cannot be read is
         replaced. Raises ConflictError where there is another."""
-        target = self.file(number)
-        draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-        write_durably(draft, text)
         try:
-            put_if_absent(draft, target, _claimed)
+            self.place.create(self.file(number), text)
         except FileExistsError as error:
             if self._readable(number):
                 raise ConflictError(f"another writer published version {number} of {self.path} first") from error
-            os.replace(draft, target)
-        finally:
-            draft.unlink(missing_ok=True)
-        if self._making is not None:
-            self._making.done()
-            self._making = None
-        sync_folder(self.folder)
+            self.place.replace(self.file(number), text)
+        self._done(number)
 
     def _readable(self, number: int) -> bool:
         try:
@@ -331,7 +327,7 @@ class Versions:
             return tuple(map(one, files))
 
         def one(file: WrittenFile) -> WrittenFile:
-            sha256 = file.sha256 or sum_of(self.data / file.path)
+            sha256 = file.sha256 or sum_of(self.place.blocks(file.path))
             return replace(file, sha256=sha256, turned=None if file.turned is None else one(file.turned))
 
         if all(f.sha256 for _, f in manifest.named):
@@ -358,33 +354,36 @@ class Versions:
 
     def verify(self, manifest: Manifest) -> None:
         """Raise DamagedStoreError where a file that the version names is missing or of another size."""
-        for name, f in manifest.named:
-            path = self.data / f.path
-            try:
-                size = path.stat().st_size
-            except OSError:
-                size = -1
+        named = list(manifest.named)
+        sizes = self.place.sizes({f.path for _, f in named})
+        for name, f in named:
+            size = sizes.get(f.path)
             if size != f.bytes:
-                what = "is missing" if size < 0 else f"has {size} bytes instead of {f.bytes}"
-                raise damaged(path, name, manifest, what)
+                what = "is missing" if size is None else f"has {size} bytes instead of {f.bytes}"
+                raise damaged(self.place, f.path, name, manifest, what)
 
     def check_kept(self, manifest: Manifest) -> None:
         """Raise UsageError where a version that was read has been forgotten since."""
-        if manifest is not self._first and self.folder.is_dir() and not self.file(manifest.version).exists():
+        if manifest is not self._first and self.place.has_versions and not self._has(manifest.version):
             raise UsageError(
                 f"version {manifest.version} of {self.path} has been forgotten by `triplake vacuum` while it was "
                 "open: open the store again"
             )
 
-    def file(self, version: int) -> Path:
-        """Where the manifest of a version is, or would be."""
-        return self.folder / f"{version:010d}.json"
+    def text(self, version: int) -> str:
+        """What the manifest of a version says."""
+        return self.place.read(self.file(version))
 
+    def forget(self, version: int) -> None:
+        """Let a version be none any more; its files stay."""
+        self.place.remove(self.file(version))
 
-def _claimed(path: Path) -> Callable[[], None] | None:
-    """For `put_if_absent`."""
-    lease = leases.take(path)
-    return None if lease is None else lease.end
+    def file(self, version: int) -> str:
+        """The name of the manifest of a version in the store."""
+        return f"{VERSIONS}/{version:010d}.json"
+
+    def _has(self, version: int) -> bool:
+        return self.place.entry(self.file(version)) is not None
 
 
 def _ranges(numbers: list[int]) -> str:

@@ -24,7 +24,7 @@ from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM, token_
 from triplestore.read import query
 from triplestore.read.reasoning import reasoning
 from triplestore.read.session import Session
-from triplestore.storage.versions import Versions
+from triplestore.storage.backup import copy_of
 from triplestore.streams.imars import Imars, NotExpiringError
 from triplestore.streams.terms import StreamTerms
 from triplestore.write.update import apply
@@ -144,9 +144,8 @@ class ByUpdates:
         self._maintain = rematerialise.NAME if naive else dred.NAME
         self._folder = tempfile.mkdtemp(prefix="triplake-stream-")
         path = Path(self._folder, "window")
-        shutil.copytree(background.versions.path, path, ignore=_leases)
-        versions = Versions(path)
-        self._session = Session(versions, engine, versions.read(background.manifest.version), pinned=False)
+        versions = copy_of(background.versions, background.manifest.version, path)
+        self._session = Session(versions, engine, versions.read(), pinned=False)
         self._session.services = background.services
         self._ends: dict[Triple, int] = {}
         self._session.workspace.views(ASSERTED)
@@ -201,11 +200,6 @@ class ByUpdates:
         self._session.versions.withdraw()
         self._session.engine.close()
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _leases(folder: str, names: Sequence[str]) -> set[str]:
-    """Files of a store's folder that say who reads it now."""
-    return {name for name in names if name.startswith(".reader")}
 
 
 class Maintainer:

@@ -19,14 +19,14 @@ FORMAT: Final = "nq"
 
 
 @contextmanager
-def as_files(frame: DataFrame, store: Path) -> Iterator[list[Path]]:
+def as_files(frame: DataFrame, data: Path) -> Iterator[list[Path]]:
     """Files with the rows of a DataFrame (s, p, o, and g if it has one), there while this is entered: in the store's
-    folder, which the executors see. What may have a blank node is in one file, in which a label is one node. Raises
-    UsageError for other columns."""
+    folder of data, which the executors see. What may have a blank node is in one file, in which a label is one node.
+    Raises UsageError for other columns."""
     columns = {name.lower(): name for name in frame.columns}
     if set(columns) not in ({"s", "p", "o"}, {"s", "p", "o", "g"}):
         raise UsageError(f"the DataFrame has the columns {', '.join(frame.columns)}: give s, p and o, and g for graphs")
-    folder = store / f".frame-{uuid.uuid4().hex}"
+    folder = data / f".frame-{uuid.uuid4().hex}"
     parts = ", ".join(f"`{columns[c]}`" for c in "spog" if c in columns)
     whole = " AND ".join(f"`{columns[c]}` IS NOT NULL" for c in "spo")
     try:

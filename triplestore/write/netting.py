@@ -165,7 +165,7 @@ def _fingerprints(workspace: Workspace) -> Fingerprints | None:
     elif not {*before.files} <= {*files.files}:
         known = Fingerprints.read(workspace.engine)
     elif new := [f for f in files.files if f not in before.files]:
-        paths = [str(workspace.versions.data / f.path) for f in new]
+        paths = [str(path) for path in workspace.versions.place.here(new)]
         with workspace.engine.scratch() as scratch:
             further = scratch.table("further_term")
             workspace.engine.attach(further, paths, TERM.columns)

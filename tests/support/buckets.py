@@ -1,0 +1,85 @@
+"""Object stores for tests: in memory, with faults; and a server of S3 on this machine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from obstore.exceptions import GenericError, PermissionDeniedError
+from obstore.store import MemoryStore
+
+WRITES = ("put", "delete")
+ASKED = (*WRITES, "get", "head", "list", "get_range")
+
+
+class Objects:
+    """An object store in memory that counts what it is asked, and fails on request.
+
+    fails: what to do at each question: nothing, or raise; it gets the number of the question, its kind and its name.
+    """
+
+    def __init__(self) -> None:
+        self.kept = MemoryStore()
+        self.asked: list[tuple[str, str]] = []
+        self.fails: Callable[[int, str, str], None] = lambda number, kind, name: None
+        self.answers_lost: Callable[[int, str, str], None] = lambda number, kind, name: None
+        self._lock = threading.Lock()
+
+    def __getattr__(self, kind: str) -> Any:
+        found = getattr(self.kept, kind)
+        if kind not in ASKED:
+            return found
+
+        def asked(*given: Any, **options: Any) -> Any:
+            name = str(given[0]) if given else ""
+            with self._lock:
+                self.asked.append((kind, name))
+                number = len(self.asked)
+            self.fails(number, kind, name)
+            answer = found(*given, **options)
+            self.answers_lost(number, kind, name)
+            return answer
+
+        return asked
+
+    def reset(self) -> None:
+        """Count from the start, without faults."""
+        self.asked.clear()
+        self.fails = self.answers_lost = lambda number, kind, name: None
+
+    def names(self, folder: str = "") -> set[str]:
+        """The names of the objects there are."""
+        return {found["path"] for some in self.kept.list(folder or None) for found in some}
+
+    def flip(self, name: str) -> None:
+        """Flip a bit of an object."""
+        data = bytearray(bytes(self.kept.get(name).bytes()))
+        data[len(data) // 2] ^= 4
+        self.kept.put(name, bytes(data))
+
+
+def from_(number: int) -> Callable[[int, str, str], None]:
+    """The network is gone from a question on, or with its answer."""
+
+    def fails(asked: int, kind: str, name: str) -> None:
+        if asked >= number:
+            raise GenericError(f"error sending request for http://ex/{name}?X-Secret=abc")
+
+    return fails
+
+
+def at(number: int) -> Callable[[int, str, str], None]:
+    """One question is not answered."""
+
+    def fails(asked: int, kind: str, name: str) -> None:
+        if asked == number:
+            raise GenericError(f"error sending request for http://ex/{name}")
+
+    return fails
+
+
+def read_only(number: int, kind: str, name: str) -> None:
+    """Nothing may be written."""
+    if kind in WRITES:
+        raise PermissionDeniedError("The operation lacked the necessary privileges")

@@ -1,0 +1,142 @@
+"""Where a store is: a folder (`triplestore.storage.folder`), or an object store (`triplestore.storage.bucket`).
+
+A store asks little of either, for its files never change: short texts (the mark, manifests, leases) are read, listed
+and made if nobody else has made them; files of data are written on this machine, then handed over, and are brought
+here to be read. Names are relative to the store, with "/" between their parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from io import RawIOBase
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from triplestore.engine import WrittenFile
+
+MARK: Final = "triplake.json"
+VERSIONS: Final = "_versions"
+DATA: Final = "data"
+
+
+class Entry(NamedTuple):
+    """A file, or a folder with all that is in it. modified: in seconds since 1970, by the clock of the place."""
+
+    name: str
+    bytes: int
+    modified: float
+
+
+class Place(Protocol):
+    """What a store needs of where it is. Every method raises OSError, or StorageError where the place is another
+    machine that does not answer or refuses."""
+
+    @property
+    def path(self) -> Path | str:
+        """As people name it, without anything secret: a path, or a URL."""
+
+    @property
+    def data(self) -> Path:
+        """The folder of this machine in which files of data are written, and found once they were brought here."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether it is another machine, which has a price for each question."""
+
+    def at(self, name: str) -> str:
+        """As people name a file of it."""
+
+    # -- texts -----------------------------------------------------------------------------------------------------
+
+    def read(self, name: str) -> str:
+        """Raises FileNotFoundError (NotADirectoryError where the store is no folder)."""
+
+    def create(self, name: str, text: str) -> None:
+        """Make a file, whole and durable on return, if nobody has made it: FileExistsError then."""
+
+    def replace(self, name: str, text: str) -> None:
+        """Write a file, whole and durable on return, in place of what was there."""
+
+    def claim(self, name: str, text: str) -> None:
+        """As `create`, but it need not outlive a crash of the machine."""
+
+    def renew(self, name: str, text: str) -> None:
+        """Let a claimed file that says `text` be modified now. Raises FileNotFoundError where it is gone."""
+
+    def revise(self, name: str, text: str) -> None:
+        """Let a claimed file say something else."""
+
+    def bury(self, name: str, text: str) -> None:
+        """Remove a file that says `text`; another that has taken its name stays."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file (or folder), if it is there."""
+
+    def entry(self, name: str) -> Entry | None:
+        """A file, None where there is none."""
+
+    def listed(self, folder: str) -> list[Entry]:
+        """The files of a folder by their names in it; none without it."""
+
+    def now(self) -> float:
+        """The time by the clock of the place, as in `Entry`."""
+
+    def settle(self) -> None:
+        """Have the names of what was made outlive a crash of the machine."""
+
+    # -- files of data ---------------------------------------------------------------------------------------------
+
+    def sizes(self, names: Collection[str]) -> dict[str, int]:
+        """Of files of data, by their names in `DATA`, the bytes of those that are there."""
+
+    def here(self, files: Sequence[WrittenFile]) -> list[Path]:
+        """Files of data on this machine, brought here where they are not."""
+
+    def opened(self, file: WrittenFile) -> Path | RawIOBase:
+        """A file of data of which parts are to be read, and only those are brought here."""
+
+    def again(self, file: WrittenFile) -> bool:
+        """Forget the copy that `here` has brought, which is not what was written; whether there was one."""
+
+    def blocks(self, name: str) -> Iterator[bytes]:
+        """The bytes of a file of data, as the place has them. Raises FileNotFoundError."""
+
+    def keep(self, name: str, blocks: Iterable[bytes]) -> None:
+        """Write a file of data, whole and durable on return; nothing is left of it where reading `blocks` fails."""
+
+    def deliver(self, files: Iterable[WrittenFile]) -> None:
+        """Have the files of data that were written here where everybody finds them, durable on return."""
+
+    def discard(self, stems: Sequence[str]) -> None:
+        """Remove the files of data whose names hold one of `stems`, which nobody else gives."""
+
+    # -- making a store ----------------------------------------------------------------------------------------------
+
+    def vacant(self, unfinished: Callable[[], bool]) -> bool:
+        """Whether a store may be made here: nothing is here, or what a making left that is `unfinished`."""
+
+    def prepare(self) -> None:
+        """Make what the leases of a store need. Raises FileNotFoundError where somebody takes it away meanwhile."""
+
+    def prepare_data(self) -> None:
+        """Make what files of data need."""
+
+    def clear_data(self) -> None:
+        """Remove what `prepare_data` made, if nothing is in it."""
+
+    def destroy(self) -> None:
+        """Remove the store, for good."""
+
+    def clear(self) -> None:
+        """Remove what `prepare` made, if nothing is in it."""
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether there is a place for versions, where that can be lost."""
+
+
+def within(path: Path | str, other: Path | str) -> bool:
+    """Whether the store of a path, or a URL, is that of another, or in it."""
+    if isinstance(path, Path) and isinstance(other, Path):
+        return path.resolve().is_relative_to(other.resolve())
+    return f"{path}/".startswith(f"{other}/") if isinstance(path, str) and isinstance(other, str) else False

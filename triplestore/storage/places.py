@@ -1,0 +1,45 @@
+"""Which kind of place a path, or a URL, means."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from triplestore.model.errors import UsageError
+from triplestore.storage.folder import Folder
+from triplestore.storage.place import Place
+
+_URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_OBJECTS: Final = {"s3": "s3", "s3a": "s3", "gs": "gs", "az": "az"}
+"""The schemes of object stores, and what each is here."""
+
+
+def is_url(path: str | os.PathLike[str]) -> bool:
+    """Whether a store is named by a URL."""
+    return _URL.match(os.fspath(path)) is not None
+
+
+def place_of(path: str | os.PathLike[str]) -> Place:
+    """Where the store of a path, or a URL, is. Raises UsageError for a URL of another kind, or with what is secret."""
+    text = os.fspath(path)
+    found = _URL.match(text)
+    if found is None:
+        return Folder(path)
+    scheme, parts = found[1].lower(), urlsplit(text)
+    if scheme == "file":
+        return Folder(url2pathname(parts.path))
+    if scheme not in _OBJECTS:
+        raise UsageError(f"no store can be at a URL of {scheme}: give a folder, or s3://, gs:// or az://")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise UsageError(
+            f"give {scheme}://{parts.netloc.rpartition('@')[2]}{parts.path} without a user, a password or options: "
+            "credentials are taken from the environment"
+        )
+    if not parts.netloc:
+        raise UsageError(f"{text} names no bucket: give {scheme}://BUCKET/PATH")
+    from triplestore.storage.bucket import Bucket
+
+    return Bucket(f"{_OBJECTS[scheme]}{text[len(scheme) :]}")
