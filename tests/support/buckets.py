@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from obstore.exceptions import GenericError, PermissionDeniedError
 from obstore.store import MemoryStore
+from rdflib import OWL, RDF, RDFS, Namespace
+
+from triplestore import Store
+from triplestore.storage.verify import verify
+from triplestore.storage.versions import Versions
+
+E = Namespace("http://ex/")
+KG = "s3://lake/kg"
 
 WRITES = ("put", "delete")
 ASKED = (*WRITES, "get", "head", "list", "get_range")
@@ -83,3 +92,24 @@ def read_only(number: int, kind: str, name: str) -> None:
     """Nothing may be written."""
     if kind in WRITES:
         raise PermissionDeniedError("The operation lacked the necessary privileges")
+
+
+def changed(store: Store, number: int) -> None:
+    store.update(add=[(E[f"x{number}"], RDF.type, E.A), (E[f"x{number}"], OWL.sameAs, E[f"y{number // 2}"])])
+
+
+def made(path: str | Path, updates: int = 3) -> None:
+    """A store of a few versions, with classes of equals."""
+    with Store.create(path, ["owl2rl"], engine="duckdb") as store:
+        store.update(add=[(E.A, RDFS.subClassOf, E.B), (E.a, RDF.type, E.A)])
+        for number in range(updates):
+            changed(store, number)
+
+
+def content(path: str | Path, at: int | None = None, engine: str = "duckdb", **options: object) -> set[tuple[str, ...]]:
+    with Store.open(path, at=at, engine=engine, **options) as store:  # type: ignore[arg-type]
+        return {tuple(map(str, row)) for row in store.query("SELECT ?s ?p ?o { ?s ?p ?o }")}
+
+
+def whole(path: str | Path) -> None:
+    assert verify(Versions(path)).damages == ()

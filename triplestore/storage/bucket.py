@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from triplestore.engine import WrittenFile
 from triplestore.engine.disk import naming
 from triplestore.engine.written import blocks_of
-from triplestore.model.errors import DamagedStoreError, StorageError, UsageError
+from triplestore.model.errors import DamagedStoreError, StorageError, UsageError, how_to_install
 from triplestore.storage.cache import Cache
 from triplestore.storage.place import DATA, MARK, VERSIONS, Entry
 
@@ -344,7 +344,7 @@ def _opened(url: str) -> ObjectStore:
         from obstore.exceptions import BaseError
         from obstore.store import from_url
     except ImportError as error:
-        raise UsageError(f"{url}: object stores need `pip install 'triplake[cloud]'`") from error
+        raise UsageError(f"{url}: object stores need the package obstore: {how_to_install('cloud')}") from error
     text = os.environ.get(PATIENCE, "60")
     if not text.isdecimal():
         raise UsageError(f"{PATIENCE} is '{text}': give a number of seconds")

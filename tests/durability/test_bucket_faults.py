@@ -1,0 +1,106 @@
+"""Stores in object stores: whatever fails when, nothing is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.buckets import KG, Objects, at, changed, content, from_, made, read_only, whole
+from tests.support.cli import done, run
+from triplestore import Store
+from triplestore.model.errors import DamagedStoreError, StorageError
+from triplestore.storage import cache
+from triplestore.storage.verify import verify
+from triplestore.storage.versions import Versions
+
+
+class TestFaults:
+    def _attempt(self, objects: Objects, number: int, lost: bool, failed: list[str]) -> bool:
+        """An update during which the network is gone from a question on; whether that was reached."""
+        with Store.open(KG) as store:
+            objects.reset()
+            if lost:
+                objects.answers_lost = from_(number)
+            else:
+                objects.fails = from_(number)
+            try:
+                changed(store, 9)
+            except StorageError as error:
+                failed.append(str(error))
+            reached = len(objects.asked) >= number
+            objects.reset()
+        return reached
+
+    @pytest.mark.parametrize("lost", [False, True])
+    def test_a_network_that_is_gone_at_any_question(self, lake: dict[str, Objects], lost: bool, tmp_path: Path) -> None:
+        """The version is the one before, or the one after; nothing is damaged."""
+        made(tmp_path / "kg", 1)
+        with Store.open(tmp_path / "kg") as store:
+            changed(store, 9)
+        made(KG, 1)
+        before, after, number, failing = content(KG), content(tmp_path / "kg"), 1, True
+        failed = list[str]()
+        while failing:
+            failing = self._attempt(lake[KG], number, lost, failed)
+            whole(KG)
+            assert content(KG) in (before, after)
+            number += 3
+        assert number > 5
+        assert content(KG) == after
+        assert all("See to the network" in message and "abc" not in message for message in failed)
+        assert failed
+
+    def test_making_that_fails_leaves_nothing(self, lake: dict[str, Objects]) -> None:
+        number, failing = 1, True
+        while failing:
+            objects = lake.setdefault(KG, Objects())
+            objects.reset()
+            objects.fails = at(number)
+            try:
+                made(KG, 0)
+                failing = len(objects.asked) >= number
+            except StorageError:
+                failing = True
+            objects.reset()
+            if not Versions(KG).numbers():
+                made(KG, 0)
+            whole(KG)
+            lake.pop(KG)
+            number += 7
+        assert number > 8
+
+    def test_who_may_only_read_reads(self, lake: dict[str, Objects], tmp_path: Path) -> None:
+        made(KG)
+        expected = content(KG)
+        lake[KG].fails = read_only
+        assert content(KG) == expected
+        assert "yes" in done("query", KG, "ASK { ?s ?p ?o }")
+        (tmp_path / "x.nt").write_text('<http://ex/a> <http://ex/p> "x" .\n')
+        outcome = run("update", KG, "--add", tmp_path / "x.nt")
+        assert outcome.code != 0
+        assert "access is refused" in outcome.err
+        lake[KG].reset()
+        whole(KG)
+
+    def test_damage_is_noticed(self, lake: dict[str, Objects], cached: Path) -> None:
+        made(KG)
+        file = next(iter(Versions(KG).read().files_of("fact").files))
+        lake[KG].flip(f"data/{file.path}")
+        (damage,) = verify(Versions(KG)).damages
+        assert damage.path == f"data/{file.path}"
+        assert content(KG)  # from the cache, which has what was written
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(cache.FOLDER, str(cached.with_name("another")))
+            with pytest.raises(DamagedStoreError, match="is not what was written"):
+                content(KG)
+
+    def test_a_damaged_cache_is_no_damage(self, lake: dict[str, Objects], cached: Path) -> None:
+        made(KG)
+        expected = content(KG)
+        for path in cached.glob("files/*/*"):
+            data = bytearray(path.read_bytes())
+            data[len(data) // 2] ^= 4
+            path.unlink()
+            path.write_bytes(data)
+        assert content(KG, verify=True) == expected

@@ -1,0 +1,121 @@
+"""Stores on a server of S3, by the commands and by many processes."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rdflib import RDF, RDFS
+
+from tests.support.buckets import E, content, made, whole
+from tests.support.cli import done, run
+from triplestore.storage import bucket
+from triplestore.storage.vacuum import vacuum
+from triplestore.storage.versions import Versions
+
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "id",
+    "AWS_SECRET_ACCESS_KEY": "secret-of-the-test",
+    "AWS_REGION": "us-east-1",
+    "AWS_ALLOW_HTTP": "true",
+}
+
+
+class TestS3:
+    """A server of S3, by the commands."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def server(cls) -> Iterator[str]:
+        """Its address."""
+        from moto.server import ThreadedMotoServer
+
+        server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+        server.start()
+        host, port = server.get_host_and_port()
+        yield f"http://{host}:{port}"
+        server.stop()
+
+    @pytest.fixture
+    def s3(self, server: str, cached: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+        """A new bucket's URL."""
+        import boto3
+
+        for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": server}.items():
+            monkeypatch.setenv(name, value)
+        name = f"lake-{time.monotonic_ns()}"
+        boto3.client("s3", endpoint_url=server).create_bucket(Bucket=name)
+        return f"s3://{name}"
+
+    def test_commands(self, s3: str, tmp_path: Path) -> None:
+        kg, file = f"{s3}/deep/kg", tmp_path / "x.nt"
+        file.write_text(f"<{E.a}> <{RDF.type}> <{E.A}> .\n<{E.A}> <{RDFS.subClassOf}> <{E.B}> .\n")
+        done("load", kg, file)
+        assert "yes" in done("query", kg, f"ASK {{ <{E.a}> a <{E.B}> }}")
+        done("update", kg, "--delete", file)
+        assert "no" in run("query", kg, f"ASK {{ <{E.a}> a <{E.B}> }}").out
+        done("restore", kg, "--to", "2")
+        done("backup", kg, f"{s3}/backup")
+        done("restore", f"{s3}/again", "--from", f"{s3}/backup")
+        assert "yes" in done("query", f"{s3}/again", f"ASK {{ <{E.a}> a <{E.B}> }}")
+        assert "4 versions whole" in run("verify", kg, "--deep").err
+        done("vacuum", kg, "--keep-versions", "1")
+        outcome = run("query", f"{s3}/none", "ASK {}")
+        assert outcome.code == 2
+        assert f"{s3}/none is not a Triplake store" in outcome.err
+
+    def test_a_bucket_that_is_not_there(self, s3: str, tmp_path: Path) -> None:
+        outcome = run("init", f"{s3}-none/kg")
+        assert outcome.code == 6
+        assert f"{s3}-none/kg" in outcome.err
+        assert "secret-of-the-test" not in outcome.err
+
+    def test_a_server_that_does_not_answer(self, s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        monkeypatch.setenv(bucket.PATIENCE, "1")
+        outcome = run("query", f"{s3}/kg", "ASK {}")
+        assert outcome.code == 6
+        assert "See to the network" in outcome.err
+
+    @pytest.mark.long
+    def test_many_processes_write(self, s3: str) -> None:
+        made(f"{s3}/kg", 0)
+        program = (
+            "import sys; from rdflib import URIRef; from triplestore import Store\n"
+            f"with Store.open({f'{s3}/kg'!r}) as store:\n"
+            "    for n in range(3): store.update(add=[(URIRef(f'http://ex/{sys.argv[1]}-{n}'),) * 3])"
+        )
+        writers = [subprocess.Popen([sys.executable, "-c", program, str(number)]) for number in range(3)]
+        assert [writer.wait() for writer in writers] == [0, 0, 0]
+        found = {row[0] for row in content(f"{s3}/kg") if "-" in row[0]}
+        assert {f"{E}{w}-{n}" for w in range(3) for n in range(3)} <= found
+        whole(f"{s3}/kg")
+
+    @pytest.mark.parametrize("times", [2, pytest.param(25, marks=pytest.mark.long)])
+    def test_killed(self, s3: str, times: int, tmp_path: Path) -> None:
+        """Whenever a load dies, there is the version before it, or after it; the next one works."""
+        file, kg, dice = tmp_path / "x.nt", f"{s3}/kg", random.Random(times)
+        file.write_text("".join(f"<{E}s{n}> <{E.p}> <{E}o{n}> .\n" for n in range(500)))
+        loaded = 0
+        for turn in range(times):
+            process = subprocess.Popen(
+                [sys.executable, "-m", "triplestore.cli", "load", kg, str(file), "-q"], stderr=subprocess.PIPE
+            )
+            time.sleep(dice.uniform(0.2, 2.5))
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            if Versions(kg).numbers():
+                whole(kg)
+                rows = sum(row[1] == str(E.p) for row in content(kg))
+                assert rows in (loaded, 500), turn
+                loaded = rows
+        done("load", kg, file)
+        assert sum(row[1] == str(E.p) for row in content(kg)) == 500
+        vacuum(Versions(kg))
+        whole(kg)
