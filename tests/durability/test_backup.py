@@ -24,14 +24,21 @@ from triplestore.storage.versions import Versions
 E = Namespace("http://ex/")
 
 
-@pytest.fixture
-def kg(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of a few versions, with classes of equals."""
-    with Store.create(tmp_path / "kg", ["owl2rl"], engine="duckdb") as store:
+    path = tmp_path_factory.mktemp("backup") / "kg"
+    with Store.create(path, ["owl2rl"], engine="duckdb") as store:
         store.update(add=[(E.A, RDFS.subClassOf, E.B), (E.a, RDF.type, E.A)])
         for number in range(4):
             changed(store, number)
-    return tmp_path / "kg"
+    return path
+
+
+@pytest.fixture
+def kg(made: Path, tmp_path: Path) -> Path:
+    """The store, the test's own."""
+    return Path(shutil.copytree(made, tmp_path / "kg"))
 
 
 def changed(store: Store, number: int) -> None:
@@ -44,11 +51,12 @@ def content(path: Path, version: int) -> set[tuple[str, ...]]:
 
 
 def same(one: Path, other: Path) -> None:
-    """Both have the same versions, whole, with the same content."""
+    """Both have the same versions, whole, of the same files (by their checksums), and the newest says the same."""
     assert Versions(one).numbers() == Versions(other).numbers()
-    assert verify(Versions(other)).damages == ()
+    assert verify(Versions(one)).damages == verify(Versions(other)).damages == ()
     for version in Versions(one).numbers():
-        assert content(one, version) == content(other, version)
+        assert list(Versions(one).manifest(version).named) == list(Versions(other).manifest(version).named)
+    assert content(one, version) == content(other, version)
 
 
 def harmed(path: Path) -> None:

@@ -7,17 +7,18 @@ import itertools
 import os
 import random
 import shutil
-import subprocess
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
 from rdflib import Literal, URIRef
 
 from tests.conftest import MakeStore
-from tests.support.cli import command, done, run
-from tests.support.crash import kill_after, kill_at_step
+from tests.support.cli import done, run
+from tests.support.crash import kill_after, kill_all_after, kill_at_step, start
 from tests.support.writers import EX, ONTOLOGY, hold_before_publishing, people, state
 from triplestore import Store
 from triplestore.model.errors import ConflictError
@@ -55,10 +56,10 @@ class Expected:
         return self.states[max(self.states)]
 
 
-def expected(job: Job, store: Path, *options: str) -> Expected:
+def expected(job: Job, store: Path, *options: str, run_for: Callable[..., float | None] = kill_after) -> Expected:
     """Run a job to its end, as a process of its own, and look at every version."""
     job.start(store)
-    seconds = kill_after(600, job.on(store, *options), store.parent)
+    seconds = run_for(600, job.on(store, *options), store.parent)
     assert seconds is not None
     first = max(Versions(job.before).numbers()) if job.before else 1
     return Expected({n: state(store, n) for n in Versions(store).numbers() if n >= first}, seconds)
@@ -115,6 +116,12 @@ def jobs(files: Path) -> dict[str, Job]:
     }
 
 
+@pytest.fixture(scope="module")
+def wholes(jobs: dict[str, Job], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Expected]:
+    """What each job comes to, if nothing kills it."""
+    return {name: expected(job, tmp_path_factory.mktemp("whole") / "kg") for name, job in jobs.items()}
+
+
 JOBS = ["first load", "load", "update", "materialise", "compact"]
 STEPPED = [("first load", 5), ("update", 5), *(pytest.param(name, 1, marks=pytest.mark.long) for name in JOBS)]
 
@@ -122,10 +129,11 @@ STEPPED = [("first load", 5), ("update", 5), *(pytest.param(name, 1, marks=pytes
 class TestKilled:
     @pytest.mark.parametrize("moments", [2, pytest.param(6, marks=pytest.mark.long)])
     @pytest.mark.parametrize("name", JOBS)
-    def test_at_random_moments(self, jobs: dict[str, Job], name: str, moments: int, tmp_path: Path) -> None:
+    def test_at_random_moments(
+        self, jobs: dict[str, Job], wholes: dict[str, Expected], name: str, moments: int, tmp_path: Path
+    ) -> None:
         """Moments of each job, one in each equal part of its run, the same in every test run."""
-        job, dice = jobs[name], random.Random(name)
-        wanted = expected(job, tmp_path / "whole")
+        job, wanted, dice = jobs[name], wholes[name], random.Random(name)
         for part in range(moments):
             store = tmp_path / f"kg{part}"
             job.start(store)
@@ -134,10 +142,11 @@ class TestKilled:
             check_goes_on(job, store, wanted)
 
     @pytest.mark.parametrize(("name", "stride"), STEPPED)
-    def test_at_each_step(self, jobs: dict[str, Job], name: str, stride: int, tmp_path: Path) -> None:
+    def test_at_each_step(
+        self, jobs: dict[str, Job], wholes: dict[str, Expected], name: str, stride: int, tmp_path: Path
+    ) -> None:
         """Before each (or each fifth) file that is opened, linked or removed: so both versions must have been found."""
-        job = jobs[name]
-        wanted = expected(job, tmp_path / "whole")
+        job, wanted = jobs[name], wholes[name]
         found, step, killed = set(), 1, True
         while killed:
             store = tmp_path / f"kg{step}"
@@ -157,11 +166,11 @@ class TestKilled:
     def test_at_random_moments_on_spark(self, jobs: dict[str, Job], name: str, tmp_path: Path) -> None:
         job, dice = jobs[name], random.Random(name)
         spark = ("--engine", "spark", "--master", "local[2]")
-        wanted = expected(job, tmp_path / "whole", *spark)
+        wanted = expected(job, tmp_path / "whole", *spark, run_for=kill_all_after)
         for third in range(3):
             store = tmp_path / f"kg{third}"
             job.start(store)
-            kill_after((third + dice.random()) / 3 * wanted.seconds, job.on(store, *spark), tmp_path)
+            kill_all_after((third + dice.random()) / 3 * wanted.seconds, job.on(store, *spark), tmp_path)
             version_found(job, store, wanted)
             check_goes_on(job, store, wanted)
 
@@ -254,16 +263,17 @@ class TestTwoWriters:
         """Also for the making of the store: whoever says it is done has its triple in, whoever is refused has not."""
         store = tmp_path / "kg"
         for turn in range(2):
-            racers = []
+            racers = dict[str, ForkServerProcess]()
             for name in (f"{turn}a", f"{turn}b", f"{turn}c"):
                 (tmp_path / f"{name}.nt").write_text(" ".join(term.n3() for term in triple(name)) + " .\n")
-                arguments = command("load", store, tmp_path / f"{name}.nt", "-q")
-                racers.append((name, subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)))
+                racers[name] = start("load", store, tmp_path / f"{name}.nt", "-q")
             before = names(store) if turn else set()
-            ended = {name: (process.communicate()[1], process.returncode) for name, process in racers}
-            assert {code for _, code in ended.values()} <= {0, 4}, ended
-            assert any(code == 0 for _, code in ended.values()), ended
-            assert names(store) == before | {name for name, (_, code) in ended.items() if code == 0}
+            for process in racers.values():
+                process.join()
+            ended = {name: process.exitcode for name, process in racers.items()}
+            assert 0 in ended.values(), ended
+            assert set(ended.values()) <= {0, 4}, ended
+            assert names(store) == before | {name for name, code in ended.items() if code == 0}
 
 
 class TestReaders:

@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
@@ -16,7 +15,7 @@ from typing import IO
 import pytest
 
 from tests.conftest import MakeStore
-from tests.support.cli import command, contents, done, run
+from tests.support.cli import command, contents, done, run, working
 from triplestore import Store
 from triplestore.engine.disk import disk_failure
 from triplestore.engine.duckdb import DuckDBEngine
@@ -144,11 +143,7 @@ def test_signals_within_a_statement(kg: Path, tmp_path: Path, sign: signal.Signa
     process = subprocess.Popen(
         command("query", kg, ENDLESS), stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(scratch)}
     )
-    for _ in range(600):
-        if list(scratch.iterdir()):
-            break
-        time.sleep(0.05)
-    time.sleep(0.5)
+    working(process, scratch)
     process.send_signal(sign)
     _, err = process.communicate(timeout=60)
     assert process.returncode == code, err

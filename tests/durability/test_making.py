@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import command, contents, done, run
-from tests.support.crash import kill_at_step
+from tests.support.cli import contents, done, run
+from tests.support.crash import kill_at_step, start
 from triplestore import Store
 from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, UsageError
 from triplestore.read.session import Session
@@ -131,10 +131,10 @@ class TestRaces:
         for turn in range(3):
             names = ["bad.nt", "good.nt"] if turn % 2 else ["good.nt", "bad.nt"]
             store = f"kg{turn}"
-            racers = {
-                name: subprocess.Popen(command("load", store, name, "-q"), stderr=subprocess.PIPE) for name in names
-            }
-            codes = {name: (process.communicate(), process.returncode)[1] for name, process in racers.items()}
+            racers = {name: start("load", Path(store).resolve(), Path(name).resolve(), "-q") for name in names}
+            for process in racers.values():
+                process.join()
+            codes = {name: process.exitcode for name, process in racers.items()}
             assert codes["bad.nt"] in (3, 4)
             assert codes["good.nt"] in (0, 4)
             if codes["good.nt"] == 4:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -12,6 +10,7 @@ import pytest
 from rdflib import BNode, Literal, URIRef
 
 from tests.support.cli import run
+from tests.support.crash import start
 from tests.support.writers import hold_before_publishing
 from triplestore import Store
 from triplestore.model.errors import ConflictError
@@ -152,11 +151,10 @@ def test_four_commands_at_once(kg: Path, tmp_path: Path) -> None:
     for name in ("a", "b", "c", "d"):
         file = tmp_path / f"{name}.ttl"
         file.write_text(f'@prefix : <{EX}> . :{name} :p "{name}" . [] :blank "{name}" .')
-        command = [sys.executable, "-m", "triplestore.cli", "update", str(kg), "--add", str(file)]
-        running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+        running.append(start("update", kg, "--add", file))
     for process in running:
-        _, err = process.communicate(timeout=120)
-        assert process.returncode == 0, err
+        process.join(120)
+        assert process.exitcode == 0
     assert values(kg) == ["a", "b", "c", "d", "first"]
     with Store.open(kg) as store:
         assert len({s for s, p, _ in store.triples("asserted") if p == URIRef(EX + "blank")}) == 4

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cli import working
 from triplestore import Store
 
 CROSS = "?a ?p ?b . ?c ?q ?d . ?e ?r ?f FILTER(CONCAT(STR(?a), STR(?c)) < STR(?e))"
@@ -23,8 +24,10 @@ def test_a_signal_ends_a_large_join(tmp_path: Path, number: signal.Signals, code
         made.load(tmp_path / "many.nt")
     query = f"SELECT (COUNT(*) AS ?n) {{ {CROSS} }}"
     command = [sys.executable, "-m", "triplestore.cli", "query", str(tmp_path / "kg"), query, "--engine", "duckdb"]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, env={**os.environ}, text=True)
-    time.sleep(4)
+    (tmp_path / "scratch").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "scratch")}
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, text=True)
+    working(running, tmp_path / "scratch")
     sent = time.monotonic()
     running.send_signal(number)
     _, said = running.communicate(timeout=60)

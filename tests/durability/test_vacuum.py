@@ -170,15 +170,15 @@ def test_writers_tidy_up(tmp_path: Path, rule: Retention, monkeypatch: pytest.Mo
         store.retention = replace(rule, versions=3, days=0.0) if rule.versions else rule
         store.update(add=[triple("a")])
         with Store.open(tmp_path / "kg") as reader, Store.open(tmp_path / "kg", at=1) as first:
-            for n in range(40):
+            for n in range(24):
                 store.update(add=[triple(f"b{n}")])
-            assert len(list(store.triples())) == 41
+            assert len(list(store.triples())) == 25
             assert (len(list(reader.triples())), len(list(first.triples()))) == (1, 0)
-            assert Versions(store.path).numbers() == ([1, 2, *range(38, 43)] if rule.versions else [*range(1, 43)])
+            assert Versions(store.path).numbers() == ([1, 2, *range(22, 27)] if rule.versions else [*range(1, 27)])
         for n in range(8):
             store.update(delete=[triple(f"b{n}")])
-        assert Versions(store.path).numbers()[0] == (46 if rule.versions else 1)
-        assert len(list(store.triples())) == 33
+        assert Versions(store.path).numbers()[0] == (30 if rule.versions else 1)
+        assert len(list(store.triples())) == 17
     assert not [name for name in os.listdir(tmp_path / "kg/_versions") if name.startswith(".")]
     examine(Versions(tmp_path / "kg"), Versions(tmp_path / "kg").read(), sums=True)
 

@@ -8,10 +8,14 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import psutil
 
 from triplestore.cli import main
 
@@ -73,6 +77,18 @@ def spawn(*arguments: str | Path, stdin: bytes = b"", timeout: float = 120) -> O
     """Run `triplake ARGUMENTS` in a process of its own, in the current folder."""
     found = subprocess.run(command(*arguments), input=stdin, capture_output=True, timeout=timeout, check=False)
     return Outcome(found.returncode, found.stdout.decode(), found.stderr.decode())
+
+
+def working(process: subprocess.Popen[Any], scratch: Path) -> None:
+    """Wait until a command, whose folder of temporary files this is, has an engine that computes: half a second."""
+    ends, started = time.monotonic() + 60, None
+    computed = psutil.Process(process.pid).cpu_times
+    while started is None or computed().user < started + 0.5:
+        assert process.poll() is None, "it has ended"
+        assert time.monotonic() < ends, "it computes nothing"
+        if started is None and any(scratch.iterdir()):
+            started = computed().user
+        time.sleep(0.02)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,17 @@ def walk(item: object) -> Iterator[object]:
     while left:
         found = left.pop()
         yield found
+        kind: type = type(found)
         if isinstance(found, tuple):
             left.extend(reversed(found))
-        elif is_dataclass(found):
-            left.extend(getattr(found, field.name) for field in reversed(fields(found)))
+        else:
+            left.extend([getattr(found, name) for name in _fields(kind)])
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    """The names of the fields of a dataclass, from the last to the first; of another type none."""
+    return tuple(field.name for field in reversed(fields(kind))) if is_dataclass(kind) else ()
 
 
 def variables_of(expression: Expression | None) -> frozenset[str]:
