@@ -228,7 +228,8 @@ def test_long_answers_in_a_stream(tmp_path: Path) -> None:
         readers.close()
 
 
-def test_random_updates_arrive(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rounds", [7, pytest.param(40, marks=pytest.mark.long)])
+def test_random_updates_arrive(tmp_path: Path, rounds: int) -> None:
     """After any sequence of updates, deletions, revivals, rewrites, and versions skipped, readers see what a store
     opened afresh says."""
     dice = random.Random(5)
@@ -237,13 +238,13 @@ def test_random_updates_arrive(tmp_path: Path) -> None:
     pool = [(dice.choice(names), dice.choice(predicates), dice.choice(names)) for _ in range(60)]
     with Store.create(tmp_path / "kg", ["owl2rl"]) as store:
         readers = Readers(store.path, 2)
-        for round_ in range(14):
+        for number in range(rounds):
             store.update(add=dice.sample(pool, 6), delete=dice.sample(pool, dice.choice([0, 5, 20])))
             if dice.random() < 0.15:
                 store.compact()
             if dice.random() < 0.15:
                 store.vacuum(keep=1)
-            if dice.random() < 0.3 and round_ < 13:
+            if dice.random() < 0.3 and number < rounds - 1:
                 continue
             readers.refresh()
             with readers.reading() as (seen, _), Store.open(store.path) as opened:

@@ -22,6 +22,7 @@ from tests.conftest import MakeStore
 from tests.support.closure import MODES, PHASES
 from tests.support.custom_programs import GIVEN, agree
 from tests.support.random_programs import Triple
+from tests.support.seeds import seeds
 from tests.support.sparql import bag, make_graph
 from tests.support.sparql_random import everywhere, random_graph, random_path_query
 from tests.support.thresholds import modules
@@ -67,7 +68,7 @@ def test_aggregates_over_many_rule_instances(make_store: MakeStore, tmp_path: Pa
 
 
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(**GIVEN)
 def test_every_instance_in_a_table(
     embedded: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str
@@ -159,7 +160,7 @@ def test_a_subquery_hides_no_working_table(embedded: Engine, monkeypatch: pytest
     assert found[0]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(range(4), 2))
 def test_two_computations_do_not_disturb_each_other(embedded: Engine, seed: int) -> None:
     """Repeated paths, which are closed in working tables, and look-ups of what an answer holds."""
     facts, classes, asserted = random_graph(Random(seed))

@@ -13,7 +13,7 @@ from triplestore.engine import Engine
 
 @pytest.mark.parametrize("equality", MODES)
 @settings(
-    max_examples=16,
+    max_examples=6,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=True,
@@ -27,7 +27,7 @@ def test_equals_the_oracle(embedded: Engine, triples: list[Triple], program: tup
 @pytest.mark.parametrize("equality", MODES)
 @pytest.mark.parametrize("many", [0, 3])
 @settings(
-    max_examples=8,
+    max_examples=3,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=True,

@@ -18,6 +18,7 @@ from tests.support.datatypes import PREFIXES, E, closure, each_mode, loaded, of_
 from tests.support.literal_programs import ALONE, NUMBERS, OTHERS, random_facts, random_rules, typed
 from tests.support.random_programs import PROPERTIES, SAME, THINGS, TYPE, Triple, ex
 from tests.support.random_tangles import tangle
+from tests.support.seeds import seeds
 from tests.support.tangles import check
 from triplake import rulesets
 from triplake.sparql.query import query
@@ -31,7 +32,7 @@ from triplestore.write import in_tables
 
 
 @pytest.mark.parametrize("equality", ["rewrite", "axioms", "off"])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(range(8), 3))
 def test_the_closure_is_the_oracles(embedded: Engine, seed: int, equality: str) -> None:
     rng = Random(seed)
     agree(embedded, random_facts(rng), random_rules(rng), equality, [0, 5_000][seed % 2])
@@ -45,7 +46,7 @@ def test_the_closure_is_the_oracles_often(embedded: Engine, seed: int, equality:
     agree(embedded, random_facts(rng), random_rules(rng), equality, [0, 5_000][seed % 2])
 
 
-@pytest.mark.parametrize("seed", [3, 24, 26])
+@pytest.mark.parametrize("seed", seeds([3, 24, 26], 1))
 def test_tangles_with_literals(embedded: Engine, seed: int) -> None:
     """Rules, updates and all algorithms: those in memory take what they can."""
     check(embedded, tangle(seed, literals=True))
@@ -73,7 +74,7 @@ def run(engine: Engine, seed: int, queries: int) -> None:
     Asker(rng, graph_of(engine, by_value), got, f"seed {seed}").round(queries)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(range(12), 4))
 def test_answers_are_those_over_the_closure(embedded: Engine, seed: int) -> None:
     run(embedded, seed, 3)
 
@@ -84,7 +85,7 @@ def test_answers_are_those_over_the_closure_often(embedded: Engine, seed: int) -
     run(embedded, seed, 10)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(range(6), 3))
 def test_patterns_show_the_forms_that_were_asserted(embedded: Engine, seed: int) -> None:
     rng = Random(seed)
     facts = random_facts(rng)

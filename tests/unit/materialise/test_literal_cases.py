@@ -247,11 +247,12 @@ def of_answers(store: Store, same: set[Triple], own: set[Triple]) -> None:
 
 
 def of_proofs(store: Store, case: Case, holding: set[Triple]) -> None:
+    given = closure(store, "asserted")
     for triple in holding:
         proof = store.explain(tuple(map(to_rdflib, triple)))
         assert proof is not None, triple
         assert proof.tokens == triple
-        assert set(proof.asserted()) <= closure(store, "asserted")
+        assert set(proof.asserted()) <= given
     for left, right in map(terms, case.apart):
         if not oracle.is_literal(left):
             assert store.explain((to_rdflib(left), to_rdflib(SAME), to_rdflib(right))) is None

@@ -13,6 +13,7 @@ from tests.support import custom_programs
 from tests.support.closure import MODES, agree
 from tests.support.random_programs import SAME, TYPE, Triple, ex
 from tests.support.random_tangles import EQUIVALENT, Tangle, tangle
+from tests.support.seeds import seeds
 from tests.support.tangles import check, failing
 from triplake.rulesets import datalog
 from triplestore.compile import join
@@ -203,7 +204,7 @@ def test_what_is_asserted_to_equal_itself_by_another_name_of_owl_same_as(engine:
 FEW = 36
 
 
-@pytest.mark.parametrize("part", range(6))
+@pytest.mark.parametrize("part", seeds(range(6), 2))
 def test_tangles(embedded: Engine, part: int) -> None:
     assert sum(check(embedded, tangle(seed)) for seed in range(part, FEW, 6)) > 24
 
@@ -222,9 +223,8 @@ def test_many_tangles(embedded: Engine, part: int, literals: bool) -> None:
 @pytest.mark.parametrize(
     ("together", "seed"),
     [
-        *((0, seed) for seed in range(0, FEW, 6)),
-        *((1, seed) for seed in range(7070, 7076)),
-        *(pytest.param(1, seed, marks=pytest.mark.long) for seed in range(60)),
+        *seeds(((0, seed) for seed in range(0, FEW, 6)), 2),
+        *seeds(((1, seed) for seed in (*range(7070, 7076), *range(60))), 2),
     ],
 )
 def test_bodies_are_joined_one_element_after_the_other(

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.closure import MODES, agree, materialised
 from tests.support.random_programs import SAME, TYPE, Triple, ex, rules_of
+from tests.support.seeds import seeds
 from triplake.rulesets import datalog
 from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding
@@ -46,13 +47,13 @@ def data(rng: Random) -> list[Triple]:
 
 
 @pytest.mark.parametrize("equality", MODES)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(range(12), 4))
 def test_relations_that_meet(embedded: Engine, seed: int, equality: str) -> None:
     rng = Random(seed)
     agree(embedded, data(rng), program(rng), equality, many=1)
 
 
-@pytest.mark.parametrize("seed", range(100, 108))
+@pytest.mark.parametrize("seed", seeds(range(100, 108), 3))
 def test_what_proves_too_large_is_joined(embedded: Engine, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Some relations are known by their components for a while, and then are not."""
     rng = Random(seed)

@@ -33,7 +33,7 @@ few = st.lists(
 
 @pytest.mark.parametrize("name", MERGING)
 @pytest.mark.parametrize("equality", ["rewrite", "axioms"])
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(triples=few)
 def test_with_equality_only_the_unsound_is_refused(
     embedded: Engine, triples: list[Triple], name: str, equality: str

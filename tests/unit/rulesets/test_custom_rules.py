@@ -23,7 +23,7 @@ E = Namespace("http://e/")
 
 
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(**GIVEN)
 def test_the_closure_is_stable(embedded: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str) -> None:
     event(f"stratified: {agree(embedded, triples, rules, equality) is not None}")

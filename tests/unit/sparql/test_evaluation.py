@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from tests.support.seeds import seeds
 from tests.support.sparql import make_graph
 from triplake.sparql import query
 from triplestore.engine import Engine
@@ -102,7 +103,7 @@ def random_expression(rng: Random, depth: int) -> str:
     return rng.choice(FORMS).format(*(random_expression(rng, rng.randrange(depth)) for _ in range(3)))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(range(3), 1))
 def test_random_expressions(embedded: Engine, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     rng = Random(seed)
     compare(embedded, monkeypatch, [random_expression(rng, 3) for _ in range(8)], rng.sample(TERMS, 25))

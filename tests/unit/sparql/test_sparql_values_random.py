@@ -9,6 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from tests.support.seeds import seeds
 from tests.support.sparql import make_graph
 from triplake.sparql import query
 from triplestore.engine import Engine
@@ -51,7 +52,7 @@ def read(token: str | None) -> Fraction | str | None:
     return lexical if datatype == XSD + "boolean" else Fraction(Decimal(lexical))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(range(3), 1))
 def test_numbers(embedded: Engine, seed: int) -> None:
     """In one query over pairs that are stored: =, <, IN, and sums and differences of exact ones."""
     rng = Random(seed)
@@ -75,7 +76,7 @@ def test_numbers(embedded: Engine, seed: int) -> None:
             assert got[2:4] == (a[2] + b[2], a[2] - b[2]), (a, b)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(range(3), 1))
 def test_order_of_numbers_and_totals(embedded: Engine, seed: int) -> None:
     """ORDER BY, MIN, MAX, SUM of exact numbers; `IN` a list of them."""
     rng = Random(seed)
@@ -95,7 +96,7 @@ def test_order_of_numbers_and_totals(embedded: Engine, seed: int) -> None:
     ]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(range(2), 1))
 def test_times(embedded: Engine, seed: int) -> None:
     """xsd:dateTime of years and fractions of any length, in order and compared."""
     rng = Random(seed)

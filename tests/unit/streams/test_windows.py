@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rdflib import OWL, RDF, RDFS, Namespace
 
+from tests.support.seeds import seeds
 from tests.support.streams import Case, random_case, store_of
 from triplestore import Store
 from triplestore.engine import Engine
@@ -30,13 +31,13 @@ def followed(case: Case, folder: Path, algorithm: str, spark: SparkSession | Non
         return case.follow(store, algorithm)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(range(30), 8))
 def test_auto(tmp_path: Path, seed: int) -> None:
     followed(random_case(seed), tmp_path / "kg", "auto")
 
 
 @pytest.mark.parametrize("algorithm", ["dred", "naive"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(range(4), 1))
 def test_baselines(tmp_path: Path, seed: int, algorithm: str) -> None:
     assert followed(random_case(seed, 8), tmp_path / "kg", algorithm).stats.algorithm == algorithm
 
@@ -71,7 +72,7 @@ def test_on_spark_often(tmp_path: Path, spark: SparkSession, seed: int, algorith
 
 def test_most_are_by_imars(tmp_path: Path) -> None:
     """The random streams above are mostly of the kind that IMaRS can keep."""
-    found = Counter(followed(random_case(seed, 6), tmp_path / str(seed), "auto").stats.algorithm for seed in range(12))
+    found = Counter(followed(random_case(seed, 1), tmp_path / str(seed), "auto").stats.algorithm for seed in range(12))
     assert found["imars"] > 6, found
 
 

@@ -18,6 +18,7 @@ from rdflib import RDF, URIRef
 from tests.support.closure import expected
 from tests.support.histories import Step
 from tests.support.random_programs import Triple, rules_of
+from tests.support.seeds import seeds
 from tests.support.stores import as_terms, tokens
 from tests.unit.write.test_queue import steps_of
 from triplestore import Store
@@ -91,7 +92,7 @@ def brought(store: Store, steps: list[Step], rng: random.Random) -> list[Step]:
     return came
 
 
-@pytest.mark.parametrize("seed", [*range(5), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(5, 35))])
+@pytest.mark.parametrize("seed", seeds(range(35), 2))
 def test_interleavings(tmp_path: Path, seed: int) -> None:
     """At rest the closure is that of the updates in the order in which they came; ten times, of one store."""
     rng = random.Random(seed)

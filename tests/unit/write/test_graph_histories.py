@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from tests.conftest import MakeStore
+from tests.support.seeds import seeds
 from triplestore import Store
 from triplestore.model.dataset import DEFAULT
 from triplestore.model.terms import OWL, RDF, RDFS, to_ntriples
@@ -147,7 +148,7 @@ def check_history(store: Store, rng: Random, steps: int, folder: Path, note: str
 
 
 @pytest.mark.parametrize("default_graph", ["union", "separate"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(range(4), 2))
 def test_histories(tmp_path: Path, seed: int, default_graph: str) -> None:
     rules = Random(seed).choice([["owl2rl"], ["rdfs-plus"], ["rdfs"]])
     with Store.create(tmp_path / "kg", rules, engine="duckdb", default_graph=default_graph) as store:
@@ -168,7 +169,7 @@ def test_a_history_on_spark(make_store: MakeStore, tmp_path: Path) -> None:
     check_history(store, Random(7), 6, tmp_path, "Spark")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(range(4), 2))
 def test_the_default_graph_is_changed_and_changed_back(tmp_path: Path, seed: int) -> None:
     """What rules see follows, what is in each graph stays."""
     rng, folder = Random(seed), tmp_path / "kg"

@@ -324,7 +324,7 @@ def _followed(
 _SEEDS = st.integers(0, 1 << 30)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(start=facts(odd=False), program=programs, equality=st.sampled_from(MODES), seed=_SEEDS)
 def test_requests_equal_the_oracle(start: list[Triple], program: tuple[str, ...], equality: str, seed: int) -> None:
     _followed(start, program, equality, seed)
