@@ -144,7 +144,7 @@ class TestRaces:
 
 
 class TestKilled:
-    @pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.long)])
+    @pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.long)])
     def test_leaves_nothing_or_what_the_next_load_takes_up(self, stride: int, tmp_path: Path) -> None:
         step, killed = 1, True
         while killed:

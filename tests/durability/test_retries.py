@@ -11,6 +11,7 @@ from rdflib import BNode, Literal, URIRef
 
 from tests.support.cli import run
 from tests.support.crash import start
+from tests.support.seeds import long
 from tests.support.writers import hold_before_publishing
 from triplestore import Store
 from triplestore.model.errors import ConflictError
@@ -64,7 +65,10 @@ def values(path: Path, predicate: str = "p") -> list[str]:
         return sorted(str(o) for _, p, o in store.triples("asserted") if p == URIRef(EX + predicate))
 
 
-@pytest.mark.parametrize(("write", "other"), [pair for pair in product(WRITES, WRITES) if pair != (by_rules, by_rules)])
+PAIRS = [pair for pair in product(WRITES, WRITES) if pair != (by_rules, by_rules)]
+
+
+@pytest.mark.parametrize(("write", "other"), [*PAIRS[::2], *map(long, PAIRS[1::2])])
 def test_both_are_there(kg: Path, tmp_path: Path, write: Write, other: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     def first() -> None:
         monkeypatch.undo()

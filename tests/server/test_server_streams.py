@@ -77,6 +77,7 @@ def expected(store: Path, text: str, query: str) -> list[Any]:
         return [answer.as_json() for answer in run]
 
 
+@pytest.mark.long_on_spark
 @pytest.mark.parametrize("engine", ENGINES)
 def test_answers_are_those_of_a_run(store: Path, engine: str, request: pytest.FixtureRequest) -> None:
     given = lines(1, 12 if engine == "spark" else 40)

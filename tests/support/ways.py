@@ -12,3 +12,7 @@ WAYS = [
     *(pytest.param(mode, OVERDELETION, mode != "rewrite", id=f"{mode}-auto") for mode in ("rewrite", "axioms", "off")),
 ]
 """Each mode with the algorithms that it has; counts are kept where they can be."""
+
+_OFTEN = {f"rewrite-{name}" for name in DELETING} | {f"axioms-{name}" for name in COUNTING}
+FEW = [way if way.id in _OFTEN else pytest.param(*way.values, id=way.id, marks=pytest.mark.long) for way in WAYS]
+"""All of them; but for each algorithm in one mode, they are `long`."""

@@ -44,7 +44,7 @@ def test_a_key_of_many_properties(tmp_path: Path) -> None:
         store.load(path)
 
 
-@pytest.mark.parametrize("equality", ["rewrite", "axioms"])
+@pytest.mark.parametrize("equality", ["rewrite", pytest.param("axioms", marks=pytest.mark.long)])
 def test_several_keys_of_many_properties(tmp_path: Path, equality: str) -> None:
     """Keys of one length are one statement, whose time grows with their members."""
     path, texts = tmp_path / "x.ttl", []
@@ -146,7 +146,7 @@ def test_a_list_too_long_to_be_joined_is_told(tmp_path: Path, axiom: str, most: 
         ("AllDisjointProperties", "members", ":x :m7 :y ; :m19999 :y .", "prp-adp"),
     ],
 )
-@pytest.mark.parametrize("equality", ["rewrite", "axioms"])
+@pytest.mark.parametrize("equality", ["rewrite", pytest.param("axioms", marks=pytest.mark.long)])
 def test_two_members_of_a_long_list(tmp_path: Path, kind: str, link: str, data: str, rule: str, equality: str) -> None:
     """The list is joined as a table: a load and an update cost its members, not its pairs."""
     path, clash = tmp_path / "list.ttl", tmp_path / "clash.ttl"

@@ -147,6 +147,7 @@ def test_graphs_of_files(engine: Engine, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long_on_spark(each=4)
 @pytest.mark.parametrize("line", WRONG_LINES)
 def test_wrong_line_stops(engine: Engine, tmp_path: Path, line: str) -> None:
     path = write(tmp_path, "wrong.nt", f"# one\n{A} {P} {B} .\n\n{line}\n{A} {P} {B} .\nnonsense too\n")
@@ -303,7 +304,7 @@ PYTHON_CLEAN = re.sub(r"\\x\{([0-9A-F]{2,4})\}", lambda code: chr(int(code[1], 1
 
 
 @given(st.from_regex(PYTHON_CLEAN, fullmatch=True))
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_clean_lines_are_right(line: str) -> None:
     """Whatever the expression of the fast path accepts, the strict parser accepts."""
     assert len(list(pyoxigraph.parse(line.encode(), pyoxigraph.RdfFormat.N_QUADS))) == 1

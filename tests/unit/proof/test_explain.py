@@ -27,11 +27,13 @@ ex:hal a ex:Person, ex:Robot .
 """
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    (tmp_path / "data.ttl").write_text(DATA)
-    done("load", tmp_path / "kg", tmp_path / "data.ttl")
-    return tmp_path / "kg"
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store to read."""
+    folder = tmp_path_factory.mktemp("explain")
+    (folder / "data.ttl").write_text(DATA)
+    done("load", folder / "kg", folder / "data.ttl")
+    return folder / "kg"
 
 
 def test_tree(store: Path) -> None:

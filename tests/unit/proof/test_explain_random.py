@@ -86,7 +86,7 @@ def explained_in_full(
 
 
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(triples=facts(odd=False), program=programs)
 def test_proofs(embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
     explained(embedded, triples, rules_of(program), equality)

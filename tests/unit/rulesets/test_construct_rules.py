@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdflib import Graph
 
+from tests.support.closure import PHASES
 from tests.support.custom_programs import materialised, numbers
 from tests.support.random_programs import THINGS, Triple, data
 from triplake.sparql.to_rules import rules_of_query
@@ -74,9 +75,21 @@ def normal(triple: str) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(QUERIES))
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(triples=st.lists(named, min_size=4, max_size=25, unique=True))
 def test_a_rule_derives_what_its_query_constructs(embedded: Engine, name: str, triples: list[Triple]) -> None:
+    compare(embedded, name, triples)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(QUERIES))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@given(triples=st.lists(named, min_size=4, max_size=25, unique=True))
+def test_a_rule_derives_what_its_query_constructs_often(embedded: Engine, name: str, triples: list[Triple]) -> None:
+    compare(embedded, name, triples)
+
+
+def compare(embedded: Engine, name: str, triples: list[Triple]) -> None:
     query = PREFIX + QUERIES[name]
     rules = rules_of_query(query, "q.rq", check.fault)
     _, got, _ = materialised(embedded, triples, rules, "off")

@@ -57,7 +57,7 @@ def test_casts_of_stored_terms(engine: Engine) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        name if name in ("byte", "unsignedLong") else pytest.param(name, marks=pytest.mark.long_on_spark)
+        name if name == "byte" else pytest.param(name, marks=pytest.mark.long_on_spark)
         for name in (name.removeprefix(XSD) for name in BOUNDS)
     ],
 )

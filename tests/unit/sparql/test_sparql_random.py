@@ -49,7 +49,7 @@ def test_many_answers_are_those_over_the_expanded_graph(fresh: Engine, seed: int
 
 
 @pytest.mark.parametrize(
-    "seed", [501, 502, *(pytest.param(seed, marks=pytest.mark.long_on_spark) for seed in (500, 503, 504, 505))]
+    "seed", [502, *(pytest.param(seed, marks=pytest.mark.long_on_spark) for seed in (500, 501, 503, 504, 505))]
 )
 def test_both_engines_agree_with_the_expanded_graph(engine: Engine, seed: int) -> None:
     check_seed(engine, seed, queries=2)

@@ -62,6 +62,7 @@ def test_each_is_by_itself(tmp_path: Path, seed: int) -> None:
         check(case, store, seed)
 
 
+@pytest.mark.long_on_spark
 def test_new_and_gone(tmp_path: Path, engine: Engine) -> None:
     """Who was there in the last ten, and is not in the last two; what is outside of the windows sees the background."""
     query = """PREFIX : <http://ex/> SELECT ?x ?name FROM NAMED WINDOW :now ON <s> [RANGE 2 STEP 2]
@@ -88,12 +89,16 @@ def test_new_and_gone(tmp_path: Path, engine: Engine) -> None:
     }
 
 
-def test_one_named_window_is_all_there_is(tmp_path: Path) -> None:
+def test_one_named_window_is_all_there_is(tmp_path: Path, engine: Engine) -> None:
     query = (
         "SELECT ?x FROM NAMED WINDOW :w ON <s> [RANGE 2] { ?x <http://ex/p> ?y . WINDOW :w { ?y <http://ex/p> ?z } }"
     )
     text = b"1 <http://ex/a> <http://ex/p> <http://ex/b> .\n1 <http://ex/b> <http://ex/p> <http://ex/c> .\n"
-    with Store.create(tmp_path / "kg", ["none"]) as store, store.stream(io.BytesIO(text), query) as run:
+    spark = getattr(engine, "spark", None)
+    with (
+        Store.create(tmp_path / "kg", ["none"], engine=engine.name, spark=spark) as store,
+        store.stream(io.BytesIO(text), query) as run,
+    ):
         assert [answer.rows for answer in run if answer.rows] == [[("<http://ex/a>",)]]
 
 

@@ -59,7 +59,7 @@ def test_baselines_often(tmp_path: Path, seed: int, algorithm: str) -> None:
 
 @pytest.mark.spark
 def test_auto_on_spark(tmp_path: Path, spark: SparkSession) -> None:
-    followed(random_case(3, 6), tmp_path / "kg", "auto", spark)
+    assert followed(random_case(3, 6), tmp_path / "kg", "auto", spark).stats.algorithm == "imars"
 
 
 @pytest.mark.long
@@ -76,6 +76,7 @@ def test_most_are_by_imars(tmp_path: Path) -> None:
     assert found["imars"] > 6, found
 
 
+@pytest.mark.long_on_spark
 def test_running_example(tmp_path: Path, engine: Engine) -> None:
     """That of the paper, section 3.2. Its windows have the times from T - 5 to before T; ours, of integers, are those
     of T - 1. What ends is removed, what is renewed stays: Adam is a user by tweet 1, then by tweet 3."""
@@ -114,6 +115,7 @@ def str_pair(row: tuple[str | None, ...]) -> tuple[str, str]:
     return str(a), str(b)
 
 
+@pytest.mark.long_on_spark
 def test_classes_split_when_links_end(tmp_path: Path, engine: Engine) -> None:
     """A chain of equal terms, whose links end one by one, from the middle."""
     names = [E[f"n{i}"] for i in range(5)]

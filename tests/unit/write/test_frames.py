@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import ENGINES
 from triplestore import Store
 from triplestore.model.errors import InputError, UsageError
 
@@ -32,7 +31,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ["duckdb", pytest.param("spark", marks=pytest.mark.long)])
 def test_triples_of_a_frame(tmp_path: Path, spark: SparkSession, engine: str) -> None:
     frame = spark.createDataFrame([*ROWS, (None, "<http://e/p>", "<http://e/a>")], COLUMNS)
     session = spark if engine == "spark" else None

@@ -91,6 +91,7 @@ def tokens_of(triples: list[tuple[URIRef, URIRef, URIRef]]) -> set[Triple]:
     return {(f"<{s}>", f"<{p}>", f"<{o}>") for s, p, o in triples}
 
 
+@pytest.mark.long_on_spark
 def test_each_has_its_own_outcome(tmp_path: Path, engine: Engine) -> None:
     """A request that cannot be read, and one that is refused when it is carried out."""
     session = getattr(engine, "spark", None)

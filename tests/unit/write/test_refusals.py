@@ -107,6 +107,7 @@ def test_a_dry_run_leaves_the_memory(store: Store) -> None:
     assert store.update(add=MORE, delete=FACTS[:2]).added == report.added
 
 
+@pytest.mark.long_on_spark
 def test_a_large_deletion_by_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
     monkeypatch.setattr(in_memory, "SMALL", 0)
     monkeypatch.setattr(in_tables, "SMALL_SHARE", 1.0)

@@ -38,7 +38,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Triple], list[Update]]:
 
 
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(history=histories(), program=programs)
 def test_updates_equal_the_oracle(
     history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
@@ -81,6 +81,7 @@ def test_updates_equal_the_oracle_on_spark(
 E = Namespace("http://e/")
 
 
+@pytest.mark.long_on_spark
 def test_additions_merge_and_deletions_split(make_store: MakeStore) -> None:
     store = make_store()
     store.update(add=[(E.mail, RDF.type, OWL.InverseFunctionalProperty), (E.a, E.mail, E.m), (E.a, E.name, E.n)])
