@@ -36,8 +36,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         on_spark, long = item.get_closest_marker("spark"), item.get_closest_marker("long_on_spark")
         if on_spark and long:
-            item.add_marker(pytest.mark.long)
             name = item.nodeid.partition("[")[0]
+            if met[name] >= long.kwargs.get("but", 0):
+                item.add_marker(pytest.mark.long)
             if met[name] % long.kwargs.get("each", 1):
                 left_out[item] = None
             met[name] += 1

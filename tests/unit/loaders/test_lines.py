@@ -147,7 +147,7 @@ def test_graphs_of_files(engine: Engine, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.long_on_spark(each=4)
+@pytest.mark.long_on_spark(but=5)
 @pytest.mark.parametrize("line", WRONG_LINES)
 def test_wrong_line_stops(engine: Engine, tmp_path: Path, line: str) -> None:
     path = write(tmp_path, "wrong.nt", f"# one\n{A} {P} {B} .\n\n{line}\n{A} {P} {B} .\nnonsense too\n")

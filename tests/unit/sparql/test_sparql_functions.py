@@ -285,7 +285,7 @@ CASES: dict[str, str | None] = {
 CHUNK = 40
 
 
-@pytest.mark.long_on_spark(each=3)
+@pytest.mark.long_on_spark(but=3)
 @pytest.mark.parametrize("start", range(0, len(CASES), CHUNK))
 def test_constant_expressions(engine: Engine, start: int) -> None:
     """Each expression over constants, a chunk of them in one query."""

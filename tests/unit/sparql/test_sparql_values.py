@@ -211,7 +211,7 @@ def test_a_statement_grows_with_its_expression(embedded: Engine, monkeypatch: py
     assert sizes[1] < 100_000
 
 
-@pytest.mark.long_on_spark(each=2)
+@pytest.mark.long_on_spark(but=1)
 @pytest.mark.parametrize("condition", ["?o * 2 + 1 > 5", "IF(?o * 2 > 2, ?o + 1, ?o) < 7 && ?t + 1 < 7"])
 def test_the_plan_of_a_filter_is_as_long_as_its_statement(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, condition: str

@@ -43,7 +43,7 @@ def facts(classes: Iterable[str]) -> list[tuple[URIRef, URIRef, URIRef]]:
     return [(URIRef(E + "x"), RDF.type, URIRef(E + name)) for name in classes]
 
 
-@pytest.mark.long_on_spark(each=12)
+@pytest.mark.long_on_spark(but=1)
 @pytest.mark.parametrize("counting", [False, True], ids=["", "counting"])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_counter_examples(tmp_path: Path, engine: Engine, name: str, counting: bool) -> None:

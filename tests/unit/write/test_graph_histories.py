@@ -164,9 +164,10 @@ def test_many_histories(tmp_path: Path, seed: int, default_graph: str) -> None:
 
 
 @pytest.mark.spark
-def test_a_history_on_spark(make_store: MakeStore, tmp_path: Path) -> None:
+@pytest.mark.parametrize("steps", [3, pytest.param(12, marks=pytest.mark.long)])
+def test_a_history_on_spark(make_store: MakeStore, tmp_path: Path, steps: int) -> None:
     store = make_store(["rdfs-plus"])
-    check_history(store, Random(7), 6, tmp_path, "Spark")
+    check_history(store, Random(7), steps, tmp_path, "Spark")
 
 
 @pytest.mark.parametrize("seed", seeds(range(4), 2))
