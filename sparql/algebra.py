@@ -93,6 +93,15 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Solutions that a working table has, found before (`triplake.sparql.stages`): column c0 is the first variable's,
+    and so on; all of them are bound."""
+
+    name: str
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Service:
     """``SERVICE name { pattern }``, for another endpoint to answer.
 
@@ -172,6 +181,7 @@ Node = (
     | Filter
     | Extend
     | Values
+    | Kept
     | Service
     | Group
     | Project
@@ -234,7 +244,7 @@ def in_scope(node: Node) -> tuple[str, ...]:
             found = list(in_scope(left))
         case Extend(pattern, variable):
             found = [*in_scope(pattern), variable]
-        case Values(variables) | Project(_, variables):
+        case Values(variables) | Kept(_, variables) | Project(_, variables):
             found = list(variables)
         case Service(name, variables=variables):
             found = [*variables, *([name.name] if isinstance(name, Variable) else [])]
@@ -253,7 +263,7 @@ def visible(node: Node) -> tuple[str, ...]:
 def certain(node: Node) -> frozenset[str]:
     """Variables that every solution of a pattern binds: maybe not all of them."""
     match node:
-        case Bgp() | PathPattern():
+        case Bgp() | PathPattern() | Kept():
             return frozenset(in_scope(node))
         case GraphPattern(name, pattern):
             return certain(pattern) | ({name.name} if isinstance(name, Variable) else set())

@@ -71,10 +71,16 @@ class Known:
 
 
 def look_up(
-    engine: Queries, query: Query, classes: int, by_value: bool = False, known: Known | None = None
+    engine: Queries,
+    query: Query,
+    classes: int,
+    by_value: bool = False,
+    known: Known | None = None,
+    given: dict[str, int] | None = None,
 ) -> Constants:
     """The constants of a query. One statement, one more where there are equality classes, and one where literals are
-    matched by value; none of them for what is `known`, which what they find is added to."""
+    matched by value; none of them for what is `known`, which what they find is added to. given: the ids that terms
+    have had in queries before, which the dictionary lacks; they keep them, and are among `own`; new ones are added."""
     known = known or Known()
     if len(known.ids) > _MOST_KNOWN:
         known.ids, known.representatives, known.values = {}, {}, {}  # others may be reading the old ones
@@ -93,10 +99,9 @@ def look_up(
     if missing := {token for token in tokens if token not in ids and token not in known_ids}:
         known_ids.update(lookup(engine, missing))
     ids.update((token, known_ids[token]) for token in tokens if token in known_ids)
-    own = {
-        token: (kind_of_token(token) << KIND_BITS) | _OWN | number
-        for number, token in enumerate(sorted(tokens - ids.keys()))
-    }
+    own = {} if given is None else given
+    for token in sorted(tokens - ids.keys() - own.keys()):
+        own[token] = (kind_of_token(token) << KIND_BITS) | _OWN | len(own)
     values: dict[str, int] = {}
     if by_value:
         literals = [token for token in tokens if token.startswith('"')]
@@ -112,5 +117,5 @@ def look_up(
             found = dict(engine.rows(f"SELECT term, representative FROM same_as WHERE term IN ({listed})"))
             known_representatives.update((number, found.get(number, number)) for number in unknown)
         representatives = {number: known_representatives[number] for number in numbers}
-    shown = {token: number for token, number in own.items() if token in carried}
+    shown = {token: number for token, number in own.items() if given is not None or token in carried}
     return Constants({**ids, **own}, representatives, shown, values)

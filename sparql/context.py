@@ -20,13 +20,16 @@ Needed = frozenset[str]
 class Context(Protocol):
     """The query that is being compiled. reading: what patterns read here; graphs: and in others. graph: inside a GRAPH,
     the hidden variable of the graph that they are matched in, which every solution has. outer: inside an EXISTS, the
-    solutions that are substituted into its pattern (`triplake.sparql.exists`)."""
+    solutions that are substituted into its pattern (`triplake.sparql.exists`). ids: the ids of constants where they are
+    values. rows: of all leaves joined, at most, by estimate."""
 
     steps: Steps
+    ids: dict[str, int]
     reading: Reading
     graphs: Graphs
     graph: str | None
     outer: Relation | None
+    rows: float
 
     def node(self, node: Node, needed: Needed) -> Relation:
         """The solutions of a pattern, with (at least) the columns of those needed variables that it binds."""

@@ -121,12 +121,12 @@ def explain(graph: Graph, text: str, same_as: str = "expand", prefer: Sequence[s
         compiler.paths.drop()
 
 
-def _run(graph: Graph, same_as: str, stream: bool = False, prefer: Sequence[str] = ()) -> _Run:
+def _run(graph: Graph, same_as: str, stream: bool = False, prefer: Sequence[str] = ()) -> Run:
     if same_as not in ("expand", "canonical"):
         raise UsageError(f"same_as is {same_as!r}: use 'expand' or 'canonical'")
     if prefer and same_as == "expand":
         raise UsageError("a preferred prefix chooses one member of each class: ask for canonical answers too")
-    return _Run(graph, same_as == "expand", stream, tuple(prefer))
+    return Run(graph, same_as == "expand", stream, tuple(prefer))
 
 
 def match(graph: Graph, subject: str | None, predicate: str | None, object: str | None) -> Result:
@@ -139,7 +139,7 @@ def match(graph: Graph, subject: str | None, predicate: str | None, object: str 
     for name, term in zip("spo", terms, strict=True):
         if isinstance(term, Constant):
             found = Extend(found, name, term)
-    run = _Run(graph, True)
+    run = Run(graph, True)
     sql = run.compiler(Query("select", found)).select(found, ("s", "p", "o"))
     return Result("construct", TRIPLE, graph.engine.batches(sql))
 
@@ -151,7 +151,7 @@ def changes(graph: Graph, modify: Modify) -> tuple[list[Quad], list[Quad]]:
     assert pattern is not None
     if not any(map(is_blank, names_of_quads(modify.insert))):
         pattern = Distinct(Project(pattern, tuple(names)))
-    run = _Run(graph, True)
+    run = Run(graph, True)
     with not_too_deep("update"):
         rows = run.solutions(run.resolved(replace(modify.where, pattern=pattern)), names)
     deleted = dict.fromkeys(filled(modify.delete, names, rows, modify.prefix))
@@ -161,7 +161,7 @@ def changes(graph: Graph, modify: Modify) -> tuple[list[Quad], list[Quad]]:
 def statement(graph: Graph, text: str, same_as: str = "expand") -> str:
     """The SQL statement that a SELECT runs as: for people who want to see it."""
     parsed = parse_query(text, None, graph.prefixes)
-    run = _Run(graph, same_as == "expand")
+    run = Run(graph, same_as == "expand")
     parsed = run.resolved(parsed)
     if parsed.kind != "select" or parsed.pattern is None:
         raise UsageError("only SELECT queries have one SQL statement to show")
@@ -173,18 +173,22 @@ def _makes_triple_terms(parsed: Query) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class Run:
+    """How queries of a graph are run. own: the ids of terms that the dictionary lacks, where several queries
+    are to have the same; new ones are added."""
+
     graph: Graph
     expand: bool
     stream: bool = False
     prefer: tuple[str, ...] = ()
+    own: dict[str, int] | None = None
 
     def resolved(self, parsed: Query) -> Query:
         """The query with what endpoints answer in place of each SERVICE."""
 
         def solve(pattern: Node, names: Sequence[str]) -> list[Row]:
             asked = Query("select", pattern, base=parsed.base, dataset=parsed.dataset)
-            rows = _Run(self.graph, True).solutions(asked, names)
+            rows = Run(self.graph, True).solutions(asked, names)
             columns = [column.to_pylist() for column in rows.columns[: len(names)]]
             return list(zip(*columns, strict=True)) if names else [()] * rows.num_rows
 
@@ -198,7 +202,7 @@ class _Run:
         graph, view = self.graph, self.graph.view
         register(graph.engine)
         classes = view.classes if view.rewriting else 0
-        constants = look_up(graph.engine, parsed, classes, view.by_value, graph.known)
+        constants = look_up(graph.engine, parsed, classes, view.by_value, graph.known, self.own)
         ids = constants.ids
         if _makes_triple_terms(parsed) or any(token.startswith("(") for token in ids):
             view = replace(view, triple_terms=True)

@@ -23,6 +23,7 @@ from triplake.sparql.algebra import (
     GraphPattern,
     Group,
     Join,
+    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -143,6 +144,8 @@ class _Translator:
                 self.refuse("SERVICE has no place in a rule, which sees this store alone", "SERVICE")
             case LeftJoin():
                 self.refuse("OPTIONAL has no counterpart in rules: write one query for each case", "OPTIONAL")
+            case Kept():
+                raise AssertionError(node)  # no text has it
             case Values():
                 self.refuse("VALUES has no counterpart in rules: write one query for each row", "VALUES")
             case Slice():

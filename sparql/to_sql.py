@@ -14,9 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-import pyarrow as pa
-
-from triplake.sparql import exists, graph_patterns, joins
+from triplake.sparql import exists, graph_patterns, inline, joins
 from triplake.sparql.algebra import (
     Bgp,
     Distinct,
@@ -25,6 +23,7 @@ from triplake.sparql.algebra import (
     GraphPattern,
     Group,
     Join,
+    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -46,7 +45,7 @@ from triplake.sparql.dataset import Graphs, Reading
 from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import GRAPH, iris_of, match, subjects_of
 from triplake.sparql.planner import Planned
-from triplake.sparql.relation import LISTED, Column, Relation, Steps
+from triplake.sparql.relation import Column, Relation, Steps
 from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.compiler import Expressions
 from triplestore.expressions.evaluation import is_volatile, least, weight
@@ -138,7 +137,9 @@ class Compiler:
                 zero = exists.zero_lengths(self, node)
                 return found if zero is None else joins.union(self, found, zero)
             case Values(variables, rows):
-                return self._leaf(self._values(variables, rows), needed)
+                return self._leaf(inline.values(self, variables, rows), needed)
+            case Kept():
+                return self._leaf(inline.kept(self, node), needed)
             case Service():
                 raise AssertionError(node)  # it was replaced before (`triplake.sparql.federation`)
             case Join(left, right):
@@ -232,7 +233,7 @@ class Compiler:
         for part in parts:
             chosen = chosen_of(part)
             if chosen and folded(relation, chosen[:1]) and not relation.nullable(chosen[0]) and not relation.order:
-                values = self._values(chosen[:1], [[token] for token in dict.fromkeys(chosen[1])])
+                values = inline.values(self, chosen[:1], [[token] for token in dict.fromkeys(chosen[1])])
                 relation = joins.join(self, relation, values, frozenset(relation.columns))
             elif not isinstance(part, Exists):
                 plain.append(part)
@@ -301,33 +302,6 @@ class Compiler:
         relation = replace(relation, columns=kept)
         step = self.steps.add("bind", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source} x")
         return replace(relation, name=step, columns=columns)
-
-    def _values(self, variables: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Relation:
-        self.rows *= max(len(rows), 1)
-        columns = {
-            name: Column(nullable=any(row[place] is None for row in rows)) for place, name in enumerate(variables)
-        }
-        if not variables or not rows:
-            nulls = [f"CAST(NULL AS BIGINT) AS {self.steps.column(name)}" for name in variables]
-            if not rows:
-                sql = f"SELECT {', '.join(nulls) or '1 AS unit'} WHERE FALSE"
-            else:
-                sql = " UNION ALL ".join(["SELECT 1 AS unit"] * len(rows))
-            return Relation(self.steps.add("values", sql), columns)
-        names = [self.steps.column(name) for name in variables]
-        if len(rows) > LISTED:
-            step = self.steps.add("values", f"SELECT {', '.join(names)} FROM {self._loaded(names, rows)}")
-            return Relation(step, columns)
-        listed = ", ".join(f"({', '.join('NULL' if t is None else str(self.ids[t]) for t in row)})" for row in rows)
-        cast = ", ".join(f"CAST({name} AS BIGINT) AS {name}" for name in names)
-        sql = f"SELECT {cast} FROM (VALUES {listed}) x({', '.join(names)})"
-        return Relation(self.steps.add("values", sql), columns)
-
-    def _loaded(self, names: Sequence[str], rows: Sequence[Sequence[str | None]]) -> str:
-        """A working table of the ids of inline data."""
-        ids = [[None if token is None else self.ids[token] for token in column] for column in zip(*rows, strict=True)]
-        table = pa.table([pa.array(column, pa.int64()) for column in ids], names=list(names))
-        return self.paths.scratch.load("inline", table)
 
     # -- solution modifiers -----------------------------------------------------------------------------------------
 
