@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.compile",),
     ("triplestore.materialise", "triplestore.closure"),
     ("triplestore.maintain", "triplake.sparql"),
-    ("triplestore.ontology", "triplestore.proof"),
+    ("triplestore.ontology", "triplestore.proof", "triplestore.shapes"),
     ("triplestore.read",),
     ("triplestore.write",),
     ("triplestore.streams",),

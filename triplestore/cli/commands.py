@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from triplestore.cli import changing, graphs, keeping, proofs, reading, serving, streaming
+from triplestore.cli import changing, graphs, keeping, proofs, reading, serving, shapes, streaming
 
 COMMANDS: Final = (
     changing.init,
@@ -19,6 +19,7 @@ COMMANDS: Final = (
     reading.query,
     reading.export,
     reading.check,
+    shapes.validate,
     reading.entails,
     reading.stats,
     serving.serve,

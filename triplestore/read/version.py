@@ -5,7 +5,7 @@ What the methods do is in the modules beside this one, over a `Session`: `query`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,7 @@ from triplestore.model.prefixes import Prefixes
 from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, STORED, TERM
 from triplestore.model.terms import from_rdflib, to_rdflib_all
 from triplestore.ontology.profile import Finding
-from triplestore.read import equality, graphs, log, proofs, query, stats
+from triplestore.read import equality, graphs, log, proofs, query, shapes, stats
 from triplestore.read.equality import EqualityStats
 from triplestore.read.graphs import GraphSize
 from triplestore.read.log import LogEntry
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from triplestore.proof.proof import Proof
     from triplestore.proof.why_same import Chain, EqualityClass
     from triplestore.read.differences import Difference
+    from triplestore.shapes.report import ValidationReport
 
 _OF_IDS: Final = tuple(table.name for table in (ASSERTED, QUAD, FACT, SAME_AS))
 """The tables whose columns are ids of terms."""
@@ -271,6 +272,14 @@ class StoreVersion:
         by: also look for the rules by which two values are one.
         """
         return proofs.check(self._session, limit, by)
+
+    @in_turn
+    def validate(self, given: str | Path | Iterable[Any], format: str | None = None) -> ValidationReport:
+        """Validate the closure, all equalities expanded, against shapes of SHACL Core: their files, or an rdflib Graph.
+
+        Raises InputError for a graph that is no shapes graph and for recursive shapes, UnsupportedError for shapes that
+        need more than SHACL Core."""
+        return shapes.validate(self._session, shapes.read(given, format))
 
     @in_turn
     def explain(self, triple: Any) -> Proof | None:

@@ -1,0 +1,170 @@
+"""SHACL Core over a store: each component with data that violates it and data that does not; equality and inference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import rdflib
+
+from triplestore import Store
+from triplestore.model.errors import InputError, UnsupportedError
+
+if TYPE_CHECKING:
+    from tests.conftest import MakeStore
+    from triplestore.shapes.report import ValidationReport
+
+PREFIXES = """
+@prefix : <http://e/> . @prefix sh: <http://www.w3.org/ns/shacl#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+"""
+
+DATA = """
+:a a :P ; :name "Ann", "Anna"@en, "An"@en ; :age 41 ; :knows :b ; :start 1 ; :end 2 ; :code "X1" ; :likes :b .
+:b a :P ; :name "Bo" ; :age "x"^^xsd:integer ; :knows :c, _:u ; :start 3 ; :end 2 ; :code "1" ; :likes :x .
+:c a :Q . :Q rdfs:subClassOf :P . _:u :name 5 .
+"""
+
+CASES = [
+    ("[ sh:path :knows ; sh:class :P ]", [("b", None)], "Class"),
+    ("[ sh:path :age ; sh:datatype xsd:integer ]", [("b", '"x"^^xsd:integer')], "Datatype"),
+    ("[ sh:path :knows ; sh:nodeKind sh:IRI ]", [("b", None)], "NodeKind"),
+    ("[ sh:path :name ; sh:minCount 1 ]", [("c", None)], "MinCount"),
+    ("[ sh:path :name ; sh:minCount 2 ]", [("b", None), ("c", None)], "MinCount"),
+    ("[ sh:path :name ; sh:maxCount 2 ]", [("a", None)], "MaxCount"),
+    ("[ sh:path :name ; sh:maxCount 0 ]", [("a", None), ("b", None)], "MaxCount"),
+    ("[ sh:path :start ; sh:minExclusive 1 ]", [("a", "1")], "MinExclusive"),
+    ("[ sh:path :start ; sh:minInclusive 2 ]", [("a", "1")], "MinInclusive"),
+    ("[ sh:path :start ; sh:maxExclusive 3 ]", [("b", "3")], "MaxExclusive"),
+    ("[ sh:path :start ; sh:maxInclusive 2 ]", [("b", "3")], "MaxInclusive"),
+    ("[ sh:path :code ; sh:minLength 2 ]", [("b", '"1"')], "MinLength"),
+    ("[ sh:path :code ; sh:maxLength 1 ]", [("a", '"X1"')], "MaxLength"),
+    ("[ sh:path :code ; sh:pattern '^x' ; sh:flags 'i' ]", [("b", '"1"')], "Pattern"),
+    ("[ sh:path :name ; sh:languageIn ('en') ]", [("a", '"Ann"'), ("b", '"Bo"')], "LanguageIn"),
+    ("[ sh:path :name ; sh:uniqueLang true ]", [("a", None)], "UniqueLang"),
+    ("[ sh:path :likes ; sh:equals :knows ]", [("b", ":x"), ("b", ":c"), ("b", None)], "Equals"),
+    ("[ sh:path :likes ; sh:disjoint :knows ]", [("a", ":b")], "Disjoint"),
+    ("[ sh:path :start ; sh:lessThan :end ]", [("b", "3")], "LessThan"),
+    ("[ sh:path :end ; sh:lessThanOrEquals :start ]", [("a", "2")], "LessThanOrEquals"),
+    ("[ sh:path :likes ; sh:not [ sh:class :P ] ]", [("a", ":b")], "Not"),
+    ("[ sh:path :likes ; sh:and ( [ sh:class :P ] [ sh:nodeKind sh:IRI ] ) ]", [("b", ":x")], "And"),
+    ("[ sh:path :likes ; sh:or ( [ sh:class :P ] [ sh:in ( :y ) ] ) ]", [("b", ":x")], "Or"),
+    ("[ sh:path :likes ; sh:xone ( [ sh:class :P ] [ sh:nodeKind sh:IRI ] ) ]", [("a", ":b")], "Xone"),
+    ("[ sh:path :likes ; sh:node [ sh:property [ sh:path :age ; sh:minCount 1 ] ] ]", [("b", ":x")], "Node"),
+    (
+        "[ sh:path :knows ; sh:qualifiedValueShape [ sh:class :P ] ; sh:qualifiedMinCount 1 ]",
+        [("c", None)],
+        "QualifiedMinCount",
+    ),
+    (
+        "[ sh:path :knows ; sh:qualifiedValueShape [ sh:class :P ] ; sh:qualifiedMaxCount 0 ]",
+        [("a", None), ("b", None)],
+        "QualifiedMaxCount",
+    ),
+    ("[ sh:path :code ; sh:hasValue 'X1' ]", [("b", None), ("c", None)], "HasValue"),
+    ("[ sh:path :likes ; sh:in ( :b ) ]", [("b", ":x")], "In"),
+    ("[ sh:path ( :knows :knows ) ; sh:minCount 1 ]", [("b", None), ("c", None)], "MinCount"),
+    ("[ sh:path [ sh:inversePath :knows ] ; sh:minCount 1 ]", [("a", None)], "MinCount"),
+    ("[ sh:path [ sh:zeroOrMorePath :knows ] ; sh:maxCount 3 ]", [("a", None)], "MaxCount"),
+    ("[ sh:path [ sh:oneOrMorePath :knows ] ; sh:minCount 3 ]", [("b", None), ("c", None)], "MinCount"),
+    ("[ sh:path [ sh:zeroOrOnePath :likes ] ; sh:class :P ]", [("b", ":x")], "Class"),
+    ("[ sh:path [ sh:alternativePath ( :start :end ) ] ; sh:minCount 1 ]", [("c", None)], "MinCount"),
+]
+
+
+def shapes(text: str) -> rdflib.Graph:
+    return rdflib.Graph().parse(data=PREFIXES + text, format="turtle")
+
+
+def found(report: ValidationReport) -> list[tuple[str, str]]:
+    """Component and focus node of each result, without what all have in common."""
+    pairs = [(str(r.component).rpartition("#")[2], str(r.focus).rpartition("/")[2]) for r in report.results]
+    return sorted((name.removesuffix("ConstraintComponent"), focus) for name, focus in pairs)
+
+
+def written(term: str, graph: rdflib.Graph) -> rdflib.term.Node:
+    """A term as Turtle writes it, with the prefixes of these tests."""
+    return next(graph.parse(data=f"{PREFIXES} :s :p {term} .", format="turtle").objects())
+
+
+@pytest.mark.long_on_spark
+def test_each_component(make_store: MakeStore, tmp_path: Path) -> None:
+    """All cases in one shapes graph, each a shape of its own: the very results."""
+    file = tmp_path / "data.ttl"
+    file.write_text(PREFIXES + DATA, encoding="utf-8")
+    store = make_store(("none",))
+    store.load(file)
+    one = [
+        f":s{number} a sh:NodeShape ; sh:targetClass :P ; sh:property {text} ."
+        for number, (text, *_) in enumerate(CASES)
+    ]
+    report = store.validate(shapes("\n".join(one)))
+    expected = sorted((component, focus) for _, results, component in CASES for focus, _ in results)
+    assert found(report) == expected
+    values = sorted(r.value.n3() for r in report.results if isinstance(r.value, rdflib.URIRef | rdflib.Literal))
+    named = (value for _, results, _ in CASES for _, value in results if value is not None)
+    assert values == sorted(written(value, rdflib.Graph()).n3() for value in named)
+
+
+def test_closed_targets_severity_and_messages(make_store: MakeStore, tmp_path: Path) -> None:
+    file = tmp_path / "data.ttl"
+    file.write_text(f"{PREFIXES} :a :p 1 ; :q 2 . :b :p 3 .", encoding="utf-8")
+    store = make_store(("none",))
+    store.load(file)
+    report = store.validate(
+        shapes(
+            ":s sh:targetSubjectsOf :p ; sh:targetNode :gone ; sh:closed true ; "
+            "sh:property [ sh:path :p ; sh:minCount 1 ] ; sh:severity sh:Info ; sh:message 'no' . "
+            ":t sh:targetObjectsOf :p ; sh:in ( 1 ) . "
+            ":off sh:targetNode :a ; sh:deactivated true ; sh:nodeKind sh:Literal ."
+        )
+    )
+    rows = {
+        (r.focus.n3(), r.path, r.value and r.value.n3(), str(r.severity).rpartition("#")[2]) for r in report.results
+    }
+    integer = "^^<http://www.w3.org/2001/XMLSchema#integer>"
+    assert rows == {
+        ("<http://e/a>", "<http://e/q>", f'"2"{integer}', "Info"),
+        ("<http://e/gone>", "<http://e/p>", None, "Violation"),
+        (f'"3"{integer}', "", f'"3"{integer}', "Violation"),
+    }
+    assert not report.conforms
+    assert report.counts() == {"Info": 1, "Violation": 2}
+    assert [str(m) for r in report.results if r.severity.endswith("Info") for m in r.messages] == ["no"]
+    assert store.validate(shapes(":s sh:targetNode :a ; sh:nodeKind sh:IRI .")).conforms
+
+
+def test_inference_and_equality_are_seen(tmp_path: Path) -> None:
+    """Instances that follow are targets; members of a class are focus nodes and values each, as queries answer."""
+    file = tmp_path / "data.ttl"
+    file.write_text(
+        f"{PREFIXES} :worksFor rdfs:domain :Person . :a :worksFor :f . :f owl:sameAs :g .", encoding="utf-8"
+    )
+    text = ":s a sh:NodeShape ; sh:targetClass :Person ; sh:property [ sh:path :worksFor ; sh:maxCount 1 ] ."
+    with Store.create(tmp_path / "kg", engine="duckdb") as store:
+        store.load(file)
+        assert found(store.validate(shapes(text))) == [("MaxCount", "a")]
+    with Store.create(tmp_path / "none", "none", engine="duckdb") as store:
+        store.load(file)
+        assert store.validate(shapes(text)).conforms
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "what"),
+    [
+        (":s sh:targetNode :a ; sh:property [ sh:minCount 1 ] .", InputError, "has no sh:path"),
+        (":s sh:targetNode :a ; sh:node :t . :t sh:not :s .", InputError, "refers to itself"),
+        (":s sh:targetNode :a ; sh:minCount 1 .", InputError, "is for property shapes"),
+        (":s sh:targetNode :a ; sh:in :b .", InputError, "is not an RDF list"),
+        (":s sh:path :p ; sh:minCount -1 .", InputError, "has to be an xsd:integer"),
+        (":s sh:path :p ; sh:path :q ; sh:minCount 1 .", InputError, "has 2 values of sh:path"),
+        (":s sh:path [ ] ; sh:minCount 1 .", InputError, "is no path of SHACL's"),
+        (":s sh:targetNode :a ; sh:nodeKind :x .", InputError, "use one of sh:IRI"),
+        (":s sh:targetNode :a ; sh:sparql [ sh:select 'x' ] .", UnsupportedError, "sh:sparql is no part of SHACL Core"),
+        (":s sh:path :p ; sh:qualifiedValueShape [ sh:class :A ] .", InputError, "needs sh:qualifiedMinCount"),
+    ],
+)
+def test_what_is_no_shapes_graph_is_refused(text: str, error: type[Exception], what: str, tmp_path: Path) -> None:
+    with Store.create(tmp_path / "kg", "none", engine="duckdb") as store, pytest.raises(error, match=what):
+        store.validate(shapes(text))

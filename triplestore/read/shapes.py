@@ -1,0 +1,45 @@
+"""Validating a version against shapes: SHACL Core over the closure with all equalities expanded, as queries see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from triplake.loaders import quads_of, sources
+from triplestore.model.terms import from_rdflib
+from triplestore.read.query import graph
+from triplestore.read.session import Session
+
+if TYPE_CHECKING:
+    from triplestore.shapes.model import Shape
+    from triplestore.shapes.report import ValidationReport
+
+INHERITING: Final = frozenset(("owl2rl", "rdfs", "rdfs-plus"))
+"""The rulesets by which an instance of a class is one of the classes above it."""
+
+
+def read(given: str | Path | Iterable[Any], format: str | None = None) -> tuple[Shape, ...]:
+    """The shapes of files, or of an rdflib Graph (any triples of rdflib's terms)."""
+    from triplestore.shapes.reader import read_shapes
+
+    if isinstance(given, str | Path):
+        given = [given]
+    items = list(given)
+    if not all(isinstance(item, str | Path) for item in items):
+        return read_shapes([(from_rdflib(s), from_rdflib(p), from_rdflib(o)) for s, p, o, *_ in items], "the shapes")
+    found = sources(items, format)
+    quads = chain.from_iterable(quads_of(source, number) for number, source in enumerate(found))
+    return read_shapes([(s, p, o) for s, p, o, *_ in quads], ", ".join(source.name for source in found))
+
+
+def validate(session: Session, shapes: Sequence[Shape]) -> ValidationReport:
+    """See `Store.validate`."""
+    from triplake.sparql.stages import Stages
+    from triplestore.shapes.report import report
+    from triplestore.shapes.validate import Validation
+
+    inherits = any(ruleset.name in INHERITING for ruleset in session.manifest.rulesets)
+    with Stages(graph(session)) as stages:
+        return report(Validation(stages, inherits).results(shapes))
