@@ -18,6 +18,7 @@ from triplestore.engine.select import make_engine
 from triplestore.materialise.limits import Limits
 from triplestore.model.errors import UsageError
 from triplestore.model.report import UpdateReport
+from triplestore.read import shapes
 from triplestore.read.proofs import Violation
 from triplestore.read.session import Session, several
 from triplestore.read.turns import in_turn
@@ -139,6 +140,17 @@ class Store(StreamedStore):
     @retries.setter
     def retries(self, times: int) -> None:
         self._session.retries = times
+
+    @property
+    def shapes(self) -> tuple[str, ...]:
+        """The names of the shapes (SHACL) that guard the store while it is open: a change whose result does not conform
+        to them is refused (NonConformingError), and nothing committed. Set it to files, or an rdflib Graph; () for
+        none."""
+        return tuple(shape.name for shape in self._session.shapes)
+
+    @shapes.setter
+    def shapes(self, given: str | Path | Iterable[Any]) -> None:
+        self._session.shapes = shapes.read(given)
 
     @in_turn
     def refresh(self) -> int:

@@ -24,6 +24,7 @@ from triplestore.cli.options import (
     rules_option,
     say,
     services_option,
+    shapes_option,
     tell_outside_profile,
     warn,
     warn_of_missing_imports,
@@ -101,6 +102,7 @@ base_option = click.option(
 @equality_option
 @counting_option
 @default_graph_option
+@shapes_option
 @common
 def load(
     options: Common,
@@ -119,6 +121,7 @@ def load(
     equality: str | None,
     counting: bool,
     default_graph: str | None,
+    shapes: Sequence[str],
 ) -> None:
     """Load RDF files (folders, globs, - for stdin), then materialise. Makes the store if there is none."""
     from triplake.loaders.read import of_relative
@@ -142,6 +145,7 @@ def load(
     with opened, reporting(options, opened):
         if not made:
             _check_settings(opened, rules, axiomatic, equality, counting, default_graph)
+        opened.shapes = shapes
         report = opened.load(
             *files,
             format=format_,
@@ -233,6 +237,7 @@ BATCH: Final = 1000
     help="Carry a transaction out again N times at most where another process is first. [default: 10]",
 )
 @base_option
+@shapes_option
 @common
 def update(
     options: Common,
@@ -248,6 +253,7 @@ def update(
     dry_run: bool,
     retry: int | None,
     base: str | None,
+    shapes: Sequence[str],
 ) -> None:
     """Apply update files, or folders of them, in order: RDF Patch (.rdfp), SPARQL Update (.ru); or plain triples by
     --add and --delete; or drop graphs by --drop-graph."""
@@ -256,7 +262,10 @@ def update(
             "nothing to apply: give update files (.rdfp, .ru), --add FILE, --delete FILE or --drop-graph IRI"
         )
     _check_base(base)
+    if shapes and dry_run:
+        raise UsageError("--shapes guards what is committed, and --dry-run commits nothing: give one of them")
     with opening(options, store) as opened:
+        opened.shapes = shapes
         opened.services, opened.retries = allow_service, opened.retries if retry is None else retry
         done = unasserted = 0
 

@@ -134,6 +134,12 @@ load_folder_option = click.option(
     metavar="FOLDER",
     help="SPARQL's LOAD may read the files in this folder; without it, none.",
 )
+shapes_option = click.option(
+    "--shapes",
+    multiple=True,
+    metavar="FILE",
+    help="Refuse what would not conform to these shapes (SHACL), with the report; nothing is committed then.",
+)
 services_option = click.option(
     "--allow-service",
     multiple=True,

@@ -51,6 +51,19 @@ class InputError(TriplakeError):
         super().__init__(f"{where}: {reason}" if where else reason)
 
 
+class NonConformingError(TriplakeError):
+    """A change whose result does not conform to the shapes that guard the store. Nothing was committed.
+
+    Attributes: report (of the result: a `triplestore.shapes.report.ValidationReport`).
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, report: object) -> None:
+        self.report = report
+        super().__init__(message)
+
+
 class ConflictError(TriplakeError):
     """Another writer committed first. Nothing of this writer's work is visible; run the command again."""
 

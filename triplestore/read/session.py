@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine
@@ -16,6 +16,9 @@ from triplestore.storage.leases import Reading
 from triplestore.storage.manifest import Manifest
 from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
+
+if TYPE_CHECKING:
+    from triplestore.shapes.model import Shape
 
 Notify = Callable[[str], None]
 """Where progress goes: one readable line at a time."""
@@ -60,6 +63,7 @@ class Session:
         if not in_memory:
             self.reading.at(manifest.version)
         self.services: tuple[str, ...] = ()  # endpoints that queries may ask
+        self.shapes: tuple[Shape, ...] = ()  # that what is published has to conform to
         self.notify: Notify = lambda line: None
         self.verbose: Notify = lambda line: None
 

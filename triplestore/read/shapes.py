@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from triplake.loaders import quads_of, sources
+from triplestore.model.errors import NonConformingError
 from triplestore.model.terms import from_rdflib
 from triplestore.read.query import graph
 from triplestore.read.session import Session
@@ -43,3 +44,30 @@ def validate(session: Session, shapes: Sequence[Shape]) -> ValidationReport:
     inherits = any(ruleset.name in INHERITING for ruleset in session.manifest.rulesets)
     with Stages(graph(session)) as stages:
         return report(Validation(stages, inherits).results(shapes))
+
+
+NAMED: Final = 5
+"""Results that the message of a refused change has."""
+
+
+def guard(session: Session) -> None:
+    """Raise NonConformingError where the version at hand, a draft, does not conform to the session's shapes."""
+    if not session.shapes:
+        return
+    if not session.manifest.materialised:
+        raise NonConformingError(
+            "the change is refused, nothing was committed: shapes guard the store, and its closure would not be up to "
+            "date; leave out --no-materialise",
+            None,
+        )
+    report = validate(session, session.shapes)
+    if report.conforms:
+        return
+    lines = [result.line() for result in report.results[:NAMED]]
+    if len(report.results) > NAMED:
+        lines.append(f"... and {len(report.results) - NAMED:,} more")
+    raise NonConformingError(
+        "the change is refused, nothing was committed: its result does not conform to the shapes\n  "
+        + "\n  ".join(lines),
+        report,
+    )

@@ -39,6 +39,11 @@ class ValidationResult:
     messages: tuple[Node, ...]
     steps: Path | None = None
 
+    def line(self) -> str:
+        """The result on a line."""
+        terms = (self.focus.n3(), self.path, "" if self.value is None else self.value.n3())
+        return f"{' '.join(filter(None, terms))}: {'; '.join(map(str, self.messages))}"
+
     def path_text(self, write: Callable[[str], str]) -> str:
         """The path with its IRIs (tokens) as `write` writes them."""
         return "" if self.steps is None else text(self.steps, write=write)

@@ -76,7 +76,9 @@ def stage(tx: Transaction, found: ChangeSet) -> UpdateReport:
 
 
 def publish(tx: Transaction, report: UpdateReport) -> None:
-    """Make what is staged the next version. Raises ConflictError where another writer was first."""
+    """Make what is staged the next version. Raises ConflictError where another writer was first, NonConformingError
+    where it does not conform to the shapes that guard the store."""
+    tx.guard()
     draft = tx.workspace.manifest
     last = replace(report, not_asserted=None).as_dict()
     with finishing():

@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from triplestore.maintain import Outcome
@@ -14,6 +14,7 @@ from triplestore.materialise.figures import Phases, RoundFigures
 from triplestore.model.errors import ConflictError, InputError, UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.model.stopping import interrupting
+from triplestore.read import shapes
 from triplestore.read.session import Session
 from triplestore.read.workspace import Workspace
 from triplestore.storage.retention import EVERY
@@ -43,7 +44,9 @@ def writing(session: Session, operation: str) -> Iterator[Transaction]:
         manifest = session.manifest
         try:
             with interrupting(session.engine):
-                yield Transaction(session.workspace, operation, session.verbose, session.notify)
+                tx = Transaction(session.workspace, operation, session.verbose, session.notify)
+                tx.guard = partial(shapes.guard, session)
+                yield tx
         except (InputError, UsageError):  # a refusal: what is in memory has been put back
             session.workspace.forget(manifest)
             raise
@@ -112,6 +115,7 @@ class Transaction:
         self.started = time.perf_counter()
         self.phases = Phases()  # of what is done around the maintenance itself
         self.phase = self.phases.timed
+        self.guard: Callable[[], None] = lambda: None  # looks at what is staged before it is published
         self._rounds, self._reported = 0, self.started
 
     @property

@@ -1,0 +1,66 @@
+"""Shapes that guard a store: a change whose result does not conform is refused, and leaves nothing behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import rdflib
+from rdflib.namespace import OWL, RDF
+
+from tests.support.cli import run
+from triplestore import Store
+from triplestore.model.errors import NonConformingError
+
+if TYPE_CHECKING:
+    from tests.conftest import MakeStore
+
+E = rdflib.Namespace("http://e/")
+SHAPES = """@prefix : <http://e/> . @prefix sh: <http://www.w3.org/ns/shacl#> .
+:s sh:targetClass :P ; sh:property [ sh:path :name ; sh:minCount 1 ; sh:maxCount 1 ; sh:message 'one name' ] ."""
+
+
+def triples(store: Store) -> set[object]:
+    return set(store.triples())
+
+
+def test_a_change_is_refused_or_carried_out_whole(make_store: MakeStore) -> None:
+    store = make_store()
+    store.shapes = rdflib.Graph().parse(data=SHAPES, format="turtle")
+    assert store.shapes == ("<http://e/s>",)
+    store.update(add=[(E.a, RDF.type, E.P), (E.a, E.name, rdflib.Literal("A")), (E.b, E.name, rdflib.Literal("B"))])
+    before, version = triples(store), store.version
+    with pytest.raises(NonConformingError, match=r"<http://e/b2>.*one name") as refused:
+        store.update(add=[(E.b2, RDF.type, E.P)])
+    assert [r.focus for r in refused.value.report.results] == [E.b2]
+    with pytest.raises(NonConformingError):  # what follows counts: two names of one thing
+        store.update(add=[(E.a, OWL.sameAs, E.b)])
+    with pytest.raises(NonConformingError):
+        store.sparql_update("DELETE WHERE { ?s a <http://e/Q> } ; DELETE WHERE { <http://e/a> <http://e/name> ?n }")
+    assert (store.version, triples(store)) == (version, before)
+    store.update(add=[(E.c, RDF.type, E.P), (E.c, E.name, rdflib.Literal("C")), (E.c, OWL.sameAs, E.d)])
+    assert (E.d, E.name, rdflib.Literal("C")) in triples(store)
+    store.shapes = ()
+    store.update(add=[(E.b2, RDF.type, E.P)])
+    assert not store.validate(rdflib.Graph().parse(data=SHAPES, format="turtle")).conforms
+
+
+def test_commands(tmp_path: Path) -> None:
+    kg, shapes, data = str(tmp_path / "kg"), tmp_path / "shapes.ttl", tmp_path / "data.ttl"
+    shapes.write_text(SHAPES, encoding="utf-8")
+    data.write_text("<http://e/a> a <http://e/P> .", encoding="utf-8")
+    refused = run("load", "-q", kg, data, "--shapes", shapes)
+    assert refused.code == 1
+    assert "nothing was committed" in refused.err
+    assert "<http://e/a> <http://e/name>: one name" in refused.err
+    assert not (tmp_path / "kg").exists()
+    good = tmp_path / "good.ttl"
+    good.write_text("<http://e/a> a <http://e/P> ; <http://e/name> 'A' .", encoding="utf-8")
+    assert run("load", "-q", kg, good, "--shapes", shapes).code == 0
+    assert run("update", "-q", kg, "--delete", good, "--add", data, "--shapes", shapes).code == 1
+    files = sorted((tmp_path / "kg").rglob("*.parquet"))
+    assert run("update", "-q", kg, "--add", data, "--dry-run", "--shapes", shapes).code == 2
+    good.write_text("<http://e/b> <http://e/p> 1 .", encoding="utf-8")
+    assert "leave out --no-materialise" in run("load", "-q", kg, good, "--no-materialise", "--shapes", shapes).err
+    assert sorted((tmp_path / "kg").rglob("*.parquet")) == files
