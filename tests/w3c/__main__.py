@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 
 from tests.support.server import serving
-from tests.w3c import manifest, test_rdf12, test_sparql, test_sparql12, test_syntax, test_update
+from tests.w3c import manifest, shacl, test_rdf12, test_shacl, test_sparql, test_sparql12, test_syntax, test_update
 from tests.w3c import test_protocol as http
 from tests.w3c.http import cases as exchanges
 from tests.w3c.sparql import Case, cases
@@ -95,6 +95,12 @@ def _protocols(client: httpx.Client) -> Iterator[Test]:
             yield Test(f"SPARQL 1.1 {title}", case.name, lambda c=case: http.run(client, c))
 
 
+def _validations(folder: Path, engine: str) -> Iterator[Test]:
+    for case in shacl.cases():
+        path = folder / case.name.replace("/", "-")
+        yield Test("SHACL core", case.name, lambda c=case, p=path: test_shacl.check(c, p, engine))
+
+
 def table(engine: str = "duckdb", part: str = "") -> tuple[list[str], int]:
     """The lines of the table, and how many tests fail; what fails is said on standard error.
 
@@ -116,6 +122,7 @@ def table(engine: str = "duckdb", part: str = "") -> tuple[list[str], int]:
             *_protocols(client),
             *_queries12(made("queried")),
             *_syntaxes(on),
+            *_validations(Path(folder), engine),
         )
         for test in tests:
             if part not in test.part:

@@ -82,19 +82,18 @@ class Validation:
         self._below: dict[str, tuple[str, ...]] = {}
         self._failing: dict[tuple[str, str], Kept] = {}
         self._different: dict[str, Kept] = {}
+        self._empty: set[str] = set()  # tables
 
     def results(self, shapes: Sequence[Shape]) -> Iterator[Found]:
         """The results of all shapes, shape by shape."""
         for shape in shapes:
             if not shape.deactivated:
-                focus, rows = self._stages.keep(self._targets(shape.targets), (THIS,))
-                if rows:
-                    yield from self._of_shape(shape, focus, ())
+                yield from self._of_shape(shape, self._keep(self._targets(shape.targets), THIS), ())
 
     def _of_shape(self, shape: Shape, focus: Kept, ways: tuple[Kept, ...]) -> Iterator[Found]:
         """What focus nodes fail of a shape. ways: the tables of pairs by which sh:property leads to the focus nodes: a
         result counts once for each."""
-        if shape.deactivated:
+        if shape.deactivated or focus.name in self._empty:
             return
         led, leading = _leading(ways)
         values = self._values(shape, focus)
@@ -119,15 +118,17 @@ class Validation:
         return _renamed(self._failing[key], VALUE)
 
     def _find_failing(self, shape: Shape, focus: Kept) -> Kept:
+        if focus.name in self._empty:
+            return focus
         constraints = () if shape.deactivated else shape.constraints
         values = self._values(shape, focus)
         parts: list[Node] = [_only(self._violations(constraint, focus, values), THIS) for constraint in constraints]
-        return self._stages.keep(_union(parts, THIS), (THIS,))[0]
+        return self._keep(_union(parts, THIS), THIS)
 
     def _values(self, shape: Shape, focus: Kept) -> _Values:
         if shape.path is None:
             return _Values(Extend(focus, VALUE, Variable(THIS)), focus)
-        table, _ = self._stages.keep(self._along(focus, THIS, shape.path, VALUE), (THIS, VALUE))
+        table = self._keep(self._along(focus, THIS, shape.path, VALUE), THIS, VALUE)
         return _Values(table, table)
 
     def _nodes(self, values: _Values) -> Kept:
@@ -136,8 +137,15 @@ class Validation:
         if len(table.variables) == 1:
             return _renamed(table, VALUE)
         if table.name not in self._different:
-            self._different[table.name] = self._stages.keep(table, (VALUE,))[0]
+            self._different[table.name] = self._keep(table, VALUE)
         return self._different[table.name]
+
+    def _keep(self, pattern: Node, *variables: str) -> Kept:
+        """Different solutions in a table."""
+        table, rows = self._stages.keep(pattern, variables)
+        if not rows:
+            self._empty.add(table.name)
+        return table
 
     def _fresh(self) -> str:
         return f".s{next(self._names)}"
