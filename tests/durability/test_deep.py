@@ -156,6 +156,7 @@ def test_a_deletion_of_what_is_not_there(kg: Path) -> None:
     assert any("where the version says" in what for _, what in faults(kg))
 
 
+@pytest.mark.long_on_spark
 def test_after_an_update(make_store: MakeStore) -> None:
     store = make_store(["owl2rl"])
     store.update(add=[(E.a, OWL.sameAs, E.b), (E.a, E.p, E.c), (E.p, RDFS.domain, E.D)])

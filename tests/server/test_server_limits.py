@@ -82,7 +82,7 @@ class TestLimits:
             assert client.get("/sparql", params={"query": "ASK {?s ?p ?o}"}).json()["boolean"]
             before = peak = process.memory_info().rss
             with ThreadPoolExecutor(1) as pool:
-                for _ in range(3):
+                for _ in range(2):
                     sort = {"query": self.WIDE + " ORDER BY ?a ?d"}
                     answer = pool.submit(client.post, "/sparql?timeout=3", data=sort)
                     while not answer.done():

@@ -25,6 +25,7 @@ from tests.support.random_programs import (
     rules_for,
     rules_of,
 )
+from tests.support.seeds import seeds
 from tests.support.stores import as_terms, follow, tokens
 from triplake.rulesets import datalog
 from triplestore.engine import Engine
@@ -119,7 +120,7 @@ def test_a_literal_is_an_equal_by_another_name(embedded: Engine, equality: str) 
 
 
 @pytest.mark.parametrize("equality", MODES)
-@pytest.mark.parametrize("name", ["equal", "equivalent", "below", "between", "above and equal"])
+@pytest.mark.parametrize("name", seeds(["equal", "below", "equivalent", "between", "above and equal"], 2))
 def test_two_literals_are_a_pair_by_another_name(embedded: Engine, name: str, equality: str) -> None:
     """A rule may relate two literals, by which name ever: they stay two, with a violation, until one of the two equals
     an IRI. A literal cannot be written as the subject of a head."""

@@ -204,7 +204,7 @@ def test_what_is_asserted_to_equal_itself_by_another_name_of_owl_same_as(engine:
 FEW = 36
 
 
-@pytest.mark.parametrize("part", seeds(range(6), 2))
+@pytest.mark.parametrize("part", seeds(range(6), 1))
 def test_tangles(embedded: Engine, part: int) -> None:
     assert sum(check(embedded, tangle(seed)) for seed in range(part, FEW, 6)) > 24
 

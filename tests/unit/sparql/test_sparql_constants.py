@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from tests.support.seeds import seeds
 from tests.support.sparql import make_graph
 from triplake.sparql import query
 from triplestore.engine import Engine
@@ -90,7 +91,7 @@ def test_constants_compare_as_stored_terms_do(embedded: Engine) -> None:
     compared(embedded, TERMS, [term for term in TERMS if term != "_:a"])
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 6))])
+@pytest.mark.parametrize("seed", seeds(range(6), 1))
 def test_random_constants_compare_as_stored_terms_do(embedded: Engine, seed: int) -> None:
     terms = random_terms(seed)
     compared(embedded, terms, terms)

@@ -336,6 +336,7 @@ def test_expressions_over_stored_terms(engine: Engine) -> None:
     assert got == wanted
 
 
+@pytest.mark.long_on_spark(but=2)
 @pytest.mark.parametrize(
     "test",
     [

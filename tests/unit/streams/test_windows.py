@@ -31,7 +31,7 @@ def followed(case: Case, folder: Path, algorithm: str, spark: SparkSession | Non
         return case.follow(store, algorithm)
 
 
-@pytest.mark.parametrize("seed", seeds(range(30), 8))
+@pytest.mark.parametrize("seed", seeds(range(30), 6))
 def test_auto(tmp_path: Path, seed: int) -> None:
     followed(random_case(seed), tmp_path / "kg", "auto")
 

@@ -163,11 +163,10 @@ def test_many_histories(tmp_path: Path, seed: int, default_graph: str) -> None:
         check_history(store, Random(seed), 30, tmp_path, f"seed {seed}")
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize("steps", [3, pytest.param(12, marks=pytest.mark.long)])
-def test_a_history_on_spark(make_store: MakeStore, tmp_path: Path, steps: int) -> None:
+@pytest.mark.long_on_spark
+def test_a_history_on_either_engine(make_store: MakeStore, tmp_path: Path) -> None:
     store = make_store(["rdfs-plus"])
-    check_history(store, Random(7), steps, tmp_path, "Spark")
+    check_history(store, Random(7), 6, tmp_path, "either")
 
 
 @pytest.mark.parametrize("seed", seeds(range(4), 2))
