@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
 from rdflib.term import Node
 
+from triplake import rulesets
 from triplestore import Store
 from triplestore.engine import Engine
 
@@ -101,20 +104,38 @@ class MakeStore(Protocol):
     ) -> Store: ...
 
 
+@pytest.fixture(scope="session")
+def empty_stores(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Sequence[str], str | None], Path]:
+    """Finds an empty store of built-in rulesets and a mode, to be copied; DuckDB makes each once."""
+    folder = tmp_path_factory.mktemp("empty")
+
+    @cache
+    def found(rules: tuple[str, ...], equality: str | None) -> Path:
+        path = folder / f"{'-'.join(rules)}-{equality}"
+        Store.create(path, rules, equality, engine="duckdb").close()
+        return path
+
+    return lambda rules, equality: found(tuple(rules), equality)
+
+
 @pytest.fixture(params=ENGINES)
-def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeStore]:
-    """Stores on each engine in turn."""
+def make_store(
+    request: pytest.FixtureRequest, tmp_path: Path, empty_stores: Callable[[Sequence[str], str | None], Path]
+) -> Iterator[MakeStore]:
+    """Stores on each engine in turn, opened: `Store.create` on Spark is for tests of it."""
     made: list[Store] = []
     session = request.getfixturevalue("spark") if request.param == "spark" else None
 
     def make(rules: Sequence[str] = ("owl2rl",), equality: str | None = None, add: Collection[Triple] = ()) -> Store:
         path = tmp_path / f"store{len(made)}"
-        if add:
-            with Store.create(path, rules, equality, engine="duckdb") as store:
-                store.update(add=add)
-            made.append(Store.open(path, engine=request.param, spark=session))
+        if {*rules} <= {*rulesets.NAMES, "none"}:
+            shutil.copytree(empty_stores(rules, equality), path)
         else:
-            made.append(Store.create(path, rules, equality, engine=request.param, spark=session))
+            Store.create(path, rules, equality, engine="duckdb").close()
+        if add:
+            with Store.open(path, engine="duckdb") as store:
+                store.update(add=add)
+        made.append(Store.open(path, engine=request.param, spark=session))
         return made[-1]
 
     yield make

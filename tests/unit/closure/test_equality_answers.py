@@ -76,6 +76,7 @@ def test_answers_often(embedded: Engine, seed: int) -> None:
     run(embedded, seed, 10)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_answers_on_spark(spark_engine: Engine) -> None:
     run(spark_engine, 0, 2)

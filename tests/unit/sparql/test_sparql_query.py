@@ -88,6 +88,7 @@ def test_select_star_projects_in_order_of_appearance(graph: Graph) -> None:
     )
 
 
+@pytest.mark.long_on_spark(but=3)
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
@@ -262,6 +263,7 @@ def test_describe_follows_blank_nodes(engine: Engine) -> None:
     assert list(query(graph, PREFIX + "DESCRIBE :nobody").tokens()) == []
 
 
+@pytest.mark.long_on_spark(but=1)
 @pytest.mark.parametrize("stream", [False, True])
 def test_describe_each_once(engine: Engine, stream: bool) -> None:
     """Whatever names it: several variables and IRIs, a computed IRI, nothing."""
