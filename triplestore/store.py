@@ -150,7 +150,7 @@ class Store(StreamedStore):
 
     @shapes.setter
     def shapes(self, given: str | Path | Iterable[Any]) -> None:
-        self._session.shapes = shapes.read(given)
+        self._session.shapes = shapes.read(self._session, given)
 
     @in_turn
     def refresh(self) -> int:

@@ -41,6 +41,9 @@ def test_what_conforms_and_what_is_wrong(kg: str, tmp_path: Path) -> None:
     shapes.write_text(SHAPES.replace(":name", ":age").replace("minCount", "maxCount"), encoding="utf-8")
     held = run("validate", kg, str(shapes))
     assert (held.code, held.out) == (0, "conforms\n")
+    untargeted = tmp_path / "untargeted.ttl"
+    untargeted.write_text(SHAPES.replace("sh:targetClass :P ;", ""), encoding="utf-8")
+    assert "no shape has a target" in run("validate", kg, str(untargeted)).err
     shapes.write_text(SHAPES.replace("sh:path :name ;", ""), encoding="utf-8")
     failed = run("validate", kg, str(shapes))
     assert failed.code == 3

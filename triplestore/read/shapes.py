@@ -21,13 +21,18 @@ INHERITING: Final = frozenset(("owl2rl", "rdfs", "rdfs-plus"))
 """The rulesets by which an instance of a class is one of the classes above it."""
 
 
-def read(given: str | Path | Iterable[Any], format: str | None = None) -> tuple[Shape, ...]:
-    """The shapes of files, or of an rdflib Graph (any triples of rdflib's terms)."""
+def read(session: Session, given: str | Path | Iterable[Any], format: str | None = None) -> tuple[Shape, ...]:
+    """The shapes of files, or of an rdflib Graph (any triples of rdflib's terms); reports if none has a target."""
+    items = [given] if isinstance(given, str | Path) else list(given)
+    found = _read(items, format)
+    if items and not found:
+        session.notify("no shape has a target (sh:targetClass, sh:targetNode ..): nothing is validated")
+    return found
+
+
+def _read(items: list[Any], format: str | None) -> tuple[Shape, ...]:
     from triplestore.shapes.reader import read_shapes
 
-    if isinstance(given, str | Path):
-        given = [given]
-    items = list(given)
     if not all(isinstance(item, str | Path) for item in items):
         return read_shapes([(from_rdflib(s), from_rdflib(p), from_rdflib(o)) for s, p, o, *_ in items], "the shapes")
     found = sources(items, format)

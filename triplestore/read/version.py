@@ -279,7 +279,7 @@ class StoreVersion:
 
         Raises InputError for a graph that is no shapes graph and for recursive shapes, UnsupportedError for shapes that
         need more than SHACL Core."""
-        return shapes.validate(self._session, shapes.read(given, format))
+        return shapes.validate(self._session, shapes.read(self._session, given, format))
 
     @in_turn
     def explain(self, triple: Any) -> Proof | None:

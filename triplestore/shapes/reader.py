@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from triplestore.model.errors import UnsupportedError
-from triplestore.model.terms import OWL, RDFS
+from triplestore.expressions.regex import translate
+from triplestore.model.errors import UnsupportedError, UsageError
+from triplestore.model.terms import OWL, RDFS, lexical_of
 from triplestore.shapes import model
 from triplestore.shapes.graph import ShapesGraph, Triple, show
 from triplestore.shapes.model import SH, SUBCLASS, TYPE, Constraint, Shape, Targets, sh
@@ -182,7 +183,12 @@ class _Reader:
     def _pattern(self, name: str, predicate: str, value: str) -> list[Constraint]:
         flags = self.graph.value(name, sh("flags"))
         pattern = self.graph.string(name, predicate, value)
-        return [model.Pattern(pattern, None if flags is None else self.graph.string(name, sh("flags"), flags))]
+        found = model.Pattern(pattern, None if flags is None else self.graph.string(name, sh("flags"), flags))
+        try:
+            translate(lexical_of(pattern), "" if flags is None else lexical_of(flags), java=False)
+        except UsageError as error:
+            raise self.graph.fault(name, f"sh:pattern cannot be matched: {error}") from error
+        return [found]
 
     def _language_in(self, name: str, predicate: str, value: str) -> list[Constraint]:
         members = self.graph.members(name, predicate, value)

@@ -162,6 +162,8 @@ def test_inference_and_equality_are_seen(tmp_path: Path) -> None:
         (":s sh:path [ ] ; sh:minCount 1 .", InputError, "is no path of SHACL's"),
         (":s sh:targetNode :a ; sh:nodeKind :x .", InputError, "use one of sh:IRI"),
         (":s sh:targetNode :a ; sh:sparql [ sh:select 'x' ] .", UnsupportedError, "sh:sparql is no part of SHACL Core"),
+        (":s sh:path :p ; sh:pattern '[' .", InputError, "sh:pattern cannot be matched"),
+        (":s sh:path :p ; sh:pattern 'a' ; sh:flags 'z' .", InputError, "REGEX has no flag"),
         (":s sh:path :p ; sh:qualifiedValueShape [ sh:class :A ] .", InputError, "needs sh:qualifiedMinCount"),
     ],
 )
