@@ -92,6 +92,7 @@ def test_all_pairs(embedded: Engine, monkeypatch: pytest.MonkeyPatch, expression
     compare(embedded, monkeypatch, expressions, TERMS)
 
 
+@pytest.mark.long_on_spark
 def test_one_term(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     compare(engine, monkeypatch, [form.format("?x") for form in UNARY], TERMS[::3])
 

@@ -31,7 +31,7 @@ def followed(case: Case, folder: Path, algorithm: str, spark: SparkSession | Non
         return case.follow(store, algorithm)
 
 
-@pytest.mark.parametrize("seed", seeds(range(30), 6))
+@pytest.mark.parametrize("seed", seeds(range(30), 4))
 def test_auto(tmp_path: Path, seed: int) -> None:
     followed(random_case(seed), tmp_path / "kg", "auto")
 
@@ -43,7 +43,7 @@ def test_baselines(tmp_path: Path, seed: int, algorithm: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 300))
+@pytest.mark.parametrize("seed", range(100, 200))
 def test_auto_often(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Terms are forgotten at once."""
     monkeypatch.setattr(terms, "FORGET", 0)
