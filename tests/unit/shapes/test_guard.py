@@ -25,6 +25,7 @@ def triples(store: Store) -> set[object]:
     return set(store.triples())
 
 
+@pytest.mark.long_on_spark
 def test_a_change_is_refused_or_carried_out_whole(make_store: MakeStore) -> None:
     store = make_store()
     store.shapes = rdflib.Graph().parse(data=SHAPES, format="turtle")
