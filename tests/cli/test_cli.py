@@ -71,6 +71,7 @@ class TestEverywhere:
             "copy": ["other"],
             "backup": ["other"],
             "restore": ["--to", "1"],
+            "validate": ["pets.ttl"],
             "stream": ["--from", "-", "--ask", DOGS, "--range", "5m"],
         }.get(name, [])
         rest = ["rdf:nil", "a", "rdf:List"] if name == "explain" else rest
