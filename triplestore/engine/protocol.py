@@ -161,7 +161,7 @@ class Files(Protocol):
         `file` is the index in `files`); one row per line, without its newline, in no order, NULL never."""
 
     def write(
-        self, sql: str, folder: str, stem: str, order: Sequence[str], group: int, turned: Sequence[str] = ()
+        self, sql: Statement, folder: str, stem: str, order: Sequence[str], group: int, turned: Sequence[str] = ()
     ) -> list[WrittenFile]:
         """Write the rows of a SELECT, sorted by `order`, as Parquet files whose names start with `stem`, of groups of
         so many rows. turned: the columns of a second order; at least every file of more than one group gets a second

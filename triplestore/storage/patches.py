@@ -17,6 +17,7 @@ import pyarrow as pa
 from triplestore.engine import Engine, WrittenFile
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import unique
+from triplestore.engine.sql import Select, Statement
 from triplestore.engine.written import write_rows
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import TableFiles
@@ -84,7 +85,8 @@ class TableRows:
         self, versions: Versions, table: Table, stem: str, merged: Sequence[WrittenFile] = ()
     ) -> tuple[WrittenFile, ...]:
         """See `Rows`."""
-        rows, merging = f"SELECT {table.select} FROM {self.name}", unique(f"merging_{stem}")
+        rows: Statement = Select(self.name, table.names)
+        merging = unique(f"merging_{stem}")
         if merged:
             sound(versions, merged)
             self.engine.attach(merging, [str(path) for path in versions.place.here(merged)], table.columns)

@@ -82,6 +82,7 @@ class TestFiles:
         if engine.name == "spark":
             from triplestore.engine.spark import output
 
+            monkeypatch.setattr(output, "is_local", lambda master: False)
             monkeypatch.setattr(output, "SMALL_WRITE", small or 1)
             monkeypatch.setattr(output, "ROWS_PER_FILE", 2000)
         engine.load("t", pairs(*((n % 7, n * 7919 % 10007) for n in range(9_000))))

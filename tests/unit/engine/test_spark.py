@@ -126,6 +126,7 @@ engine.close()
         from triplestore.engine.spark import SparkEngine
         from triplestore.engine.spark import output as spark_output
 
+        monkeypatch.setattr(spark_output, "is_local", lambda master: False)
         monkeypatch.setattr(spark_output, "SMALL_WRITE", 1000)
         monkeypatch.setattr(spark_output, "ROWS_PER_FILE", 2000)
         engine = SparkEngine(spark)

@@ -10,6 +10,7 @@ from typing import Final
 from triplestore.engine.dialect import string
 from triplestore.engine.duckdb.workbench import DuckDBWorkbench
 from triplestore.engine.protocol import TURNED, Columns, WrittenFile
+from triplestore.engine.sql import Statement
 from triplestore.engine.written import finished
 
 MAX_LINE: Final = 16 << 20
@@ -44,7 +45,7 @@ class DuckDBFiles(DuckDBWorkbench):
         )
 
     def write(
-        self, sql: str, folder: str, stem: str, order: Sequence[str], group: int, turned: Sequence[str] = ()
+        self, sql: Statement, folder: str, stem: str, order: Sequence[str], group: int, turned: Sequence[str] = ()
     ) -> list[WrittenFile]:
         path = Path(folder, f"{stem}.parquet")
         rows = self._copied(f"({sql})", path, order, group)

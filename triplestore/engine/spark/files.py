@@ -9,6 +9,7 @@ from triplestore.engine.spark.input import lines
 from triplestore.engine.spark.output import Sorting, write
 from triplestore.engine.spark.tables import Part, Table, nullable
 from triplestore.engine.spark.workbench import SparkWorkbench
+from triplestore.engine.sql import Statement
 
 
 class SparkFiles(SparkWorkbench):
@@ -26,15 +27,18 @@ class SparkFiles(SparkWorkbench):
             self._show(name, lines(self.spark, self._files, files, self._tables.folder()))
 
     def write(
-        self, sql: str, folder: str, stem: str, order: Sequence[str], group: int, turned: Sequence[str] = ()
+        self, sql: Statement, folder: str, stem: str, order: Sequence[str], group: int, turned: Sequence[str] = ()
     ) -> list[WrittenFile]:
-        with self._jobs.running(sql):
-            frame = self.spark.sql(sql)
-            for source in self._evaluated(frame, sql):
+        text, sorting = str(sql), Sorting(stem, order, turned, group)
+        with self._jobs.running(text):
+            table = self._shared(sql)
+            if table is not None:
+                return write(self._tables, self._files, table, folder, sorting) if self._tables.rows(table) else []
+            frame = self.spark.sql(text)
+            for source in self._evaluated(frame, text):
                 try:
                     table = Table(nullable(frame.schema), (source,))
-                    tasks = int(self.spark.sparkContext.defaultParallelism)
-                    return write(self._tables, self._files, table, folder, Sorting(stem, order, turned, group), tasks)
+                    return write(self._tables, self._files, table, folder, sorting)
                 finally:
                     self._files.delete(source.path)
         return []

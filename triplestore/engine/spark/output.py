@@ -1,24 +1,28 @@
-"""A table's rows as sorted Parquet files of a store: by the driver where they are few, else by Spark."""
+"""A table's rows as sorted Parquet files of a store.
+
+DuckDB sorts and writes them in the driver where these files are local and the driver does all work anyway, or the rows
+are few: out of core, on all cores, in a fraction of Spark's time. On a cluster, Spark sorts and writes the rest.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
+from triplestore.engine.dialect import string
+from triplestore.engine.duckdb.engine import DuckDBEngine
 from triplestore.engine.protocol import TURNED, WrittenFile
 from triplestore.engine.spark.filesystem import FileSystem
+from triplestore.engine.spark.queries import DRIVER
+from triplestore.engine.spark.session import is_local
 from triplestore.engine.spark.tables import Table, Tables
-from triplestore.engine.written import write_rows
 
 SMALL_WRITE: Final = 1_000_000
-"""Up to so many rows are sorted in the driver (local files only): a second Spark job would cost more."""
+"""Up to so many rows are sorted in the driver of a cluster (local files only): a second Spark job would cost more."""
 
 ROWS_PER_FILE: Final = 5_000_000
 """What goes into one file, about."""
@@ -37,17 +41,14 @@ class Sorting:
     group: int
 
 
-def write(
-    tables: Tables, files: FileSystem, table: Table, folder: str, sorting: Sorting, tasks: int
-) -> list[WrittenFile]:
-    """Write a table of one part to files in `folder`; durable on return.
-
-    tasks: how many run at once.
-    """
-    (part,) = table.parts
-    rows, target = tables.rows(table), files.local(folder)
-    if rows <= SMALL_WRITE and target is not None and files.local(part.path) is not None:
-        return [_by_the_driver(files.parquet(part.path), Path(target), sorting)]
+def write(tables: Tables, files: FileSystem, table: Table, folder: str, sorting: Sorting) -> list[WrittenFile]:
+    """Write a table, which has rows, to files in `folder`; durable on return."""
+    rows, context, target = tables.rows(table), tables.spark.sparkContext, files.local(folder)
+    local = all(files.local(part.path) is not None for part in table.parts)
+    if target is not None and local and (rows <= SMALL_WRITE or is_local(context.master)):
+        sources = [file for part in table.parts for file in files.parquet(part.path)]
+        return _by_duckdb(sources, table.names, target, files.local(tables.scratch), sorting)
+    tasks = int(context.defaultParallelism)
     frame, number = tables.frame(table), max(-(-rows // ROWS_PER_FILE), min(tasks, rows // SMALL_WRITE))
     order, turned = sorting.order, sorting.turned if rows > sorting.group else ()
     if not order:
@@ -87,8 +88,13 @@ def _both_orders(frame: DataFrame, order: Sequence[str], turned: Sequence[str]) 
     return both.sortWithinPartitions(SIDE, *keys)
 
 
-def _by_the_driver(sources: Sequence[str], folder: Path, sorting: Sorting) -> WrittenFile:
-    table = pa.concat_tables(pq.read_table(file) for file in sources)
-    if sorting.order:
-        table = table.sort_by([(column, "ascending") for column in sorting.order])
-    return write_rows(table, folder, sorting.stem, sorting.group, sorting.turned)
+def _by_duckdb(
+    sources: Sequence[str], columns: Sequence[str], folder: str, scratch: str | None, sorting: Sorting
+) -> list[WrittenFile]:
+    listed = ", ".join(string(file) for file in sources)
+    rows = f"SELECT {', '.join(columns)} FROM read_parquet([{listed}], union_by_name = true)"
+    engine = DuckDBEngine(f"{DRIVER} B", scratch)
+    try:
+        return engine.write(rows, folder, sorting.stem, sorting.order, sorting.group, sorting.turned)
+    finally:
+        engine.close()

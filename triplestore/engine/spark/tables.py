@@ -49,7 +49,7 @@ class Tables:
     """The tables of one engine by name (in any case), each with its view in the session. See the module."""
 
     def __init__(self, spark: SparkSession, files: FileSystem, scratch: str) -> None:
-        self._spark, self._files, self._scratch = spark, files, scratch
+        self.spark, self._files, self.scratch = spark, files, scratch
         self._tables: dict[str, Table] = {}
         self._folders = (f"{scratch}/{number}" for number in itertools.count())
 
@@ -84,7 +84,7 @@ class Tables:
 
     def forget(self, name: str) -> None:
         """Drop `name`, table or view, if it is there."""
-        self._spark.catalog.dropTempView(name)
+        self.spark.catalog.dropTempView(name)
         self._release(self._tables.pop(name.lower(), None))
 
     def rows(self, table: Table) -> int:
@@ -96,8 +96,8 @@ class Tables:
         paths = [self._files.url(part.path) for part in table.parts if part.rows != 0]
         if not paths:
             nulls = ", ".join(f"CAST(NULL AS {f.dataType.simpleString()}) AS `{f.name}`" for f in table.schema)
-            return self._spark.sql(f"SELECT {nulls} WHERE FALSE")
-        return self._spark.read.schema(table.schema).parquet(*paths)
+            return self.spark.sql(f"SELECT {nulls} WHERE FALSE")
+        return self.spark.read.schema(table.schema).parquet(*paths)
 
     def evaluated(self, frame: DataFrame) -> Part:
         """Run a data frame into a new part."""
@@ -111,21 +111,21 @@ class Tables:
     def count(self, path: str) -> int:
         """The rows of a Parquet file or a folder of them: read from the footers where they are local."""
         if self._files.local(path) is None:
-            return int(self._spark.read.parquet(self._files.url(path)).count())
+            return int(self.spark.read.parquet(self._files.url(path)).count())
         return sum(int(pq.read_metadata(file).num_rows) for file in self._files.parquet(path))
 
     def _merged(self, table: Table) -> Table:
         counted = [part if part.rows is not None else replace(part, rows=self.count(part.path)) for part in table.parts]
         counted.sort(key=lambda part: part.rows or 0)
         small, large = counted[: len(counted) // 2 + 1], counted[len(counted) // 2 + 1 :]
-        frame = self.frame(Table(table.schema, tuple(small))).coalesce(self._spark.sparkContext.defaultParallelism)
+        frame = self.frame(Table(table.schema, tuple(small))).coalesce(self.spark.sparkContext.defaultParallelism)
         return Table(table.schema, (*large, self.evaluated(frame)))
 
     def _release(self, table: Table | None) -> None:
         """Delete the parts of a table that is gone, those that no other table holds. Attached files are not ours."""
         held = {part.path for other in self._tables.values() for part in other.parts}
         for part in table.parts if table is not None else ():
-            if part.path.startswith(f"{self._scratch}/") and part.path not in held:
+            if part.path.startswith(f"{self.scratch}/") and part.path not in held:
                 self._files.delete(part.path)
 
 
