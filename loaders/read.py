@@ -259,14 +259,17 @@ class _Reading:
         """Read files in SQL, and the lines it leaves in Python; indexes of files with wrong lines go into `bad`."""
         engine, syntax = self.engine, sources[0].syntax
         with engine.scratch() as scratch:
-            view, rest, quads = (scratch.table(f"{self.name}_{label}") for label in ("lines", "rest", "quads"))
-            engine.lines(view, paths)
+            rest, quads = (scratch.table(f"{self.name}_{label}") for label in ("rest", "quads"))
             graphs = [source.graph for source in sources] if "g" in self.columns else None
-            select = cut(engine.dialect, syntax, view, first_file, graphs)
-            if graphs is None:
-                rows, table = self._append(select), self.name
-            else:
-                rows, table = engine.create(quads, select), quads
+            table = self.name if graphs is None else quads
+            rows = engine.cut_lines(
+                table,
+                paths,
+                self.columns,
+                lambda dialect, lines: cut(dialect, syntax, lines, first_file, graphs),
+                add=self._made and graphs is None,
+            )
+            self._made = self._made or graphs is None
             left = f"SELECT CAST(p AS INT) AS file, o AS line, substr(md5(o), 1, 3) AS bucket FROM {table} WHERE s = ''"
             left_out = engine.create(rest, left)
             if graphs is not None:

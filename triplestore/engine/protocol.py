@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Columns = Sequence[tuple[str, str]]
 """(name, SQL type) pairs, types as in `triplestore.model.tables`."""
 
+OverLines = Callable[[Dialect, str], str]
+"""A SELECT over lines: its text in a dialect, `lines(file, line)` being the view of that name."""
 
 TURNED: Final = "-turned"
 """How the name of a file in the second order ends, before `.parquet`."""
@@ -159,6 +161,12 @@ class Files(Protocol):
     def lines(self, name: str, files: Sequence[str]) -> None:
         """Make view `name(file INT, line STRING)` over text files (plain, gzip or bzip2 or zstd where the engine can;
         `file` is the index in `files`); one row per line, without its newline, in no order, NULL never."""
+
+    def cut_lines(
+        self, name: str, files: Sequence[str], columns: Sequence[str], sql: OverLines, add: bool = False
+    ) -> int:
+        """Make (or replace) working table `name` of these columns, all text, from a SELECT over the lines of text
+        files, which are read as by `lines`; with `add`, add the rows to the table; how many."""
 
     def write(
         self, sql: Statement, folder: str, stem: str, order: Sequence[str], group: int, turned: Sequence[str] = ()

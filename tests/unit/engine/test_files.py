@@ -13,6 +13,7 @@ import zstandard
 
 from tests.support.engines import PHYSICAL, lines, pairs, physical, rows, values
 from triplestore.engine import Engine
+from triplestore.engine.dialect import Dialect
 from triplestore.model.errors import EngineError
 from triplestore.model.tables import GROUP, STORED
 
@@ -155,6 +156,30 @@ class TestLines:
         for name in ("_a.nt", ".b.nt"):
             (tmp_path / name).write_text("x\n")
         assert lines(engine, tmp_path / "_a.nt", tmp_path / ".b.nt") == [(0, "x"), (1, "x")]
+
+    @pytest.mark.parametrize("local", [True, False])
+    def test_cut(self, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: bool) -> None:
+        if engine.name == "spark" and not local:
+            from triplestore.engine.spark import input as spark_input
+
+            monkeypatch.setattr(spark_input, "is_local", lambda master: False)
+        files = []
+        for number in range(3):
+            files.append(str(tmp_path / f"{number}.nt"))
+            Path(files[-1]).write_text("".join(f"{number} {n} é\n" for n in range(number * 30_000)))
+
+        def halves(dialect: Dialect, lines: str) -> str:
+            return f"SELECT CAST(file AS STRING) AS f, split_part(line, ' ', 2) AS n, NULL AS gone FROM {lines}"
+
+        columns = ("n", "f")
+        expected = [(str(n), str(number)) for number in range(3) for n in range(number * 30_000)]
+        assert engine.cut_lines("t", files, columns, halves) == 90_000
+        assert sorted(rows(engine, "SELECT n, f FROM t")) == sorted(expected)
+        assert engine.cut_lines("t", files[:1], columns, halves, add=True) == 0
+        assert engine.cut_lines("t", files[:2], columns, halves, add=True) == 30_000
+        assert sorted(rows(engine, "SELECT * FROM t")) == sorted(expected + expected[:30_000])
+        assert engine.cut_lines("t", files[:1], columns, halves) == 0
+        assert rows(engine, "SELECT * FROM t") == []
 
     def test_bytes_that_are_not_utf8(self, engine: Engine, tmp_path: Path) -> None:
         (tmp_path / "a.nt").write_bytes(b"a\n\xff\xfe\n")

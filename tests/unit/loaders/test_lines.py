@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph
 import pytest
@@ -145,6 +147,19 @@ def test_graphs_of_files(engine: Engine, tmp_path: Path) -> None:
             *((A, P, f'"{n}"{INTEGER}', graph) for n, graph in ((1, "<http://e/g5>"), (2, B), (1, "<http://e/g6>"))),
         ]
     )
+
+
+@pytest.mark.parametrize("case", [test_right_lines, test_graphs_are_read, test_graphs_of_files])
+def test_executors_of_a_cluster_cut_the_lines(
+    spark: Any, case: Callable[[Engine, Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from triplestore.engine.spark import SparkEngine
+    from triplestore.engine.spark import input as spark_input
+
+    monkeypatch.setattr(spark_input, "is_local", lambda master: False)
+    engine = SparkEngine(spark)
+    case(engine, tmp_path)
+    engine.close()
 
 
 @pytest.mark.long_on_spark(but=5)

@@ -9,7 +9,7 @@ from typing import Final
 
 from triplestore.engine.dialect import string
 from triplestore.engine.duckdb.workbench import DuckDBWorkbench
-from triplestore.engine.protocol import TURNED, Columns, WrittenFile
+from triplestore.engine.protocol import TURNED, Columns, OverLines, WrittenFile
 from triplestore.engine.sql import Statement
 from triplestore.engine.written import finished
 
@@ -43,6 +43,15 @@ class DuckDBFiles(DuckDBWorkbench):
             "null_padding = false, hive_partitioning = false, "
             f"max_line_size = {MAX_LINE}, buffer_size = {2 * MAX_LINE})",
         )
+
+    def cut_lines(
+        self, name: str, files: Sequence[str], columns: Sequence[str], sql: OverLines, add: bool = False
+    ) -> int:
+        with self.scratch() as scratch:
+            view = scratch.table("lines")
+            self.lines(view, files)
+            select = f"SELECT {', '.join(columns)} FROM ({sql(self.dialect, view)}) cut"
+            return self.append(name, [select])[0] if add else self.create(name, select)
 
     def write(
         self, sql: Statement, folder: str, stem: str, order: Sequence[str], group: int, turned: Sequence[str] = ()

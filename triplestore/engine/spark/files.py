@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triplestore.engine.protocol import Columns, WrittenFile
-from triplestore.engine.spark.input import lines
+from triplestore.engine.protocol import Columns, OverLines, WrittenFile
+from triplestore.engine.spark.input import cut_lines, lines
 from triplestore.engine.spark.output import Sorting, write
 from triplestore.engine.spark.tables import Part, Table, nullable
 from triplestore.engine.spark.workbench import SparkWorkbench
@@ -25,6 +25,18 @@ class SparkFiles(SparkWorkbench):
     def lines(self, name: str, files: Sequence[str]) -> None:
         with self._jobs.running(f"(lines of {', '.join(files)})"):
             self._show(name, lines(self.spark, self._files, files, self._tables.folder()))
+
+    def cut_lines(
+        self, name: str, files: Sequence[str], columns: Sequence[str], sql: OverLines, add: bool = False
+    ) -> int:
+        from pyspark.sql.types import StringType, StructField, StructType
+
+        schema = StructType([StructField(column, StringType()) for column in columns])
+        with self._jobs.running(f"(lines of {', '.join(files)})"):
+            part = cut_lines(self._tables, self._files, files, schema, sql)
+            before = self._tables.get(name).parts if add else ()
+            self._put(name, Table(schema, (*before, part) if part.rows else before))
+        return part.rows or 0
 
     def write(
         self, sql: Statement, folder: str, stem: str, order: Sequence[str], group: int, turned: Sequence[str] = ()
