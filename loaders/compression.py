@@ -27,6 +27,10 @@ COMPRESSIONS: Final = (".gz", ".bz2", ".zst")
 _MAGIC: Final = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
 
 
+_SKIPPED: Final = b"\x2a\x4d\x18"
+"""The end of the mark of a frame of zstd that is passed over, as before its first frame."""
+
+
 def compression_of(first: bytes) -> str | None:
     """The suffix that fits data by its first four bytes, None for data that is not compressed."""
     return next((suffix for magic, suffix in _MAGIC.items() if first.startswith(magic)), None)
@@ -80,6 +84,7 @@ class _Zstd(io.RawIOBase):
 def opened(path: str, name: str) -> Iterator[IO[bytes]]:
     """The unpacked bytes of a file, as a stream. Raises InputError where it cannot be read or unpacked."""
     try:
+        _check_kind(path, name)
         match compression(path):
             case ".gz":
                 file: IO[bytes] = cast("IO[bytes]", gzip.open(path))  # noqa: SIM115 - closed below
@@ -95,6 +100,24 @@ def opened(path: str, name: str) -> Iterator[IO[bytes]]:
         raise InputError(f"the compressed file is damaged ({error}): fetch or compress it again", name) from error
     except OSError as error:
         raise InputError(f"cannot read or unpack the file: {error.strerror or error}", name) from error
+
+
+def _check_kind(path: str, name: str) -> None:
+    """Raise InputError where a file is plainly not compressed as its suffix says."""
+    suffix = compression(path)
+    if suffix is None:
+        return
+    with open(path, "rb") as file:
+        first = file.read(4)
+    found = compression_of(first)
+    if found == suffix:
+        return
+    if not first:
+        raise InputError("the compressed file is empty: fetch or compress it again", name)
+    if found:
+        raise InputError(f"this seems to be a {found} file by its content: give its name that suffix", name)
+    if suffix == ".gz" or not first[1:4] == _SKIPPED:
+        raise InputError(f"this is not compressed, or damaged: compress it, or take {suffix} off its name", name)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,10 +16,10 @@ import pyarrow as pa
 
 from triplake.loaders.compression import opened, unpack
 from triplake.loaders.documents import document
+from triplake.loaders.faulty import note_bad_lines
 from triplake.loaders.lines import batches_of_lines, parse_lines
 from triplake.loaders.ntriples import cut
 from triplake.loaders.rejects import LeftOut, Rejects
-from triplake.loaders.seeming import head, seeming
 from triplake.loaders.sources import Source, Syntax
 from triplake.loaders.tokens import Scope
 from triplestore.engine import Engine
@@ -74,6 +75,7 @@ def read_into(
     first_file: int,
     on_error: OnError = "stop",
     rejects: Path | None = None,
+    refused: Sequence[InputError] = (),
     progress: Callable[[Progress], None] | None = None,
 ) -> LoadReport:
     """Make working table `name(s, p, o)` of tokens (see `triplestore.model.terms`) from all sources; duplicates stay.
@@ -81,19 +83,24 @@ def read_into(
 
     Blank nodes are scoped: file number N is first_file + index in `sources`; label L becomes `_:fN_L`, an anonymous
     node `_:fNg1`, `_:fNg2` ... in order of appearance.
-    on_error: "stop" raises InputError for the first bad line of the first bad file and leaves no table; "skip" leaves
-        bad lines out (of Turtle, TriG, RDF/XML and JSON-LD the whole file; of a compressed file what cannot be
-        unpacked) and lists them in `rejects`.
+    on_error: "stop" raises InputError for the first fault of the only faulty file, FaultyFilesError for those of
+        several, and leaves no table: all files are read first; "skip" leaves bad lines out (of Turtle, TriG, RDF/XML
+        and JSON-LD the whole file; of a compressed file what cannot be unpacked) and lists them in `rejects`.
+    refused: what is wrong with files that are no sources: as if they had been read, and were faulty as a whole.
     """
     columns = "spog" if any(source.syntax.of_datasets or source.graph for source in sources) else "spo"
     reading = _Reading(engine, name, on_error, Rejects(rejects), progress, columns)
     try:
+        for error in refused:
+            reading.note(error.file or "", error)
         for syntax, start, run in _runs(sources):
             if syntax.by_line:
                 reading.lines(syntax, run, first_file + start)
             else:
                 for index, source in enumerate(run):
                     reading.document(source, first_file + start + index)
+        if reading.doomed:
+            raise reading.rejects.error
         reading.flush()
         named = count(engine, f"{name} WHERE g <> ''") if "g" in columns else 0
     except BaseException:
@@ -142,9 +149,22 @@ class _Reading:
     _began: float = field(default_factory=time.monotonic)
     _folder: str | None = None
 
+    @property
+    def doomed(self) -> bool:
+        """Whether nothing will be loaded: what is left is read to find all faults."""
+        return self.on_error == "stop" and self.rejects.entries > 0
+
+    def note(self, file: str, error: InputError) -> None:
+        """Take down what is wrong with a file as a whole."""
+        ending = "" if self.on_error == "stop" else " (the whole file was left out)"
+        self.rejects.add(file, error.line, error.reason + ending, None, error.column)
+
     # Batches from Python
 
     def add(self, quads: Iterable[Quad]) -> None:
+        if self.doomed:
+            deque(quads, maxlen=0)
+            return
         for quad in quads:
             self._rows.append(quad)
             self.triples += 1
@@ -185,20 +205,25 @@ class _Reading:
 
     def document(self, source: Source, number: int) -> None:
         self._tell("parse", source.name)
-        if self.on_error == "skip":
-            try:  # Once for nothing: part of a document must not be loaded.
-                for _ in document(source, self._scope(source, number)):
-                    pass
-            except InputError as error:
-                self.rejects.add(source.name, error.line, f"{error.reason} (the whole file was left out)", None)
-                return
+        try:
+            if self.on_error == "skip":  # Once for nothing: part of a document must not be loaded.
+                deque(document(source, self._scope(source, number)), maxlen=0)
+            else:
+                self._document(source, number)
+        except InputError as error:
+            self.note(source.name, error)
+        else:
+            if self.on_error == "skip":
+                self._document(source, number)
+        self._resolving = None
+        self._tell("parsed", source.name)
+
+    def _document(self, source: Source, number: int) -> None:
         self._resolving, self._looked = source.name if source.base is None else None, len(self._rows)
         declared: dict[str, str] = {}
         self.add(document(source, self._scope(source, number), declared))
         self.prefixes = self.prefixes.met(Prefix(*found, Path(source.name).name) for found in declared.items())
         self._note_relative()
-        self._resolving = None
-        self._tell("parsed", source.name)
 
     def _scope(self, source: Source, number: int) -> Scope:
         return Scope(number, anonymous=not source.syntax.by_line, graph=source.graph)
@@ -227,7 +252,8 @@ class _Reading:
                 index for index, path in enumerate(paths) if self._line_file(sources[index], path, first_file + index)
             }
         for index in sorted(bad):
-            self._report_bad_lines(sources[index])
+            source = sources[index]
+            note_bad_lines(source, self._scope(source, 0), self.rejects, self.on_error == "stop")
         self._tell("parsed", label)
 
     def _all_cut(self, sources: Sequence[Source], paths: Sequence[str], first_file: int, bad: set[int]) -> bool:
@@ -246,7 +272,7 @@ class _Reading:
         lines, or cannot be read to its end."""
         bad: set[int] = set()
         if path is None or self._is_damaged(source):
-            return self._read_strictly(source, number)
+            return self.on_error == "stop" or self._read_strictly(source, number)
         try:
             self._cut([source], [path], number, bad)
         except EngineError as error:
@@ -309,32 +335,8 @@ class _Reading:
                 wrong = wrong or bool(parsed.bad)
                 self._tell("parse", source.name)
         except InputError:
-            if self.on_error == "stop":
-                raise
             wrong = True
         return wrong
-
-    def _report_bad_lines(self, source: Source) -> None:
-        """Find the wrong lines of a file by reading it again: raise for the first, or reject them all."""
-        scope, syntax, found, read = self._scope(source, 0), source.syntax, False, 0
-        try:
-            for first, lines in batches_of_lines(source):
-                for bad in parse_lines(lines, syntax, scope).bad:
-                    if self.on_error == "stop":
-                        if instead := seeming(head(source.path, source.name), syntax.value):
-                            raise InputError(instead, source.name, 1, 1)
-                        raise InputError(bad.reason, source.name, first + bad.index, bad.column)
-                    self.rejects.add(source.name, first + bad.index, bad.reason, lines[bad.index])
-                    found = True
-                read = first + len(lines) - 1
-        except InputError as error:
-            if self.on_error == "stop":
-                raise
-            part = f"the file from line {read + 1:,} on" if read else "the whole file"
-            self.rejects.add(source.name, read + 1 if read else None, f"{error.reason} ({part} was left out)", None)
-            return
-        if not found:
-            raise InputError("the file changed while it was being read: load it again", source.name)
 
     def _engine_path(self, source: Source) -> str | None:
         """A path that engines can read as lines: bzip2 and zstd are unpacked first (DuckDB reads no bzip2). None for a
@@ -347,12 +349,10 @@ class _Reading:
             self._tell("unpack", source.name)
             return unpack(source.path, source.name, self._folder)
         except InputError:
-            if self.on_error == "stop":
-                raise
             return None
 
     def _is_damaged(self, source: Source) -> bool:
-        """Whether a compressed file cannot be unpacked to its end; raises InputError where that stops loading."""
+        """Whether a compressed file cannot be unpacked to its end."""
         if source.compression is None:
             return False
         try:
@@ -360,8 +360,6 @@ class _Reading:
                 while file.read(1 << 20):
                     pass
         except InputError:
-            if self.on_error == "stop":
-                raise
             return True
         return False
 

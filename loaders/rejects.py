@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
+
+from triplestore.model.errors import FaultyFilesError, InputError
+
+COUNTED: Final = 100
+"""Wrong lines of a file that are counted where none may be left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """What was left out of one file: how many entries (lines, a whole document, an unreadable rest), where the first
-    is (line 1-based, or None), and what is wrong with it."""
+    is (line and column 1-based, or None), and what is wrong with it."""
 
     file: str
     entries: int
     line: int | None
     reason: str
+    column: int | None = None
+
+    @property
+    def error(self) -> InputError:
+        """It as the error that loading ends with where nothing may be left out."""
+        least = " at least" if self.entries >= COUNTED else ""
+        more = f" (and{least} {self.entries - 1:,} more of this file)" if self.entries > 1 else ""
+        return InputError(f"{self.reason}{more}", self.file, self.line, self.column)
 
 
 @dataclass(slots=True)
@@ -36,11 +49,22 @@ class Rejects:
         """The rejected parts, by file, in the order read."""
         return tuple(self._files.values())
 
-    def add(self, file: str, line: int | None, reason: str, text: bytes | None) -> None:
+    def of(self, file: str) -> int:
+        """How many there are of one file."""
+        known = self._files.get(file)
+        return 0 if known is None else known.entries
+
+    @property
+    def error(self) -> InputError:
+        """All of them as one error."""
+        errors = [left.error for left in self.files]
+        return errors[0] if len(errors) == 1 else FaultyFilesError(errors)
+
+    def add(self, file: str, line: int | None, reason: str, text: bytes | None, column: int | None = None) -> None:
         """One more: a line with its text, or (without a text) what the reason says."""
         reason = " ".join(reason.split())
         known = self._files.get(file)
-        first = (line, reason) if known is None else (known.line, known.reason)
+        first = (line, reason, column) if known is None else (known.line, known.reason, known.column)
         self._files[file] = LeftOut(file, 1 if known is None else known.entries + 1, *first)
         if self.path is None:
             return

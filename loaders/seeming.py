@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Final
+
+from pyoxigraph import DefaultGraph, RdfFormat, parse
 
 from triplake.loaders.compression import compression_of, opened
 from triplestore.model.errors import InputError
@@ -12,6 +15,19 @@ _HEAD: Final = 1 << 12
 _BOM: Final = b"\xef\xbb\xbf"
 _RDF: Final = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _OWL: Final = b"http://www.w3.org/2002/07/owl#"
+_OTHERS: Final = {
+    b"%PDF-": "a PDF document",
+    b"PAR1": "a Parquet file",
+    b"SQLite format 3": "an SQLite database",
+    b"$HDT": "HDT",
+    b"{\\rtf": "an RTF document",
+}
+_SPARQL: Final = re.compile(
+    rb"(?:(?:prefix\s+\S*\s*<[^<>]*>|base\s*<[^<>]*>|#[^\n]*)\s*)*"
+    rb"(?:(?P<query>(?:select|ask|construct|describe)\b)|(?:insert|delete|load|clear|drop|create|copy|move|add)\b)"
+    rb"(?=\s[^:]*[{<*?])",
+    re.IGNORECASE,
+)
 _PROLOGUE: Final = re.compile(rb"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:[^<>\[]|\[.*?\]\s*(?=>))*>)*", re.DOTALL)
 _ROOT: Final = re.compile(rb"<([A-Za-z_][^\s<>/]*)[^<>]*")
 _LINE: Final = re.compile(
@@ -53,6 +69,12 @@ def seeming(data: bytes, syntax: str) -> str | None:
         return f"this seems to be compressed: give its name the suffix {packed}"
     if data.startswith(b"PK\x03\x04"):
         return "this seems to be a ZIP archive: unpack it first"
+    if data[257:262] == b"ustar":
+        return "this seems to be a tar archive: unpack it first"
+    if other := next((kind for mark, kind in _OTHERS.items() if data.startswith(mark)), None):
+        return f"this seems to be {other}, which is not read: convert it to an RDF syntax"
+    if b"\0" in data:
+        return "this seems to be no text, but binary data: look at what it is"
     text = data.removeprefix(_BOM).lstrip()
     low = text[:512].lower()
     if low.startswith((b"<!doctype html", b"<html")):
@@ -64,9 +86,12 @@ def seeming(data: bytes, syntax: str) -> str | None:
     first = None if _LINE.match(text) else root(text)
     if first is not None and (syntax == "RDF/XML" or low.startswith((b"<?xml", b"<!")) or b"xmlns" in first[1]):
         return _xml(first, text, syntax)
-    if syntax == "RDF/XML" or syntax == "JSON-LD":
-        return _not_xml_or_json(text, syntax)
-    if text.startswith(b"{") and re.match(rb'\{\s*"', text):
+    if found := _SPARQL.match(text):
+        kind = ("a SPARQL query", "query") if found["query"] else ("a SPARQL update", "update")
+        return f"this seems to be {kind[0]}, not data: see `triplake {kind[1]}`"
+    if kind_of_triples := _triples(text, syntax):
+        return kind_of_triples
+    if syntax != "JSON-LD" and text.startswith(b"{") and re.match(rb'\{\s*"', text):
         return "this seems to be JSON: name it .jsonld if it is JSON-LD, or say --format jsonld"
     return None
 
@@ -84,13 +109,32 @@ def _xml(first: tuple[str, bytes], text: bytes, syntax: str) -> str | None:
     return None
 
 
-def _not_xml_or_json(text: bytes, syntax: str) -> str | None:
+_LESS: Final = {"N-Triples": ("N-Quads", "Turtle", "TriG"), "N-Quads": (), "Turtle": ("TriG",), "TriG": ()}
+"""The syntaxes of triples, each with those that have all of it."""
+
+
+def _triples(text: bytes, syntax: str) -> str | None:
+    """What a text seems to be that seems to be in N-Triples, N-Quads, Turtle or TriG, but not in a syntax that has all
+    of it; or in JSON, where XML is expected."""
     if line := _LINE.match(text):
         kind = ("N-Quads", ".nq", "nq") if line["graph"] else ("N-Triples", ".nt", "nt")
+    elif _names_graphs(text):
+        kind = ("TriG", ".trig", "trig")
     elif re.match(rb"(?:#[^\n]*\n\s*)*(?:@?prefix|@?base)\s", text, re.IGNORECASE):
         kind = ("Turtle", ".ttl", "ttl")
-    elif syntax == "RDF/XML" and text[:1] in (b"{", b"[") and re.match(rb'[\[{]\s*[\[{"]', text):
+    elif syntax in ("RDF/XML", "") and re.match(rb'[\[{]\s*[\[{"]', text):
         kind = ("JSON", ".jsonld", "jsonld")
     else:
         return None
+    if kind[0] == syntax or syntax in _LESS.get(kind[0], ()):
+        return None
     return f"this seems to be {kind[0]}: name it {kind[1]}, or say --format {kind[2]}"
+
+
+def _names_graphs(text: bytes) -> bool:
+    """Whether a text has a named graph if it is read as TriG, as far as that goes."""
+    with suppress(SyntaxError):
+        for quad in parse(text, RdfFormat.TRIG, base_iri="file:///"):
+            if not isinstance(quad.graph_name, DefaultGraph):
+                return True
+    return False

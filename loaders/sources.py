@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from triplake.loaders.compression import COMPRESSIONS, compression
 from triplake.loaders.pipes import is_regular, spooled, spooled_pipe
-from triplake.loaders.seeming import other_xml
-from triplestore.model.errors import InputError, UsageError
+from triplake.loaders.seeming import head, other_xml, seeming
+from triplestore.model.errors import FaultyFilesError, InputError, UsageError
 
 
 class Syntax(Enum):
@@ -70,8 +70,25 @@ SUFFIXES: Final = {
 PassedOver = Callable[[str, str], None]
 """Told of a file that is not read, and why."""
 
+_STORE: Final = "triplake.json"
+"""The file that makes a folder a store, which holds nothing to load."""
+
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _SUFFIX_HELP: Final = f"{' '.join(SUFFIXES)}, with {' '.join(COMPRESSIONS)} on top"
+
+
+MANIFEST: Final = "triplake.json"
+"""The file that makes a folder a store, which holds nothing to load."""
+
+
+class UnknownSuffixError(UsageError):
+    """A file's name does not tell its syntax; `fault` says so for where such a file is left out."""
+
+    def __init__(self, path: str) -> None:
+        seems = seeming(head(path, path), "") if os.path.isfile(path) else None
+        advice = f"{seems}; " if seems else f"use {_SUFFIX_HELP}, or say --format"
+        self.fault = InputError(f"its suffix tells no RDF syntax; {advice.removesuffix('; ')}", path)
+        super().__init__(str(self.fault))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +145,7 @@ def _spooled(syntax: Syntax | None) -> Source:
 def _file(path: str, syntax: Syntax | None) -> Source:
     found = syntax or syntax_of_path(path)
     if found is None:
-        raise UsageError(f"{path}: the suffix tells no RDF syntax; use {_SUFFIX_HELP}, or say --format")
+        raise UnknownSuffixError(path)
     if not is_regular(path):
         return Source(spooled_pipe(path), found, path, base="")
     return Source(path, found, path)
@@ -139,6 +156,10 @@ def _folder(path: str, syntax: Syntax | None, passed_over: PassedOver) -> list[S
     that is no RDF/XML by its first element."""
     found = []
     for folder, folders, files in os.walk(path):
+        if _STORE in files:
+            passed_over(folder, "it is a store")
+            folders.clear()
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             if name.startswith("."):
@@ -171,35 +192,74 @@ def _local(path: str) -> str:
 
 
 def sources(
-    paths: Sequence[str | Path], format: str | None = None, passed_over: PassedOver = lambda file, why: None
+    paths: Sequence[str | Path],
+    format: str | None = None,
+    passed_over: PassedOver = lambda file, why: None,
+    refused: list[InputError] | None = None,
 ) -> list[Source]:
     """Resolve what the user named to files: folders (recursively), globs, `file:` URLs, named pipes, `-` for standard
     input.
 
     format: a `--format` name; None takes the suffix. passed_over: called for each file in a folder that is not read.
+    refused: takes what is wrong with files of unknown suffixes, which are left out then.
     Files come syntax by syntax (see `Syntax`), in the order named.
     Raises UsageError for an unknown format or suffix and for what is no path, InputError for what does not exist or
-    holds nothing to read.
+    holds nothing to read; for several of these at once FaultyFilesError, or UsageError where all are of that kind.
     """
     syntax = None if format is None else syntax_of_format(format)
     found: list[Source] = []
     for path in paths:
         if not isinstance(path, str | os.PathLike):
             raise UsageError(f"{path!r} is no path: give each file as an argument of its own, load(*files)")
-    for path in map(_local, map(str, paths)):
-        if path == "-":
-            found.append(_spooled(syntax))
-        elif os.path.isdir(path):
-            found += _folder(path, syntax, passed_over)
-        elif os.path.exists(path):
-            found.append(_file(path, syntax))
-        elif glob.has_magic(path):
-            matches = sorted(glob.glob(path, recursive=True))
-            if not matches:
-                raise InputError("no file matches the pattern", path)
-            for match in matches:
-                found += _folder(match, syntax, passed_over) if os.path.isdir(match) else [_file(match, syntax)]
-        else:
-            raise InputError("there is no such file or folder: check the path", path)
+    wrong: list[UsageError | InputError] = []
+    for path in map(str, paths):
+        try:
+            for one in _named(path):
+                try:
+                    found += _of(one, syntax, passed_over)
+                except UnknownSuffixError as error:
+                    if refused is None:
+                        wrong.append(error)
+                    else:
+                        refused.append(error.fault)
+        except (UsageError, InputError) as error:
+            wrong.append(error)
+    if wrong:
+        raise _together(wrong)
     order = list(Syntax)
     return sorted(found, key=lambda source: order.index(source.syntax))
+
+
+def _named(path: str) -> list[str]:
+    """The paths that an argument names: itself, or what matches it. Raises InputError where there is none, UsageError
+    for a URL that is not of a file."""
+    path = _local(path)
+    if path == "-" or os.path.exists(path):
+        return [path]
+    if not glob.has_magic(path):
+        raise InputError("there is no such file or folder: check the path", path)
+    if matches := sorted(glob.glob(path, recursive=True)):
+        return matches
+    raise InputError("no file matches the pattern", path)
+
+
+def _of(path: str, syntax: Syntax | None, passed_over: PassedOver) -> list[Source]:
+    """The sources of standard input (-), a folder, or a file."""
+    if path == "-":
+        return [_spooled(syntax)]
+    return _folder(path, syntax, passed_over) if os.path.isdir(path) else [_file(path, syntax)]
+
+
+def _together(wrong: Sequence[UsageError | InputError]) -> UsageError | InputError:
+    """One error for all that is wrong with what was named."""
+    if len(wrong) == 1:
+        return wrong[0]
+    faults = [error for error in wrong if isinstance(error, InputError)]
+    if not faults:
+        return UsageError("\n  ".join((f"{len(wrong):,} files cannot be read:", *map(str, wrong))))
+    usage = [
+        error.fault if isinstance(error, UnknownSuffixError) else InputError(str(error))
+        for error in wrong
+        if not isinstance(error, InputError)
+    ]
+    return FaultyFilesError([*faults, *usage])

@@ -99,4 +99,6 @@ def place_and_reason(error: SyntaxError) -> tuple[int | None, int | None, str]:
     reason = _PLACE.sub("", str(error.args[0]))
     if "LoadDocumentCallback" in reason:
         reason = "the document refers to a remote @context, which is not fetched: put the context into the document"
+    if "UTF-8" in reason:
+        reason = f"{reason}: save the file as UTF-8"
     return error.lineno, error.offset, reason

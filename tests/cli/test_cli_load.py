@@ -45,7 +45,13 @@ class TestLoad:
         refused(3, "load", "kg", "-", "--format", "nt", says="<stdin>:2:29: ", stdin=FILES["bad.nt"].encode())
 
     def test_format(self) -> None:
-        refused(2, "load", "kg", "plain", says="plain: the suffix tells no RDF syntax; use .nt .*--format")
+        refused(
+            2,
+            "load",
+            "kg",
+            "plain",
+            says="plain: its suffix tells no RDF syntax.*N-Triples: name it .nt",
+        )
         refused(2, "load", "kg", "plain", "--format", "frob", says="unknown format 'frob': use one of ntriples, nt")
         done("load", "kg", "plain", "--format", "nt")
         assert stats()["asserted"] == 1

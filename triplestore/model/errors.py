@@ -6,6 +6,9 @@ faults of ours carry the SQL that failed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 
 class TriplakeError(Exception):
     """Base of all errors that Triplake raises on purpose. `exit_code` is the command line's."""
@@ -62,6 +65,25 @@ class NonConformingError(TriplakeError):
     def __init__(self, message: str, report: object) -> None:
         self.report = report
         super().__init__(message)
+
+
+class FaultyFilesError(InputError):
+    """Several faulty files: `faults` has what is wrong with each, in the order read; file, line, column and reason are
+    those of the first. Nothing was committed."""
+
+    NAMED: Final = 50
+    """Files that the message names."""
+
+    def __init__(self, faults: Sequence[InputError]) -> None:
+        first = faults[0]
+        super().__init__(first.reason, first.file, first.line, first.column)
+        self.faults = tuple(faults)
+
+    def __str__(self) -> str:
+        named = [str(fault) for fault in self.faults[: self.NAMED]]
+        if len(self.faults) > self.NAMED:
+            named.append(f"and {len(self.faults) - self.NAMED:,} more files")
+        return "\n  ".join((f"{len(self.faults):,} files cannot be read, and nothing was committed:", *named))
 
 
 class ConflictError(TriplakeError):

@@ -12,7 +12,7 @@ from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
 from triplestore.model.dataset import DEFAULT
-from triplestore.model.errors import UsageError
+from triplestore.model.errors import InputError, UsageError
 from triplestore.model.stopping import check
 from triplestore.model.tables import ASSERTED, QUAD, TERM, token_sql
 from triplestore.read.names import graph_token
@@ -150,7 +150,8 @@ def _read(
             session.notify(f"{at.stage} {at.file}{done}, {at.seconds:.1f} s")
 
     passed_over: list[tuple[str, str]] = []
-    named = sources(files, format, lambda file, why: passed_over.append((file, why)))
+    refused: list[InputError] | None = [] if on_error == "skip" else None
+    named = sources(files, format, lambda file, why: passed_over.append((file, why)), refused)
     for file, why in passed_over[:_NAMED]:
         session.notify(f"not read: {file} ({why})")
     if len(passed_over) > _NAMED:
@@ -164,6 +165,7 @@ def _read(
         first_file=counters.files + 1,
         on_error=on_error,
         rejects=Path(rejects) if rejects else None,
+        refused=refused or (),
         progress=reading,
     )
     session.notify(f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, tx.seconds)}")
