@@ -67,6 +67,9 @@ SUFFIXES: Final = {
     ".jsonld": Syntax.JSONLD,
 }
 
+TABLES: Final = (".csv", ".tsv", ".parquet")
+"""Of tables, which `loaders.tables` reads."""
+
 PassedOver = Callable[[str, str], None]
 """Told of a file that is not read, and why."""
 
@@ -144,6 +147,10 @@ def _spooled(syntax: Syntax | None) -> Source:
 
 def _file(path: str, syntax: Syntax | None) -> Source:
     found = syntax or syntax_of_path(path)
+    if found is None and _suffix(path) in TABLES:
+        raise UsageError(
+            f"{path}: a table has rows, no triples: say with --template (load_table) what triples they give"
+        )
     if found is None:
         raise UnknownSuffixError(path)
     if not is_regular(path):

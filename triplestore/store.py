@@ -29,7 +29,7 @@ from triplestore.storage.vacuum import VacuumReport
 from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
 from triplestore.streams.asking import StreamedStore
-from triplestore.write import admin, datasets, frames, load, queue, rulesets, update, update_files
+from triplestore.write import admin, datasets, frames, load, queue, rulesets, tables, update, update_files
 from triplestore.write.datasets import GraphSupport
 from triplestore.write.queue import Outcome, UpdateQueue, Waiting
 
@@ -196,6 +196,27 @@ class Store(StreamedStore):
         """
         with frames.as_files(frame, self._session.versions.data) as files:
             return load.load(self._session, files, frames.FORMAT, True, on_error, None, maintain, None, load.Into())
+
+    @in_turn
+    def load_table(
+        self,
+        *given: object,
+        template: str | Path,
+        format: str | None = None,
+        materialise: bool = True,
+        maintain: str = "auto",
+        graph: str = "",
+    ) -> LoadReport:
+        """Add the triples that a template makes of each row of tables, then bring the closure up to date.
+
+        given: DataFrames (pandas, polars, Spark), Arrow tables and streams, DuckDB relations, lists of dicts, and paths
+        of CSV and Parquet files (globs and "-" too). template: its text, or the Path of its file: Turtle with
+        `{column}` for values (docs/tables.md). format: "csv", "tsv" or "parquet", where suffixes do not tell. graph:
+        the IRI of the graph that the triples go into.
+        Raises UsageError for what is no table, a template that cannot be read (InputError, if it is a file) and a
+        column that a table has not, InputError for what cannot be read, with the row; nothing is committed then.
+        """
+        return tables.load_tables(self._session, given, template, format, materialise, maintain, graph)
 
     @in_turn
     def replace(

@@ -6,11 +6,11 @@ from typing import Final
 
 import click
 
-from triplestore.cli import changing, graphs, keeping, proofs, reading, serving, shapes, streaming
+from triplestore.cli import changing, graphs, keeping, loading, proofs, reading, serving, shapes, streaming
 
 COMMANDS: Final = (
-    changing.init,
-    changing.load,
+    loading.init,
+    loading.load,
     changing.materialise,
     changing.update,
     changing.rules,

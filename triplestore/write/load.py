@@ -70,25 +70,37 @@ def load(
     """See `Store.load`."""
     with writing(session, "load") as tx:
         report, new_terms, counters = _read(session, tx, files, format, on_error, rejects, base, into)
-        change = net_encoded(tx, counters, graphs_too=_several(session, report, into.name))
-        if into.name and own_name(into.name) and not report.triples:
-            tx.graphs = tuple(dict.fromkeys((*tx.graphs, into.name)))
-        session.notify(
-            f"encoded {change.added:,} new triples, {new_terms:,} new terms {_rate(report.triples, tx.seconds)}"
-        )
-        _told(session, tx, report)
-        if change or (materialise and not session.manifest.materialised):
-            commit(tx, in_tables.maintained(tx, change, algorithm if materialise else None))
-        elif change.quads is not None:
-            commit(tx, graphs_only(tx, change))
-        elif not tx.same:
-            session.workspace.forget()
-            commit(tx, ChangeSet(change, session.manifest.counters))
-        else:
-            session.versions.settle()
-            session.notify(f"nothing new: the store stays at version {session.manifest.version}")
-            session.workspace.forget()
-        return report
+        return add_encoded(tx, session, report, new_terms, counters, algorithm if materialise else None, into)
+
+
+def add_encoded(
+    tx: Transaction,
+    session: Session,
+    report: LoadReport,
+    new_terms: int,
+    counters: Counters,
+    algorithm: str | None,
+    into: Into,
+) -> LoadReport:
+    """Add the triples in working table `encoded`, which were read as the report says. algorithm: by which the closure
+    is maintained; None: not now."""
+    change = net_encoded(tx, counters, graphs_too=several(session, report, into.name))
+    if into.name and own_name(into.name) and not report.triples:
+        tx.graphs = tuple(dict.fromkeys((*tx.graphs, into.name)))
+    session.notify(f"encoded {change.added:,} new triples, {new_terms:,} new terms {_rate(report.triples, tx.seconds)}")
+    _told(session, tx, report)
+    if change or (algorithm is not None and not session.manifest.materialised):
+        commit(tx, in_tables.maintained(tx, change, algorithm))
+    elif change.quads is not None:
+        commit(tx, graphs_only(tx, change))
+    elif not tx.same:
+        session.workspace.forget()
+        commit(tx, ChangeSet(change, session.manifest.counters))
+    else:
+        session.versions.settle()
+        session.notify(f"nothing new: the store stays at version {session.manifest.version}")
+        session.workspace.forget()
+    return report
 
 
 def replace_all(
@@ -98,7 +110,7 @@ def replace_all(
     name = graph_token(graph) if graph else ""
     with writing(session, "replace") as tx:
         report, _, counters = _read(session, tx, files, format, "stop", None, base, Into(name), replacing=True)
-        change = net_encoded(tx, counters, replacing=True, graphs_too=_several(session, report, name), graph=name)
+        change = net_encoded(tx, counters, replacing=True, graphs_too=several(session, report, name), graph=name)
         if not name:
             tx.graphs = ()
         elif own_name(name) and not report.triples:
@@ -111,7 +123,7 @@ def replace_all(
         return report
 
 
-def _several(session: Session, report: LoadReport, graph: str) -> bool:
+def several(session: Session, report: LoadReport, graph: str) -> bool:
     """Whether there are named graphs: in what was read, in the store, or the one that it goes into."""
     return report.named > 0 or session.manifest.has_graphs or graph not in ("", DEFAULT)
 
@@ -170,19 +182,19 @@ def _read(
     )
     session.notify(f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, tx.seconds)}")
     number, counters = counters.files + 1, replace(counters, files=counters.files + len(found))
-    several, has_names = _several(session, report, into.name), any(s.syntax.of_datasets or s.graph for s in found)
+    quads, has_names = several(session, report, into.name), any(s.syntax.of_datasets or s.graph for s in found)
     with session.engine.scratch() as scratch:
         if replacing and into.name and has_names:
             _only(session, own_name(into.name))
-        own, column = replacing and len(found) == 1, ("g" if has_names else "''") if several else None
+        own, column = replacing and len(found) == 1, ("g" if has_names else "''") if quads else None
         if own and into.name:
             table = scratch.create("raw", _with_labels_of(session, scratch, number, column, into.name))
         else:
             table = scratch.create("raw", _with_own_labels(session.engine.dialect, number, column)) if own else "raw"
-        if several and not has_names and not own:
+        if quads and not has_names and not own:
             table = scratch.table("raw")
             session.engine.view(table, "SELECT s, p, o, '' AS g FROM raw")
-        new_terms, counters = encoded(tx, table, counters, several)
+        new_terms, counters = encoded(tx, table, counters, quads)
     session.engine.drop("raw")
     return report, new_terms, counters
 

@@ -1,0 +1,235 @@
+"""Commands that make and fill a store: init, load."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from triplestore.cli.options import (
+    Common,
+    axiomatic_option,
+    common,
+    counting_option,
+    default_graph_option,
+    equality_option,
+    nothing_to_verify,
+    reporting,
+    rules_option,
+    say,
+    shapes_option,
+    tell_outside_profile,
+    warn,
+    warn_of_missing_imports,
+    warn_of_violations,
+)
+from triplestore.model.dataset import DefaultGraph
+from triplestore.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from triplake.loaders import OnError
+    from triplestore.store import Store
+
+
+@click.command()
+@click.argument("store")
+@rules_option
+@axiomatic_option
+@equality_option
+@counting_option
+@default_graph_option
+@common
+def init(
+    options: Common,
+    store: str,
+    rules: Sequence[str],
+    axiomatic: bool,
+    equality: str | None,
+    counting: bool,
+    default_graph: str | None,
+) -> None:
+    """Make an empty store."""
+    from triplestore.engine.select import check_engine
+    from triplestore.store import Store
+
+    check_engine(options.engine, options.master)
+    nothing_to_verify(options)
+    chosen = _rulesets(rules, axiomatic)
+    kind = default_graph or DefaultGraph.UNION
+    with Store.create(store, chosen, equality, engine="duckdb", counting=counting, default_graph=kind) as made:
+        say(options, f"made {store}: rules {', '.join(r.name for r in made.rulesets)}, equality {made.equality}")
+
+
+base_option = click.option(
+    "--base", metavar="IRI", help="What relative IRIs are resolved against (default: the place of each file)."
+)
+
+
+@click.command()
+@click.argument("store")
+@click.argument("files", nargs=-1, required=True)
+@click.option(
+    "--format", "format_", metavar="F", help="nt, ttl, nq, trig, rdfxml or jsonld, where suffixes don't tell."
+)
+@click.option("--no-materialise", is_flag=True, help="Load only; run `triplake materialise` later.")
+@click.option(
+    "--on-error",
+    type=click.Choice(["stop", "skip"]),
+    default="stop",
+    show_default=True,
+    help="At a fault: commit nothing, or load the rest and write what was left out to the rejects file.",
+)
+@click.option("--rejects", metavar="FILE", help="Where --on-error skip writes (default: STORE.rejects).")
+@click.option(
+    "--max-errors",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="How many entries --on-error skip may leave out without the exit code 3 (default: 0).",
+)
+@base_option
+@click.option("--graph", metavar="IRI", default="", help="The graph that what is in no named graph goes into.")
+@click.option("--graph-per-file", is_flag=True, help="It goes into a graph of each file, named by the file's IRI.")
+@click.option("--template", metavar="FILE", help="The files are tables (CSV, Parquet); what triples each row gives.")
+@rules_option
+@axiomatic_option
+@equality_option
+@counting_option
+@default_graph_option
+@shapes_option
+@common
+def load(
+    options: Common,
+    store: str,
+    files: Sequence[str],
+    format_: str | None,
+    no_materialise: bool,
+    on_error: OnError,
+    rejects: str | None,
+    max_errors: int | None,
+    base: str | None,
+    graph: str,
+    graph_per_file: bool,
+    template: str | None,
+    rules: Sequence[str],
+    axiomatic: bool,
+    equality: str | None,
+    counting: bool,
+    default_graph: str | None,
+    shapes: Sequence[str],
+) -> None:
+    """Load RDF files (folders, globs, - for stdin), or tables, then materialise. Makes the store if there is none."""
+    from triplake.loaders.read import of_relative
+    from triplestore.storage.versions import Versions
+    from triplestore.store import Store
+
+    if max_errors is not None and on_error != "skip":
+        raise UsageError("--max-errors is for --on-error skip: otherwise the first fault stops")
+    check_base(base)
+    if graph and graph_per_file:
+        raise UsageError("give --graph IRI or --graph-per-file, not both")
+    if template and (on_error != "stop" or rejects or base or graph_per_file):
+        raise UsageError("--on-error skip, --rejects, --base and --graph-per-file are for RDF files, not for tables")
+    made = not Versions(store).exists()
+    if made:
+        chosen = _rulesets(rules, axiomatic)
+        kind = default_graph or DefaultGraph.UNION
+        opened = Store.create(
+            store, chosen, equality, counting=counting, hold=True, default_graph=kind, **options.engine_options
+        )
+    else:
+        opened = Store.open(store, verify=options.verify, **options.engine_options)
+    with opened, reporting(options, opened):
+        if not made:
+            _check_settings(opened, rules, axiomatic, equality, counting, default_graph)
+        opened.shapes = shapes
+        if template:
+            report = opened.load_table(
+                *files, template=Path(template), format=format_, materialise=not no_materialise, graph=graph
+            )
+        else:
+            report = opened.load(
+                *files,
+                format=format_,
+                materialise=not no_materialise,
+                on_error=on_error,
+                rejects=rejects or (f"{store.rstrip('/')}.rejects" if on_error == "skip" else None),
+                base=base,
+                graph=graph,
+                graph_per_file=graph_per_file,
+            )
+        last = opened.log(opened.version)[-1]
+        warn_of_violations(opened)
+        warn_of_missing_imports(opened)
+        tell_outside_profile(options, opened)
+    if report.relative:
+        warn(of_relative(report.relative))
+    for left in report.left_out[:_NAMED]:
+        place = left.file if left.line is None else f"{left.file}:{left.line}"
+        more = f" (and {left.entries - 1:,} more of this file)" if left.entries > 1 else ""
+        warn(f"{place}: {left.reason}{more}")
+    if report.skipped:
+        many = f" in {len(report.left_out):,} files" if len(report.left_out) > 1 else ""
+        were = "entry was" if report.skipped == 1 else "entries were"
+        warn(f"{report.skipped:,} faulty {were} left out{many}: see {report.rejects_path}")
+    say(options, f"{store}: version {last.version}, {last.asserted:,} asserted, {last.facts:,} facts stored")
+    if report.skipped > (max_errors or 0):
+        raise SystemExit(LEFT_OUT)
+
+
+LEFT_OUT: Final = 3
+"""The exit code of a load that left out more than it might."""
+
+_NAMED: Final = 20
+"""Files that are named of those of which something was left out."""
+
+
+def check_base(base: str | None) -> None:
+    if base is not None and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", base):
+        raise UsageError(f"--base {base}: give an absolute IRI")
+
+
+AXIOMATIC: Final = "rdfs-axiomatic"
+
+_WITH_RDFS: Final = frozenset(("owl2rl", "rdfs-plus", "rdfs", AXIOMATIC))
+"""The built-in rulesets that go beyond RDF, to RDFS at least."""
+
+
+def _rulesets(rules: Sequence[str], axiomatic: bool) -> tuple[str, ...]:
+    chosen = tuple(rules or ("owl2rl",))
+    triples = _axiomatic(chosen)
+    return (*chosen, triples) if axiomatic and triples not in chosen else chosen
+
+
+def _axiomatic(names: Sequence[str]) -> str:
+    """The ruleset that --axiomatic means beside others: the axiomatic triples of RDF alone beside its rules alone."""
+    return "rdf-axiomatic" if "rdf" in names and not _WITH_RDFS.intersection(names) else AXIOMATIC
+
+
+def _check_settings(
+    store: Store,
+    rules: Sequence[str],
+    axiomatic: bool,
+    equality: str | None,
+    counting: bool,
+    default_graph: str | None,
+) -> None:
+    names = [r.name for r in store.rulesets]
+    wanted = _rulesets(rules or names, axiomatic)
+    if (rules or axiomatic) and list(wanted) != names:
+        raise UsageError(
+            f"{store.path} has the rules {', '.join(names)}; change them with `triplake rules {store.path} add|remove`"
+        )
+    if equality and equality != store.equality:
+        raise UsageError(f"{store.path} was made with equality {store.equality}; that is fixed for a store's life")
+    if counting and not store.stats().counting:
+        raise UsageError(
+            f"{store.path} keeps no derivation counts; let it begin with `triplake materialise {store.path} --counting`"
+        )
+    if default_graph and default_graph != store.default_graph:
+        raise UsageError(
+            f"{store.path} has the default graph {store.default_graph}; change it with "
+            f"`triplake graphs {store.path} --default-graph {default_graph}`"
+        )
