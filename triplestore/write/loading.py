@@ -1,0 +1,87 @@
+"""What a store loads: its methods that add the triples of files and tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triplake.loaders import LoadReport, OnError
+from triplestore.read.turns import in_turn
+from triplestore.read.version import StoreVersion
+from triplestore.write import frames, load, tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class LoadedStore(StoreVersion):
+    """A store that what is elsewhere can be loaded into."""
+
+    @in_turn
+    def load(
+        self,
+        *files: str | Path,
+        format: str | None = None,
+        materialise: bool = True,
+        on_error: OnError = "stop",
+        rejects: str | Path | None = None,
+        maintain: str = "auto",
+        base: str | None = None,
+        graph: str = "",
+        graph_per_file: bool = False,
+    ) -> LoadReport:
+        """Add the triples of RDF files (folders, globs and "-" too), then bring the closure up to date.
+
+        format: name of the format where suffixes do not tell. on_error: "skip" leaves out what cannot be parsed and
+        writes it to `rejects`. base: what relative IRIs are resolved against (default: each file's own `file:` IRI).
+        graph: the IRI of the graph that what is in no named graph goes into; graph_per_file: into one of each file,
+        named by the file's `file:` IRI.
+        Raises InputError with file, line and column; nothing is committed then.
+        """
+        into = load.Into.graph(graph, graph_per_file)
+        return load.load(self._session, files, format, materialise, on_error, rejects, maintain, base, into)
+
+    @in_turn
+    def load_dataframe(self, frame: DataFrame, on_error: OnError = "stop", maintain: str = "auto") -> LoadReport:
+        """Add the triples of a Spark DataFrame (s, p, o, and g for those of named graphs), each term as N-Triples
+        writes it, then bring the closure up to date. Rows where s, p or o is NULL are left out.
+
+        on_error: as for `load`. The store need not be on Spark itself. Raises UsageError for other columns, InputError
+        for what is no term.
+        """
+        with frames.as_files(frame, self._session.versions.data) as files:
+            return load.load(self._session, files, frames.FORMAT, True, on_error, None, maintain, None, load.Into())
+
+    @in_turn
+    def load_table(
+        self,
+        *given: object,
+        template: str | Path,
+        format: str | None = None,
+        materialise: bool = True,
+        maintain: str = "auto",
+        graph: str = "",
+    ) -> LoadReport:
+        """Add the triples that a template makes of each row of tables, then bring the closure up to date.
+
+        given: DataFrames (pandas, polars, Spark), Arrow tables and streams, DuckDB relations, lists of dicts, and paths
+        of CSV and Parquet files (globs and "-" too). template: its text, or the Path of its file: Turtle with
+        `{column}` for values (docs/tables.md). format: "csv", "tsv" or "parquet", where suffixes do not tell. graph:
+        the IRI of the graph that the triples go into.
+        Raises UsageError for what is no table, a template that cannot be read (InputError, if it is a file) and a
+        column that a table has not, InputError for what cannot be read, with the row; nothing is committed then.
+        """
+        return tables.load_tables(self._session, given, template, format, materialise, maintain, graph)
+
+    @in_turn
+    def replace(
+        self, *files: str | Path, format: str | None = None, base: str | None = None, graph: str = ""
+    ) -> LoadReport:
+        """Let the triples of RDF files (none: nothing) take the place of all that were asserted, as one transaction.
+
+        format, base, errors: as for `load`. What is asserted before and after keeps its ids; blank nodes of a single
+        file keep the labels that the store gave them. graph: the name of a graph (an IRI, or a token), of which alone
+        the triples are replaced: `urn:x-triplake:default` is the unnamed one. Without triples there is an empty graph
+        then. Raises UsageError where files with other graphs are to replace one.
+        """
+        return load.replace_all(self._session, files, format, base, graph)
