@@ -29,7 +29,7 @@ test-quick: $(READY)
 	@$(BIN)/python -m pytest -m 'not long and not spark' $(QUICK)
 
 test-all: $(READY)
-	@$(BIN)/python -m pytest -m "" $(PROCESSES) $(TESTS)
+	@$(BIN)/python -m pytest -m "" --spark-alone $(PROCESSES) $(TESTS)
 
 lint: $(READY)
 	@$(BIN)/ruff check

@@ -30,6 +30,10 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--spark-alone", action="store_true", help="on Spark, run no statement in the driver")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What takes long on Spark is long there, or run with some of its cases. Where two processes run the tests, one of
@@ -59,6 +63,14 @@ def spark() -> Iterator[SparkSession]:
     session = start_session("local[2]", "3GB")
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def in_driver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Spark is tested alone, all statements over small tables are its own too."""
+    alone = request.config.getoption("--spark-alone") or request.node.get_closest_marker("spark_alone")
+    if alone and request.node.get_closest_marker("spark"):
+        monkeypatch.setattr("triplestore.engine.spark.driver.IN_DRIVER", 0)
 
 
 @pytest.fixture(params=ENGINES)

@@ -22,7 +22,7 @@ from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
-from triplestore.engine.sql import Select
+from triplestore.engine.sql import Select, Spelled
 from triplestore.model.dataset import UNNAMED
 from triplestore.model.tables import TERM, token_sql
 from triplestore.model.terms import (
@@ -204,7 +204,7 @@ def _settled(
     about them). existing: the table of the known terms, or of those that matter."""
     if (counters.literal, counters.triple) == (before.literal, before.triple):
         return engine.create(name, names_sql(engine.dialect, numbered)), counters
-    new = engine.create(name, term_sql(engine.dialect, numbered))
+    new = engine.create(name, Spelled(engine.dialect, lambda dialect: term_sql(dialect, numbered)))
     settle(engine, name, existing, few=existing != "term")
     if counters.literal > before.literal:
         found = engine.query(

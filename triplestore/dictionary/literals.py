@@ -18,6 +18,7 @@ from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
+from triplestore.engine.sql import Spelled
 from triplestore.model.tables import EQUAL_VALUED, TERM, token_sql
 from triplestore.model.terms import FIRST_LITERAL, FIRST_TRIPLE, XSD, lexical_of, split_literal
 
@@ -68,12 +69,14 @@ def settle(engine: Workbench, new: str, existing: str, few: bool) -> None:
     small enough to be gone through one by one.
     """
     columns = ", ".join(TERM.names[: TERM.names.index("ill_typed")])
-    verdict = ill_typed_sql(engine.dialect)
-    engine.create(
-        new,
-        f"SELECT {columns}, {verdict} AS ill_typed, CAST(NULL AS {engine.dialect.type('STRING')}) AS canonical, "
-        f"CAST(NULL AS BIGINT) AS value FROM {new}",
-    )
+
+    def filled(dialect: Dialect) -> str:
+        return (
+            f"SELECT {columns}, {ill_typed_sql(dialect)} AS ill_typed, CAST(NULL AS STRING) AS canonical, "
+            f"CAST(NULL AS BIGINT) AS value FROM {new}"
+        )
+
+    engine.create(new, Spelled(engine.dialect, filled))
     if few:
         _settle_few(engine, new, existing)
     elif count(engine, f"{new} WHERE id >= {FIRST_LITERAL}"):

@@ -13,6 +13,10 @@ BEYOND: Final = "beyond a limit: "
 """With this begins what a statement fails with by `Dialect.error`, up to the end of its line."""
 
 
+OWN: Final = "/*own*/"
+"""Marks SQL that only one engine reads as it is meant."""
+
+
 def beyond(message: str) -> str | None:
     """The message of `Dialect.error` in what an engine says, if it is there."""
     found = re.search(f"{BEYOND}.*", message)
@@ -160,64 +164,65 @@ class Dialect:
 
 
 class SparkDialect(Dialect):
-    """Spark SQL."""
+    """Spark SQL. All that it writes in its own way is marked: what is not, DuckDB reads alike."""
 
     def type(self, name: str) -> str:
         return name
 
     def string(self, text: str) -> str:
-        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+        return f"'{escaped}'" if escaped == text else f"{OWN}'{escaped}'"
 
     def matches(self, expression: str, regex: str) -> str:
         whole = self.string(rf"^(?:{regex})\z")  # $ would let a final newline pass
-        return f"{expression} RLIKE {whole}"
+        return f"{expression} RLIKE{OWN} {whole}"
 
     def array(self, items: Sequence[str]) -> str:
-        return f"array({', '.join(items)})"
+        return f"{OWN}array({', '.join(items)})"
 
     def explode(self, expression: str) -> str:
-        return f"explode({expression})"
+        return f"{OWN}explode({expression})"
 
     def double(self, expression: str) -> str:
         return f"TRY_CAST({expression} AS DOUBLE)"
 
     def trim(self, expression: str) -> str:
-        return f"trim(BOTH ' \\t\\r\\n' FROM {expression})"
+        return f"{OWN}trim(BOTH ' \\t\\r\\n' FROM {expression})"
 
     def sha256(self, expression: str) -> str:
-        return f"sha2({expression}, 256)"
+        return f"{OWN}sha2({expression}, 256)"
 
     def micros(self, expression: str) -> str:
-        return f"unix_micros(TRY_CAST({expression} AS TIMESTAMP))"
+        return f"{OWN}unix_micros(TRY_CAST({expression} AS TIMESTAMP))"
 
     java_regex = True
     exact_sums = False
-    whole = "DECIMAL(38,0)"
+    whole = f"{OWN}DECIMAL(38,0)"
 
     def let(self, name: str, expression: str, body: str) -> str:
-        return f"transform(array({expression}), {name} -> {body})[0]"
+        return f"{OWN}transform(array({expression}), {name} -> {body})[0]"
 
     def attempt(self, expression: str) -> str:
-        return expression
+        return f"{OWN}{expression}"
 
     def arithmetic(self, operator: str, left: str, right: str) -> str:
         function = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}[operator]
-        return f"{function}({left}, {right})"
+        return f"{OWN}{function}({left}, {right})"
 
     def divide_whole(self, left: str, right: str) -> str:
-        return f"CAST(try_divide(({left}) - ({left}) % ({right}), {right}) AS DECIMAL(38,0))"
+        return f"{OWN}CAST(try_divide(({left}) - ({left}) % ({right}), {right}) AS DECIMAL(38,0))"
 
     def contains_match(self, expression: str, regex: str) -> str:
-        return f"{expression} RLIKE {self.string(regex)}"
+        return f"{expression} RLIKE{OWN} {self.string(regex)}"
 
     def replace_matches(self, expression: str, regex: str, replacement: str) -> str:
-        return f"regexp_replace({expression}, {self.string(regex)}, {self.string(replacement)})"
+        return f"{OWN}regexp_replace({expression}, {self.string(regex)}, {self.string(replacement)})"
 
     def count_matches(self, expression: str, regex: str) -> str:
-        return f"regexp_count({expression}, {self.string(regex)})"
+        return f"{OWN}regexp_count({expression}, {self.string(regex)})"
 
     def bytes(self, expression: str) -> str:
-        return f"octet_length({expression})"
+        return f"{OWN}octet_length({expression})"
 
     full_case = True
     plans_slowly = True
@@ -225,27 +230,27 @@ class SparkDialect(Dialect):
 
     def record(self, names: Sequence[str], expressions: Sequence[str]) -> str:
         pairs = (f"{expression} AS {name}" for name, expression in zip(names, expressions, strict=True))
-        return f"struct({', '.join(pairs)})"
+        return f"{OWN}struct({', '.join(pairs)})"
 
     def fenced(self, subquery: str) -> str:
         # The optimiser writes the columns of a subquery into the conditions above it, each time that they are read:
         # 24 KB of SQL became 4 MB. It does not, where one of the columns is not deterministic, and read.
-        return f"(SELECT * EXCEPT (fence) FROM (SELECT f.*, rand() AS fence FROM {subquery} f) WHERE fence >= 0)"
+        return f"{OWN}(SELECT * EXCEPT (fence) FROM (SELECT f.*, rand() AS fence FROM {subquery} f) WHERE fence >= 0)"
 
-    random = "rand()"
-    uuid = "uuid()"
+    random = f"{OWN}rand()"
+    uuid = f"{OWN}uuid()"
 
     def concatenation(self, expression: str, separator: str) -> str:
-        return f"array_join(sort_array(collect_list({expression})), {self.string(separator)})"
+        return f"{OWN}array_join(sort_array(collect_list({expression})), {self.string(separator)})"
 
     def sorted_set(self, expression: str) -> str:
-        return f"array_sort(collect_set({expression}))"
+        return f"{OWN}array_sort(collect_set({expression}))"
 
     def gathered(self, expression: str) -> str:
-        return f"array_join(collect_list({expression}), ' ')"
+        return f"{OWN}array_join(collect_list({expression}), ' ')"
 
     def repeat(self, times: str) -> str:
-        return f"explode(sequence(1, {times}))"
+        return f"{OWN}explode(sequence(1, {times}))"
 
     def error(self, message: str) -> str:
-        return f"raise_error({self.string(BEYOND + message)})"
+        return f"{OWN}raise_error({self.string(BEYOND + message)})"

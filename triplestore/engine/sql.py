@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from triplestore.engine.dialect import Dialect
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,5 +33,17 @@ class Count:
         return f"SELECT count(*) AS n FROM {self.source}"
 
 
-Statement = str | Select | Count
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """A SELECT whose text depends on the dialect, which is that of the engine that runs it, unless this leaves it to
+    another. All texts mean the same."""
+
+    dialect: Dialect
+    text: Callable[[Dialect], str]
+
+    def __str__(self) -> str:
+        return self.text(self.dialect)
+
+
+Statement = str | Select | Count | Spelled
 """A SELECT."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from triplestore.engine.dialect import Dialect
+from triplestore.engine.dialect import OWN, Dialect
 from triplestore.expressions.decimals import NULL
 from triplestore.expressions.values import STRING, Value, boolean, integer, string, string_literal
 
@@ -52,7 +52,9 @@ def cased(name: str) -> Function:
         text = string_literal(a)
         own = f"{name}({text})"
         plain = d.matches(text, "[ -~]*")
-        return same_lang(a, own if d.full_case else f"CASE WHEN {plain} THEN {own} ELSE tl_{name}({text}) END")
+        return same_lang(
+            a, f"{OWN}{own}" if d.full_case else f"CASE WHEN {plain} THEN {own} ELSE tl_{name}({text}) END"
+        )
 
     return apply
 

@@ -7,6 +7,7 @@ datatype.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pyarrow as pa
 
@@ -16,7 +17,7 @@ from triplestore.compile.sql import Terms, select_array
 from triplestore.engine.arrow import id_lists, strings
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
-from triplestore.engine.sql import Select, Statement
+from triplestore.engine.sql import Select, Spelled, Statement
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes, representatives, violations_sql
 from triplestore.materialise.mint import Mint
@@ -97,7 +98,8 @@ class Violations:
                     for i, element in enumerate(shape.body)
                 ]
                 source = instances(scratch, some)
-                selects.append(select_array(shape, scans, source, rule, self.engine.dialect, self.terms))
+                selected = partial(select_array, shape, scans, source, rule, terms=self.terms)
+                selects.append(Spelled(self.engine.dialect, selected))
 
         program = self.specialisation.program
         sources: dict[type, str] = {Pattern: "fact", Occurs: "occurs"}

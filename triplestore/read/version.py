@@ -388,5 +388,5 @@ class StoreVersion:
         return self._frame(written_sql(name, tables[name].names, self._session.engine.dialect))
 
     def _frame(self, sql: str) -> DataFrame:
-        frame: DataFrame = self._session.engine.spark.sql(sql)  # type: ignore[attr-defined]
+        frame: DataFrame = self._session.engine.frame(sql)  # type: ignore[attr-defined]
         return frame

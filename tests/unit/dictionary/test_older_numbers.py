@@ -54,11 +54,13 @@ def test_columns_are_those_of_today(engine: Engine) -> None:
     engine.create("today", f"SELECT t.*, {rest} FROM ({term_sql(engine.dialect, 'token')}) t")
     stored = older(engine.query(f"SELECT {TERM.select} FROM today"))
     engine.load("older", stored)
-    written = [name if name != "double" else "CAST(double AS STRING) AS double" for name in TERM.names]
-    read = f"SELECT {', '.join(written)} FROM {{}} ORDER BY id"
-    today = engine.rows(read.format("today t"))
-    assert engine.rows(read.format("older t")) != today
-    assert engine.rows(read.format(f"({corrected_sql(engine.dialect, 'older')}) t")) == today
+
+    def read(source: str) -> str:
+        return str(engine.rows(f"SELECT {TERM.select} FROM {source} t ORDER BY id"))  # as texts: NaN is NaN
+
+    today = read("today")
+    assert read("older") != today
+    assert read(f"({corrected_sql(engine.dialect, 'older')})") == today
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ import pytest
 from tests.support.engines import GRAPHS, TOKENS, check_components, check_numbered
 from triplestore.engine import Engine
 
+pytestmark = pytest.mark.spark_alone
+
 
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_components(engine: Engine, graph: str) -> None:

@@ -15,6 +15,8 @@ from triplestore.engine.sql import Count, Select
 from triplestore.model.errors import EngineError
 from triplestore.model.tables import TERM, VIOLATION
 
+pytestmark = pytest.mark.spark_alone
+
 
 class TestWorkingTables:
     def test_plan_counts_rows(self, engine: Engine) -> None:

@@ -17,6 +17,8 @@ from triplestore.engine.dialect import Dialect
 from triplestore.model.errors import EngineError
 from triplestore.model.tables import GROUP, STORED
 
+pytestmark = pytest.mark.spark_alone
+
 
 class TestFiles:
     def test_attach_nothing(self, engine: Engine) -> None:

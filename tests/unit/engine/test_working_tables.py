@@ -39,6 +39,8 @@ from triplestore.materialise.statements import triples_table
 from triplestore.model.rule import Rule
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 
+pytestmark = pytest.mark.spark_alone
+
 E = Namespace("http://e/")
 
 COUNTING = """PREFIX : <http://e/>

@@ -25,6 +25,8 @@ from triplestore.maintain.program import NotMaintainableError
 from triplestore.model.errors import InputError
 from triplestore.model.terms import OWL, RDFS
 
+pytestmark = pytest.mark.spark_alone
+
 Update = tuple[list[Triple], list[Triple]]
 
 

@@ -10,6 +10,8 @@ from tests.support.closure import MODES, PHASES, agree
 from tests.support.random_programs import Triple, facts, programs, rules_of
 from triplestore.engine import Engine
 
+pytestmark = pytest.mark.spark_alone
+
 
 @pytest.mark.parametrize("equality", MODES)
 @settings(

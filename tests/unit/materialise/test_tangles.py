@@ -21,6 +21,8 @@ from triplestore.engine import Engine
 from triplestore.maintain import bindings
 from triplestore.model.terms import XSD
 
+pytestmark = pytest.mark.spark_alone
+
 E = Namespace("http://e/")
 C = [ex(f"c{i}") for i in range(6)]
 P0, P1, P2 = ex("p0"), ex("p1"), ex("p2")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -17,10 +17,8 @@ from triplestore.engine.components import connected_components
 from triplestore.engine.protocol import Workbench
 from triplestore.engine.spark.jobs import Jobs
 from triplestore.engine.spark.session import is_local
+from triplestore.engine.spark.tables import Tables
 from triplestore.model.errors import EngineError, how_to_install
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +39,8 @@ class SparkComponents:
     folder: for checkpoints.
     """
 
-    def __init__(self, bench: Workbench, spark: SparkSession, jobs: Jobs, folder: str) -> None:
-        self._bench, self._spark, self._jobs, self._folder = bench, spark, jobs, folder
+    def __init__(self, bench: Workbench, tables: Tables, jobs: Jobs, folder: str) -> None:
+        self._bench, self._tables, self._jobs, self._folder = bench, tables, jobs, folder
 
     def __call__(self, sql: str) -> pa.Table:
         with self._bench.scratch() as scratch:
@@ -63,7 +61,7 @@ class SparkComponents:
     def by_graphframes(self, edges: str) -> pa.Table:
         """(node, component) by GraphFrames' connectedComponents (two-phase large-star, small-star: Kiveris et al.
         2014). Raises GraphFramesMissing without its Python package or its jars, EngineError for a wrong result."""
-        spark = self._spark
+        spark = self._tables.spark
         if importlib.util.find_spec("graphframes") is None:
             raise GraphFramesMissing(f"its Python package is not installed ({how_to_install('spark')})")
         loader = spark._jvm.Thread.currentThread().getContextClassLoader()
@@ -75,8 +73,8 @@ class SparkComponents:
         spark.sparkContext.setCheckpointDir(self._folder)
         log.info("components of %s by GraphFrames", edges)
         with self._bench.scratch() as scratch, self._jobs.running(f"(GraphFrames, components of {edges})"):
-            ends = spark.sql(f"SELECT a AS src, b AS dst FROM {edges}")
-            nodes = spark.sql(f"SELECT a AS id FROM {edges} UNION SELECT b FROM {edges}")
+            ends = self._tables.select(f"SELECT a AS src, b AS dst FROM {edges}")
+            nodes = self._tables.select(f"SELECT a AS id FROM {edges} UNION SELECT b FROM {edges}")
             result = GraphFrame(nodes, ends).connectedComponents(
                 algorithm="two_phase", broadcastThreshold=-1, useLabelsAsComponents=True, use_local_checkpoints=local
             )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from triplestore.engine.protocol import Reader
 from triplestore.engine.spark.files import SparkFiles
 from triplestore.engine.spark.jobs import Jobs, StoppableJobs
+from triplestore.engine.spark.queries import DRIVER
 from triplestore.engine.spark.session import sibling, start_session
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class SparkReader(SparkFiles):
     """
 
     shared: Final = None
+    driver_memory = DRIVER // 8
 
     def __init__(self, spark: SparkSession, scratch: str | None = None) -> None:
         own = sibling(spark)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from triplestore.engine.protocol import Columns, OverLines, WrittenFile
@@ -10,6 +11,7 @@ from triplestore.engine.spark.output import Sorting, write
 from triplestore.engine.spark.tables import Part, Table, nullable
 from triplestore.engine.spark.workbench import SparkWorkbench
 from triplestore.engine.sql import Statement
+from triplestore.model.errors import EngineError
 
 
 class SparkFiles(SparkWorkbench):
@@ -19,8 +21,15 @@ class SparkFiles(SparkWorkbench):
         from pyspark.sql.types import StructType
 
         schema = StructType.fromDDL(", ".join(f"`{column}` {kind}" for column, kind in columns))
+        table = Table(schema, tuple(Part(file, None) for file in files))
         with self._jobs.running(f"(attach of {name})"):
-            self._put(name, Table(schema, tuple(Part(file, None) for file in files)))
+            for file in files:
+                if (local := self._files.local(file)) is None:
+                    self._tables.frame(table)  # which looks for all of them
+                    break
+                if not os.path.exists(local):
+                    raise EngineError(f"there is no file {local}", f"(attach of {name})")
+            self._put(name, table)
 
     def lines(self, name: str, files: Sequence[str]) -> None:
         with self._jobs.running(f"(lines of {', '.join(files)})"):
@@ -43,14 +52,13 @@ class SparkFiles(SparkWorkbench):
     ) -> list[WrittenFile]:
         text, sorting = str(sql), Sorting(stem, order, turned, group)
         with self._jobs.running(text):
-            table = self._shared(sql)
-            if table is not None:
-                return write(self._tables, self._files, table, folder, sorting) if self._tables.rows(table) else []
-            frame = self.spark.sql(text)
-            for source in self._evaluated(frame, text):
-                try:
-                    table = Table(nullable(frame.schema), (source,))
-                    return write(self._tables, self._files, table, folder, sorting)
-                finally:
-                    self._files.delete(source.path)
-        return []
+            if (shared := self._shared(sql)) is not None:
+                return write(self._tables, self._files, shared, folder, sorting) if self._tables.rows(shared) else []
+            if (table := self._driver.evaluated(sql)) is None:
+                frame = self._tables.select(text)
+                table = Table(nullable(frame.schema), self._evaluated(frame, text))
+            try:
+                return write(self._tables, self._files, table, folder, sorting) if table.parts else []
+            finally:
+                for part in table.parts:
+                    self._files.delete(part.path)

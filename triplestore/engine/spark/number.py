@@ -6,24 +6,22 @@ rows of the ranges are counted then, and the places of a range begin where those
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from triplestore.engine.arrow import as_numpy
 from triplestore.engine.protocol import Workbench
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from triplestore.engine.spark.tables import Tables
 
 _RANGE_BITS: Final = 33
 """Spark's monotonically_increasing_id: the number of the task above so many bits, that of the row in it below."""
 
 
-def number_by_ranges(bench: Workbench, spark: SparkSession, name: str, sql: str, by: str) -> int:
+def number_by_ranges(bench: Workbench, tables: Tables, name: str, sql: str, by: str) -> int:
     """See `Workbench.number`."""
     from pyspark.sql.functions import monotonically_increasing_id
 
     with bench.scratch() as scratch:
-        frame, view = spark.sql(sql), scratch.table("_sorted")
+        frame, view = tables.select(sql), scratch.table("_sorted")
         columns = frame.columns
         frame.orderBy(by).withColumn("_mark", monotonically_increasing_id()).createOrReplaceTempView(view)
         marked = scratch.create("_marked", f"SELECT * FROM {view}")

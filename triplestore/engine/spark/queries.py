@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from triplestore.engine import written
 from triplestore.engine.dialect import Dialect, SparkDialect
 from triplestore.engine.plan import PlanStep
+from triplestore.engine.spark.driver import Driver
 from triplestore.engine.spark.filesystem import FileSystem
 from triplestore.engine.spark.functions import SparkFunctions
 from triplestore.engine.spark.jobs import Jobs
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 DRIVER: Final = 1 << 31
-"""Bytes of memory for what is kept in this process, beside Java."""
+"""Bytes of memory for what is kept, and for the statements that are run, in this process, beside Java."""
 
 
 class SparkQueries:
@@ -43,6 +44,7 @@ class SparkQueries:
     name: Final = "spark"
     resident: Final = False
     dialect: Final[Dialect] = SparkDialect()
+    driver_memory: int = DRIVER
 
     def __init__(self, spark: SparkSession, jobs: Jobs, scratch: str | None) -> None:
         self.spark, self._jobs = spark, jobs
@@ -52,13 +54,16 @@ class SparkQueries:
         if self._files.local(self.folder):  # also where nobody closes the engine
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self._tables = Tables(spark, self._files, self.folder)
+        self._driver = Driver(self._tables, self._files, self.driver_memory)
 
     def query(self, sql: Statement) -> pa.Table:
         if isinstance(sql, Count) and (counted := self._tables.find(sql.source)):
             return pa.table({"n": pa.array([self._tables.rows(counted)], pa.int64())})
         text = str(sql)
         with self._jobs.running(text):
-            table = self.spark.sql(text).toArrow()
+            if (found := self._driver.query(sql)) is not None:
+                return found
+            table = self._tables.select(text).toArrow()
         return table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
@@ -66,14 +71,15 @@ class SparkQueries:
 
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         with self._jobs.running(sql):
-            frame = self.spark.sql(sql)
-            if not self._files.local(self.folder):
+            table = self._driver.evaluated(sql)
+            frame = self._tables.select(sql) if table is None else None
+            if frame is not None and not self._files.local(self.folder):
                 schema = self.query(f"SELECT * FROM ({sql}) _rows LIMIT 0").schema
                 rows = frame.toLocalIterator(prefetchPartitions=True)
                 while chunk := [row.asDict() for row in itertools.islice(rows, written.BATCH)]:
                     yield pa.RecordBatch.from_pylist(chunk, schema)
                 return
-            parts = self._evaluated(frame, sql)
+            parts = self._evaluated(frame, sql) if frame is not None else table.parts if table is not None else ()
         for part in parts:
             try:
                 for file in self._files.parquet(part.path):
@@ -87,14 +93,19 @@ class SparkQueries:
         conf.set(partitions, "1")  # sorting into more looks for bounds first: what is below runs, and counts, twice
         try:
             with self._jobs.running(sql):
-                frame = self.spark.sql(sql)
+                frame = self._tables.select(sql)
                 frame.toArrow()
                 return plan_of(frame._jdf.queryExecution().executedPlan())
         finally:
             conf.set(partitions, usual)
 
+    def frame(self, sql: str) -> DataFrame:
+        """A statement as a data frame of this engine's session."""
+        return self._tables.select(sql)
+
     def interrupt(self) -> None:
         self._jobs.cancel()
+        self._driver.interrupt()
 
     def memory(self) -> int:
         return DRIVER

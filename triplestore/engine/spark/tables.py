@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.parquet as pq
 
+from triplestore.engine.dialect import OWN
 from triplestore.engine.spark.filesystem import FileSystem
 from triplestore.model.errors import EngineError
 
@@ -51,10 +52,13 @@ class Tables:
     def __init__(self, spark: SparkSession, files: FileSystem, scratch: str) -> None:
         self.spark, self._files, self.scratch = spark, files, scratch
         self._tables: dict[str, Table] = {}
+        self._views: dict[str, str] = {}
+        self._shown: dict[str, Table | str] = {}
+        self._counted: dict[str, int] = {}
         self._folders = (f"{scratch}/{number}" for number in itertools.count())
 
     def __iter__(self) -> Iterator[str]:
-        return iter(list(self._tables))
+        return iter([*self._views, *self._tables])
 
     def folder(self) -> str:
         """The path of a new folder in the scratch, not made yet."""
@@ -77,19 +81,71 @@ class Tables:
         """Make `name` this table, in place of whatever it was."""
         if len(table.parts) > MOST_PARTS:
             table = self._merged(table)
-        self.frame(table).createOrReplaceTempView(name)
-        before = self._tables.get(name.lower())
-        self._tables[name.lower()] = table
+        name = name.lower()
+        before = self._tables.get(name)
+        self._tables[name] = table
+        self._views.pop(name, None)
         self._release(before)
+
+    def view(self, name: str, sql: str) -> None:
+        """Make `name` a view, in place of whatever it was."""
+        self._views[name.lower()] = sql
+        self._release(self._tables.pop(name.lower(), None))
+
+    def show(self, name: str, frame: DataFrame) -> None:
+        """Make `name` a view of a data frame."""
+        self.view(name, f"{OWN}SELECT * FROM {name}")
+        frame.createOrReplaceTempView(name)
+        self._shown[name.lower()] = self._views[name.lower()]
+
+    def named(self, sql: str) -> tuple[dict[str, Table], dict[str, str]]:
+        """The tables and views that a statement names, and those that these views name, which stand before them."""
+        tables: dict[str, Table] = {}
+        views: dict[str, str] = {}
+        seen: set[str] = set()
+
+        def find(text: str) -> None:
+            lower = text.lower()
+            tables.update((name, table) for name, table in self._tables.items() if _names(lower, name))
+            for name, view in self._views.items():
+                if name not in seen and _names(lower, name):
+                    seen.add(name)
+                    find(view)
+                    views[name] = view
+
+        find(sql)
+        return tables, views
+
+    def select(self, sql: str) -> DataFrame:
+        """A statement as a data frame. Spark is shown what it names now: of most tables it need not know."""
+        tables, views = self.named(sql)
+        for name, table in tables.items():
+            if self._shown.get(name) is not table:
+                self.frame(table).createOrReplaceTempView(name)
+                self._shown[name] = table
+        for name, view in views.items():
+            if self._shown.get(name) != view:
+                self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {view}")
+                self._shown[name] = view
+        return self.spark.sql(sql)
 
     def forget(self, name: str) -> None:
         """Drop `name`, table or view, if it is there."""
-        self.spark.catalog.dropTempView(name)
-        self._release(self._tables.pop(name.lower(), None))
+        name = name.lower()
+        if self._shown.pop(name, None) is not None:
+            self.spark.catalog.dropTempView(name)
+        self._views.pop(name, None)
+        self._release(self._tables.pop(name, None))
 
     def rows(self, table: Table) -> int:
         """The rows of a table, counted now where they are not known."""
-        return sum(self.count(part.path) if part.rows is None else part.rows for part in table.parts)
+        return sum(self._rows(part.path) if part.rows is None else part.rows for part in table.parts)
+
+    def _rows(self, path: str) -> int:
+        """The rows of an attached file, which never changes."""
+        if path not in self._counted:
+            self._counted[path] = self.count(path)
+        return self._counted[path]
 
     def frame(self, table: Table) -> DataFrame:
         """The table as a data frame."""
@@ -127,6 +183,17 @@ class Tables:
         for part in table.parts if table is not None else ():
             if part.path.startswith(f"{self.scratch}/") and part.path not in held:
                 self._files.delete(part.path)
+
+
+def _names(sql: str, name: str) -> bool:
+    """Whether a word of a text is this name."""
+    place = sql.find(name)
+    while place >= 0:
+        around = sql[max(place - 1, 0) : place] + sql[place + len(name) : place + len(name) + 1]
+        if not any(char.isalnum() or char == "_" for char in around):
+            return True
+        place = sql.find(name, place + 1)
+    return False
 
 
 def nullable(fields: Sequence[Any]) -> Any:

@@ -41,11 +41,10 @@ class SparkWorkbench(SparkQueries):
 
     def __init__(self, spark: SparkSession, jobs: Jobs, scratch: str | None) -> None:
         super().__init__(spark, jobs, scratch)
-        self._views: set[str] = set()
 
     @property
     def components(self) -> SparkComponents:
-        return SparkComponents(self, self.spark, self._jobs, self.folder)
+        return SparkComponents(self, self._tables, self._jobs, self.folder)
 
     def scratch(self) -> Scratch:
         return Scratch(self)
@@ -72,7 +71,9 @@ class SparkWorkbench(SparkQueries):
         with self._jobs.running(text):
             table = self._shared(sql)
             if table is None:
-                frame = self.spark.sql(text)
+                table = self._driver.evaluated(sql)
+            if table is None:
+                frame = self._tables.select(text)
                 table = Table(nullable(frame.schema), self._evaluated(frame, text))
             self._put(name, table)
             return self._tables.rows(table)
@@ -81,7 +82,7 @@ class SparkWorkbench(SparkQueries):
         if most <= ONE_TASK_UP_TO:
             return self.create(name, queries.places(sql, by))
         with self._jobs.running(sql):
-            return number_by_ranges(self, self.spark, name, sql, by)
+            return number_by_ranges(self, self._tables, name, sql, by)
 
     def append(self, name: str, selects: Sequence[Statement]) -> list[int]:
         table = self._tables.get(name)
@@ -93,15 +94,17 @@ class SparkWorkbench(SparkQueries):
                 shared = self._shared(select)
                 if shared is not None and shared.schema == table.schema:
                     counts[number], parts = self._tables.rows(shared), parts + shared.parts
+                elif (made := self._driver.evaluated(select, table)) is not None:
+                    counts[number], parts = self._tables.rows(made), parts + made.parts
                 else:
                     jobs[number] = str(select)
         sql = _marked(table, jobs)
         with self._jobs.running(sql):
             if jobs:
                 most_files = 2 * int(self.spark.sparkContext.defaultParallelism)
-                made = self._evaluated(self.spark.sql(sql).coalesce(most_files), sql)
-                parts += made
-                for part in made:
+                found = self._evaluated(self._tables.select(sql).coalesce(most_files), sql)
+                parts += found
+                for part in found:
                     for number, rows in self._counts(part.path).items():
                         counts[number] = rows
             if parts:
@@ -110,8 +113,8 @@ class SparkWorkbench(SparkQueries):
 
     def remove(self, name: str, sql: str) -> int:
         table = self._tables.get(name)
-        same = " AND ".join(f"_kept.`{field}` = _gone.`{field}`" for field in table.names)
-        kept = f"SELECT _kept.* FROM {name} _kept LEFT ANTI JOIN ({sql}) _gone ON {same}"
+        same = " AND ".join(f'_kept."{field}" = _gone."{field}"' for field in table.names)
+        kept = f"SELECT _kept.* FROM {name} _kept WHERE NOT EXISTS (SELECT 1 FROM ({sql}) _gone WHERE {same})"
         return self._tables.rows(table) - self.create(name, kept)
 
     def keep(self, name: str, condition: str) -> int:
@@ -121,31 +124,24 @@ class SparkWorkbench(SparkQueries):
         pass
 
     def view(self, name: str, sql: str) -> None:
-        with self._jobs.running(sql):
-            if self._tables.find(name):
-                self.drop(name)
-            self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {sql}")
-            self._views.add(name.lower())
+        self._tables.view(name, sql)
 
     def drop(self, *names: str) -> None:
         for name in names:
             self._tables.forget(name)
-            self._views.discard(name.lower())
 
     def close(self) -> None:
         """Drop all that was made, and delete the scratch folder."""
-        self.drop(*self._views, *self._tables)
+        self._driver.close()
+        self.drop(*self._tables)
         self._files.delete(self.folder)
 
     def _put(self, name: str, table: Table) -> None:
         self._tables.put(name, table)
-        self._views.discard(name.lower())
 
     def _show(self, name: str, frame: DataFrame) -> None:
         """Make `name` a view of a data frame."""
-        self.drop(name)
-        frame.createOrReplaceTempView(name)
-        self._views.add(name.lower())
+        self._tables.show(name, frame)
 
     def _shared(self, sql: Statement) -> Table | None:
         """The table that a statement yields, where it is no more than columns of a table that exists: parts are shared,
