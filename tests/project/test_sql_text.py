@@ -43,6 +43,8 @@ ALLOWED: Final = {
 
 LOOKING: Final = {
     "triplestore.expressions.columns": "it finds the marks",
+    "triplestore.engine.spark.driver": "whether the dialect has marked it",
+    "triplestore.engine.spark.tables": "which tables it may name, so that they are shown; one too many does no harm",
     "triplestore.engine.spark.queries": "whether an empty table may be named, so that the optimiser is asked at all",
 }
 """The modules that look into SQL, and for what."""
