@@ -14,9 +14,10 @@ import pyarrow as pa
 from triplestore.dictionary.datatypes import KNOWN
 from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import id_lists, strings
+from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
-from triplestore.engine.sql import Select
+from triplestore.engine.sql import Select, Spelled
 from triplestore.model.equality import Equality
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 
@@ -156,11 +157,15 @@ def normalise_violations(engine: Workbench, equality: Equality) -> None:
     """Put the rows of `violation` under pi, and have each inconsistency once. What speaks of literals as such (clashes
     of values, dt-not-type) goes on to name them, not what equals them."""
     if equality == Equality.REWRITE:
-        mentioned = f"SELECT DISTINCT {engine.dialect.explode('facts')} AS term FROM violation"
-        pi = engine.query(
-            f"SELECT m.term, m.representative FROM same_as m JOIN ({mentioned}) v ON v.term = m.term "
-            "WHERE m.term <> m.representative"
-        ).to_pydict()
+
+        def represented(dialect: Dialect) -> str:
+            mentioned = f"SELECT DISTINCT {dialect.explode('facts')} AS term FROM violation"
+            return (
+                f"SELECT m.term, m.representative FROM same_as m JOIN ({mentioned}) v ON v.term = m.term "
+                "WHERE m.term <> m.representative"
+            )
+
+        pi = engine.query(Spelled(engine.dialect, represented)).to_pydict()
         now = dict(zip(pi["term"], pi["representative"], strict=True))
         if now:
             rows = engine.query("SELECT rule, facts FROM violation").to_pydict()
