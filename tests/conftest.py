@@ -41,6 +41,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     met = Counter[str]()
     left_out: dict[pytest.Item, None] = {}
     for item in items:
+        if {"spark", "spark_engine"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("spark")
         on_spark, long = item.get_closest_marker("spark"), item.get_closest_marker("long_on_spark")
         if on_spark and long:
             name = item.nodeid.partition("[")[0]

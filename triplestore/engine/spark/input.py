@@ -43,9 +43,11 @@ def _cut_in_driver(paths: Sequence[str], columns: Sequence[str], folder: str, sq
     Path(folder).mkdir()
     engine = DuckDBEngine(f"{DRIVER} B", folder)
     try:
-        engine.lines("lines", paths)
-        select = f"SELECT {', '.join(columns)} FROM ({sql(engine.dialect, 'lines')}) cut"
-        return Part(folder, sum(file.rows for file in engine.write(select, folder, "part", (), GROUP)))
+        with engine.scratch() as scratch:
+            view = scratch.table("lines")
+            engine.lines(view, paths)
+            select = f"SELECT {', '.join(columns)} FROM ({sql(engine.dialect, view)}) cut"
+            return Part(folder, sum(file.rows for file in engine.write(select, folder, "part", (), GROUP)))
     finally:
         engine.close()
 
