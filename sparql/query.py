@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 from triplake.sparql.algebra import Bgp, Dataset, Distinct, Extend, Node, Project, Query
+from triplake.sparql.asked import Asked
 from triplake.sparql.constants import Constants, Known, look_up
 from triplake.sparql.construct import PLACES
 from triplake.sparql.dataset import Graphs, Reading
@@ -32,6 +33,8 @@ from triplestore.closure.expand import closure_sql, preferred_sql, spelled_sql
 from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s, strings
+from triplestore.engine.dialect import Dialect
+from triplestore.engine.sql import Spelled
 from triplestore.expressions.vectorised import register
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import UsageError
@@ -198,7 +201,19 @@ class Run:
         beside = {name: partial(rows_of, graph) for name, graph in self.graph.beside.items()}
         return Federation(self.graph.services, solve, self.expand, beside).resolved(parsed)
 
-    def compiler(self, parsed: Query) -> Compiler:
+    def asked(self, parsed: Query, text: Callable[[Compiler], str]) -> Asked:
+        """A statement, compiled now for a resident engine, else when it is known which dialect it is run in."""
+        engine = self.graph.engine
+        compilers: list[Compiler] = []
+
+        def spelled(dialect: Dialect) -> str:
+            compilers.append(self.compiler(parsed, dialect))
+            return text(compilers[-1])
+
+        sql = spelled(engine.dialect) if engine.resident else Spelled(engine.dialect, spelled)
+        return Asked(sql, compilers)
+
+    def compiler(self, parsed: Query, dialect: Dialect | None = None) -> Compiler:
         graph, view = self.graph, self.graph.view
         register(graph.engine)
         classes = view.classes if view.rewriting else 0
@@ -237,7 +252,9 @@ class Run:
         if len(constants.own) > LISTED:
             numbers, tokens = int64s(constants.own.values()), strings(constants.own)
             own = paths.scratch.load("own_term", pa.table({"id": numbers, "token": tokens}))
-        return Compiler(Steps(graph.engine.dialect, constants, self.prefer, own), graphs, ids, parsed.base, now)
+        return Compiler(
+            Steps(dialect or graph.engine.dialect, constants, self.prefer, own), graphs, ids, parsed.base, now
+        )
 
     def answer(self, parsed: Query) -> Result:
         if parsed.kind == "describe":
@@ -248,26 +265,24 @@ class Run:
         if parsed.kind == "ask":
             return Result("ask", (), pa.table({}), truth=self._holds(parsed))
         variables = TRIPLE if parsed.kind == "construct" else parsed.variables
-        compiler = self.compiler(parsed)
         engine = self.graph.engine
+        decoded = not engine.resident
+        asked = self.asked(parsed, lambda compiler: _statement(compiler, parsed, decoded))
         if self.stream:
-            if not engine.resident:
-                return Result(parsed.kind, variables, self._streamed(_statement(compiler, parsed), compiler))
-            ids = self._streamed(_statement(compiler, parsed, decoded=False), compiler)
+            if decoded:
+                return Result(parsed.kind, variables, self._streamed(asked))
+            ids = self._streamed(asked)
             first, ended = _first(ids)
             if not ended:
-                return Result(parsed.kind, variables, self._in_tokens(first, ids, compiler.steps.constants))
+                return Result(parsed.kind, variables, self._in_tokens(first, ids, asked.constants))
             none = {f"c{place}": pa.array([], pa.string()) for place in range(len(variables))}
             whole = pa.Table.from_batches(first) if first else pa.table(none)
-            return Result(parsed.kind, variables, whole, nodes=self._nodes(engine, whole, compiler.steps.constants))
-        try:
-            sql = _statement(compiler, parsed, decoded=not engine.resident)
-            rows = engine.query(sql)
-        finally:
-            compiler.paths.drop()
-        if not engine.resident:
+            return Result(parsed.kind, variables, whole, nodes=self._nodes(engine, whole, asked.constants))
+        with asked:
+            rows = engine.query(asked.sql)
+        if decoded:
             return Result(parsed.kind, variables, rows)
-        return Result(parsed.kind, variables, rows, nodes=self._nodes(engine, rows, compiler.steps.constants))
+        return Result(parsed.kind, variables, rows, nodes=self._nodes(engine, rows, asked.constants))
 
     def _nodes(self, engine: Engine, rows: pa.Table | pa.RecordBatch, constants: Constants) -> Nodes:
         """What the ids in an answer stand for: read once for all answers, unless they are too many to keep."""
@@ -287,11 +302,9 @@ class Run:
             nodes.add(own)
         return nodes
 
-    def _streamed(self, sql: str, compiler: Compiler) -> Iterator[pa.RecordBatch]:
-        try:
-            yield from self.graph.engine.batches(sql)
-        finally:
-            compiler.paths.drop()
+    def _streamed(self, asked: Asked) -> Iterator[pa.RecordBatch]:
+        with asked:
+            yield from self.graph.engine.batches(asked.sql)
 
     def _in_tokens(
         self, first: Sequence[pa.RecordBatch], more: Iterator[pa.RecordBatch], constants: Constants
@@ -311,23 +324,17 @@ class Run:
 
     def solutions(self, parsed: Query, variables: Sequence[str]) -> pa.Table:
         """The tokens of variables, one column each (c0, c1 ...), NULL unbound."""
-        assert parsed.pattern is not None
-        compiler = self.compiler(parsed)
-        try:
-            sql = compiler.select(parsed.pattern, variables)
-            return self.graph.engine.query(sql)
-        finally:
-            compiler.paths.drop()
+        pattern = parsed.pattern
+        assert pattern is not None
+        with self.asked(parsed, lambda compiler: compiler.select(pattern, variables)) as asked:
+            return self.graph.engine.query(asked.sql)
 
     def _holds(self, parsed: Query) -> bool:
         """Whether the pattern has a solution."""
-        assert parsed.pattern is not None
-        compiler = self.compiler(parsed)
-        try:
-            sql = compiler.ask(parsed.pattern)
-            return bool(self.graph.engine.rows(sql))
-        finally:
-            compiler.paths.drop()
+        pattern = parsed.pattern
+        assert pattern is not None
+        with self.asked(parsed, lambda compiler: compiler.ask(pattern)) as asked:
+            return bool(self.graph.engine.rows(asked.sql))
 
     def _described(self, parsed: Query) -> Iterator[pa.RecordBatch]:
         """Concise bounded descriptions (tokens): the triples of each resource, then of the blank nodes that they lead

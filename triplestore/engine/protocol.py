@@ -94,10 +94,10 @@ class Queries(Protocol):
     def query(self, sql: Statement) -> pa.Table:
         """The rows of a SELECT, as Arrow."""
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+    def rows(self, sql: Statement) -> list[tuple[Any, ...]]:
         """The rows of a SELECT that has few, as Python values: sooner than as Arrow."""
 
-    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
+    def batches(self, sql: Statement) -> Iterator[pa.RecordBatch]:
         """The rows of a SELECT as a stream of Arrow batches, in its order; memory does not grow with the rows. The
         caller reads the stream to its end, or closes it, before the next call."""
 

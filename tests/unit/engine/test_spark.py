@@ -27,7 +27,7 @@ from tests.support.engines import (
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.engine.sql import Select
-from triplestore.model.errors import EngineError
+from triplestore.model.errors import EngineError, UsageError
 from triplestore.model.tables import GROUP
 
 pytestmark = pytest.mark.spark_alone
@@ -192,3 +192,11 @@ engine.close()
         engine.load("u", pairs((1, 1)))
         engine.close()
         assert os.listdir(tmp_path) == []
+
+
+def test_a_session_of_spark_connect_is_refused() -> None:
+    from triplestore.engine.spark import SparkEngine
+
+    remote = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+    with pytest.raises(UsageError, match=r"a session of Spark Connect, .* give a classic session"):
+        SparkEngine(remote)

@@ -29,11 +29,11 @@ class DuckDBQueries:
     def query(self, sql: Statement) -> pa.Table:
         return self._connection.arrow(str(sql))
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        return self._connection.rows(sql)
+    def rows(self, sql: Statement) -> list[tuple[Any, ...]]:
+        return self._connection.rows(str(sql))
 
-    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
-        return self._connection.stream(sql)
+    def batches(self, sql: Statement) -> Iterator[pa.RecordBatch]:
+        return self._connection.stream(str(sql))
 
     def plan(self, sql: str) -> PlanStep:
         found = json.loads(self.rows(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")[0][1])["operator"][0]

@@ -18,6 +18,7 @@ import pyarrow as pa
 from triplestore.engine.dialect import OWN, string
 from triplestore.engine.duckdb.engine import DuckDBEngine
 from triplestore.engine.spark.filesystem import FileSystem
+from triplestore.engine.spark.functions import SparkFunctions
 from triplestore.engine.spark.tables import Part, Table, Tables
 from triplestore.engine.sql import Spelled, Statement
 from triplestore.model.errors import EngineError, MemoryLimitError
@@ -48,8 +49,8 @@ _BACK: Final = {duckdb: spark for spark, duckdb in _TYPES.items()}
 class Driver:
     """A DuckDB engine over the tables and views of a Spark engine, started when it is needed. memory: its bytes."""
 
-    def __init__(self, tables: Tables, files: FileSystem, memory: int) -> None:
-        self._tables, self._files, self._memory = tables, files, memory
+    def __init__(self, tables: Tables, files: FileSystem, functions: SparkFunctions, memory: int) -> None:
+        self._tables, self._files, self._functions, self._memory = tables, files, functions, memory
         self._engine: DuckDBEngine | None = None
         self._shown: dict[str, Table | str] = {}
 
@@ -120,6 +121,8 @@ class Driver:
         if self._engine is None:
             self._engine = DuckDBEngine(f"{self._memory} B", self._files.local(self._tables.scratch))
         try:
+            for name, made in self._functions.made.items():
+                self._engine.functions.add(name, *made)
             for name, table in tables.items():
                 if self._shown.get(name) is not table:
                     self._engine.view(name, self._source(table))

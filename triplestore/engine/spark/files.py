@@ -55,7 +55,7 @@ class SparkFiles(SparkWorkbench):
             if (shared := self._shared(sql)) is not None:
                 return write(self._tables, self._files, shared, folder, sorting) if self._tables.rows(shared) else []
             if (table := self._driver.evaluated(sql)) is None:
-                frame = self._tables.select(text)
+                frame = self._select(text)
                 table = Table(nullable(frame.schema), self._evaluated(frame, text))
             try:
                 return write(self._tables, self._files, table, folder, sorting) if table.parts else []

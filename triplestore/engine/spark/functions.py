@@ -14,15 +14,21 @@ if TYPE_CHECKING:
 
 
 class SparkFunctions:
-    """The functions of a session."""
+    """The functions of a session: Spark hears of them before the first statement that it runs itself, the driver before
+    its first."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._names: set[str] = set()
+        self.made: dict[str, tuple[int, Callable[..., pa.Array]]] = {}
+        self._registered = 0
 
     def add(self, name: str, arity: int, columns: Callable[..., pa.Array]) -> None:
+        self.made.setdefault(name, (arity, columns))
+
+    def register(self) -> None:
+        """Let Spark know those that it does not."""
         from pyspark.sql.functions import arrow_udf
 
-        if name not in self._names:
+        for name, (arity, columns) in list(self.made.items())[self._registered :]:
             self._spark.udf.register(name, arrow_udf(of_arity(columns, arity), returnType="string"))
-            self._names.add(name)
+            self._registered += 1

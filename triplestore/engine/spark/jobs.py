@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from triplestore.engine.sql import Statement
 from triplestore.model.errors import EngineError, StoppedError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Jobs:
         self._tag = f"triplake-{os.urandom(8).hex()}"
 
     @contextmanager
-    def running(self, sql: str) -> Iterator[None]:
+    def running(self, sql: Statement) -> Iterator[None]:
         """A statement: it raises whatever Spark raises as an EngineError with the SQL. Jobs inside carry the tag."""
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
@@ -34,7 +35,7 @@ class Jobs:
         except (PySparkException, Py4JError, pa.ArrowException, OSError) as error:
             from triplestore.engine.spark.errors import failure
 
-            raise failure(error, sql) from error
+            raise failure(error, str(sql)) from error
 
     def cancel(self) -> None:
         """From another thread: cancel the jobs of this engine, and of no other of the session."""
@@ -73,7 +74,7 @@ class StoppableJobs(Jobs):
         super().cancel()
 
     @contextmanager
-    def running(self, sql: str) -> Iterator[None]:
+    def running(self, sql: Statement) -> Iterator[None]:
         self._check()
         try:
             with super().running(sql):

@@ -54,32 +54,34 @@ class SparkQueries:
         if self._files.local(self.folder):  # also where nobody closes the engine
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self._tables = Tables(spark, self._files, self.folder)
-        self._driver = Driver(self._tables, self._files, self.driver_memory)
+        self._driver = Driver(self._tables, self._files, self.functions, self.driver_memory)
 
     def query(self, sql: Statement) -> pa.Table:
         if isinstance(sql, Count) and (counted := self._tables.find(sql.source)):
             return pa.table({"n": pa.array([self._tables.rows(counted)], pa.int64())})
-        text = str(sql)
-        with self._jobs.running(text):
+        with self._jobs.running(sql):
             if (found := self._driver.query(sql)) is not None:
                 return found
-            table = self._tables.select(text).toArrow()
+            table = self._select(sql).toArrow()
         return table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+    def rows(self, sql: Statement) -> list[tuple[Any, ...]]:
         return list(zip(*(column.to_pylist() for column in self.query(sql).columns), strict=True))
 
-    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
+    def batches(self, sql: Statement) -> Iterator[pa.RecordBatch]:
         with self._jobs.running(sql):
             table = self._driver.evaluated(sql)
-            frame = self._tables.select(sql) if table is None else None
-            if frame is not None and not self._files.local(self.folder):
-                schema = self.query(f"SELECT * FROM ({sql}) _rows LIMIT 0").schema
-                rows = frame.toLocalIterator(prefetchPartitions=True)
-                while chunk := [row.asDict() for row in itertools.islice(rows, written.BATCH)]:
-                    yield pa.RecordBatch.from_pylist(chunk, schema)
-                return
-            parts = self._evaluated(frame, sql) if frame is not None else table.parts if table is not None else ()
+            parts = () if table is None else table.parts
+            if table is None:
+                text = str(sql)
+                frame = self._select(text)
+                if not self._files.local(self.folder):
+                    schema = self.query(f"SELECT * FROM ({text}) _rows LIMIT 0").schema
+                    rows = frame.toLocalIterator(prefetchPartitions=True)
+                    while chunk := [row.asDict() for row in itertools.islice(rows, written.BATCH)]:
+                        yield pa.RecordBatch.from_pylist(chunk, schema)
+                    return
+                parts = self._evaluated(frame, text)
         for part in parts:
             try:
                 for file in self._files.parquet(part.path):
@@ -93,7 +95,7 @@ class SparkQueries:
         conf.set(partitions, "1")  # sorting into more looks for bounds first: what is below runs, and counts, twice
         try:
             with self._jobs.running(sql):
-                frame = self._tables.select(sql)
+                frame = self._select(sql)
                 frame.toArrow()
                 return plan_of(frame._jdf.queryExecution().executedPlan())
         finally:
@@ -101,7 +103,7 @@ class SparkQueries:
 
     def frame(self, sql: str) -> DataFrame:
         """A statement as a data frame of this engine's session."""
-        return self._tables.select(sql)
+        return self._select(sql)
 
     def interrupt(self) -> None:
         self._jobs.cancel()
@@ -109,6 +111,10 @@ class SparkQueries:
 
     def memory(self) -> int:
         return DRIVER
+
+    def _select(self, sql: Statement) -> DataFrame:
+        self.functions.register()
+        return self._tables.select(str(sql))
 
     def _evaluated(self, frame: DataFrame, sql: str) -> tuple[Part, ...]:
         """The rows of a statement as parts: none or one."""

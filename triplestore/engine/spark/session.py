@@ -71,7 +71,13 @@ def start_session(master: str | None = None, memory_limit: str | None = None) ->
 
 
 def sibling(session: SparkSession) -> SparkSession:
-    """A session with views and settings of its own, on the executors of another."""
+    """A session with views and settings of its own, on the executors of another. Raises UsageError for one of Spark
+    Connect, which lacks the context that jobs are cancelled and files are listed by."""
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        raise UsageError(
+            "this is a session of Spark Connect, which has no SparkContext: give a classic session "
+            "(SparkSession.builder.master(..)), or open the store on DuckDB, which needs none"
+        )
     made: SparkSession = session.newSession()
     for key, value in SESSION_SETTINGS.items():
         made.conf.set(key, value)

@@ -73,7 +73,7 @@ class SparkWorkbench(SparkQueries):
             if table is None:
                 table = self._driver.evaluated(sql)
             if table is None:
-                frame = self._tables.select(text)
+                frame = self._select(text)
                 table = Table(nullable(frame.schema), self._evaluated(frame, text))
             self._put(name, table)
             return self._tables.rows(table)
@@ -102,7 +102,7 @@ class SparkWorkbench(SparkQueries):
         with self._jobs.running(sql):
             if jobs:
                 most_files = 2 * int(self.spark.sparkContext.defaultParallelism)
-                found = self._evaluated(self._tables.select(sql).coalesce(most_files), sql)
+                found = self._evaluated(self._select(sql).coalesce(most_files), sql)
                 parts += found
                 for part in found:
                     for number, rows in self._counts(part.path).items():

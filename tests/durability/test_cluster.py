@@ -1,0 +1,145 @@
+"""Spark on a cluster of this machine: a master and two workers, the driver outside, and what is killed in between."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+from rdflib import URIRef
+
+from tests import ROOT
+from tests.support.cluster import Cluster, cluster
+from triplestore import Store
+
+pytestmark = [pytest.mark.spark, pytest.mark.long]
+
+E = "http://e/"
+RDFS, OWL, TYPE = (
+    "http://www.w3.org/2000/01/rdf-schema#",
+    "http://www.w3.org/2002/07/owl#",
+    "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>",
+)
+
+PROGRAM = """
+import sys
+from triplestore.engine.spark import driver
+from triplestore import Store
+driver.IN_DRIVER = 0
+store, *files = sys.argv[1:]
+with Store.create(store, engine="spark") as kg:
+    print("session", flush=True)
+    kg.load(files[0])
+    print("loaded", flush=True)
+    kg.load(files[1])
+    kg.update(delete=[tuple(map(__import__("rdflib").URIRef, ("http://e/x3", "http://e/knows", "http://e/x4")))])
+    print("updated", flush=True)
+    print(len(kg.query("SELECT ?s { ?s a <http://e/C0> }")), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("files")
+    chance = random.Random(5)
+    lines = [f"<{E}C{n + 1}> <{RDFS}subClassOf> <{E}C{n}> ." for n in range(5)]
+    lines += [f"<{E}knows> {TYPE} <{OWL}SymmetricProperty> .", f"<{E}mail> {TYPE} <{OWL}InverseFunctionalProperty> ."]
+    for n in range(3000):
+        lines.append(f"<{E}x{n}> {TYPE} <{E}C{chance.randrange(6)}> .")
+        lines.append(f"<{E}x{n}> <{E}knows> <{E}x{n + 1}> .")
+        lines.append(f'<{E}x{n}> <{E}mail> "m{n // 2 if n < 200 else n}" .')
+    first, second = folder / "first.nt", folder / "second.nt"
+    first.write_text("\n".join(lines[: len(lines) // 2]) + "\n")
+    second.write_text("\n".join(lines[len(lines) // 2 :]) + "\n")
+    return [first, second]
+
+
+@pytest.fixture(scope="module")
+def expected(files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    with Store.create(tmp_path_factory.mktemp("expected") / "kg", engine="duckdb") as kg:
+        kg.load(*files)
+        kg.update(delete=[(URIRef(f"{E}x3"), URIRef(f"{E}knows"), URIRef(f"{E}x4"))])
+        return exported(kg)
+
+
+@pytest.fixture(scope="module")
+def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as made:
+        yield made
+
+
+def exported(kg: Store) -> list[str]:
+    return [line for batch in kg.lines("all", ordered=True) for line in batch]
+
+
+def content(store: Path) -> list[str]:
+    with Store.open(store, engine="duckdb", verify=True) as kg:
+        return exported(kg)
+
+
+def test_load_update_and_query(spark_cluster: Cluster, files: list[Path], expected: list[str], tmp_path: Path) -> None:
+    driver = spark_cluster.run(PROGRAM, tmp_path / "kg", *files)
+    out, err = driver.communicate(timeout=500)
+    assert driver.returncode == 0, err[-3000:]
+    assert out.split() == ["session", "loaded", "updated", str(sum(f"{TYPE} <{E}C0>" in line for line in expected))]
+    assert content(tmp_path / "kg") == expected
+
+
+def test_the_example(spark_cluster: Cluster, files: list[Path], tmp_path: Path) -> None:
+    """As `spark-submit` runs it, in a session that the program makes."""
+    submit = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", spark_cluster.master]
+    command = [*submit, str(ROOT / "examples/spark_job.py"), str(tmp_path / "kg"), *map(str, files)]
+    command += ["--out", str(tmp_path / "out")]
+    for _ in range(2):
+        done = subprocess.run(command, env=spark_cluster.environment, capture_output=True, text=True, timeout=500)
+        assert done.returncode == 0, done.stderr[-3000:]
+    with Store.open(tmp_path / "kg", engine="duckdb") as kg:
+        facts = kg.stats().facts
+    assert f"wrote {facts:,} facts to {tmp_path / 'out'}" in done.stdout
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_executor_is_killed(
+    spark_cluster: Cluster, files: list[Path], expected: list[str], tmp_path: Path, seed: int
+) -> None:
+    """Again and again while the driver works: it finds what it would have found."""
+    chance = random.Random(seed)
+    driver = spark_cluster.run(PROGRAM, tmp_path / "kg", *files)
+    killed = 0
+    assert driver.stdout is not None
+    assert driver.stdout.readline() == "session\n"
+    while driver.poll() is None and killed < 3:
+        time.sleep(chance.uniform(2, 12))
+        if executors := spark_cluster.executors():
+            chance.choice(executors).kill()
+            killed += 1
+    _, err = driver.communicate(timeout=500)
+    assert driver.returncode == 0, err[-3000:]
+    assert killed
+    assert content(tmp_path / "kg") == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_driver_is_killed(
+    spark_cluster: Cluster, files: list[Path], expected: list[str], tmp_path: Path, seed: int
+) -> None:
+    """The store is that of the last version, and another driver goes on from there."""
+    chance = random.Random(seed)
+    driver = spark_cluster.run(PROGRAM, tmp_path / "kg", *files)
+    assert driver.stdout is not None
+    assert driver.stdout.readline() == "session\n"
+    for _ in range(seed):
+        assert driver.stdout.readline()
+    time.sleep(chance.uniform(0, 6))
+    os.killpg(driver.pid, signal.SIGKILL)
+    driver.communicate()
+    with Store.open(tmp_path / "kg", engine="duckdb", verify=True) as kg:
+        kg.load(*files)
+        kg.update(delete=[(URIRef(f"{E}x3"), URIRef(f"{E}knows"), URIRef(f"{E}x4"))])
+        assert exported(kg) == expected
