@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,12 +51,13 @@ class Cluster:
 
     def executors(self) -> list[psutil.Process]:
         """The processes of executors that live."""
-        return [
-            child
-            for worker in self.workers
-            for child in psutil.Process(worker.pid).children(recursive=True)
-            if "CoarseGrainedExecutorBackend" in " ".join(child.cmdline())
-        ]
+        found = []
+        for worker in self.workers:
+            for child in psutil.Process(worker.pid).children(recursive=True):
+                with suppress(psutil.NoSuchProcess):  # it has ended since
+                    if "CoarseGrainedExecutorBackend" in " ".join(child.cmdline()):
+                        found.append(child)
+        return found
 
 
 @contextmanager
