@@ -9,7 +9,7 @@ import pytest
 from tests.support.engines import pairs, rows
 from triplestore.engine.dialect import OWN, Dialect
 from triplestore.engine.sql import Select, Spelled
-from triplestore.model.errors import EngineError
+from triplestore.model.errors import EngineError, StoppedError
 
 pytestmark = pytest.mark.spark
 
@@ -119,3 +119,28 @@ def test_more_than_fits_is_for_spark(spark: Any, asked: list[str]) -> None:
     assert rows(engine, f"SELECT count(*) AS n, count(DISTINCT s) AS d FROM ({made}) q") == [(1_200_000, 1_200_000)]
     assert len(asked) == 1
     engine.close()
+
+
+def test_a_stopped_reader_leaves_nothing_to_spark(
+    spark: Any, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interrupted while the driver looks whether it can run a statement, which looks as if it could not."""
+    from triplestore.engine.spark.driver import Driver
+    from triplestore.engine.spark.engine import SparkReader
+
+    reader = SparkReader(spark)
+    reader.begin()
+    reader.load("t", pairs((1, 2)))
+    query = Driver.query
+
+    def interrupted(self: Driver, statement: str) -> Any:
+        reader.interrupt()
+        monkeypatch.setattr(Driver, "query", query)
+
+    monkeypatch.setattr(Driver, "query", interrupted)
+    with pytest.raises(StoppedError):
+        reader.query("SELECT a FROM t")
+    reader.begin()
+    assert rows(reader, "SELECT a FROM t") == [(1,)]
+    assert not asked
+    reader.close()

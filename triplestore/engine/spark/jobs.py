@@ -37,6 +37,9 @@ class Jobs:
 
             raise failure(error, str(sql)) from error
 
+    def check(self) -> None:
+        """Raise StoppedError where no more jobs are to be run."""
+
     def cancel(self) -> None:
         """From another thread: cancel the jobs of this engine, and of no other of the session."""
         self._context.cancelJobsWithTag(self._tag)
@@ -75,14 +78,14 @@ class StoppableJobs(Jobs):
 
     @contextmanager
     def running(self, sql: Statement) -> Iterator[None]:
-        self._check()
+        self.check()
         try:
             with super().running(sql):
                 yield
         except EngineError:
-            self._check()
+            self.check()
             raise
 
-    def _check(self) -> None:
+    def check(self) -> None:
         if self._stopped:
             raise StoppedError("the work was stopped before its end")

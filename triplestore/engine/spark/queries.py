@@ -44,7 +44,7 @@ class SparkQueries:
     name: Final = "spark"
     resident: Final = False
     dialect: Final[Dialect] = SparkDialect()
-    driver_memory: int = DRIVER
+    driver_memory: int = DRIVER // 2
 
     def __init__(self, spark: SparkSession, jobs: Jobs, scratch: str | None) -> None:
         self.spark, self._jobs = spark, jobs
@@ -113,6 +113,7 @@ class SparkQueries:
         return DRIVER
 
     def _select(self, sql: Statement) -> DataFrame:
+        self._jobs.check()  # the driver may have been stopped, which leaves what it cannot run to Spark
         self.functions.register()
         return self._tables.select(str(sql))
 
