@@ -36,9 +36,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes long on Spark is long there, or run with some of its cases. Where two processes run the tests, one of
-    them runs those on Spark, so that there is one Java; the others go by file."""
-    met = Counter[str]()
+    """Of what is `sampled` some cases run always, the others are long. What takes long on Spark is long there, or run
+    with some of its cases. Where several processes run the tests, one of them runs those on Spark, so that there is one
+    Java; the others go by file."""
+    met, cases = Counter[str](), Counter[tuple[str, bool]]()
     left_out: dict[pytest.Item, None] = {}
     for item in items:
         if {"spark", "spark_engine"} & set(getattr(item, "fixturenames", ())):
@@ -51,6 +52,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if met[name] % long.kwargs.get("each", 1):
                 left_out[item] = None
             met[name] += 1
+        if (sampled := item.get_closest_marker("sampled")) and not item.get_closest_marker("long"):
+            family = (item.nodeid.partition("[")[0], bool(on_spark))
+            if cases[family] % sampled.kwargs["each"]:
+                item.add_marker(pytest.mark.long)
+            cases[family] += 1
         item.add_marker(pytest.mark.xdist_group("spark" if on_spark else item.path.name))
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))

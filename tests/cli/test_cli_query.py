@@ -121,6 +121,7 @@ class TestQuery:
 
 class TestExport:
     @pytest.mark.parametrize("suffix", ["nt", "ttl", "rdf", "owl", "jsonld", "nt.gz", "ttl.bz2", "rdf.zst"])
+    @pytest.mark.sampled(each=2)
     def test_there_and_back(self, kg: Path, suffix: str) -> None:
         done("export", kg, "--what", "asserted", "-o", f"out.{suffix}")
         done("load", "again", f"out.{suffix}", "--rules", "none")

@@ -101,6 +101,7 @@ def test_yours_are_first(kg: Path) -> None:
         (("add", "x=http://e/", "--json"), "--json is for prefixes list"),
     ],
 )
+@pytest.mark.sampled(each=3)
 def test_wrong_usage(kg: Path, arguments: tuple[str, ...], said: str) -> None:
     refused(2, "prefixes", kg, *arguments, says=said)
     assert len(listed(kg)) == 4

@@ -196,6 +196,7 @@ def lost(kg: Path) -> None:
     "damage",
     [lost_file, flipped_bits, cut_short, lost_manifest, broken_manifest, broken_mark, lost_mark, lost_data, lost],
 )
+@pytest.mark.sampled(each=3)
 def test_a_store_is_brought_back(kg: Path, tmp_path: Path, damage: Callable[[Path], None]) -> None:
     backup(kg, tmp_path / "b")
     damage(kg)

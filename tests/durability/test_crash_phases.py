@@ -69,7 +69,7 @@ def counting(tmp_path_factory: pytest.TempPathFactory) -> Given:
 
 
 WAYS = [(name, calls) for name in PHASES for calls in CALLS]
-OFTEN = [("backward-forward", 60), ("dred-counting", 60)]
+OFTEN = [("dred-counting", 60)]
 
 
 @pytest.mark.parametrize(

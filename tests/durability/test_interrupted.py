@@ -18,7 +18,7 @@ def interrupt(folder: Path, algorithm: str, stride: int, seconds: int) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(("algorithm", "stride"), [("dred", 701), ("backward-forward", 809)])
+@pytest.mark.parametrize(("algorithm", "stride"), [("dred", 1409), ("backward-forward", 1613)])
 def test_an_interrupted_update_leaves_no_trace(tmp_path: Path, algorithm: str, stride: int) -> None:
     interrupt(tmp_path, algorithm, stride, 120)
 

@@ -50,6 +50,7 @@ class TestGraphStore:
         assert lines == f"<{EX}s> <{EX}p> <{EX}o> .\n"
 
     @pytest.mark.parametrize("media", GRAPHS)
+    @pytest.mark.sampled(each=2)
     def test_what_is_got_can_be_put(self, client: httpx.Client, media: str) -> None:
         text = f'<{EX}s> <{EX}p> [ <{EX}q> 1, "x\\n "@en, " " ] ; a <{EX}C> .'
         client.put("/data?default", content=text.encode(), headers=TURTLE).raise_for_status()

@@ -118,7 +118,7 @@ async def write_until_killed(base: str, process: subprocess.Popen[bytes], turns:
     return writers
 
 
-@pytest.mark.parametrize("turns", [300, pytest.param(5_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("turns", [150, pytest.param(5_000, marks=pytest.mark.long)])
 def test_no_acknowledged_update_is_lost(store: Path, turns: int) -> None:
     """The server is killed amid the updates of 64 clients, twice; those that were answered are there, no other ones
     are."""

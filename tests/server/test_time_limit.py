@@ -56,6 +56,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Cli
 
 
 @pytest.mark.parametrize("text", QUERIES.values(), ids=QUERIES.keys())
+@pytest.mark.sampled(each=2)
 def test_a_query_ends_at_its_limit(served: tuple[httpx.Client, Service], text: str) -> None:
     client, service = served
     started = time.monotonic()

@@ -121,7 +121,7 @@ def test_as_rdflib_in_memory(dataset: Dataset, seed: int) -> None:
     def some() -> tuple[URIRef, URIRef, URIRef]:
         return dice.choice([EX.a, EX.b]), EX.p, dice.choice([EX.a, EX.b, EX.c])
 
-    for _ in range(60):
+    for _ in range(30):
         name, triple = dice.choice([None, *NAMES]), some()
         kind = dice.randrange(6)
         pattern = tuple(term if dice.random() < 0.5 else None for term in triple)

@@ -32,6 +32,7 @@ def facts() -> list[Triple]:
 
 @pytest.mark.parametrize("equality", MODES)
 @pytest.mark.parametrize("many", [0, MANY])
+@pytest.mark.sampled(each=2)
 def test_what_is_in_all_is_in_the_intersection(embedded: Engine, equality: str, many: int) -> None:
     agree(embedded, facts(), rules_of(("owl2rl",)), equality, many)
     found = embedded.query(

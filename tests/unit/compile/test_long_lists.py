@@ -111,6 +111,7 @@ def test_two_members_stay_one_when_others_join_them(make_store: MakeStore) -> No
         ("off", "rematerialise"),
     ],
 )
+@pytest.mark.sampled(each=2)
 def test_members_of_a_key_with_several_values(make_store: MakeStore, equality: str, algorithm: str) -> None:
     """Two members with two values of each of 20 properties agree in 2^20 ways, which are not tried one by one."""
     apart = {(0, 1), (2, 3), (4, 5), (6, 7)}
@@ -147,6 +148,7 @@ def test_a_list_too_long_to_be_joined_is_told(tmp_path: Path, axiom: str, most: 
     ],
 )
 @pytest.mark.parametrize("equality", ["rewrite", pytest.param("axioms", marks=pytest.mark.long)])
+@pytest.mark.sampled(each=2)
 def test_two_members_of_a_long_list(tmp_path: Path, kind: str, link: str, data: str, rule: str, equality: str) -> None:
     """The list is joined as a table: a load and an update cost its members, not its pairs."""
     path, clash = tmp_path / "list.ttl", tmp_path / "clash.ttl"

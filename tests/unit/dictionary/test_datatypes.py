@@ -88,7 +88,7 @@ def test_every_datatype_of_the_profile_is_known() -> None:
     assert set(literal_values.DATATYPES) | {RDF + "langString"} == set(DATATYPES)
 
 
-@settings(max_examples=1500, deadline=None, derandomize=True)
+@settings(max_examples=500, deadline=None, derandomize=True)
 @given(st.lists(tokens, min_size=2, max_size=6))
 @example([literal_token(x, XSD + "float") for x in ("16777217", "16777216", "16777217.0000000001")])
 @example([literal_token(x, XSD + "double") for x in ("0.0", "-0.0", "1e-400")])
@@ -158,7 +158,7 @@ def check_numbered(engine: Engine, batches: list[list[str]], in_memory: bool = F
 
 
 @pytest.mark.parametrize("how", ["one by one", "by SQL", "in memory"])
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=6, deadline=None, derandomize=True)
 @given(batches=st.lists(st.lists(tokens, max_size=12), min_size=1, max_size=3))
 def test_the_dictionary_knows_the_values(embedded: Engine, batches: list[list[str]], how: str) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -80,6 +80,17 @@ def test_there_is_a_limit_by_default(tmp_path: Path) -> None:
     eighty.close()
 
 
+def test_threads_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIPLAKE_THREADS", "3")
+    engine = DuckDBEngine()
+    assert engine.rows("SELECT current_setting('threads')") == [(3,)]
+    engine.close()
+    for wrong in ("0", "many", "-1"):
+        monkeypatch.setenv("TRIPLAKE_THREADS", wrong)
+        with pytest.raises(UsageError, match=f"TRIPLAKE_THREADS is a number of threads, 1 or more, not '{wrong}'"):
+            DuckDBEngine()
+
+
 def test_a_memory_limit_that_is_no_size(tmp_path: Path) -> None:
     students(tmp_path / "kg").exists()
     with pytest.raises(UsageError, match="'a lot'"):

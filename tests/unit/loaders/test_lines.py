@@ -319,7 +319,7 @@ PYTHON_CLEAN = re.sub(r"\\x\{([0-9A-F]{2,4})\}", lambda code: chr(int(code[1], 1
 
 
 @given(st.from_regex(PYTHON_CLEAN, fullmatch=True))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_clean_lines_are_right(line: str) -> None:
     """Whatever the expression of the fast path accepts, the strict parser accepts."""
     assert len(list(pyoxigraph.parse(line.encode(), pyoxigraph.RdfFormat.N_QUADS))) == 1

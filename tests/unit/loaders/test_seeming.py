@@ -66,6 +66,7 @@ SEEMING = [
 
 
 @pytest.mark.parametrize(("name", "data", "says"), SEEMING)
+@pytest.mark.sampled(each=3)
 def test_what_a_file_seems_to_be(folder: Path, name: str, data: bytes, says: str) -> None:
     (folder / name).write_bytes(data)
     with Store.create("kg") as store, pytest.raises(InputError, match=f"^{name}:.*{says}"):
@@ -187,7 +188,7 @@ def test_skip_says_what_it_left_out(folder: Path) -> None:
     assert run("load", "kg", "good.nt", "--max-errors", "1").code == 2
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".zst"])
+@pytest.mark.parametrize("suffix", [".gz", ".zst", pytest.param(".bz2", marks=pytest.mark.long)])
 def test_skip_goes_past_a_damaged_file(folder: Path, suffix: str) -> None:
     """What can be unpacked is loaded, the rest is told; other files are read."""
     pack = {".gz": lambda d: gzip.compress(d, mtime=0), ".bz2": bz2.compress, ".zst": zstandard.compress}[suffix]

@@ -80,6 +80,7 @@ def test_a_load_counts(kg: Path) -> None:
 
 
 @pytest.mark.parametrize("algorithm", [*DELETING, "rematerialise", "auto"])
+@pytest.mark.sampled(each=2)
 def test_every_algorithm_keeps_them(kg: Path, tmp_path: Path, algorithm: str) -> None:
     """Each update opens the store anew, so what one leaves on disk is what the next one finds."""
     updates = [

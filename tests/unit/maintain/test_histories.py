@@ -24,6 +24,7 @@ FEW: Final = (
 
 
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), FEW)
+@pytest.mark.sampled(each=3)
 def test_a_history(tmp_path: Path, equality: str, algorithm: str, counting: bool) -> None:
     assert in_a_store(tmp_path, "6", (equality, algorithm, counting), 8) > 1
 

@@ -144,6 +144,7 @@ BUDGETS = st.builds(
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
 @settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(history=histories(), program=programs, many=MANY, budget=BUDGETS)
+@pytest.mark.sampled(each=2)
 def test_maintenance_equals_materialisation(
     embedded: Engine,
     history: tuple[list[Triple], list[Update]],
@@ -180,6 +181,7 @@ def test_maintenance_equals_materialisation_often(
 
 
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), FEW)
+@pytest.mark.sampled(each=3)
 def test_an_axiom_that_data_derives_in_two_steps(
     embedded: Engine, equality: str, algorithm: str, counting: bool
 ) -> None:

@@ -36,6 +36,7 @@ def test_equals_the_oracle(embedded: Engine, triples: list[Triple], program: tup
     phases=PHASES,
 )
 @given(triples=facts(), program=programs)
+@pytest.mark.sampled(each=3)
 def test_a_large_schema_is_joined_to_the_same_end(
     embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str, many: int
 ) -> None:

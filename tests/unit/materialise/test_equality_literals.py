@@ -210,6 +210,7 @@ def test_values_of_a_functional_property_stay_apart(make_store: MakeStore, tmp_p
 
 
 @pytest.mark.parametrize("equality", ["rewrite", "axioms"])
+@pytest.mark.sampled(each=2)
 def test_values_that_stay_apart_are_maintained_in_memory(tmp_path: Path, equality: str) -> None:
     with Store.create(tmp_path / "kg", equality=equality, engine="duckdb") as store:
         store.update(add=turtle(AGES))
@@ -256,6 +257,7 @@ def test_a_type_that_a_value_is_not_of(make_store: MakeStore, tmp_path: Path, eq
 
 
 @pytest.mark.parametrize("equality", ["rewrite", "axioms"])
+@pytest.mark.sampled(each=2)
 def test_why(tmp_path: Path, equality: str) -> None:
     with Store.create(tmp_path / "kg", equality=equality, engine="duckdb") as store:
         (tmp_path / "data.ttl").write_text(PREFIXES + DATA, encoding="utf-8")
@@ -290,6 +292,7 @@ OFTEN = [("rewrite", "auto"), ("rewrite", "backward-forward"), ("axioms", "dred"
 @pytest.mark.parametrize(
     ("equality", "algorithm"), [way if way in OFTEN else pytest.param(*way, marks=pytest.mark.long) for way in WAYS]
 )
+@pytest.mark.sampled(each=3)
 def test_updates_make_and_unmake_equals_of_literals(tmp_path: Path, equality: str, algorithm: str) -> None:
     with Store.create(tmp_path / "kg", equality=equality, engine="duckdb") as store:
         store.update(add=turtle(":f a owl:FunctionalProperty . :a :f 1 . :b :p 1 . :c :q :d . :d :p 2"))

@@ -101,6 +101,7 @@ def random_rules(rng: Random) -> tuple[Rule, ...]:
 
 @pytest.mark.parametrize("equality", MODES)
 @pytest.mark.parametrize("name", cases)
+@pytest.mark.sampled(each=3)
 def test_the_closure_is_the_oracles(embedded: Engine, name: str, equality: str) -> None:
     agree(embedded, [*DATA, *axiom(name)], rules_of(("owl2rl",)), equality)
 
@@ -121,6 +122,7 @@ def test_a_literal_is_an_equal_by_another_name(embedded: Engine, equality: str) 
 
 @pytest.mark.parametrize("equality", MODES)
 @pytest.mark.parametrize("name", seeds(["equal", "below", "equivalent", "between", "above and equal"], 2))
+@pytest.mark.sampled(each=3)
 def test_two_literals_are_a_pair_by_another_name(embedded: Engine, name: str, equality: str) -> None:
     """A rule may relate two literals, by which name ever: they stay two, with a violation, until one of the two equals
     an IRI. A literal cannot be written as the subject of a head."""

@@ -76,6 +76,7 @@ CASES = [
 
 @pytest.mark.long_on_spark
 @pytest.mark.parametrize(("rules", "start", "gone"), CASES)
+@pytest.mark.sampled(each=3)
 def test_equalities_of_constants_go(engine: Engine, rules: str, start: list[Triple], gone: list[Triple]) -> None:
     """And come back, and go with half of the rest."""
     parsed = datalog.parse(f"PREFIX : <http://e/>\n{rules}", "tangle")
@@ -124,6 +125,7 @@ AND_NO_MORE = [
 
 @pytest.mark.long_on_spark
 @pytest.mark.parametrize(("rules", "start", "comes"), AND_NO_MORE)
+@pytest.mark.sampled(each=2)
 def test_a_term_that_equals_itself_and_no_more(engine: Engine, rules: str, start: list[Triple], comes: Triple) -> None:
     """It occurs, whatever else is said of it, when the closure is made and when it is extended."""
     parsed = tuple(datalog.parse(f"PREFIX : <http://e/>\n{rules}", "itself"))

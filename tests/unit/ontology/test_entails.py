@@ -83,6 +83,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 @pytest.mark.parametrize("name", FOLLOWS)
+@pytest.mark.sampled(each=3)
 def test_follows(store: Store, name: str) -> None:
     before = contents(store.path)
     answer = store.entails(graph(FOLLOWS[name]))
@@ -92,6 +93,7 @@ def test_follows(store: Store, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NOT)
+@pytest.mark.sampled(each=3)
 def test_does_not_follow(store: Store, name: str) -> None:
     answer = store.entails(graph(NOT[name]))
     assert not answer.holds
@@ -135,6 +137,7 @@ def test_terms_that_only_the_conclusion_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rules", [("rdfs",), ("owl2rl", "rdfs"), ("owl2rl", "rdfs", "rdfs-axiomatic")], ids="+".join)
+@pytest.mark.sampled(each=2)
 def test_everything_is_a_resource(tmp_path: Path, rules: tuple[str, ...]) -> None:
     """Also what only the conclusion mentions, with what follows of resources."""
     with Store.create(tmp_path / "kg", rules, engine="duckdb") as made:
@@ -167,6 +170,7 @@ def test_literals_are_of_recognised_datatypes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rules", [("rdfs",), ("owl2rl", "rdfs")], ids="+".join)
+@pytest.mark.sampled(each=2)
 def test_members_of_containers_that_only_the_conclusion_has(tmp_path: Path, rules: tuple[str, ...]) -> None:
     """Of rdf:_1, rdf:_2 .. the axiomatic triples hold, which are too many to be stored."""
     conclusion = "rdf:_42 a rdf:Property ; rdfs:subPropertyOf rdfs:member"

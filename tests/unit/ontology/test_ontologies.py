@@ -115,6 +115,7 @@ def test_the_oracle_agrees_on_small_cuts(name: str, tmp_path: Path) -> None:
         ("<x:a> owl:imports <x:b>, <x:c>", ["x:a imports x:b,", "x:a imports x:c,"]),
     ],
 )
+@pytest.mark.sampled(each=3)
 def test_loading_warns_of_imports_that_were_not_given(given: str, missing: list[str], tmp_path: Path) -> None:
     (tmp_path / "a.ttl").write_text(f"@prefix owl: <http://www.w3.org/2002/07/owl#> . {given} .", encoding="utf-8")
     told = run("load", tmp_path / "kg", tmp_path / "a.ttl", "--quiet").err.splitlines()

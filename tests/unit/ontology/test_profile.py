@@ -69,6 +69,7 @@ def empty(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.mark.parametrize("axiom", OUTSIDE)
+@pytest.mark.sampled(each=3)
 def test_what_is_outside_is_found(empty: Store, axiom: str) -> None:
     empty.update(add=graph(axiom))
     (found,) = empty.outside_profile()
@@ -77,6 +78,7 @@ def test_what_is_outside_is_found(empty: Store, axiom: str) -> None:
 
 
 @pytest.mark.parametrize("axiom", WITHIN)
+@pytest.mark.sampled(each=3)
 def test_what_is_within_is_not(empty: Store, axiom: str) -> None:
     empty.update(add=graph(axiom))
     assert empty.outside_profile() == []

@@ -88,6 +88,7 @@ def explained_in_full(
 @pytest.mark.parametrize("equality", MODES)
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(triples=facts(odd=False), program=programs)
+@pytest.mark.sampled(each=2)
 def test_proofs(embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
     explained(embedded, triples, rules_of(program), equality)
 

@@ -96,6 +96,7 @@ def test_a_change_is_the_difference_of_two_exports(make_store: MakeStore) -> Non
 
 @pytest.mark.long_on_spark
 @pytest.mark.parametrize("equality", ["axioms", "off"])
+@pytest.mark.sampled(each=2)
 def test_without_rewriting_equalities_are_facts(make_store: MakeStore, equality: str) -> None:
     store = make_store(["owl2rl"], equality)
     history(store)

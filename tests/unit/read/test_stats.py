@@ -28,6 +28,7 @@ RULES: Final = (
     "equality", ["rewrite", *(pytest.param(mode, marks=pytest.mark.long) for mode in ("axioms", "off"))]
 )
 @pytest.mark.parametrize("rules", RULES, ids="+".join)
+@pytest.mark.sampled(each=3)
 def test_counts_are_those_of_exports(tmp_path: Path, rules: tuple[str, ...], equality: str) -> None:
     with Store.create(tmp_path / "kg", rules, equality, engine="duckdb") as store:
         for seed in range(2):

@@ -77,6 +77,7 @@ def normal(triple: str) -> str:
 @pytest.mark.parametrize("name", sorted(QUERIES))
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(triples=st.lists(named, min_size=4, max_size=25, unique=True))
+@pytest.mark.sampled(each=3)
 def test_a_rule_derives_what_its_query_constructs(embedded: Engine, name: str, triples: list[Triple]) -> None:
     compare(embedded, name, triples)
 

@@ -35,6 +35,7 @@ few = st.lists(
 @pytest.mark.parametrize("equality", ["rewrite", "axioms"])
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(triples=few)
+@pytest.mark.sampled(each=2)
 def test_with_equality_only_the_unsound_is_refused(
     embedded: Engine, triples: list[Triple], name: str, equality: str
 ) -> None:

@@ -50,6 +50,7 @@ def test_the_closure_is_stable_on_spark(
 
 
 @pytest.mark.parametrize("name", sorted(BY_NAME))
+@pytest.mark.sampled(each=3)
 def test_each_rule_on_its_own(embedded: Engine, name: str) -> None:
     """A data set on which every rule finds something, and equality matters."""
     # :C0 and :C1 are one, and not-back has its own conclusion in a NOT; the others merge what they have read.

@@ -184,6 +184,7 @@ def test_two_values_of_one_term_are_a_violation(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", [c for c in owl2rl.CASES + equality.CASES if c.conclusion], ids=str)
+@pytest.mark.sampled(each=4)
 def test_the_oracles_equality_is_that_of_the_six_rules(case: Case) -> None:
     assert_both_routes_agree(case.triples("must"))
     assert_both_routes_agree(case.triples("must_not"))
@@ -195,6 +196,7 @@ EVERYTHING = "[?x, a, rdfs:Resource] :- [?x, ?p, ?y] . [?y, a, rdfs:Resource] :-
 
 @pytest.mark.parametrize("part", ["must", "must_not"])
 @pytest.mark.parametrize("mode", ["off", "rewrite", "axioms"])
+@pytest.mark.sampled(each=2)
 def test_virtual_triples_make_the_closure_of_all_rules(mode: str, part: str, tmp_path: Path) -> None:
     """Exports that ask have the closure under eq-ref, rdfs4a and rdfs4b too, and queries that ask have the answers;
     where rules make something of what is virtual, and where they do not."""

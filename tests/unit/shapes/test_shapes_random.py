@@ -15,7 +15,7 @@ from triplestore import Store
 if TYPE_CHECKING:
     from tests.conftest import MakeStore
 
-QUICK, LONG = 3, 30
+QUICK, LONG = 2, 30
 
 
 def compare(store: Store, seed: int, equal: bool, folder: Path) -> None:

@@ -114,6 +114,7 @@ SHAPES = [
 
 @pytest.mark.parametrize("batch", [1, 100])
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.sampled(each=3)
 def test_answers_are_those_of_oxigraph(
     embedded: Engine, other: Endpoint, monkeypatch: pytest.MonkeyPatch, shape: str, batch: int
 ) -> None:

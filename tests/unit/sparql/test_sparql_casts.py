@@ -61,6 +61,7 @@ def test_casts_of_stored_terms(engine: Engine) -> None:
         for name in (name.removeprefix(XSD) for name in BOUNDS)
     ],
 )
+@pytest.mark.sampled(each=4)
 def test_integers_are_within_their_bounds(engine: Engine, name: str) -> None:
     """By the dictionary's reading of what is legal: of numbers at the bounds and around them, from text and number."""
     numbers = sorted({n + d for bound in BOUNDS.values() for n in bound if n is not None for d in (-1, 0, 1)})

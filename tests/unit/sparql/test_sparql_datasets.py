@@ -91,6 +91,7 @@ INSIDE = (
 @pytest.mark.parametrize("seed", seeds(range(3), 1))
 @pytest.mark.parametrize("canonical", [False, True])
 @pytest.mark.parametrize("inside", INSIDE)
+@pytest.mark.sampled(each=3)
 def test_each_graph_by_itself(fresh: Engine, inside: str, canonical: bool, seed: int) -> None:
     """GRAPH of a variable gives what GRAPH of each name gives, whatever is inside."""
     rng = Random(seed)

@@ -218,6 +218,7 @@ class TestStreams:
         assert self.stream(0).to_arrow().column_names == ["n"]
 
     @pytest.mark.parametrize("format", ["json", "xml", "csv", "tsv"])
+    @pytest.mark.sampled(each=2)
     def test_are_written_in_flat_memory(self, format: str) -> None:
         class Counting(io.StringIO):
             size = 0

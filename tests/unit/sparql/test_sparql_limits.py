@@ -66,6 +66,7 @@ def refusal(work: Callable[[], object]) -> str:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.sampled(each=3)
 def test_queries_are_parsed_or_refused(shape: str, size: int) -> None:
     refused = refusal(lambda: parse_query(SHAPES[shape](size)))
     assert len(refused) < 400
@@ -162,6 +163,7 @@ MIXED = {
 
 
 @pytest.mark.parametrize(("condition", "answer"), MIXED.values(), ids=MIXED.keys())
+@pytest.mark.sampled(each=3)
 def test_ten_thousand_operands(tmp_path: Path, condition: str, answer: list[str]) -> None:
     with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
         found = store.query(f"SELECT ?x {{ VALUES ?x {{ 1 2 }} FILTER({condition}) }}")

@@ -77,6 +77,7 @@ def test_sources_give_the_same(kg: Path, tmp_path: Path) -> None:
     "bad",
     [b"5\n", b"x <a:b> <a:b> <a:b> .\n", b"5 <a:b> x .\n", b"5 <a:b> <a:b> \xff .\n", b'{"time": 5}\n', b"{]\n"],
 )
+@pytest.mark.sampled(each=2)
 def test_malformed_lines(kg: Path, bad: bytes) -> None:
     """Left out and counted; or the stream ends there."""
     text = lines(4).encode() + bad + b"\n# a comment\n" + lines(3, 5).encode()
@@ -206,7 +207,7 @@ def test_demo() -> None:
 
 
 def test_killed_at_random(kg: Path, tmp_path: Path) -> None:
-    killed(kg, tmp_path, 3, 3)
+    killed(kg, tmp_path, 2, 2)
 
 
 @pytest.mark.long

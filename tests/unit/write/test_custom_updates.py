@@ -47,6 +47,7 @@ def histories(draw: st.DrawFn) -> list[tuple[list[Triple], list[Triple]]]:
 @pytest.mark.parametrize("equality", MODES)
 @settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(updates=histories(), rules=programs_over("rdfs-plus", "none"))
+@pytest.mark.sampled(each=2)
 def test_updates_keep_the_closure_stable(
     embedded: Engine, updates: list[tuple[list[Triple], list[Triple]]], rules: tuple[Rule, ...], equality: str
 ) -> None:

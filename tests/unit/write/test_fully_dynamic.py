@@ -46,6 +46,7 @@ def facts(classes: Iterable[str]) -> list[tuple[URIRef, URIRef, URIRef]]:
 @pytest.mark.long_on_spark(but=1)
 @pytest.mark.parametrize("counting", [False, True], ids=["", "counting"])
 @pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.sampled(each=3)
 def test_counter_examples(tmp_path: Path, engine: Engine, name: str, counting: bool) -> None:
     """Brought while the first of them is carried out, and while another is."""
     rules, before, updates, after = EXAMPLES[name]

@@ -149,6 +149,7 @@ def check_history(store: Store, rng: Random, steps: int, folder: Path, note: str
 
 @pytest.mark.parametrize("default_graph", ["union", "separate"])
 @pytest.mark.parametrize("seed", seeds(range(4), 1))
+@pytest.mark.sampled(each=2)
 def test_histories(tmp_path: Path, seed: int, default_graph: str) -> None:
     rules = Random(seed).choice([["owl2rl"], ["rdfs-plus"], ["rdfs"]])
     with Store.create(tmp_path / "kg", rules, engine="duckdb", default_graph=default_graph) as store:

@@ -79,6 +79,7 @@ def test_refusals(graphs: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("default", ["union", "separate"])
 @pytest.mark.parametrize("seed", seeds(range(2), 1))
+@pytest.mark.sampled(each=2)
 def test_the_closure_is_that_of_what_is_left(tmp_path: Path, default: str, seed: int) -> None:
     """After each of several replacements, whatever they share: as of a store that has never had anything else."""
     random = Random(seed)

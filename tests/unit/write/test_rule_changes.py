@@ -93,6 +93,7 @@ def follow(history: tuple[str, list[Triple], list[Step]], equality: str, algorit
 @pytest.mark.parametrize("equality", MODES)
 @settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(history=histories(), algorithm=st.sampled_from(["auto", "dred", "fixpoint-update"]))
+@pytest.mark.sampled(each=2)
 def test_changes_of_rules_equal_materialisation(
     history: tuple[str, list[Triple], list[Step]], equality: str, algorithm: str
 ) -> None:

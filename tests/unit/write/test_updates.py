@@ -40,6 +40,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Triple], list[Update]]:
 @pytest.mark.parametrize("equality", MODES)
 @settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(history=histories(), program=programs)
+@pytest.mark.sampled(each=2)
 def test_updates_equal_the_oracle(
     history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -22,12 +23,18 @@ from triplestore.model.errors import UsageError
 MEMORY: Final = "50%"
 """Of the machine's memory (or the container's) that an engine takes before it spills, by default."""
 
+THREADS: Final = "TRIPLAKE_THREADS"
+"""The variable of the environment that says how many threads an engine takes; by default one a core."""
+
 
 class DuckDBEngine(DuckDBFiles):
     """An `Engine` on one in-memory DuckDB database; see the protocol for the methods.
 
     memory_limit: as DuckDB writes it ("2GB", "40%"); None is half of the machine's. scratch: folder for spilled data; a
-    temporary one by default, removed on close. What is spilled takes half of what is free there at most.
+    temporary one by default, removed on close. What is spilled takes half of what is free there at most. threads: None
+    is as many as `TRIPLAKE_THREADS` says, or as there are cores.
+
+    Raises UsageError for what is no limit and no number of threads.
     """
 
     def __init__(self, memory_limit: str | None = None, scratch: str | None = None, threads: int | None = None) -> None:
@@ -52,8 +59,11 @@ class DuckDBEngine(DuckDBFiles):
             # ("BindBuiltinScalarFunction") where it finds that one side is NULL in every row, an expression's error.
             "disabled_optimizers": "'partial_aggregate_pushdown,statistics_propagation'",
         }
-        if threads is not None:
-            settings["threads"] = str(threads)
+        if given := str(threads or os.environ.get(THREADS, "")):
+            if not given.isdecimal() or not int(given):
+                self.close()
+                raise UsageError(f"{THREADS} is a number of threads, 1 or more, not {given!r}")
+            settings["threads"] = given
         for name, value in settings.items():
             self._connection.execute(f"SET {name} = {value}")
         try:
