@@ -73,7 +73,7 @@ def test_on_spark_often(tmp_path: Path, spark: SparkSession, seed: int, algorith
 
 def test_most_are_by_imars(tmp_path: Path) -> None:
     """The random streams above are mostly of the kind that IMaRS can keep."""
-    found = Counter(followed(random_case(seed, 1), tmp_path / str(seed), "auto").stats.algorithm for seed in range(6))
+    found = Counter(followed(random_case(seed, 1), tmp_path / str(seed), "auto").stats.algorithm for seed in range(12))
     assert found["imars"] > 6, found
 
 
