@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from triplestore.cli import changing, graphs, keeping, loading, proofs, reading, serving, shapes, streaming
+from triplestore.cli import changing, graphs, keeping, loading, proofs, reading, serving, shapes, streaming, suspects
 
 COMMANDS: Final = (
     loading.init,
@@ -26,6 +26,7 @@ COMMANDS: Final = (
     streaming.stream,
     proofs.explain,
     proofs.why_same,
+    suspects.suspects,
     keeping.prefixes,
     keeping.log,
     keeping.verify,

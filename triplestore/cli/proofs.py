@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -15,6 +15,7 @@ from triplestore.read.names import prefixes_of, token_of
 if TYPE_CHECKING:
     from rdflib.term import Node
 
+    from triplestore.model.report import Json
     from triplestore.store import Store
 
 format_option = click.option(
@@ -88,6 +89,12 @@ LISTED: Final = 20
     show_default=True,
     help="Of a class, list N members and N bridges at most; 0 for all.",
 )
+@click.option(
+    "--cut",
+    type=click.IntRange(min=1, max=100),
+    metavar="N",
+    help="Show the N best sets of links to remove for A and B to be two, those most likely wrong first.",
+)
 @format_option
 @prefix_option
 @at_option
@@ -97,6 +104,7 @@ def why_same(
     store: str,
     terms: Sequence[str],
     limit: int,
+    cut: int | None,
     format_: str,
     prefixes: Sequence[str],
     at: int | None,
@@ -109,14 +117,21 @@ def why_same(
 
     if len(terms) > 2:
         raise UsageError("give one term, for its class, or two, for what makes them one")
+    if cut is not None and (len(terms) != 2 or format_ == "dot"):
+        raise UsageError("--cut needs two terms, and shows text or JSON")
     given, most = prefixes_of(prefixes), limit or None
     with opening(options, store, at) as opened:
         known = {**opened.prefixes.known, **given}
         write, nodes = writer(known), [to_rdflib(token_of(term, known)) for term in terms]
         chain = opened.why_same(*nodes) if len(nodes) == 2 else None
         found = opened.equality_class(nodes[0], most) if len(nodes) == 1 else None
+        parting = opened.cuts(nodes[0], nodes[1], cut) if cut is not None and chain and chain.links else []
         missing = [] if chain or found else [t for t, n in zip(terms, nodes, strict=True) if not _occurs(opened, n)]
-    if chain is not None:
+    as_json: Json
+    as_dot: Iterator[str] = iter(())
+    if parting:
+        as_json, lines = why_text.cuts_json(parting), why_text.cuts_text(parting, write)
+    elif chain is not None:
         as_json, lines = why_text.chain_json(chain), why_text.chain_text(chain, write)
         as_dot = why_text.chain_dot(chain, write)
     elif found is not None:

@@ -10,18 +10,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from triplestore.compile.plan import K, Pattern, Row, Shape, Slot, V
-from triplestore.compile.specialise import Specialiser
-from triplestore.compile.sql import select
-from triplestore.compile.symmetry import half
+from triplestore.compile.plan import Row, Shape
 from triplestore.dictionary import encoding
 from triplestore.engine import Workbench
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
-from triplestore.materialise.statements import instances
-from triplestore.model.equality import Equality
-from triplestore.model.terms import OWL, SAME_AS, TYPE
+from triplestore.model.terms import SAME_AS
 from triplestore.proof.computed import Source
+from triplestore.proof.hubs import asserted_sql, equality_shapes, match, properties
 from triplestore.proof.proof import ASSERTED
 from triplestore.proof.slices import Slice
 
@@ -48,10 +44,10 @@ def causes(source: Source) -> Causes:
     """What made the classes of a closure; `source.same_as` is not None."""
     engine, pi = source.engine, str(source.same_as)
     region = Slice(source)
-    shapes = _shapes(region)
+    shapes = equality_shapes(region)
     found = Counter[tuple[str, tuple[int, ...]]]()
     with engine.scratch() as scratch:
-        asserted = scratch.create("cause", _asserted(source))
+        asserted = scratch.create("cause", asserted_sql(source))
         link = scratch.create(
             "cause_link",
             "SELECT DISTINCT CASE WHEN s0 < o0 THEN s0 ELSE o0 END AS a, CASE WHEN s0 < o0 THEN o0 ELSE s0 END AS b "
@@ -60,35 +56,13 @@ def causes(source: Source) -> Causes:
         found[ASSERTED, (SAME_AS,)] = count(engine, link)
         for shape, rows in shapes.items():
             for row, links in _links(engine, asserted, link, shape, list(rows)).items():
-                found[rows[row], _properties(shape, row)] += links
+                found[rows[row], properties(shape, row)] += links
         joined = engine.components(f"SELECT a, b FROM {link}")
     merges = count(engine, pi) - count(engine, f"(SELECT DISTINCT representative FROM {pi}) c")
     direct = joined.num_rows - len(joined.column(1).unique())
     tokens = encoding.decode(engine, (i for _, on in found for i in on))
     listed = [Cause(rule, tuple(tokens[i] for i in on), links) for (rule, on), links in found.items() if links]
     return Causes(tuple(sorted(listed, key=lambda c: (-c.links, c.rule, c.on))), merges - direct)
-
-
-def _shapes(region: Slice) -> dict[Shape, dict[Row, str]]:
-    """The program of the rules that say owl:sameAs in their heads."""
-    source = region.source
-    rules = [r for r in source.rules if r.monotone and any(head.p == f"<{OWL}sameAs>" for head in r.heads)]
-    normal = source.own_constants.under(region.normal)
-    program = Specialiser(rules, Equality.REWRITE).program(region.schema, normal)
-    same = region.normal(SAME_AS)
-    kept: dict[Shape, dict[Row, str]] = {}
-    for shape, rows in program.instances.items():
-        predicate = shape.output[1]
-        if all(isinstance(e, Pattern) for e in shape.body) and isinstance(predicate, K):
-            kept[shape] = {row: name for row, name in rows.items() if row[predicate.number] == same}
-    return {shape: rows for shape, rows in kept.items() if rows}
-
-
-def _asserted(source: Source) -> str:
-    """The SELECT of the asserted triples, normalised (s, p, o), with the subject and object as asserted (s0, o0)."""
-    columns = ", ".join(f"coalesce({c}m.representative, t.{c}) AS {c}" for c in "spo")
-    joins = " ".join(f"LEFT JOIN {source.same_as} {c}m ON {c}m.term = t.{c}" for c in "spo")
-    return f"SELECT {columns}, t.s AS s0, t.o AS o0 FROM {source.given} t {joins}"
 
 
 def _links(engine: Workbench, asserted: str, link: str, shape: Shape, rows: Sequence[Row]) -> dict[Row, int]:
@@ -100,49 +74,15 @@ def _links(engine: Workbench, asserted: str, link: str, shape: Shape, rows: Sequ
 def _linked(
     engine: Workbench, scratch: Scratch, asserted: str, link: str, shape: Shape, rows: Sequence[Row]
 ) -> dict[Row, int]:
-    matched = scratch.table("cause_member")
-    a, _, b = shape.output
-    assert isinstance(a, V | K)
-    assert isinstance(b, V | K)
-    given = instances(scratch, rows)
-    parameters = [K(i) for i in range(len(rows[0]))]
-    keys = [f"k{i}" for i in range(len(rows[0]))]
-    member = half(shape)
-    if member is not None:
-        groups = [f"g{i}" for i in range(len(member.output) - 1)]
-        body, output, names = member, (*member.output, *parameters), ["b", *groups, *keys]
-        by = ", ".join([*groups, *keys])
-        edges = f"SELECT DISTINCT min(b) OVER (PARTITION BY {by}) AS a, b, {by} FROM {matched}"
-    else:
-        body, output, names = shape, (a, b, *parameters), ["a", "b", *keys]
-        by = ", ".join(keys)
+    matched = match(scratch, asserted, shape, rows)
+    by, each = ", ".join(matched.by), ", ".join(matched.keys)
+    if matched.pairs:
         low, high = "CASE WHEN a < b THEN a ELSE b END", "CASE WHEN a < b THEN b ELSE a END"
-        edges = f"SELECT DISTINCT {low} AS a, {high} AS b, {by} FROM {matched}"
-    ends = {slot for slot in ((a,) if member is not None else (a, b)) if isinstance(slot, V)}
-    scans = [_scan(asserted, element, ends) for element in body.body if isinstance(element, Pattern)]
-    found = select(Shape(body.body, body.conditions, output), scans, given, names)
-    engine.create(matched, f"SELECT DISTINCT {', '.join(names)} FROM ({found}) x")
+        edges = f"SELECT DISTINCT {low} AS a, {high} AS b, {by} FROM {matched.table}"
+    else:
+        edges = f"SELECT DISTINCT min(b) OVER (PARTITION BY {by}) AS a, b, {by} FROM {matched.table}"
     engine.append(link, [f"SELECT a, b FROM ({edges}) e WHERE a <> b"])
-    each = ", ".join(keys)
     return {
         tuple(row[:-1]): row[-1]
         for row in engine.rows(f"SELECT {each}, count(*) AS links FROM ({edges}) e WHERE a <> b GROUP BY {each}")
     }
-
-
-def _scan(asserted: str, element: Pattern, ends: set[V]) -> str:
-    """What an atom reads: the ends of links as they were asserted, everything else normalised."""
-    s, o = ("s0 AS s" if element.s in ends else "s"), ("o0 AS o" if element.o in ends else "o")
-    return f"(SELECT {s}, p, {o} FROM {asserted})"
-
-
-def _properties(shape: Shape, row: Row) -> tuple[int, ...]:
-    """The properties that an instance reads of the ends of its links; rdf:type only if there is no other."""
-
-    def value(slot: Slot) -> int | None:
-        return row[slot.number] if isinstance(slot, K) else None
-
-    ends = {slot for slot in (shape.output[0], shape.output[2]) if isinstance(slot, V)}
-    near = [e for e in shape.body if isinstance(e, Pattern) and ends & {e.s, e.o}]
-    read = dict.fromkeys(p for e in near if (p := value(e.p)) is not None)
-    return tuple(p for p in read if p != TYPE) or tuple(read)

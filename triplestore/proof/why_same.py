@@ -89,14 +89,12 @@ def why_same(source: Source, left: str, right: str) -> Chain | None:
     """The shortest chain of links between two terms (tokens); None if they are not one."""
     if left == right:
         return Chain(left, right, ())
-    ids = _ids(source, (left, right))
-    region = Slice(source, ALL)
-    region.meet(ids.values())
+    ids, region = region_of(source, (left, right))
     if left not in ids or right not in ids or region.normal(ids[left]) != region.normal(ids[right]):
         return None
     if ids[left] == ids[right]:
         return Chain(left, right, ())
-    found = _Class(region, region.normal(ids[left]))
+    found = ClassLinks(region, region.normal(ids[left]))
     return Chain(left, right, found.shown(found.chain(ids[left], ids[right])))
 
 
@@ -104,7 +102,7 @@ def made_equal_by(source: Source, pairs: Sequence[tuple[int, int]]) -> list[tupl
     """For each pair of equal terms (ids) the rules of a shortest chain between them, "asserted" among them, sorted."""
     region = Slice(source, ALL)
     region.meet(term for pair in pairs for term in pair)
-    classes: dict[int, _Class] = {}
+    classes: dict[int, ClassLinks] = {}
     found = []
     for left, right in pairs:
         representative = region.normal(left)
@@ -112,10 +110,18 @@ def made_equal_by(source: Source, pairs: Sequence[tuple[int, int]]) -> list[tupl
             found.append(apart_by(source, left, right))
             continue
         if representative not in classes:
-            classes[representative] = _Class(Slice(source, ALL), representative)
+            classes[representative] = ClassLinks(Slice(source, ALL), representative)
         chain = classes[representative].chain(left, right)
         found.append(tuple(sorted({rule_of(hub) for _, hub, _ in chain})))
     return found
+
+
+def region_of(source: Source, terms: Sequence[str]) -> tuple[dict[str, int], Slice]:
+    """The ids of those terms (tokens) that the store has, and a slice that has met them."""
+    ids = _ids(source, terms)
+    region = Slice(source, ALL)
+    region.meet(ids.values())
+    return ids, region
 
 
 def _ids(source: Source, terms: Sequence[str]) -> dict[str, int]:
@@ -126,13 +132,11 @@ def _ids(source: Source, terms: Sequence[str]) -> dict[str, int]:
 
 def equality_class(source: Source, term: str, most: int | None = SHOWN) -> EqualityClass | None:
     """The class of a term (token), with up to `most` bridges (None: all); None if it equals nothing else."""
-    ids = _ids(source, (term,))
-    region = Slice(source, ALL)
-    region.meet(ids.values())
+    ids, region = region_of(source, (term,))
     representative = region.normal(ids.get(term, -1))
     if representative not in region.classes:
         return None
-    found = _Class(region, representative)
+    found = ClassLinks(region, representative)
     parting = found.bridges()
     shown = found.shown([link for link, _, _ in parting[:most]])
     kinds = Counter[str]()
@@ -154,7 +158,7 @@ Joined = tuple[int, Hub, int]
 """Two members of a hub."""
 
 
-class _Class:
+class ClassLinks:
     """The members and the links of a class."""
 
     def __init__(self, region: Slice, representative: int) -> None:
@@ -185,7 +189,7 @@ class _Class:
                 neighbours[number].append(places[term])
                 neighbours[places[term]].append(number)
         found = []
-        for near, far, behind in bridges(neighbours, [1] * size + [0] * len(self.links)):
+        for near, far, behind in bridges(neighbours, [1] * size + [0] * len(self.links)).found:
             hub, term = self.links[max(near, far) - size], self.members[min(near, far)]
             other = next(t for t, _ in hub.members if t != term)
             if far < size:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from triplestore.model.report import JsonObject
 from triplestore.model.terms import to_ntriples
+from triplestore.proof.cuts import Cut
 from triplestore.proof.proof import ASSERTED, Proof
 from triplestore.proof.text import Write, as_json, by, line, quoted, text
 from triplestore.proof.why_same import Bridge, Chain, EqualityClass, Link
@@ -40,6 +42,20 @@ def class_text(found: EqualityClass, write: Write, most: int) -> Iterator[str]:
         yield from _link_text(bridge.link, f"{number}. ", write, _parts(bridge, write))
     if found.bridge_count > len(found.bridges):
         yield f"... and {found.bridge_count - len(found.bridges):,} more"
+
+
+def cuts_text(cuts: Sequence[Cut], write: Write) -> Iterator[str]:
+    """The cuts in order, each with its links and what these rest on."""
+    for number, cut in enumerate(cuts, 1):
+        count = len(cut.links)
+        yield f"{number}. without {count:,} link{'s' if count != 1 else ''}, {cut.bits:.1f} bits"
+        for link in cut.links:
+            yield from (f"   {row}" for row in _link_text(link, "", write))
+
+
+def cuts_json(cuts: Sequence[Cut]) -> list[JsonObject]:
+    """The cuts: what speaks against each, and its links."""
+    return [{"bits": round(cut.bits, 2), "links": [_link_json(link) for link in cut.links]} for cut in cuts]
 
 
 def chain_json(chain: Chain) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def explain(session: Session, triple: tuple[str, str, str]) -> Proof | None:
     from triplestore.proof.explain import explain  # when asked for: a query starts without it
 
     found = explain(source(session), triple)
-    return None if found is None else _with_graphs(session, [found])[0]
+    return None if found is None else with_graphs(session, [found])[0]
 
 
 def why_same(session: Session, left: str, right: str) -> Chain | None:
@@ -79,7 +79,7 @@ def why_same(session: Session, left: str, right: str) -> Chain | None:
     found = why_same(equality_source(session), left, right)
     if found is None:
         return None
-    proofs = _with_graphs(session, [link.proof for link in found.links])
+    proofs = with_graphs(session, [link.proof for link in found.links])
     links = (replace(link, proof=proof) for link, proof in zip(found.links, proofs, strict=True))
     return replace(found, links=tuple(links))
 
@@ -91,7 +91,7 @@ def equality_class(session: Session, term: str, most: int | None) -> EqualityCla
     found = equality_class(equality_source(session), term, most)
     if found is None:
         return None
-    proofs = _with_graphs(session, [bridge.link.proof for bridge in found.bridges])
+    proofs = with_graphs(session, [bridge.link.proof for bridge in found.bridges])
     bridges = (
         replace(bridge, link=replace(bridge.link, proof=proof))
         for bridge, proof in zip(found.bridges, proofs, strict=True)
@@ -99,7 +99,7 @@ def equality_class(session: Session, term: str, most: int | None) -> EqualityCla
     return replace(found, bridges=tuple(bridges))
 
 
-def _with_graphs(session: Session, proofs: Sequence[Proof]) -> list[Proof]:
+def with_graphs(session: Session, proofs: Sequence[Proof]) -> list[Proof]:
     """Proofs with the graphs of their asserted triples."""
     graphs = graphs_of(session, {triple for proof in proofs for triple in proof.asserted()})
     return [proof.sourced(graphs) for proof in proofs] if graphs else list(proofs)
@@ -119,7 +119,7 @@ def explain_violation(session: Session, rule: str, number: int) -> Proof:
     rows = [row for violation, row in _violations(session) if violation.rule == rule]
     if not 1 <= number <= len(rows):
         raise UsageError(f"no inconsistency {rule}:{number}: `triplake check` lists {len(rows)} of {rule}")
-    return _with_graphs(session, [explain_violation(source(session), rule, rows[number - 1])])[0]
+    return with_graphs(session, [explain_violation(source(session), rule, rows[number - 1])])[0]
 
 
 def source(session: Session) -> Source:

@@ -19,12 +19,11 @@ from triplestore.model.prefixes import Prefixes
 from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, STORED, TERM
 from triplestore.model.terms import from_rdflib, to_rdflib_all
 from triplestore.ontology.profile import Finding
-from triplestore.read import equality, graphs, log, proofs, query, shapes, stats
-from triplestore.read.equality import EqualityStats
+from triplestore.read import graphs, log, query, shapes, stats
+from triplestore.read.explained import Explained
 from triplestore.read.graphs import GraphSize
 from triplestore.read.log import LogEntry
-from triplestore.read.proofs import Violation
-from triplestore.read.session import Notify, Session, several
+from triplestore.read.session import Notify, several
 from triplestore.read.stats import StoreStats
 from triplestore.read.turns import in_turn
 from triplestore.storage.manifest import RulesetText
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
     from triplake.sparql import Result
     from triplake.sparql.explain import QueryExplanation
-    from triplestore.proof.proof import Proof
-    from triplestore.proof.why_same import Chain, EqualityClass
     from triplestore.read.differences import Difference
     from triplestore.shapes.report import ValidationReport
 
@@ -46,12 +43,8 @@ _OF_IDS: Final = tuple(table.name for table in (ASSERTED, QUAD, FACT, SAME_AS))
 TokenTriple = tuple[str, str, str]
 
 
-class StoreVersion:
+class StoreVersion(Explained):
     """A store at one of its versions. Several threads may call it: they take turns (`triplestore.read.turns`)."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._turns = session.turns
 
     def close(self) -> None:
         """Free the engine, once the call of another thread has ended; any further one raises UsageError.
@@ -261,62 +254,12 @@ class StoreVersion:
         return graphs.exists(self._session, graph)
 
     @in_turn
-    def equality_classes(self, most: int = 10, members: int = 50) -> list[tuple[int, list[Node]]]:
-        """The largest classes of equal terms: the size of each, and its first members (the first represents)."""
-        return equality.equality_classes(self._session, most, members)
-
-    @in_turn
-    def check(self, limit: int | None = None, by: bool = False) -> list[Violation]:
-        """The inconsistencies: rule id and triples at fault, in a stable order; `limit` of each rule at most.
-
-        by: also look for the rules by which two values are one.
-        """
-        return proofs.check(self._session, limit, by)
-
-    @in_turn
     def validate(self, given: str | Path | Iterable[Any], format: str | None = None) -> ValidationReport:
         """Validate the closure, all equalities expanded, against shapes of SHACL Core: their files, or an rdflib Graph.
 
         Raises InputError for a graph that is no shapes graph and for recursive shapes, UnsupportedError for shapes that
         need more than SHACL Core."""
         return shapes.validate(self._session, shapes.read(self._session, given, format))
-
-    @in_turn
-    def explain(self, triple: Any) -> Proof | None:
-        """Why a triple (rdflib terms) of the closure holds: a proof of smallest depth, down to asserted triples. None
-        if it does not hold."""
-        s, p, o = triple[:3]
-        return proofs.explain(self._session, (from_rdflib(s), from_rdflib(p), from_rdflib(o)))
-
-    @in_turn
-    def explain_violation(self, rule: str, number: int = 1) -> Proof:
-        """Why the closure is inconsistent: a proof of the violation of that number (from 1) of a rule in `check`."""
-        return proofs.explain_violation(self._session, rule, number)
-
-    @in_turn
-    def why_same(self, left: Node, right: Node) -> Chain | None:
-        """Why two terms (rdflib's) are one: the shortest chain of links between them, each with its rule and the
-        asserted triples behind it. None if they are not one. Raises UsageError with equality off."""
-        return proofs.why_same(self._session, from_rdflib(left), from_rdflib(right))
-
-    @in_turn
-    def equality_class(self, term: Node, most: int | None = 20) -> EqualityClass | None:
-        """The class of terms that are one with a term (rdflib's): members, links, and up to `most` bridges (None:
-        all), links without which it would fall apart. None if the term equals no other."""
-        return proofs.equality_class(self._session, from_rdflib(term), most)
-
-    @in_turn
-    def equality_stats(self, most: int = 10) -> EqualityStats:
-        """What terms are one, and why, over the whole store; keys as `triplake stats --same-as --json` documents them.
-
-        most: the largest classes that are listed. Raises UsageError with equality off.
-        """
-        return equality.equality_stats(self._session, most)
-
-    @in_turn
-    def violated(self) -> dict[str, int]:
-        """How many inconsistencies there are of each rule, by the rule's id."""
-        return proofs.violated(self._session)
 
     @in_turn
     def outside_profile(self) -> list[Finding]:

@@ -208,7 +208,7 @@ def test_bridges_against_removing_each_edge() -> None:
             for edge in edges
             if edge[0] in reach(0) and reach(0, edge) != reach(0)
         }
-        assert {(tuple(sorted((a, b))), w) for a, b, w in bridges(neighbours, weights)} == expected
+        assert {(tuple(sorted((a, b))), w) for a, b, w in bridges(neighbours, weights).found} == expected
 
 
 # -- random data --------------------------------------------------------------------------------------------------

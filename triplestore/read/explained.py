@@ -1,0 +1,90 @@
+"""What a store can say of itself: why triples hold, which terms are one and why, and what contradicts itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from triplestore.model.terms import from_rdflib
+from triplestore.read import equality, proofs, suspects
+from triplestore.read.equality import EqualityStats
+from triplestore.read.proofs import Violation
+from triplestore.read.session import Session
+from triplestore.read.suspects import Suspect
+from triplestore.read.turns import in_turn
+
+if TYPE_CHECKING:
+    from rdflib.term import Node
+
+    from triplestore.proof.cuts import Cut
+    from triplestore.proof.proof import Proof
+    from triplestore.proof.why_same import Chain, EqualityClass
+
+
+class Explained:
+    """A store at one of its versions, whose closure and equalities can be explained."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._turns = session.turns
+
+    @in_turn
+    def equality_classes(self, most: int = 10, members: int = 50) -> list[tuple[int, list[Node]]]:
+        """The largest classes of equal terms: the size of each, and its first members (the first represents)."""
+        return equality.equality_classes(self._session, most, members)
+
+    @in_turn
+    def check(self, limit: int | None = None, by: bool = False) -> list[Violation]:
+        """The inconsistencies: rule id and triples at fault, in a stable order; `limit` of each rule at most.
+
+        by: also look for the rules by which two values are one.
+        """
+        return proofs.check(self._session, limit, by)
+
+    @in_turn
+    def explain(self, triple: Any) -> Proof | None:
+        """Why a triple (rdflib terms) of the closure holds: a proof of smallest depth, down to asserted triples. None
+        if it does not hold."""
+        s, p, o = triple[:3]
+        return proofs.explain(self._session, (from_rdflib(s), from_rdflib(p), from_rdflib(o)))
+
+    @in_turn
+    def explain_violation(self, rule: str, number: int = 1) -> Proof:
+        """Why the closure is inconsistent: a proof of the violation of that number (from 1) of a rule in `check`."""
+        return proofs.explain_violation(self._session, rule, number)
+
+    @in_turn
+    def why_same(self, left: Node, right: Node) -> Chain | None:
+        """Why two terms (rdflib's) are one: the shortest chain of links between them, each with its rule and the
+        asserted triples behind it. None if they are not one. Raises UsageError with equality off."""
+        return proofs.why_same(self._session, from_rdflib(left), from_rdflib(right))
+
+    @in_turn
+    def equality_class(self, term: Node, most: int | None = 20) -> EqualityClass | None:
+        """The class of terms that are one with a term (rdflib's): members, links, and up to `most` bridges (None:
+        all), links without which it would fall apart. None if the term equals no other."""
+        return proofs.equality_class(self._session, from_rdflib(term), most)
+
+    @in_turn
+    def cuts(self, left: Node, right: Node, most: int = 5) -> list[Cut]:
+        """The sets of links without which two terms (rdflib's) are two, up to `most`: those first whose links are most
+        likely wrong. Each is minimal; none if the terms are not one. Raises UsageError with equality off."""
+        return suspects.cuts(self._session, from_rdflib(left), from_rdflib(right), most)
+
+    @in_turn
+    def suspects(self, most: int | None = 10) -> list[Suspect]:
+        """The links that make terms equal, by asserted equalities and keys, those most likely wrong first: up to `most`
+        (None: all), each with its reasons and the asserted triples to delete. Raises UsageError with equality off."""
+        return suspects.suspects(self._session, most)
+
+    @in_turn
+    def equality_stats(self, most: int = 10) -> EqualityStats:
+        """What terms are one, and why, over the whole store; keys as `triplake stats --same-as --json` documents them.
+
+        most: the largest classes that are listed. Raises UsageError with equality off.
+        """
+        return equality.equality_stats(self._session, most)
+
+    @in_turn
+    def violated(self) -> dict[str, int]:
+        """How many inconsistencies there are of each rule, by the rule's id."""
+        return proofs.violated(self._session)
