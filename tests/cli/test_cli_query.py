@@ -172,8 +172,8 @@ class TestCheck:
             "",
             "cax-dw: 1 inconsistency",
             "    1. :Cat owl:disjointWith :Dog .",
-            "       :fido a :Cat .",
-            "       :fido a :Dog .",
+            "       :rex a :Cat .",
+            "       :rex a :Dog .",
             "1 inconsistency",
         ]
         outcome = run("check", kg, "--json")
@@ -196,6 +196,24 @@ class TestCheck:
         assert len(json.loads(run("check", kg, "--json").out)) == 13
         assert len(json.loads(run("check", kg, "--json", "--limit", "2").out)) == 2
 
+    def test_terms_are_named_as_people_know_them(self, kg: Path) -> None:
+        """Not by the terms that represent them, with what made them one; others as they are."""
+        Path("merged.ttl").write_text(
+            f"@prefix : <http://ex/> . @prefix owl: <{OWL}> .\n"
+            ":x owl:differentFrom :y . :a owl:sameAs :x , :y . :C owl:disjointWith :D . :z a :C , :D ."
+        )
+        done("load", kg, "merged.ttl")
+        text = run("check", kg).out
+        assert (
+            "    1. :x owl:differentFrom :y .\n       :x owl:sameAs :y .\n"
+            "       because :a owl:sameAs :x .\n       because :a owl:sameAs :y .\n"
+        ) in text
+        assert "    1. :C owl:disjointWith :D .\n       :z a :C .\n       :z a :D .\n" in text
+        apart, same = (v for v in json.loads(run("check", kg, "--json").out) if v["rule"] in ("eq-diff1", "cax-dw"))
+        assert "terms" not in apart
+        assert same["terms"][1] == ["<http://ex/x>", f"<{OWL}sameAs>", "<http://ex/y>"]
+        assert [triple[2] for triple in same["because"]] == ["<http://ex/x>", "<http://ex/y>"]
+
     def test_what_makes_literals_equal_is_named(self, kg: Path) -> None:
         Path("two.ttl").write_text(
             f"@prefix : <http://ex/> . @prefix owl: <{OWL}> .\n"
@@ -204,7 +222,8 @@ class TestCheck:
         )
         done("load", kg, "two.ttl")
         text = run("check", kg).out
-        assert '    1. "3"^^xsd:integer owl:sameAs "4"^^xsd:integer .\n       by prp-fp\n' in text
+        assert '    1. "3"^^xsd:integer owl:sameAs "4"^^xsd:integer .\n       because :age a owl:Fun' in text
+        assert '       because :rex :age "4"^^xsd:integer .\n       by prp-fp\n' in text
         named = {(v["rule"], *v["by"]) for v in json.loads(run("check", kg, "--json").out)}
         assert named == {("eq-diff1", "prp-fp"), ("eq-diff1", "asserted")}
         assert "prp-fp" in done("explain", kg, "--violation", "eq-diff1:1")

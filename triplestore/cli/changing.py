@@ -23,7 +23,7 @@ from triplestore.cli.options import (
 from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from triplestore.model.report import ClassDiff, ClassPart, UpdateReport
+    from triplestore.model.report import ClassDiff, ClassPart, UpdateReport, ViolationDiff
 
 
 @click.command()
@@ -116,6 +116,8 @@ def update(
             say(options, several + _told(report, dry_run))
             for line in () if report.classes is None else _class_lines(report.classes):
                 click.echo(line)
+            for line in () if report.violations is None else _violation_lines(report.violations):
+                click.echo(line)
 
         opened.update_files(
             *files,
@@ -173,6 +175,15 @@ def _told(report: UpdateReport, dry_run: bool = False) -> str:
     )
     unasked = report.algorithm == "rematerialise" and report.reason != "asked for"
     return f"{line}: {report.reason}" if unasked else line
+
+
+def _violation_lines(diff: ViolationDiff) -> Iterator[str]:
+    """What a dry run reports of inconsistencies."""
+    for would, count, some in (("make", diff.made, diff.makes), ("mend", diff.mended, diff.mends)):
+        for one in some:
+            yield f"would {would} an inconsistency: {one.rule}: {' '.join(' '.join(t) + ' .' for t in one.triples)}"
+        if (more := count - len(some)) > 0:
+            yield f"... and {more:,} more that it would {would}"
 
 
 def _class_lines(diff: ClassDiff) -> Iterator[str]:

@@ -27,8 +27,13 @@ from triplestore.cli.options import (
 from triplestore.model.dataset import DEFAULT
 from triplestore.model.errors import UsageError
 
+Triple = tuple[str, str, str]
+"""Three tokens."""
+
 if TYPE_CHECKING:
+    from triplestore.model.report import JsonObject
     from triplestore.read.equality import EqualityStats
+    from triplestore.read.proofs import Violation
     from triplestore.read.stats import StoreStats
 
 
@@ -129,6 +134,34 @@ SHOWN: Final = 10
 """Inconsistencies of each rule that `check` lists by default."""
 
 
+def _premises(violation: Violation) -> tuple[Triple, ...]:
+    """The triples at fault, of the terms as they are where there is a proof, else of the terms that represent them."""
+    from triplestore.cli.prefixes import tokens_of
+
+    return violation.premises or tuple(tokens_of(triple) for triple in violation.triples)
+
+
+def _at_fault(violation: Violation) -> dict[Triple, tuple[str, ...]]:
+    """The triples at fault, then the asserted ones that they rest on, with the graphs that assert them."""
+    triples = _premises(violation)
+    if violation.proof is None:
+        return dict(zip(triples, violation.graphs or ((),) * len(triples), strict=True))
+    leaves = {p.tokens: p.graphs for p in violation.proof.steps() if p.by == "asserted" and p.tokens is not None}
+    return {triple: leaves.get(triple, ()) for triple in triples} | leaves
+
+
+def _in_own_terms(violation: Violation) -> JsonObject:
+    """The same as JSON."""
+    from triplestore.model.terms import to_ntriples
+
+    triples = _premises(violation)
+    rest = [triple for triple in _at_fault(violation) if triple not in triples]
+    return {
+        name: [[to_ntriples(token) for token in triple] for triple in found]
+        for name, found in (("terms", triples), ("because", rest))
+    }
+
+
 @click.command()
 @click.argument("store")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
@@ -142,7 +175,7 @@ SHOWN: Final = 10
 @common
 def check(options: Common, store: str, as_json: bool, limit: int | None, at: int | None) -> None:
     """List inconsistencies by rule, with the triples at fault. Exit code 1 if there are any."""
-    from triplestore.cli.prefixes import Printed, tokens_of
+    from triplestore.cli.prefixes import Printed
     from triplestore.proof.text import graphs_json, named, writer
 
     bound = (None if as_json else SHOWN) if limit is None else limit or None
@@ -154,6 +187,7 @@ def check(options: Common, store: str, as_json: bool, limit: int | None, at: int
                 "rule": v.rule,
                 "triples": [[term.n3() for term in t] for t in v.triples],
                 **({"by": v.by} if v.by else {}),
+                **(_in_own_terms(v) if v.proof else {}),
                 **({"graphs": [graphs_json(graphs) for graphs in v.graphs]} if v.graphs else {}),
             }
             for v in found
@@ -163,18 +197,19 @@ def check(options: Common, store: str, as_json: bool, limit: int | None, at: int
         click.echo("consistent")
     else:
         write = writer(declared)
-        printed = Printed((tokens_of(triple) for violation in found for triple in violation.triples), declared)
+        printed = Printed((triple for violation in found for triple in _at_fault(violation)), declared)
         for line in (*printed.declarations, *([""] if printed.declarations else [])):
             click.echo(line)
         for rule, count in counts.items():
             click.echo(f"{rule}: {counted(count, 'inconsistency')}")
             listed = [violation for violation in found if violation.rule == rule]
             for number, violation in enumerate(listed, 1):
-                for place, triple in enumerate(violation.triples):
-                    graphs = violation.graphs[place] if violation.graphs else ()
+                for place, (triple, graphs) in enumerate(_at_fault(violation).items()):
                     source = f"   [asserted in {named(graphs, write)}]" if graphs else ""
-                    shown = printed.triple(tokens_of(triple))
-                    click.echo(f"{f'{number:>5}. ' if place == 0 else '       '}{shown}{source}")
+                    because = "" if triple in _premises(violation) else "because "
+                    click.echo(
+                        f"{f'{number:>5}. ' if place == 0 else '       '}{because}{printed.triple(triple)}{source}"
+                    )
                 if violation.by:
                     click.echo(f"       by {', '.join(violation.by)}")
             if len(listed) < count:

@@ -74,6 +74,36 @@ class ClassDiff:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Inconsistency:
+    """A rule that is violated, and the triples at fault, of the terms that represent their classes, as N-Triples writes
+    them."""
+
+    rule: str
+    triples: tuple[tuple[str, str, str], ...]
+
+    def as_dict(self) -> JsonObject:
+        return {"rule": self.rule, "triples": [list(triple) for triple in self.triples]}
+
+
+@dataclass(frozen=True, slots=True)
+class ViolationDiff:
+    """How many inconsistencies a change makes, and how many it mends, with some of each."""
+
+    made: int
+    makes: tuple[Inconsistency, ...]
+    mended: int
+    mends: tuple[Inconsistency, ...]
+
+    def as_dict(self) -> JsonObject:
+        return {
+            "inconsistencies_made": self.made,
+            "makes": [one.as_dict() for one in self.makes],
+            "inconsistencies_mended": self.mended,
+            "mends": [one.as_dict() for one in self.mends],
+        }
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class UpdateReport(Report):
     """What a write did, and at what cost; docs/maintenance.md explains each figure.
@@ -82,7 +112,8 @@ class UpdateReport(Report):
     seconds: of the whole transaction; phases: of its parts. reason: why the algorithm was chosen.
 
     not_asserted: triples to delete that were not asserted (None: the operation deletes no triples by name).
-    transactions: of an update file or a batch, that this one is made of. classes: how a dry run changes the classes.
+    transactions: of an update file or a batch, that this one is made of. classes, violations: how a dry run changes the
+    classes of equal terms, and the inconsistencies.
     """
 
     operation: str
@@ -104,12 +135,14 @@ class UpdateReport(Report):
     not_asserted: int | None = None
     transactions: int | None = None
     classes: ClassDiff | None = None
+    violations: ViolationDiff | None = None
 
     def as_dict(self) -> JsonObject:
-        """See `Report`. The last three fields are left out where they are None."""
+        """See `Report`. The last four fields are left out where they are None."""
         found: JsonObject = {name: getattr(self, name) for name in _FIGURES}
         found |= {"sets": dict(self.sets), "phases": dict(self.phases)}
         found |= {} if self.classes is None else self.classes.as_dict()
+        found |= {} if self.violations is None else self.violations.as_dict()
         found |= {} if self.not_asserted is None else {"not_asserted": self.not_asserted}
         return found | ({} if self.transactions is None else {"transactions": self.transactions})
 
@@ -119,5 +152,6 @@ class UpdateReport(Report):
         return cls(**{"operation": "", **{name: stored[name] for name in _FIGURES if name in stored}})
 
 
-_FIGURES = tuple(f.name for f in fields(UpdateReport) if f.name not in ("not_asserted", "transactions", "classes"))
+_NOT_KEPT = ("not_asserted", "transactions", "classes", "violations")
+_FIGURES = tuple(f.name for f in fields(UpdateReport) if f.name not in _NOT_KEPT)
 """The figures that every write has, and its version keeps."""

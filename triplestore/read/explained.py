@@ -36,7 +36,7 @@ class Explained:
     def check(self, limit: int | None = None, by: bool = False) -> list[Violation]:
         """The inconsistencies: rule id and triples at fault, in a stable order; `limit` of each rule at most.
 
-        by: also look for the rules by which two values are one.
+        by: also look for the rules by which two values are one, and for proofs of what rests on equal terms.
         """
         return proofs.check(self._session, limit, by)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from triplestore.dictionary import encoding
 from triplestore.model.equality import Equality
@@ -24,18 +24,29 @@ if TYPE_CHECKING:
     from triplestore.proof.why_same import Chain, EqualityClass
 
 
+PROVED: Final = 100
+"""Inconsistencies that `check` proves at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
     """An inconsistency: the rule's id and the triples at fault (rdflib terms; representatives of their classes).
 
     by: for two values that are equal, if asked for, the rules of a shortest chain of equalities between them
     ("asserted": one was asserted). graphs: where the store has named graphs, those (tokens) that assert each of the
-    triples, of any members of the classes; nothing of a triple that is inferred."""
+    triples, of any members of the classes; nothing of a triple that is inferred. proof: if asked for, of those at fault
+    that rest on equal terms (the first `PROVED`), down to asserted triples of the terms as they are."""
 
     rule: str
     triples: tuple[tuple[Node, Node, Node], ...]
     by: tuple[str, ...] = ()
     graphs: tuple[tuple[str, ...], ...] = ()
+    proof: Proof | None = None
+
+    @property
+    def premises(self) -> tuple[tuple[str, str, str], ...]:
+        """The triples (tokens) at fault, of the terms as they are; nothing without a proof."""
+        return () if self.proof is None else tuple(p.tokens for p in self.proof.premises if p.tokens is not None)
 
 
 def check(session: Session, limit: int | None, by: bool) -> list[Violation]:
@@ -43,13 +54,37 @@ def check(session: Session, limit: int | None, by: bool) -> list[Violation]:
     from triplestore.materialise.same_as import is_clash
 
     found = _sourced(session, _violations(session, limit))
-    equal = [(row[0], row[2]) for violation, row in found if is_clash(violation.rule, row)]
-    if not by or not equal:
+    if not by:
         return [violation for violation, _ in found]
-    from triplestore.proof.why_same import made_equal_by
+    equal = [(row[0], row[2]) for violation, row in found if is_clash(violation.rule, row)]
+    if equal:
+        from triplestore.proof.why_same import made_equal_by
 
-    rules = iter(made_equal_by(source(session), equal))
-    return [replace(v, by=next(rules)) if is_clash(v.rule, row) else v for v, row in found]
+        rules = iter(made_equal_by(source(session), equal))
+        found = [(replace(v, by=next(rules)) if is_clash(v.rule, row) else v, row) for v, row in found]
+    return _proved(session, found)
+
+
+def _proved(session: Session, found: list[tuple[Violation, list[int]]]) -> list[Violation]:
+    """Violations, the first of those that rest on equal terms with proofs."""
+    from triplestore.materialise.same_as import is_clash
+    from triplestore.proof.explain import explain_violation
+
+    merged = _merged(session, {i for _, row in found for i in row})
+    resting = [n for n, (v, row) in enumerate(found) if is_clash(v.rule, row) or merged & {*row}][:PROVED]
+    proofs = [explain_violation(source(session), found[n][0].rule, found[n][1]) for n in resting]
+    proved = dict(zip(resting, with_graphs(session, proofs), strict=True))
+    return [replace(v, proof=proved.get(n)) for n, (v, _) in enumerate(found)]
+
+
+def _merged(session: Session, ids: set[int]) -> set[int]:
+    """Those of some representatives that stand for more terms than one."""
+    pi = source(session).same_as if ids and session.view.congruent else None
+    if pi is None:
+        return set()
+    listed = ", ".join(map(str, sorted(ids)))
+    rows = session.engine.rows(f"SELECT DISTINCT representative FROM {pi} WHERE representative IN ({listed})")
+    return {representative for (representative,) in rows}
 
 
 def _sourced(session: Session, found: list[tuple[Violation, list[int]]]) -> list[tuple[Violation, list[int]]]:

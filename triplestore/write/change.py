@@ -11,7 +11,7 @@ request stage one after another, and publish once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
@@ -121,6 +121,10 @@ class ChangeSet:
         """The name of a table of the classes of equal terms after the change; `term` has all their terms. scratch: for
         what has to be made to read it."""
         return "same_as"
+
+    def violations(self) -> Iterable[tuple[str, tuple[int, ...]]] | None:
+        """The inconsistencies after the change (rule, ids); None where the working table `violation` has them."""
+        return None
 
     def keep(self, now: Manifest) -> None:
         """The change is written, and the workspace holds `now`."""

@@ -11,13 +11,14 @@ from dataclasses import replace
 from triplestore.engine.scratch import Scratch
 from triplestore.model.report import UpdateReport
 from triplestore.model.stopping import finishing
-from triplestore.model.tables import FACT, SAME_AS, STATISTIC, TERM
+from triplestore.model.tables import FACT, SAME_AS, STATISTIC, TERM, VIOLATION
 from triplestore.storage import segments, statistics
 from triplestore.storage.manifest import TableFiles
 from triplestore.storage.patches import TableRows, whole
 from triplestore.write.change import ChangeSet
 from triplestore.write.class_diff import class_diff
 from triplestore.write.transaction import Transaction
+from triplestore.write.violation_diff import violation_diff, violations_of
 
 
 def commit(tx: Transaction, found: ChangeSet) -> UpdateReport:
@@ -32,16 +33,21 @@ def commit(tx: Transaction, found: ChangeSet) -> UpdateReport:
 
 
 def dry_run(tx: Transaction, found: ChangeSet, drafted: bool = False) -> UpdateReport:
-    """What a commit would report, with the classes of equal terms that the transaction changes; all is undone then.
-    drafted: change sets have been staged before this one."""
+    """What a commit would report, with the classes of equal terms and the inconsistencies that the transaction changes;
+    all is undone then. drafted: change sets have been staged before this one."""
     report = tx.report(found.outcome)
     if drafted and not found:
-        tx.workspace.views(SAME_AS, TERM)
+        tx.workspace.views(SAME_AS, TERM, VIOLATION)
     if drafted or found:
         scratch = Scratch(tx.engine)
-        before = scratch.table("classes_before")
+        before, violated = scratch.table("classes_before"), scratch.table("violated_before")
         segments.attach(tx.engine, tx.versions, tx.before, SAME_AS, before)
-        report = replace(report, classes=class_diff(tx.engine, before, found.same_as(scratch)))
+        segments.attach(tx.engine, tx.versions, tx.before, VIOLATION, violated)
+        classes = before, found.same_as(scratch)
+        made = found.violations()
+        after = violations_of(tx.engine, VIOLATION.name) if made is None else made
+        diff = violation_diff(tx.engine, violations_of(tx.engine, violated), after, classes)
+        report = replace(report, classes=class_diff(tx.engine, *classes), violations=diff)
         scratch.clear()
     found.undo()
     if drafted:

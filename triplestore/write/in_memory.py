@@ -7,7 +7,7 @@ read once. A change that is not maintained here is `Refused`, with the reason.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -291,6 +291,10 @@ class InMemory(ChangeSet):
         if not self.terms:  # else `term` reads the new ones too
             self.tx.workspace.views(TERM)
         return _equal(self.tx, self.rows).applied(SAME_AS, scratch)
+
+    def violations(self) -> Iterable[tuple[str, tuple[int, ...]]]:
+        """See `ChangeSet`."""
+        return self.memory.violations_now
 
     def keep(self, now: Manifest) -> None:
         """See `ChangeSet`."""

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from triplestore.model.report import ClassDiff, ClassPart, ClassSplit, UpdateReport
+from triplestore.model.report import ClassDiff, ClassPart, ClassSplit, Inconsistency, UpdateReport, ViolationDiff
 from triplestore.read.equality import ClassCause, EqualityStats, LargeClass, SizeRange
 from triplestore.read.log import DAMAGED, LogEntry
 from triplestore.read.stats import StoreStats
@@ -44,6 +44,10 @@ def test_an_update() -> None:
     assert tuple(whole.as_dict()) == (*FIGURES, *classes, "not_asserted", "transactions")
     one, other = {"term": "<a>", "members": 1}, {"term": "<b>", "members": 1}
     assert whole["merges"] == [[one, other]]
+    inconsistent = Inconsistency("eq-diff1", (("<a>", "<p>", "<b>"),))
+    checked = dataclasses.replace(REPORT, violations=ViolationDiff(1, (inconsistent,), 0, ()))
+    assert tuple(checked.as_dict())[-4:] == ("inconsistencies_made", "makes", "inconsistencies_mended", "mends")
+    assert checked["makes"] == [{"rule": "eq-diff1", "triples": [["<a>", "<p>", "<b>"]]}]
     assert whole["splits"] == [{"class": {"term": "<a>", "members": 2}, "into": [one, other]}]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from itertools import pairwise
+from itertools import chain, pairwise, product
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,8 +16,10 @@ from rdflib.namespace import OWL, RDF, RDFS, Namespace
 from tests.conftest import MakeStore
 from tests.support.closure import MODES, PHASES
 from tests.support.random_programs import Triple, facts, programs
+from tests.support.seeds import seeds
 from tests.support.stores import Update, follow, rule_names
 from triplestore import Store
+from triplestore.read.proofs import Violation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -160,6 +163,65 @@ def test_a_dry_run_tells_and_commits_nothing(make_store: MakeStore) -> None:
     assert store.version == version
     assert set(store.triples()) == before
     assert store.update(add=[(E.x, E.p, E.y)])["added"] == 2
+
+
+@pytest.mark.long_on_spark
+@pytest.mark.parametrize("maintain", ["auto", "rematerialise"], ids=["in memory", "by tables"])
+def test_a_dry_run_tells_which_inconsistencies_go_and_come(make_store: MakeStore, maintain: str) -> None:
+    """Those of terms that are represented by others afterwards are the same."""
+    same, apart = OWL.sameAs, OWL.differentFrom
+    store = make_store(
+        add=[
+            (E.b, same, E.c),
+            (E.b, apart, E.c),
+            (E.x, same, E.y),
+            (E.x, apart, E.y),
+            (E.m, same, E.n),
+            (E.m, apart, E.n),
+        ]
+    )
+    add = [(E.a, same, E.b), (E.q, apart, E.q2), (E.q, same, E.q2)]
+    figures = store.update(add, [(E.x, same, E.y)], maintain, dry_run=True)
+    found = figures.violations
+    assert found is not None
+    assert (found.made, found.mended) == (1, 1)
+    ((made,), (mended,)) = found.makes, found.mends
+    assert made.rule == "eq-diff1"
+    assert made.triples[0][0] in (f"<{E.q}>", f"<{E.q2}>")
+    assert (mended.rule, mended.triples[0][0]) == ("eq-diff1", f"<{E.x}>")
+    assert figures["inconsistencies_mended"] == 1
+    figures = store.update([], [(E.m, same, E.n), (E.m, apart, E.n)], maintain, dry_run=True)
+    assert (figures["inconsistencies_made"], figures["inconsistencies_mended"]) == (0, 1)
+    assert len(store.check()) == 3
+    store.update(add, [(E.x, same, E.y)], maintain)
+    assert len(store.check()) == 3
+
+
+@pytest.mark.long_on_spark
+@pytest.mark.parametrize("seed", seeds(range(20), 3))
+def test_a_dry_run_compares_inconsistencies(make_store: MakeStore, seed: int) -> None:
+    """In memory and in tables: those of whose terms none are one with theirs, before or after, go and come."""
+    dice = Random(seed)
+    pool = [(E[a], p, E[b]) for a, b in product("abcdef", repeat=2) for p in (OWL.sameAs, OWL.differentFrom)]
+    store = make_store(add=dice.sample(pool, 14))
+    add, gone = dice.sample(pool, 4), dice.sample(sorted(store.triples("asserted")), 4)
+
+    def classes() -> dict[object, object]:
+        return {term: members[0] for _, members in store.equality_classes(100, 100) for term in members}
+
+    before, at_first = store.check(), classes()
+    dry = [store.update(add, gone, way, dry_run=True).violations for way in ("auto", "rematerialise")]
+    assert dry[0] == dry[1]
+    assert dry[0] is not None
+    store.update(add, gone)
+    after, at_last = store.check(), classes()
+
+    def alike(one: Violation, other: Violation) -> bool:
+        terms = list(zip(chain(*one.triples), chain(*other.triples), strict=True))
+        return any(all(of.get(a, a) == of.get(b, b) for a, b in terms) for of in (at_first, at_last))
+
+    assert dry[0].made == sum(not any(alike(old, new) for old in before) for new in after)
+    assert dry[0].mended == sum(not any(alike(old, new) for new in after) for old in before)
 
 
 @pytest.mark.long_on_spark
