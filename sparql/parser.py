@@ -27,6 +27,7 @@ from triplake.sparql.algebra import (
     Query,
     Slice,
     Term,
+    Values,
     in_scope,
     visible,
 )
@@ -47,15 +48,22 @@ UPDATES: Final = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", 
 
 
 @lru_cache(maxsize=256)
-def parse_query(text: str, base: str | None = None, known: Prefixes | None = None) -> Query:
+def parse_query(
+    text: str, base: str | None = None, known: Prefixes | None = None, given: Values | None = None
+) -> Query:
     """The algebra of a SPARQL query. base: what relative IRIs are resolved against, unless the text has a BASE. known:
-    prefixes that it need not declare.
+    prefixes that it need not declare. given: inline data that its WHERE begins with.
 
     Raises UsageError with line and column for a syntax error, UnsupportedError naming a construct that is refused.
     """
     with not_too_deep("query"):
         at = Cursor(text, base=base, known={} if known is None else known.known)
-        return replace(Parser(at).query(), prefixes=tuple(at.prefixes.items()))
+        parser = Parser(at)
+        parser.patterns.given = given
+        found = replace(parser.query(), prefixes=tuple(at.prefixes.items()))
+        if parser.patterns.given is not None:
+            at.fail("bindings are for a query with a WHERE, which this one lacks")
+        return found
 
 
 @contextmanager
@@ -197,7 +205,7 @@ class Parser:
             self._from()
             self.at.expect("WHERE")
             template = self.patterns.template(matched=True)
-            pattern = self.patterns.terms.matched(Bgp(template))
+            pattern = join(self.patterns.taken(), self.patterns.terms.matched(Bgp(template)))
         else:
             template = self.patterns.template()
             self._from()

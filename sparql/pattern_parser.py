@@ -50,6 +50,7 @@ class PatternParser:
     terms: TripleTerms = field(init=False)
     blocks: int = 0  # basic graph patterns so far
     labels: dict[str, int] = field(default_factory=dict)  # of blank nodes -> the one that each is in
+    given: Values | None = None  # what the first group begins with
 
     def __post_init__(self) -> None:
         self.expressions = ExpressionParser(self.at, self.group)
@@ -64,18 +65,23 @@ class PatternParser:
         self.expressions.aggregates = outer
         return found
 
+    def taken(self) -> Node:
+        """What was given to begin the first group with, for this one."""
+        found, self.given = self.given, None
+        return UNIT if found is None else found
+
     def _parts(self) -> tuple[Node, Expression | None]:
         """A group as (pattern, the conjunction of its own filters).
 
         Triples with nothing but filters between them are one basic graph pattern: the scope of labels of blank nodes.
         """
         self.at.expect("{")
+        found = self.taken()
         if self.at.is_("SELECT"):
             inner = self.subselect()
             self.at.expect("}")
-            return inner, None
-        found: Node = UNIT
-        scope: set[str] = set()
+            return join(found, inner), None
+        scope = set(in_scope(found))
         chains = Chains(self.at)
         filters: list[Expression] = []
         block = self._block()

@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from triplake.sparql.algebra import Bgp, Dataset, Distinct, Extend, Node, Project, Query
+from triplake.sparql.algebra import Bgp, Dataset, Distinct, Extend, Node, Project, Query, Values
 from triplake.sparql.asked import Asked
 from triplake.sparql.constants import Constants, Known, look_up
 from triplake.sparql.construct import PLACES
@@ -78,6 +78,7 @@ def query(
     base: str | None = None,
     prefer: Sequence[str] = (),
     dataset: Dataset | None = None,
+    bindings: Values | None = None,
 ) -> Result:
     """Answer a SPARQL query.
 
@@ -86,11 +87,12 @@ def query(
     prefer: starts of IRIs; in canonical answers a class appears as its member with the first of them, or as the one
     that comes first anyhow (`triplestore.closure.expand.preferred_sql`).
     stream: the rows of a SELECT come as they are found, to be read once. base: what relative IRIs are resolved against.
-    dataset: the graphs to read in place of those that the text chooses.
+    dataset: the graphs to read in place of those that the text chooses. bindings: inline data that its WHERE begins
+    with.
     Raises UsageError (with line and column) for text that is not SPARQL, and for a SERVICE that may not be asked;
     EndpointError for one that fails.
     """
-    parsed, run = parse_query(text, base, graph.prefixes), _run(graph, same_as, stream, prefer)
+    parsed, run = parse_query(text, base, graph.prefixes, bindings), _run(graph, same_as, stream, prefer)
     if dataset is not None:
         parsed = replace(parsed, dataset=dataset)
     with not_too_deep("query"):

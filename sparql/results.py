@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from triplake.sparql.formats import write_result
 from triplake.sparql.nodes import UNBOUND, Nodes
+from triplake.sparql.typed import typed_column
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Names
 from triplestore.model.terms import to_ntriples, to_rdflib_all
@@ -26,12 +27,39 @@ _AT_ONCE = 1_000
 """Rows that are made into terms at a time, at most."""
 
 
+class Row(tuple["Node | None", ...]):
+    """A row: a tuple of rdflib terms, None where a variable is unbound, whose values are also had by the names of the
+    variables: `row.name`, or `row["name"]` where tuples have a method of the name. Each result has its own class."""
+
+    __slots__ = ()
+    _fields: tuple[str, ...] = ()
+
+    def __getattr__(self, name: str) -> Node | None:
+        try:
+            found: Node | None = self[self._fields.index(name)]
+            return found
+        except ValueError:
+            raise AttributeError(f"the row has no {name!r}: its variables are {', '.join(self._fields)}") from None
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            try:
+                return tuple.__getitem__(self, self._fields.index(key.removeprefix("?")))
+            except ValueError:
+                raise KeyError(f"the row has no {key!r}: its variables are {', '.join(self._fields)}") from None
+        return tuple.__getitem__(self, key)
+
+    def as_dict(self) -> dict[str, Node]:
+        """The variables that are bound, with their terms."""
+        return {name: term for name, term in zip(self._fields, self, strict=True) if term is not None}
+
+
 class Result:
     """The answer to a query.
 
     kind: select, ask, construct or describe. variables: the columns, in order (the triples of CONSTRUCT and DESCRIBE
-    have subject, predicate, object). Iterating gives tuples of rdflib terms, None where a variable is unbound; an ASK
-    has one answer, `boolean`, and no rows.
+    have subject, predicate, object). Iterating gives a `Row` of rdflib terms for each, `result[n]` one of them and
+    `result[m:n]` a list; an ASK has one answer, `boolean`, and no rows.
 
     The rows are an Arrow table, or a stream of batches of it, of tokens or (columns of integers) of ids that `nodes`
     has learned. A stream is read once, unless `len` or one of the `to_` methods has collected it before.
@@ -125,13 +153,25 @@ class Result:
     def _tokens(self, column: pa.Array) -> list[str | None]:
         return self._nodes.tokens(_ids(column)) if pa.types.is_integer(column.type) else column.to_pylist()
 
-    def __iter__(self) -> Iterator[tuple[Node | None, ...]]:
+    def __iter__(self) -> Iterator[Row]:
         known: dict[str | None, Node | None] = {}
+        row = self._row()
         for part in self._parts(_AT_ONCE):
             if len(known) > _REMEMBERED:
                 known.clear()
             columns = part.columns[: len(self.variables)]
-            yield from _rows(part, [self._terms(column, known) for column in columns])
+            yield from map(row, _rows(part, [self._terms(column, known) for column in columns]))
+
+    def __getitem__(self, place: int | slice) -> Any:
+        """A row, or a list of rows. Raises IndexError beyond the last."""
+        places = range(len(self))[place]
+        if isinstance(places, range):
+            part = self._whole().take(pa.array(places, pa.int64()))
+            return list(Result(self.kind, self.variables, part, self._truth, self._nodes))
+        return next(iter(Result(self.kind, self.variables, self._whole().slice(places, 1), self._truth, self._nodes)))
+
+    def _row(self) -> type[Row]:
+        return type("Row", (Row,), {"__slots__": (), "_fields": self.variables})
 
     def _terms(self, column: pa.Array, known: dict[str | None, Node | None]) -> list[Node | None]:
         """The rdflib terms of a column; `known` has those of tokens that were met before."""
@@ -143,30 +183,38 @@ class Result:
         known.update(zip(fresh, to_rdflib_all(fresh), strict=True))
         return [known[token] for token in tokens]
 
-    def to_arrow(self) -> pa.Table:
-        """One string column per variable: the terms as N-Triples writes them, NULL where unbound."""
+    def to_arrow(self, typed: bool = True) -> pa.Table:
+        """One column per variable, NULL where it is unbound: numbers, truth values, dates and times as such where all
+        of a column are (`triplake.sparql.typed`), else the texts of literals, and IRIs.
+
+        typed: False gives all terms as N-Triples writes them, with datatypes and languages."""
         columns = []
         for place in range(len(self.variables)):
             encoded = self._whole().column(place).combine_chunks().dictionary_encode()
-            texts = [None if t is None else to_ntriples(t) for t in self._tokens(encoded.dictionary)]
-            columns.append(pa.array(texts, pa.string()).take(encoded.indices))
+            tokens = self._tokens(encoded.dictionary)
+            texts = [None if t is None else to_ntriples(t) for t in tokens]
+            columns.append((typed_column(tokens) if typed else pa.array(texts, pa.string())).take(encoded.indices))
         return pa.table(columns, names=list(self.variables))
 
-    def to_pandas(self) -> Any:
-        """`to_arrow` as a pandas DataFrame. Needs pandas."""
-        return self.to_arrow().to_pandas()
+    def to_pandas(self, typed: bool = True) -> Any:
+        """`to_arrow` as a pandas DataFrame. Raises UsageError where pandas is not installed."""
+        try:
+            importlib.import_module("pandas")
+        except ImportError as error:
+            raise UsageError("to_pandas needs pandas, which is not installed: pip install pandas") from error
+        return self.to_arrow(typed).to_pandas()
 
-    def to_polars(self) -> Any:
+    def to_polars(self, typed: bool = True) -> Any:
         """`to_arrow` as a polars DataFrame. Raises UsageError where polars is not installed."""
         try:
             polars = importlib.import_module("polars")
         except ImportError as error:
             raise UsageError("to_polars needs polars, which is not installed: pip install polars") from error
-        return polars.from_arrow(self.to_arrow())
+        return polars.from_arrow(self.to_arrow(typed))
 
-    def to_spark(self, spark: Any) -> Any:
+    def to_spark(self, spark: Any, typed: bool = True) -> Any:
         """`to_arrow` as a DataFrame of a Spark session."""
-        return spark.createDataFrame(self.to_arrow())
+        return spark.createDataFrame(self.to_arrow(typed))
 
     def write(self, out: TextIO, format: str = "table") -> None:
         """Write the answer: table, csv, tsv, json, xml (SPARQL 1.1 results), or nt, ttl, rdf for triples.

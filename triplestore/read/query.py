@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +11,7 @@ from triplestore.dictionary import encoding
 from triplestore.model.dataset import DefaultGraph
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, STATISTIC, TERM
-from triplestore.model.terms import to_rdflib, to_rdflib_all
+from triplestore.model.terms import from_rdflib, to_rdflib, to_rdflib_all
 from triplestore.read.names import graph_token
 from triplestore.read.session import Session
 from triplestore.storage import statistics
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rdflib.term import Node
 
     from triplake.sparql import Graph, Result
+    from triplake.sparql.algebra import Values
     from triplake.sparql.constants import Known
     from triplake.sparql.explain import QueryExplanation
 
@@ -54,13 +55,29 @@ def query(
     base: str | None,
     default_graphs: Sequence[str] = (),
     named_graphs: Sequence[str] = (),
+    bindings: Mapping[str, object] | None = None,
 ) -> Result:
     """See `Store.query`."""
     from triplake.sparql import query as run_query  # when asked for: other commands start without it
     from triplake.sparql.dataset import dataset_of
 
     dataset = dataset_of([graph_token(name) for name in default_graphs], [graph_token(name) for name in named_graphs])
-    return run_query(graph(session, generalised), text, same_as, stream, base, prefer, dataset)
+    given = None if bindings is None else _inline(bindings)
+    return run_query(graph(session, generalised), text, same_as, stream, base, prefer, dataset, given)
+
+
+def _inline(bindings: Mapping[str, object]) -> Values:
+    """Bindings as inline data of one row. Raises UsageError for what is no name of a variable."""
+    from rdflib.term import Literal, Node
+
+    from triplake.sparql.algebra import Values
+
+    names = [name.removeprefix("?").removeprefix("$") for name in bindings]
+    for name in names:
+        if not name.isidentifier():
+            raise UsageError(f"bindings are by the names of variables, such as 'name': not {name!r}")
+    terms = [value if isinstance(value, Node) else Literal(value) for value in bindings.values()]
+    return Values(tuple(names), (tuple(from_rdflib(term) for term in terms),))
 
 
 def explain_query(session: Session, text: str, same_as: str, prefer: Sequence[str]) -> QueryExplanation:

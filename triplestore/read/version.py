@@ -5,7 +5,7 @@ What the methods do is in the modules beside this one, over a `Session`: `query`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
@@ -146,6 +146,7 @@ class StoreVersion(Explained):
         base: str | None = None,
         default_graphs: str | Sequence[str] = (),
         named_graphs: str | Sequence[str] = (),
+        bindings: Mapping[str, object] | None = None,
     ) -> Result:
         """Answer a SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) over the closure.
 
@@ -156,9 +157,10 @@ class StoreVersion(Explained):
         as the one that comes first anyhow: built-in vocabulary, IRIs, blank nodes, of these the shortest.
         base: what relative IRIs are resolved against, unless the text has a BASE. default_graphs, named_graphs: names
         of graphs (IRIs) to read in place of those that the text chooses by FROM and FROM NAMED; none: what it says.
+        bindings: variables -> rdflib terms, or Python values: as VALUES at the start of the WHERE.
         """
         chosen = several(default_graphs), several(named_graphs)
-        found = query.query(self._session, text, same_as, stream, generalised, several(prefer), base, *chosen)
+        found = query.query(self._session, text, same_as, stream, generalised, several(prefer), base, *chosen, bindings)
         return found.through(self._turns.pieces) if stream else found
 
     @in_turn

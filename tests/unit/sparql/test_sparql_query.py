@@ -288,7 +288,7 @@ def test_describe_each_once(engine: Engine, stream: bool) -> None:
 def test_results_as_rdflib_terms_and_tables(graph: Graph) -> None:
     result = query(graph, PREFIX + "SELECT ?x ?n ?z { ?x :name ?n FILTER(LANG(?n) = 'en') }")
     assert list(result) == [(rdflib.URIRef("http://e/c"), rdflib.Literal("C", lang="en"), None)]
-    table = result.to_arrow()
+    table = result.to_arrow(typed=False)
     assert table.to_pydict() == {"x": ["<http://e/c>"], "n": ['"C"@en'], "z": [None]}
     assert list(result.to_pandas().columns) == ["x", "n", "z"]
 

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.spark
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 SUB = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
-INTEGER = "^^<http://www.w3.org/2001/XMLSchema#integer>"
 COLUMNS = "s string, p string, o string"
 SAME = "<http://www.w3.org/2002/07/owl#sameAs>"
 ODD = '"a \\"quoted\\" word,\\n\\\\ and é"@en'
@@ -42,7 +41,7 @@ def test_triples_of_a_frame(tmp_path: Path, spark: SparkSession, engine: str) ->
         assert store.query(f"ASK {{ <http://e/b> <http://e/p> {ODD} }}").boolean
         assert store.query(
             "SELECT (COUNT(DISTINCT ?n) AS ?nodes) (COUNT(*) AS ?all) { ?n <http://e/q> ?x }"
-        ).to_arrow().to_pylist() == [{"nodes": f'"1"{INTEGER}', "all": f'"8"{INTEGER}'}]
+        ).to_arrow().to_pylist() == [{"nodes": 1, "all": 8}]
         assert not list((tmp_path / "kg").glob(".frame-*"))
         with pytest.raises(InputError):
             store.load_dataframe(spark.createDataFrame([("a b", "<http://e/p>", "<http://e/a>")], COLUMNS))
