@@ -23,6 +23,7 @@ COMMANDS: Final = (
     reading.entails,
     reading.stats,
     serving.serve,
+    serving.mcp,
     streaming.stream,
     proofs.explain,
     proofs.why_same,

@@ -1,4 +1,4 @@
-"""The command that answers over HTTP: serve."""
+"""Commands that answer others: serve over HTTP, mcp to language models."""
 
 from __future__ import annotations
 
@@ -136,3 +136,23 @@ def serve(
         for name in broadcast.channels:
             say(options, f"continuous query {name}: /streams/{quote(name, safe=':/')}")
     listen(service, host, port, lambda address: say(options, f"serving on {address} (stop with Ctrl-C)"), broadcast)
+
+
+@click.command()
+@click.argument("store")
+@click.option("--write", is_flag=True, help="Let the model change the store, by SPARQL Update.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=60, show_default=True, help="Seconds for an answer.")
+@common
+def mcp(options: Common, store: str, write: bool, timeout: float) -> None:
+    """Give a language model tools to ask the store, by the Model Context Protocol on standard input and output."""
+    if importlib.util.find_spec("mcp") is None:
+        raise UsageError(f"mcp needs the Model Context Protocol's library: {how_to_install('mcp')}")
+    from triplestore.server.mcp import server
+    from triplestore.server.tools import Tools
+
+    tools = Tools(store, timeout, **{**options.engine_options, "verify": options.verify})
+    try:
+        say(options, f"{store}: tools on standard input and output, {'to read and write' if write else 'to read'}")
+        server(tools, write).run("stdio")
+    finally:
+        tools.close()
