@@ -27,11 +27,13 @@ READING = ("overview", "query", "describe", "explain", "why_same", "suspects", "
 
 def server(tools: Tools, write: bool) -> MCPServer[Any]:
     """A server of the tools, of `update` too if `write` allows it."""
-    made: MCPServer[Any] = MCPServer("triplake", version=version("triplake"), instructions=INSTRUCTIONS)
+    made: MCPServer[Any] = MCPServer(
+        "triplake", log_level="WARNING", version=version("triplake"), instructions=INSTRUCTIONS
+    )
     for name in (*READING, *(("update",) if write else ())):
         reads = name in READING
         hints = ToolAnnotations(read_only_hint=reads, destructive_hint=not reads, open_world_hint=False)
-        made.add_tool(_answered(getattr(tools, name)), name=name, annotations=hints)
+        made.add_tool(_answered(getattr(tools, name)), name=name, annotations=hints, structured_output=False)
     return made
 
 
