@@ -16,7 +16,7 @@ QUICK ?= tests/project/test_layers.py tests/project/test_words.py tests/project/
 	tests/unit/model tests/unit/rulesets/test_datalog.py tests/unit/materialise/test_closure.py \
 	tests/unit/maintain/test_policy.py tests/unit/sparql/test_sparql_query.py
 
-.PHONY: demo test test-quick test-all lint bench clean
+.PHONY: demo test test-quick test-all test-spark-alone lint bench clean
 
 demo: $(READY)
 	@$(BIN)/triplake demo
@@ -30,7 +30,11 @@ test-quick: $(READY)
 	@$(BIN)/python -m pytest -m 'not long and not spark' $(QUICK)
 
 test-all: $(READY)
-	@$(BIN)/python -m pytest -m "" --spark-alone $(PROCESSES) $(TESTS)
+	@$(BIN)/python -m pytest -m "" $(PROCESSES) $(TESTS)
+
+# As where no statement is small: hours.
+test-spark-alone: $(READY)
+	@$(BIN)/python -m pytest -m spark --spark-alone $(TESTS)
 
 lint: $(READY)
 	@$(BIN)/ruff check

@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of what is `sampled` some cases run always, the others are long. What takes long on Spark is long there, or run
     with some of its cases. Where several processes run the tests, one of them runs those on Spark, so that there is one
-    Java; the others go by file."""
+    Java; the others go by file, long ones by function."""
     met, cases = Counter[str](), Counter[tuple[str, bool]]()
     left_out: dict[pytest.Item, None] = {}
     for item in items:
@@ -57,7 +57,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if cases[family] % sampled.kwargs["each"]:
                 item.add_marker(pytest.mark.long)
             cases[family] += 1
-        item.add_marker(pytest.mark.xdist_group("spark" if on_spark else item.path.name))
+        by = f"{item.path.name}:{item.name.partition('[')[0]}" if item.get_closest_marker("long") else item.path.name
+        item.add_marker(pytest.mark.xdist_group("spark" if on_spark else by))
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
@@ -77,7 +78,7 @@ def spark() -> Iterator[SparkSession]:
 def in_driver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Spark is tested alone, all statements over small tables are its own too."""
     alone = request.config.getoption("--spark-alone") or request.node.get_closest_marker("spark_alone")
-    if alone and request.node.get_closest_marker("spark"):
+    if alone and request.node.get_closest_marker("spark") and not request.node.get_closest_marker("by_driver"):
         monkeypatch.setattr("triplestore.engine.spark.driver.IN_DRIVER", 0)
 
 

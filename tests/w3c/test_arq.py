@@ -99,7 +99,7 @@ def check_expressions(engine: Engine, arq: Arq, seed: int) -> None:
                 assert any(explains(case) for explains in DIFFERENCES.values()), f"seed {seed}: {tree}: {case}"
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(75))
 def test_expressions(embedded: Engine, arq: Arq, seed: int) -> None:
     check_expressions(embedded, arq, seed)
 
@@ -142,7 +142,7 @@ def check_queries(engine: Engine, arq: Arq, seed: int, kind: str, queries: int =
 
 
 @pytest.mark.parametrize("kind", QUERIES)
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(50))
 def test_queries(embedded: Engine, arq: Arq, seed: int, kind: str) -> None:
     check_queries(embedded, arq, seed, kind)
 

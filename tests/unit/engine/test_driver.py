@@ -11,7 +11,7 @@ from triplestore.engine.dialect import OWN, Dialect
 from triplestore.engine.sql import Select, Spelled
 from triplestore.model.errors import EngineError, StoppedError
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.by_driver]
 
 
 @pytest.fixture
