@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import pyarrow as pa
 
 from triplake.sparql.formats import write_result
+from triplake.sparql.html import SHOWN, table_html, term_html
 from triplake.sparql.nodes import UNBOUND, Nodes
 from triplake.sparql.typed import typed_column
 from triplestore.model.errors import UsageError
@@ -215,6 +217,15 @@ class Result:
     def to_spark(self, spark: Any, typed: bool = True) -> Any:
         """`to_arrow` as a DataFrame of a Spark session."""
         return spark.createDataFrame(self.to_arrow(typed))
+
+    def _repr_html_(self) -> str:
+        """The first rows, for notebooks; of a stream, which is read once, only what it is."""
+        if self._truth is not None:
+            return f"<p>{'yes' if self._truth else 'no'}</p>"
+        if self._table is None:
+            return "<p>a streamed result, which is read once</p>"
+        rows = ([term_html(token, self.names) for token in row] for row in islice(self.tokens(), SHOWN))
+        return table_html(self.variables, rows, f"the first {SHOWN} of {len(self):,} rows" if len(self) > SHOWN else "")
 
     def write(self, out: TextIO, format: str = "table") -> None:
         """Write the answer: table, csv, tsv, json, xml (SPARQL 1.1 results), or nt, ttl, rdf for triples.

@@ -57,6 +57,13 @@ __all__ = [
 ]
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext triplake` in IPython and Jupyter: see `triplestore.notebook`."""
+    from triplestore.notebook import load_ipython_extension as load
+
+    load(shell)
+
+
 def __getattr__(name: str) -> Any:  # imported when asked for: the library's own modules import this package too
     if name == "__version__":
         from importlib.metadata import version

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeAlias
+from html import escape
+from typing import Any, Final, TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = "dict[str, Json]"
+
+LONGEST: Final = 500
+"""Characters of a value that a notebook shows."""
 
 
 class Report(Mapping[str, Any]):
@@ -23,6 +28,11 @@ class Report(Mapping[str, Any]):
         """The JSON form: a new dictionary."""
         raise NotImplementedError
 
+    def _repr_html_(self) -> str:
+        """The JSON form as a table, for notebooks."""
+        rows = (f"<tr><th>{escape(key)}</th><td>{_cell(value)}</td></tr>" for key, value in self.as_dict().items())
+        return f"<table><tbody>{''.join(rows)}</tbody></table>"
+
     def __getitem__(self, key: str) -> Any:
         return self.as_dict()[key]
 
@@ -31,6 +41,14 @@ class Report(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self.as_dict())
+
+
+def _cell(value: Json) -> str:
+    """A value of a report as HTML: numbers with separators, lists and objects as JSON."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    text = value if isinstance(value, str) else json.dumps(value, default=dict, ensure_ascii=False)
+    return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]} ..")
 
 
 @dataclass(frozen=True, slots=True)

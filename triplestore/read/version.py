@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from html import escape
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -45,6 +46,21 @@ TokenTriple = tuple[str, str, str]
 
 class StoreVersion(Explained):
     """A store at one of its versions. Several threads may call it: they take turns (`triplestore.read.turns`)."""
+
+    def _repr_html_(self) -> str:
+        """What it is, for notebooks."""
+        manifest = self._session.manifest
+        found = {
+            "store": str(self.path),
+            "version": f"{self.version:,}",
+            "asserted": f"{manifest.files_of(ASSERTED.name).rows:,}",
+            "stored facts": f"{manifest.files_of(FACT.name).rows:,}" + ("" if self.materialised else ", out of date"),
+            "rules": ", ".join(ruleset.name for ruleset in manifest.rulesets) or "none",
+            "equality": self.equality,
+            "engine": self.engine_name,
+        }
+        rows = (f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in found.items())
+        return f"<table><tbody>{''.join(rows)}</tbody></table>"
 
     def close(self) -> None:
         """Free the engine, once the call of another thread has ended; any further one raises UsageError.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.engines import pairs, rows
 from triplestore.engine.dialect import OWN, Dialect
+from triplestore.engine.spark import SparkEngine
 from triplestore.engine.sql import Select, Spelled
 from triplestore.model.errors import EngineError, StoppedError
 
@@ -60,15 +62,21 @@ def test_few_rows_make_no_job(spark_engine: Any, asked: list[str]) -> None:
         engine.query("SELECT a FROM w")
 
 
-def test_more_rows_are_for_spark(spark_engine: Any, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("local", [True, False])
+def test_more_rows_are_for_a_cluster(
+    spark: Any, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch, local: bool
+) -> None:
     monkeypatch.setattr("triplestore.engine.spark.driver.IN_DRIVER", 4)
+    monkeypatch.setattr("triplestore.engine.spark.queries.is_local", lambda master: local)
+    spark_engine = SparkEngine(spark, scratch=str(tmp_path))
     spark_engine.load("t", pairs((1, 2), (2, 3)))
     assert rows(spark_engine, "SELECT max(a) FROM t") == [(2,)]
     assert not asked
     spark_engine.view("v", "SELECT a FROM t")
     spark_engine.load("u", pairs((1, 2), (2, 3)))
     assert rows(spark_engine, "SELECT max(v.a) FROM v, u") == [(2,)]
-    assert len(asked) == 1
+    assert len(asked) == (0 if local else 1)
+    spark_engine.close()
 
 
 def test_what_only_spark_reads(spark_engine: Any, asked: list[str]) -> None:

@@ -2,9 +2,11 @@
 
 A job of Spark takes a tenth of a second before its first row, most statements of a small store or a small change have
 nothing to do for longer than a few milliseconds, and there are hundreds of them. So a statement whose tables have few
-rows, in files that the driver can read, is run there, over the same parts, and its rows are a part like any other. The
-SQL is the same wherever `SparkDialect` has no say in it; what it writes its own way is marked (`dialect.OWN`), and is
-Spark's to run, as is whatever DuckDB cannot bind or has no memory for.
+rows, in files that the driver can read, is run there, over the same parts, and its rows are a part like any other. On
+one machine (`local[..]`) it is whatever the number of its rows, as memory allows.
+
+The SQL is the same wherever `SparkDialect` has no say in it; what it writes its own way is marked (`dialect.OWN`), and
+is Spark's to run, as is whatever DuckDB cannot bind or has no memory for.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from triplestore.model.errors import EngineError, MemoryLimitError
 log = logging.getLogger(__name__)
 
 IN_DRIVER: Final = 20_000_000
-"""Rows of the tables that a statement names, up to which the driver runs it: seconds there, and no less on a cluster.
-None at 0."""
+"""Rows of the tables that a statement names, up to which the driver of a cluster runs it: seconds there, and no less by
+the cluster. At 0 the driver runs none, on one machine either."""
 
 GROUP: Final = 100_000
 """Rows of a group of the Parquet files that it writes: what one task of Spark reads at least."""
@@ -47,10 +49,12 @@ _BACK: Final = {duckdb: spark for spark, duckdb in _TYPES.items()}
 
 
 class Driver:
-    """A DuckDB engine over the tables and views of a Spark engine, started when it is needed. memory: its bytes."""
+    """A DuckDB engine over the tables and views of a Spark engine, started when it is needed. memory: its bytes; local:
+    driver and executors are one machine."""
 
-    def __init__(self, tables: Tables, files: FileSystem, functions: SparkFunctions, memory: int) -> None:
-        self._tables, self._files, self._functions, self._memory = tables, files, functions, memory
+    def __init__(self, tables: Tables, files: FileSystem, functions: SparkFunctions, memory: int, local: bool) -> None:
+        self._tables, self._files, self._functions = tables, files, functions
+        self._memory, self._local = memory, local
         self._engine: DuckDBEngine | None = None
         self._shown: dict[str, Table | str] = {}
 
@@ -116,7 +120,8 @@ class Driver:
         tables, views = self._tables.named(sql)
         if any(OWN in view for view in views.values()) or not all(map(self._here, tables.values())):
             return None
-        if sum(map(self._tables.rows, tables.values())) >= IN_DRIVER or self._files.local(self._tables.scratch) is None:
+        few = sum(map(self._tables.rows, tables.values())) < IN_DRIVER or (self._local and IN_DRIVER > 0)
+        if not few or self._files.local(self._tables.scratch) is None:
             return None
         if self._engine is None:
             self._engine = DuckDBEngine(f"{self._memory} B", self._files.local(self._tables.scratch))

@@ -54,7 +54,9 @@ class SparkQueries:
         if self._files.local(self.folder):  # also where nobody closes the engine
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self._tables = Tables(spark, self._files, self.folder)
-        self._driver = Driver(self._tables, self._files, self.functions, self.driver_memory)
+        self._driver = Driver(
+            self._tables, self._files, self.functions, self.driver_memory, is_local(self.spark.sparkContext.master)
+        )
 
     def query(self, sql: Statement) -> pa.Table:
         if isinstance(sql, Count) and (counted := self._tables.find(sql.source)):

@@ -1,0 +1,99 @@
+"""Notebooks: what is shown there, and the magic that asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from rdflib import URIRef
+from rdflib.namespace import RDF
+
+import triplake
+from tests.support.turtle import graph
+from triplake.sparql.results import Result
+from triplestore import Store
+from triplestore.model.errors import UsageError
+
+A, C = URIRef("http://ex/a"), URIRef("http://ex/C")
+
+
+class Shell:
+    """As much of IPython's shell as an extension uses."""
+
+    def __init__(self) -> None:
+        self.user_ns: dict[str, Any] = {}
+        self.magic: dict[str, Callable[[str, str], Any]] = {}
+        self.shown: dict[type, Callable[[Any], str]] = {}
+        html = SimpleNamespace(for_type=self.shown.__setitem__)
+        self.display_formatter = SimpleNamespace(formatters={"text/html": html})
+
+    def register_magic_function(self, function: Callable[[str, str], Any], kind: str, name: str) -> None:
+        assert kind == "cell"
+        self.magic[name] = function
+
+
+@pytest.fixture
+def shell() -> Shell:
+    made = Shell()
+    triplake.load_ipython_extension(made)
+    return made
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.create(tmp_path / "kg", engine="duckdb") as made:
+        made.update(add=graph(":a a :B ; :name '<b>A & B</b>' ; owl:sameAs :a2 . :B rdfs:subClassOf :C"))
+        yield made
+
+
+def test_results(store: Store) -> None:
+    html = store.query("SELECT ?x ?name ?none { ?x <http://ex/name> ?name } ORDER BY ?x")._repr_html_()
+    assert html.startswith("<table>")
+    assert ">none</th>" in html
+    assert "&lt;b&gt;A &amp; B&lt;/b&gt;" in html
+    assert "<b>" not in html
+    assert '<a href="http://ex/a">&lt;http://ex/a&gt;</a>' in html
+    assert store.query("ASK {}")._repr_html_() == "<p>yes</p>"
+    many = store.query("SELECT ?n { VALUES ?n { " + " ".join(map(str, range(30))) + " } }")
+    assert many._repr_html_().count("<tr>") == 21
+    assert "the first 20 of 30 rows" in many._repr_html_()
+    streamed = Result("select", ("c0",), iter([pa.record_batch({"c0": ["<http://e/a>"]})]))
+    assert "streamed" in streamed._repr_html_()
+    assert len(list(streamed)) == 1, "it is not read for that"
+
+
+def test_stores_and_reports(store: Store) -> None:
+    html = store._repr_html_()
+    assert "<th>rules</th><td>owl2rl</td>" in html
+    assert "<th>asserted</th><td>4</td>" in html
+    report = store.update(add=[(A, RDF.type, C)])
+    assert "<th>operation</th><td>update</td>" in report._repr_html_()
+    assert "<th>asserted</th>" in store.stats()._repr_html_()
+
+
+def test_proofs(store: Store, shell: Shell) -> None:
+    proof, chain = store.explain((A, RDF.type, C)), store.why_same(A, URIRef("http://ex/a2"))
+    found = store.equality_class(A)
+    shown = [shell.shown[type(one)](one) for one in (proof, chain, found)]
+    assert all(html.startswith("<pre>") for html in shown)
+    assert "&lt;http://ex/a&gt; a &lt;http://ex/C&gt;   [cax-sco]" in shown[0]
+    assert "by 1 link" in shown[1]
+    assert "2 terms are one" in shown[2]
+
+
+def test_the_magic(store: Store, shell: Shell) -> None:
+    ask = shell.magic["sparql"]
+    shell.user_ns["kg"] = store
+    found = ask("kg classes", "PREFIX : <http://ex/>\nSELECT ?x { :a a ?x FILTER(?x = :C) }")
+    assert shell.user_ns["classes"] is found
+    assert list(found) == [(C,)]
+    report = ask("kg", "PREFIX : <http://ex/> INSERT DATA { :a :p :b }")
+    assert report.added > 0
+    assert ask(str(store.path), "ASK { ?s <http://ex/p> ?o }").boolean, "a path"
+    for wrong in ("", "kg a b"):
+        with pytest.raises(UsageError, match="%%sparql takes a store"):
+            ask(wrong, "ASK {}")
