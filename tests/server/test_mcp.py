@@ -108,7 +108,7 @@ def test_time_is_limited(kg: Path) -> None:
     tools.close()
 
 
-def test_by_the_protocol(kg: Path) -> None:
+def test_by_the_protocol(kg: Path, tmp_path: Path) -> None:
     """As a process of its own, which a client starts."""
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
     from mcp import StdioServerParameters
@@ -117,7 +117,12 @@ def test_by_the_protocol(kg: Path) -> None:
 
     async def talk(*more: str) -> tuple[list[Any], list[Any]]:
         command = [*("-m", "triplestore.cli", "mcp"), str(kg), "-q", *more]
-        async with Client(stdio_client(StdioServerParameters(command=sys.executable, args=command))) as client:
+        started = StdioServerParameters(command=sys.executable, args=command)
+        with (tmp_path / "log").open("w") as log:  # else the stderr of the test that imported the client first
+            return await asked(stdio_client(started, errlog=log))
+
+    async def asked(transport: Any) -> tuple[list[Any], list[Any]]:
+        async with Client(transport) as client:
             tools = (await client.list_tools()).tools
             told = [
                 await client.call_tool(name, given)
