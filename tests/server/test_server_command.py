@@ -59,9 +59,9 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["--host", "0.0.0.0"], "give --token or --user, or --insecure"),
+            (["--host", "0.0.0.0"], "give --accounts, --token or --user, or --insecure"),
             (["--user", "ann"], "NAME:PASSWORD"),
-            (["--protect-reads"], "needs --token or --user"),
+            (["--protect-reads"], "needs --accounts, --token or --user"),
             (["--token", ""], "not empty"),
             (["--host", "256.1.1.1", "--insecure"], "cannot listen on 256.1.1.1"),
             (["--host", "192.0.2.1", "--insecure"], "try another --host"),

@@ -20,6 +20,7 @@ from triplestore import Store
 from triplestore.server.app import make_app
 from triplestore.server.broadcast import Broadcast
 from triplestore.server.connections import configured
+from triplestore.server.served import Served
 from triplestore.server.settings import LOOPBACK_NAMES, Access, Clients, Limits, Settings, StreamSettings
 from triplestore.server.work import Service
 
@@ -71,9 +72,17 @@ def serving_with(
     options = {"engine": "duckdb"} | options
     service = Service(store, settings, **options)
     broadcast = None if streams is None else Broadcast(store, streams, **options)
+    with answering({"": Served(service, broadcast)}, port) as client:
+        yield client, service
+
+
+@contextmanager
+def answering(stores: dict[str, Served], port: int = 0) -> Iterator[httpx.Client]:
+    """A client of a server of these stores, by their names, while this is entered."""
+    clients = next(iter(stores.values())).service.settings.clients
     listening = socket.create_server(("127.0.0.1", port))
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    server = uvicorn.Server(configured(make_app(service, broadcast), clients))
+    server = uvicorn.Server(configured(make_app(stores), clients))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
@@ -81,11 +90,10 @@ def serving_with(
         assert server.started
         base = f"http://127.0.0.1:{listening.getsockname()[1]}"
         with httpx.Client(base_url=base, timeout=PATIENCE) as client:
-            yield client, service
+            yield client
     finally:
-        service.shut()
-        if broadcast is not None:
-            broadcast.shut()
+        for served in stores.values():
+            served.shut()
         server.should_exit = True
         thread.join(PATIENCE)
         listening.close()

@@ -6,7 +6,19 @@ from typing import Final
 
 import click
 
-from triplestore.cli import changing, graphs, keeping, loading, proofs, reading, serving, shapes, streaming, suspects
+from triplestore.cli import (
+    accounts,
+    changing,
+    graphs,
+    keeping,
+    loading,
+    proofs,
+    reading,
+    serving,
+    shapes,
+    streaming,
+    suspects,
+)
 
 COMMANDS: Final = (
     loading.init,
@@ -23,6 +35,7 @@ COMMANDS: Final = (
     reading.entails,
     reading.stats,
     serving.serve,
+    accounts.account,
     serving.mcp,
     streaming.stream,
     proofs.explain,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import click
 
+from triplestore.cli.configuration import configured
 from triplestore.cli.options import (
     Common,
     common,
@@ -24,17 +26,45 @@ from triplestore.cli.options import (
 )
 from triplestore.model.endpoints import normalised_all
 from triplestore.model.errors import UsageError, how_to_install
+from triplestore.streams.times import duration
+
+if TYPE_CHECKING:
+    from triplestore.server.served import Served
+    from triplestore.server.settings import Settings
 
 
-@click.command()
-@click.argument("store")
+@click.command(context_settings={"auto_envvar_prefix": "TRIPLAKE"})
+@click.argument("stores", nargs=-1, metavar="[NAME=]STORE...")
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    is_eager=True,
+    callback=configured,
+    help="Options from a file of TOML.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=3030, show_default=True, help="0 takes a free one.")
 @click.option("--read-only", is_flag=True, help="No updates.")
-@click.option("--token", multiple=True, metavar="TOKEN", help="A bearer token; TRIPLAKE_TOKEN is one too.")
-@click.option("--user", multiple=True, metavar="NAME:PASSWORD", help="A user, for basic authentication.")
+@click.option("--accounts", metavar="FILE", help="Who may do what: see `triplake account`.")
+@click.option(
+    "--token",
+    multiple=True,
+    metavar="TOKEN",
+    allow_from_autoenv=False,
+    help="A bearer token; TRIPLAKE_TOKEN is one too.",
+)
+@click.option(
+    "--user",
+    multiple=True,
+    metavar="NAME:PASSWORD",
+    allow_from_autoenv=False,
+    help="A user, for basic authentication.",
+)
 @click.option("--protect-reads", is_flag=True, help="Reads need a token or a user too, not only updates.")
 @click.option("--insecure", is_flag=True, help="Let other machines in although nobody must identify.")
+@click.option("--tls-certificate", metavar="FILE", help="Speak HTTPS, with this certificate (PEM) ..")
+@click.option("--tls-key", metavar="FILE", help=".. and its key.")
 @click.option("--cors", multiple=True, metavar="ORIGIN", help="A site whose pages may use the server.")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="One more name that requests may address.")
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=60, show_default=True, help="Seconds for a query.")
@@ -45,6 +75,8 @@ from triplestore.model.errors import UsageError, how_to_install
 @click.option("--max-connections", type=click.IntRange(min=0), default=128, help="Of one address; 0: any; default 128.")
 @click.option("--slow", type=click.FloatRange(min=0.1), default=30, show_default=True, help="Seconds without progress.")
 @click.option("--grace", type=click.FloatRange(min=1), default=30, show_default=True, help="Seconds to end, when told.")
+@click.option("--backup", metavar="FOLDER", help="Where backups of the store are kept: see `triplake backup`.")
+@click.option("--backup-every", metavar="DURATION", help="Back up when it starts and so often: 6h, 1d.")
 @click.option(
     "--stream",
     "streams",
@@ -62,20 +94,25 @@ from triplestore.model.errors import UsageError, how_to_install
 @click.option("--pace", type=float, metavar="N", help="Replay the streams, N units of their time a second.")
 @click.option("--no-access-log", is_flag=True, help="No line of JSON on stderr for each request.")
 @click.option("--log-queries", is_flag=True, help="Queries and updates go into the access log.")
+@click.option("--json-log", is_flag=True, help="The server's own messages are lines of JSON too.")
 @load_folder_option
 @services_option
 @same_as_option
 @common
 def serve(
     options: Common,
-    store: str,
+    stores: Sequence[str],
+    config: str | None,
     host: str,
     port: int,
     read_only: bool,
+    accounts: str | None,
     token: Sequence[str],
     user: Sequence[str],
     protect_reads: bool,
     insecure: bool,
+    tls_certificate: str | None,
+    tls_key: str | None,
     cors: Sequence[str],
     allow_host: Sequence[str],
     timeout: float,
@@ -86,37 +123,64 @@ def serve(
     max_connections: int,
     slow: float,
     grace: float,
+    backup: str | None,
+    backup_every: str | None,
     streams: Sequence[str],
     sources: Sequence[str],
     lateness: str | None,
     pace: float | None,
     no_access_log: bool,
     log_queries: bool,
+    json_log: bool,
     load_folder: str | None,
     allow_service: Sequence[str],
     same_as: str,
 ) -> None:
-    """Answer over HTTP: SPARQL 1.1 Protocol, Graph Store Protocol, continuous queries, and a web page."""
-    missing = [name for name in ("starlette", "uvicorn", "python_multipart") if importlib.util.find_spec(name) is None]
+    """Answer over HTTP: SPARQL 1.1 Protocol, Graph Store Protocol, continuous queries, and a web page.
+
+    One STORE is at the root of the address, several are each at /NAME/ (NAME is the folder's where there is none). Each
+    option can be set in the environment too: TRIPLAKE_PORT is --port.
+    """
+    needed = ("starlette", "uvicorn", "python_multipart", "prometheus_client")
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         raise UsageError(f"serve needs {' and '.join(missing)}: {how_to_install('server')}")
-    from triplestore.server.run import known_hosts, listen, log_to_stderr
-    from triplestore.server.settings import Access, Clients, Limits, Settings, StreamSettings, check_address, user_of
-    from triplestore.server.work import MEMORY, Service
+    from triplestore.server.logs import line_of, log_to_stderr
+    from triplestore.server.run import known_hosts, listen
+    from triplestore.server.settings import (
+        Access,
+        Certificate,
+        Clients,
+        Limits,
+        Settings,
+        StreamSettings,
+        check_address,
+        named_stores,
+        user_of,
+    )
 
+    paths = named_stores(list(map(pair_of, stores)))
     tokens = (*token, *filter(None, [os.environ.get("TRIPLAKE_TOKEN")]))
     if not all(tokens):
         raise UsageError("--token takes a token that is not empty")
-    access = Access(tokens, tuple(map(user_of, user)), protect_reads, read_only, tuple(cors))
+    access = Access(tokens, tuple(map(user_of, user)), protect_reads, read_only, tuple(cors), accounts=accounts)
     if protect_reads and not access.authenticates:
-        raise UsageError("--protect-reads needs --token or --user")
+        raise UsageError("--protect-reads needs --accounts, --token or --user")
     check_address(host, access, insecure)
     access = replace(access, hosts=known_hosts(host, access, tuple(allow_host)))
+    if (tls_certificate is None) != (tls_key is None):
+        raise UsageError("TLS needs a certificate and its key: give both --tls-certificate and --tls-key")
+    certificate = Certificate(tls_certificate, tls_key) if tls_certificate and tls_key else None
+    every = duration(backup_every) / 1000 if backup_every else None
+    if backup_every and backup is None:
+        raise UsageError("--backup-every needs --backup FOLDER, where the backups are kept")
     limits = Limits(timeout, max_rows, max_body << 20, max_requests, queue)
-    log_to_stderr(access=not (no_access_log or options.quiet), verbose=options.verbose)
+    log_to_stderr(not (no_access_log or options.quiet), options.verbose, json_log)
     clients = Clients(min(slow, Clients().head_seconds), slow, per_address=max_connections, grace=grace)
     asked: StreamSettings | None = None
     if streams:
+        if len(paths) > 1:
+            raise UsageError("--stream is for a server of one store: start another server for the stream's")
         files = [pair_of(text) for text in streams]
         texts = tuple((name or Path(path).stem, read_text(path)) for name, path in files)
         asked = StreamSettings(texts, tuple(sources_of(sources).items()), lateness=lateness, pace=pace)
@@ -124,18 +188,47 @@ def serve(
         raise UsageError("--stream-from, --lateness and --pace are for continuous queries: give one by --stream FILE")
     services = normalised_all(allow_service)
     settings = Settings(limits, access, same_as, log_queries, load_folder, clients, services, asked)
-    service = Service(store, settings, options.verify, **options.engine_options)
-    say(options, f"{store}: version {service.readers.version}, on {service.readers.engine_name}")
-    broadcast = None
-    if asked is not None:
-        from triplestore.server.broadcast import Broadcast
+    served: dict[str, Served] = {}
 
-        broadcast = Broadcast(
-            store, asked, **{**options.engine_options, "memory_limit": options.memory_limit or MEMORY}
-        )
+    def tell(line: str) -> None:
+        say(options, line_of("info", line) if json_log else line)
+
+    try:
+        for name, path in paths.items():
+            kept = (str(Path(backup) / name) if name else backup) if backup else None
+            served[name] = _served(options, path, settings, len(paths), (kept, every), tell)
+        listen(served, host, port, lambda address: tell(f"serving on {address} (stop with Ctrl-C)"), certificate)
+    except BaseException:
+        for each in served.values():
+            each.discard()
+        raise
+
+
+def _served(
+    options: Common,
+    store: str,
+    settings: Settings,
+    share: int,
+    backup: tuple[str | None, float | None],
+    tell: Callable[[str], None],
+) -> Served:
+    """One store of `share` that a server has. backup: where, and how many seconds apart."""
+    from triplestore.server.backups import Backups
+    from triplestore.server.broadcast import Broadcast
+    from triplestore.server.served import Served
+    from triplestore.server.work import MEMORY, Service
+
+    memory = options.memory_limit or f"{MEMORY // share}%"
+    chosen = {**options.engine_options, "memory_limit": memory}
+    service = Service(store, settings, options.verify, **chosen)
+    tell(f"{store}: version {service.readers.version}, on {service.readers.engine_name}")
+    broadcast = None
+    if settings.streams is not None:
+        broadcast = Broadcast(store, settings.streams, **chosen)
         for name in broadcast.channels:
-            say(options, f"continuous query {name}: /streams/{quote(name, safe=':/')}")
-    listen(service, host, port, lambda address: say(options, f"serving on {address} (stop with Ctrl-C)"), broadcast)
+            tell(f"continuous query {name}: /streams/{quote(name, safe=':/')}")
+    kept, every = backup
+    return Served(service, broadcast, Backups(store, kept, every) if kept is not None else None)
 
 
 @click.command()

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
+import html
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
-from starlette.routing import Mount, Route
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from triplestore.model.errors import TriplakeError
-from triplestore.server import facts, proofs, streams
-from triplestore.server.broadcast import Broadcast
+from triplestore.server import admin, facts, proofs, streams
+from triplestore.server.accounts import Account, Accounts
 from triplestore.server.faults import HttpError, answer, http_error
 from triplestore.server.graph_store import graph_store
 from triplestore.server.guard import Guard
+from triplestore.server.metrics import MEDIA, Metrics
 from triplestore.server.negotiation import Packing
 from triplestore.server.openapi import document
 from triplestore.server.protocol import sparql
-from triplestore.server.work import Service
+from triplestore.server.served import Served
 
 log = logging.getLogger("triplake.server")
 
@@ -38,63 +39,139 @@ _PAGE_POLICY: Final = (
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
+_SAFE: Final = {"Content-Security-Policy": _PAGE_POLICY, "Referrer-Policy": "no-referrer"}
 
-def make_app(service: Service, broadcast: Broadcast | None = None) -> Starlette:
-    """The application over a service and continuous queries, which begin when it starts and end when it ends."""
+Reload = Callable[[], dict[str, Any]]
+
+
+def make_app(stores: Mapping[str, Served], reload: Reload | None = None) -> Guard:
+    """The application over stores that have the same settings, by their names, each at /NAME/; one that is named "" is
+    alone, at the root. They are entered when it starts. reload: what is done to read settings again, besides the
+    accounts.
+
+    Raises what `Accounts` raises.
+    """
+    settings = next(iter(stores.values())).service.settings
+    access = settings.access
+    accounts = Accounts(access.tokens, access.users, access.accounts)
+    metrics = Metrics(stores)
+
+    def again() -> dict[str, Any]:
+        done: dict[str, Any] = {"accounts": accounts.reload()}
+        return done | (reload() if reload is not None else {})
+
+    async def figures(request: Request) -> Response:
+        return Response(metrics.text(), media_type=MEDIA)
+
+    common: list[BaseRoute] = [
+        Route("/metrics", figures, methods=_READING),
+        Route("/admin/reload", admin.reload, methods=["POST"]),
+    ]
+    if set(stores) == {""}:
+        app = _one(stores[""], common)
+    else:
+        app = _several(stores, common)
+    app.state.reload = again
+    return Guard(app, settings, accounts, metrics, again, filter(None, stores))
+
+
+_READING: Final = ["GET", "HEAD"]
+
+
+def _one(served: Served, more: list[BaseRoute]) -> Starlette:
+    """The application of one store."""
+    writing = ["GET", "HEAD", "PUT", "POST", "DELETE"]
+    routes: list[BaseRoute] = [
+        Route("/", _page, methods=_READING),
+        *(Route(path, sparql, methods=["GET", "HEAD", "POST"]) for path in ("/sparql", "/sparql/")),
+        *(Route(path, graph_store, methods=writing) for path in ("/data", "/data/{name:path}")),
+        Route("/health", facts.health, methods=_READING),
+        Route("/stats", facts.stats, methods=_READING),
+        Route("/api/overview", facts.overview, methods=_READING),
+        Route("/api/graphs", facts.graphs, methods=_READING),
+        Route("/api/vocabulary", facts.vocabulary, methods=_READING),
+        Route("/api/resource", facts.resource, methods=_READING),
+        Route("/api/explain", proofs.explain, methods=_READING),
+        Route("/streams", streams.queries, methods=[*_READING, "POST"]),
+        Route("/streams/{name:path}", streams.follow, methods=_READING),
+        Route("/openapi.json", _openapi, methods=_READING),
+        Route("/admin/requests", admin.requests, methods=_READING),
+        Route("/admin/requests/{number:int}", admin.stop, methods=["DELETE"]),
+        Route("/admin/backup", admin.backup, methods=["POST"]),
+        *more,
+        Mount("/static", StaticFiles(directory=WEB / "static")),
+    ]
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
-        async with service:
-            if broadcast is not None:
-                broadcast.start()
-            try:
-                yield
-            finally:
-                if broadcast is not None:
-                    await asyncio.to_thread(broadcast.close)
+        async with served:
+            yield
 
-    reading, writing = ["GET", "HEAD"], ["GET", "HEAD", "PUT", "POST", "DELETE"]
-    routes = [
-        Route("/", _page, methods=reading),
-        *(Route(path, sparql, methods=["GET", "HEAD", "POST"]) for path in ("/sparql", "/sparql/")),
-        *(Route(path, graph_store, methods=writing) for path in ("/data", "/data/{name:path}")),
-        Route("/health", facts.health, methods=reading),
-        Route("/stats", facts.stats, methods=reading),
-        Route("/api/overview", facts.overview, methods=reading),
-        Route("/api/graphs", facts.graphs, methods=reading),
-        Route("/api/vocabulary", facts.vocabulary, methods=reading),
-        Route("/api/resource", facts.resource, methods=reading),
-        Route("/api/explain", proofs.explain, methods=reading),
-        Route("/streams", streams.queries, methods=[*reading, "POST"]),
-        Route("/streams/{name:path}", streams.follow, methods=reading),
-        Route("/openapi.json", _openapi, methods=reading),
+    app = _application(routes, life)
+    app.state.served = served
+    return app
+
+
+def _several(stores: Mapping[str, Served], more: list[BaseRoute]) -> Starlette:
+    """The applications of several stores, each at /NAME/, and a page that lists them."""
+    apps = {name: _one(served, []) for name, served in stores.items()}
+
+    @asynccontextmanager
+    async def life(app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as entered:
+            for part in apps.values():
+                await entered.enter_async_context(part.router.lifespan_context(part))
+            yield
+
+    async def listed(request: Request) -> Response:
+        account: Account | None = request.scope.get("triplake.account")
+        names = [name for name in stores if account is None or account.of(name)]
+        links = "".join(f'<li><a href="{html.escape(name)}/">{html.escape(name)}</a></li>' for name in names)
+        return HTMLResponse(_LIST.format(links=links), headers=_SAFE)
+
+    async def health(request: Request) -> Response:
+        return JSONResponse({"status": "ok", "stores": len(stores)})
+
+    async def entered(request: Request) -> Response:
+        return RedirectResponse(f"{request.url.path}/", 308)
+
+    routes: list[BaseRoute] = [
+        Route("/", listed, methods=_READING),
+        Route("/health", health, methods=_READING),
+        *more,
         Mount("/static", StaticFiles(directory=WEB / "static")),
+        *(Route(f"/{name}", entered, methods=_READING) for name in apps),
+        *(Mount(f"/{name}", app) for name, app in apps.items()),
     ]
+    return _application(routes, life)
+
+
+_LIST: Final = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Triplake</title><link rel="icon" href="static/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="static/app.css"></head>
+<body><main><h1>Stores</h1><ul>{links}</ul></main></body></html>
+"""
+
+
+def _application(routes: list[BaseRoute], life: Callable[[Starlette], AbstractAsyncContextManager[None]]) -> Starlette:
     handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
         HttpError: _failed,
         TriplakeError: _failed,
         HTTPException: _unknown,
         Exception: _failed,
     }
-    app = Starlette(
-        routes=routes,
-        lifespan=life,
-        exception_handlers=handlers,
-        middleware=[Middleware(Guard, settings=service.settings), Middleware(Packing)],
-    )
+    app = Starlette(routes=routes, lifespan=life, exception_handlers=handlers, middleware=[Middleware(Packing)])
     app.router.redirect_slashes = False
-    app.state.service, app.state.broadcast = service, broadcast
     return app
 
 
 async def _page(request: Request) -> Response:
-    return FileResponse(
-        WEB / "index.html", headers={"Content-Security-Policy": _PAGE_POLICY, "Referrer-Policy": "no-referrer"}
-    )
+    return FileResponse(WEB / "index.html", headers=_SAFE)
 
 
 async def _openapi(request: Request) -> Response:
-    return JSONResponse(document(request.app.state.service.settings))
+    return JSONResponse(document(request.app.state.served.service.settings, request.scope.get("root_path", "")))
 
 
 async def _failed(request: Request, error: Exception) -> Response:

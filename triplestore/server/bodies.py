@@ -109,7 +109,7 @@ async def _sent(request: Request, most: int) -> AsyncGenerator[bytes, None]:
 
 async def _in_time(request: Request) -> AsyncGenerator[bytes, None]:
     """The body's chunks; of the time, only what is spent waiting for them counts."""
-    seconds = request.app.state.service.settings.clients.body_seconds
+    seconds = request.app.state.served.service.settings.clients.body_seconds
     loop, stream = asyncio.get_running_loop(), request.stream()
     left, received = seconds, 0
     while True:

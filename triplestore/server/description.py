@@ -10,8 +10,8 @@ from triplestore.model.prefixes import Names
 from triplestore.model.terms import RDF, XSD
 from triplestore.read.graphs import GraphSize
 from triplestore.server.faults import HttpError
+from triplestore.server.jobs import Answer
 from triplestore.server.negotiation import GRAPHS
-from triplestore.server.work import Answer
 from triplestore.store import Store
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ _PROPERTIES: Final = "SELECT ?t (COUNT(*) AS ?n) WHERE { ?x ?t ?y } GROUP BY ?t 
 
 async def health(request: Request) -> Response:
     """Whether the server works, and at which version."""
-    service: Service = request.app.state.service
-    broadcast: Broadcast | None = request.app.state.broadcast
+    service: Service = request.app.state.served.service
+    broadcast: Broadcast | None = request.app.state.served.broadcast
     return JSONResponse(
         {
             "status": "ok",
@@ -52,31 +52,31 @@ async def health(request: Request) -> Response:
 
 async def stats(request: Request) -> Response:
     """Counts; keys as `triplake stats --json`."""
-    service: Service = request.app.state.service
+    service: Service = request.app.state.served.service
     return JSONResponse(await service.kept(request, "stats", lambda store: store.stats().as_dict()))
 
 
 async def overview(request: Request) -> Response:
     """Counts, classes, properties, equality classes, versions and violations."""
-    service: Service = request.app.state.service
+    service: Service = request.app.state.served.service
     return JSONResponse(await service.kept(request, "overview", _overview))
 
 
 async def graphs(request: Request) -> Response:
     """The graphs and their sizes."""
-    service: Service = request.app.state.service
+    service: Service = request.app.state.served.service
     return JSONResponse(await service.kept(request, "graphs", _graphs))
 
 
 async def vocabulary(request: Request) -> Response:
     """Prefixes, classes and properties, the most used first."""
-    service: Service = request.app.state.service
+    service: Service = request.app.state.served.service
     return JSONResponse(await service.kept(request, "vocabulary", _vocabulary))
 
 
 async def resource(request: Request) -> Response:
     """The facts of one resource, asserted and inferred apart, and what it equals."""
-    service: Service = request.app.state.service
+    service: Service = request.app.state.served.service
     sent = parameters(request.url.query)
 
     def found(store: Store) -> dict[str, Any]:

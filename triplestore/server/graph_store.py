@@ -14,9 +14,10 @@ from triplestore.model.dataset import DEFAULT
 from triplestore.server.bodies import Parameters, documents, parameters
 from triplestore.server.faults import HttpError
 from triplestore.server.guard import require_writer
+from triplestore.server.jobs import Answer
 from triplestore.server.negotiation import GRAPHS, choose
 from triplestore.server.protocol import applied, changed, check, endpoint_of
-from triplestore.server.work import Answer, Service
+from triplestore.server.work import Service
 from triplestore.store import Store
 
 SUFFIXES: Final = {
@@ -41,7 +42,7 @@ _DATASETS: Final = {"application/n-quads": "nq", "application/trig": "trig"}
 async def graph_store(request: Request) -> Response:
     """A graph, by `?default`, by `?graph=IRI`, or directly by its own address under that of the store; without any of
     these the store: GET has all of it as N-Quads, POST makes a new graph."""
-    service: Service = request.app.state.service
+    service: Service = request.app.state.served.service
     sent = parameters(request.url.query)
     graph = _graph(request, sent)
     if request.method in ("GET", "HEAD"):
@@ -90,7 +91,7 @@ def _graph(request: Request, sent: Parameters) -> str | None:
 
 def _address(request: Request, graph: str) -> str:
     """Where a graph that has been made is: its own address, or that of the store with its name."""
-    store = f"{request.url.scheme}://{request.url.netloc}/data"
+    store = f"{request.url.scheme}://{request.url.netloc}{request.scope.get('root_path', '')}/data"
     return graph if graph.startswith(f"{store}/") else f"{store}?graph={quote(graph, safe='')}"
 
 

@@ -6,13 +6,10 @@ Origin tells), and a name that is made to mean 127.0.0.1 (the Host tells).
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hmac
 import json
 import logging
 import time
-from collections.abc import MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -20,7 +17,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from triplestore.server.accounts import Account, Accounts, Role
 from triplestore.server.faults import HttpError, answer
+from triplestore.server.metrics import Metrics
 from triplestore.server.settings import MAX_HEAD, MAX_URL, Access, Settings
 
 access_log = logging.getLogger("triplake.access")
@@ -31,10 +30,22 @@ _SHOWN: Final = 2_000
 
 
 class Guard:
-    """The outermost layer of the application (ASGI)."""
+    """The outermost layer of the application (ASGI). stores: the names of several stores, the first part of their
+    paths; empty: there is one, at the root."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        accounts: Accounts,
+        metrics: Metrics,
+        reload: Callable[[], dict[str, Any]],
+        stores: Iterable[str] = (),
+    ) -> None:
         self._app, self._settings, self._access = app, settings, settings.access
+        self._accounts, self._metrics, self._stores = accounts, metrics, frozenset(stores)
+        self.reload = reload
+        """Read accounts and what else may change again: what was read. Raises TriplakeError; then those before stay."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -46,6 +57,7 @@ class Guard:
         sent = {"status": 0, "bytes": 0}
         headers = Headers(scope=scope)
         origin = headers.get("origin")
+        store, path = self._parts(scope["path"])
 
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -59,7 +71,7 @@ class Guard:
 
         try:
             try:
-                self._admit(scope, headers, origin, notes)
+                await self._admit(scope, headers, origin, store, path)
             except HttpError as error:
                 notes["error"] = error.message
                 await answer(Request(scope), error)(scope, receive, counted)
@@ -72,9 +84,16 @@ class Guard:
             notes.setdefault("fault", "cut off")
             raise
         finally:
-            self._note(scope, notes, sent, time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            self._metrics.count(store, path, scope["method"], sent["status"], seconds)
+            self._note(scope, notes, sent, seconds)
 
-    def _admit(self, scope: Scope, headers: Headers, origin: str | None, notes: dict[str, Any]) -> None:
+    def _parts(self, path: str) -> tuple[str, str]:
+        """The name of the store that a path is of, "" where it is of none of several, and the rest of the path."""
+        first, _, rest = path[1:].partition("/")
+        return (first, f"/{rest}") if first in self._stores else ("", path)
+
+    async def _admit(self, scope: Scope, headers: Headers, origin: str | None, store: str, path: str) -> None:
         """Raise HttpError for a request that has no business here."""
         if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > MAX_URL:
             raise HttpError(414, f"the address is longer than {MAX_URL:,} bytes: send a query by POST")
@@ -86,19 +105,27 @@ class Guard:
         foreign = origin is not None and origin not in self._access.origins and urlsplit(origin).netloc != host
         if foreign and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
             raise HttpError(403, f"pages of {origin} may not use this server; --cors {origin} would let them")
-        if scope["method"] == "OPTIONS" or scope["path"] in _OPEN or scope["path"].startswith("/static/"):
+        shown = path in _OPEN and (store or not self._stores or path != "/")
+        if scope["method"] == "OPTIONS" or shown or path.startswith("/static/"):
             return
+        managing = path.startswith("/admin/")
         if not self._access.authenticates:
+            if managing and not self._access.hosts:
+                raise HttpError(403, "this needs an account with the role admin, and the server has none: --accounts")
             return
         credentials = headers.get("authorization")
-        user = identified(self._access, credentials)
-        if user is not None:
-            notes["user"] = user
+        account = await self._accounts.identified(credentials)
+        if account is not None:
+            scope["triplake.log"]["user"] = account.name
+            if not account.of(store) and self._stores and store:
+                raise HttpError(403, f"{account.name} has no account for {store}")
+            if managing and account.role < Role.ADMIN:
+                raise HttpError(403, f"{account.name} has the role {account.role.name.lower()}: this needs admin")
         elif credentials is not None:
             raise _unknown("the credentials are wrong")
-        elif self._access.protect_reads or scope["method"] in ("PUT", "DELETE", "PATCH"):
+        elif managing or self._access.protect_reads or scope["method"] in ("PUT", "DELETE", "PATCH"):
             raise _unknown("this needs credentials")
-        scope["triplake.identified"] = user is not None
+        scope["triplake.account"] = account
 
     def _share(self, headers: MutableHeaders, origin: str | None) -> None:
         """Let pages of the origins that may (CORS) read the answer."""
@@ -123,33 +150,17 @@ class Guard:
         access_log.info("%s", json.dumps(line, ensure_ascii=False))
 
 
-def identified(access: Access, header: str | None) -> str | None:
-    """Who an Authorization header proves to be: a user's name, "token", or None."""
-    scheme, _, value = (header or "").partition(" ")
-    if scheme.lower() == "bearer":
-        return "token" if sum(_same(value.strip(), token) for token in access.tokens) else None
-    if scheme.lower() == "basic":
-        try:
-            name, _, password = base64.b64decode(value.strip(), validate=True).decode().partition(":")
-        except (binascii.Error, UnicodeDecodeError):
-            return None
-        right = [_same(name, known) & _same(password, secret) for known, secret in access.users]
-        return name if any(right) else None
-    return None
-
-
 def require_writer(request: Request) -> None:
     """Raise HttpError where the request would change the store and may not: 403 read-only, 401 unidentified."""
-    access: Access = request.app.state.service.settings.access
+    access: Access = request.app.state.served.service.settings.access
     if access.read_only:
         raise HttpError(403, "this server is read-only")
-    if access.authenticates and not request.scope.get("triplake.identified"):
-        raise _unknown("updates need credentials")
-
-
-def _same(given: str, secret: str) -> bool:
-    """Equality in a time that tells nothing of where they differ."""
-    return hmac.compare_digest(given.encode(), secret.encode())
+    if access.authenticates:
+        account: Account | None = request.scope.get("triplake.account")
+        if account is None:
+            raise _unknown("updates need credentials")
+        if account.role < Role.WRITE:
+            raise HttpError(403, f"{account.name} has the role {account.role.name.lower()}: updates need write")
 
 
 def _unknown(message: str) -> HttpError:

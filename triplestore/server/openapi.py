@@ -16,11 +16,12 @@ from triplestore.server.streams import EVENTS
 _REASONS: Final = {
     400: "The request cannot be carried out as written: the message says why, and where.",
     401: "This needs a token or a user's password.",
-    403: "The server is read-only, or the request comes from another site's page.",
+    403: "The server is read-only, the account's role is too low, or the request comes from another site's page.",
     404: "There is no such graph, or query.",
     405: "The method is not for this address.",
     406: "None of the accepted media types can be made.",
     408: "The body comes too slowly.",
+    409: "The server was started without what this needs.",
     411: "There is neither a body nor a length.",
     413: "The body is larger than the limit.",
     414: "The address is too long.",
@@ -29,6 +30,7 @@ _REASONS: Final = {
     500: "A fault of the server's.",
     502: "An endpoint that the query asks by SERVICE fails.",
     503: "The server is busy, or the time limit is over.",
+    507: "The disk is full, or fails.",
 }
 
 _TEXT: Final[dict[str, Any]] = {"schema": {"type": "string"}}
@@ -66,8 +68,8 @@ _PROOF: Final[dict[str, Any]] = {
 }
 
 
-def document(settings: Settings) -> dict[str, Any]:
-    """The document of a server with these settings."""
+def document(settings: Settings, root: str = "") -> dict[str, Any]:
+    """The document of a store with these settings, whose paths begin with `root` where it is one of several."""
     try:
         number = version("triplake")
     except PackageNotFoundError:
@@ -82,6 +84,7 @@ def document(settings: Settings) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Triplake", "version": number, "description": "A triple store that reasons, over HTTP."},
+        "servers": [{"url": root or "/"}],
         "paths": {
             "/sparql": {"get": {**_sparql_get(), **read}, "post": {**_sparql_post(), **read}},
             **graph_paths,
@@ -98,6 +101,7 @@ def document(settings: Settings) -> dict[str, Any]:
                 "post": {**_stream_post(), **secured},
             },
             "/streams/{name}": {"get": {**_stream_get(), **read}},
+            **_managing(secured),
             "/api/resource": {
                 "get": {
                     **_json(
@@ -241,6 +245,19 @@ def _changed(new: bool = False) -> dict[str, Any]:
         headers = {"Location": {"description": "Where the graph is.", "schema": {"type": "string"}}}
         done["201"] = {"description": "A graph was made.", "content": content, "headers": headers}
     return done
+
+
+def _managing(secured: dict[str, Any]) -> dict[str, Any]:
+    """What who runs the server may do."""
+    number = _parameter("number", "As the list has it.", required=True, schema={"type": "integer", "minimum": 1})
+    listed = _json("The queries that run, the oldest first.", {"type": "object", "required": ["requests"]}, (401, 403))
+    stopped = _json("Stop a query.", {"type": "object", "required": ["stopped"]}, (401, 403, 404))
+    backup = _json("Bring the backup up to date.", {"type": "object", "required": ["new"]}, (401, 403, 409, 500, 507))
+    return {
+        "/admin/requests": {"get": {**listed, **secured}},
+        "/admin/requests/{number}": {"delete": {**stopped, "parameters": [number | {"in": "path"}], **secured}},
+        "/admin/backup": {"post": {**backup, **secured}},
+    }
 
 
 def _sparql_get() -> dict[str, Any]:

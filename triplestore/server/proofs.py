@@ -24,7 +24,7 @@ async def explain(request: Request) -> Response:
 
     Steps are listed premises first, what they prove last; terms as SPARQL's JSON results have them.
     """
-    service: Service = request.app.state.service
+    service: Service = request.app.state.served.service
     sent = parameters(request.url.query)
     if "violation" in sent:
         named = re.fullmatch(r"(.+):([0-9]{1,9})", sent["violation"][-1])

@@ -16,9 +16,10 @@ from triplestore.server.bodies import FORM, Parameters, form, media_type, parame
 from triplestore.server.description import describe
 from triplestore.server.faults import HttpError
 from triplestore.server.guard import require_writer
+from triplestore.server.jobs import Answer
 from triplestore.server.negotiation import GRAPHS, NAMES, ROWS, choose
 from triplestore.server.settings import MAX_QUERY
-from triplestore.server.work import Answer, Service
+from triplestore.server.work import Service
 from triplestore.store import Store
 from triplestore.write.queue import Waiting
 
@@ -30,7 +31,7 @@ _TYPES: Final = f"{FORM}, {QUERY} or {UPDATE}"
 
 async def sparql(request: Request) -> Response:
     """The endpoint. Without a query, a GET is answered with the service's description."""
-    service: Service = request.app.state.service
+    service: Service = request.app.state.served.service
     most = service.settings.limits.body
     sent = parameters(request.url.query)
     check(sent)

@@ -6,21 +6,21 @@ import asyncio
 import errno
 import logging
 import os
+import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
 from typing import Any, Final
 
 import uvicorn
 
-from triplestore.model.errors import UsageError
+from triplestore.model.errors import TriplakeError, UsageError
 from triplestore.server.app import make_app
-from triplestore.server.broadcast import Broadcast
 from triplestore.server.connections import configured
-from triplestore.server.settings import LOOPBACK_NAMES, Access, is_loopback
-from triplestore.server.work import Service
+from triplestore.server.served import Served
+from triplestore.server.settings import LOOPBACK_NAMES, Access, Certificate, is_loopback
 
 log = logging.getLogger("triplake.server")
 
@@ -36,21 +36,20 @@ class _Server(uvicorn.Server):
     """Stops what is read as soon as the signal comes; an update that runs is waited for, and stopped towards the end of
     `grace` seconds. The signal is not raised again afterwards, as uvicorn would: to end is what it asked for."""
 
-    def __init__(self, config: uvicorn.Config, service: Service, broadcast: Broadcast | None, grace: float) -> None:
+    def __init__(self, config: uvicorn.Config, stores: Iterable[Served], grace: float) -> None:
         super().__init__(config)
-        self._service, self._broadcast, self._grace = service, broadcast, grace
+        self._stores, self._grace = list(stores), grace
         self._late: list[threading.Timer] = []
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
             _end("a second signal")
         self.should_exit = True
-        self._service.shut()
-        if self._broadcast is not None:
-            self._broadcast.shut()
+        for served in self._stores:
+            served.shut()
         message = f"requests ran on for {self._grace:g} s after the signal"
         self._late += [
-            threading.Timer(self._grace * (1 - CLOSING), self._service.stop_writing),
+            *(threading.Timer(self._grace * (1 - CLOSING), served.service.stop_writing) for served in self._stores),
             threading.Timer(self._grace, _end, [message]),
         ]
         for late in self._late:
@@ -82,11 +81,16 @@ def known_hosts(host: str, access: Access, more: tuple[str, ...]) -> tuple[str, 
 
 
 def listen(
-    service: Service, host: str, port: int, ready: Callable[[str], None], broadcast: Broadcast | None = None
+    stores: Mapping[str, Served],
+    host: str,
+    port: int,
+    ready: Callable[[str], None],
+    certificate: Certificate | None = None,
 ) -> None:
-    """Serve until a signal ends it. `ready` gets the address once requests are answered (port 0 takes a free one).
+    """Serve stores, as `make_app` has them, until a signal ends it; SIGHUP reads accounts and certificate again.
+    `ready` gets the address once requests are answered (port 0 takes a free one). certificate: for TLS; None: HTTP.
 
-    Raises UsageError where the address cannot be listened on.
+    Raises UsageError where the address cannot be listened on, or the certificate cannot be used.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is named since event loops send at once (TCP_NODELAY) only what says that it is TCP: head and body of
@@ -100,18 +104,39 @@ def listen(
         other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
         raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}; try another {other}") from error
     taken = listening.getsockname()[1]
-    clients = service.settings.clients
-    config = configured(
-        make_app(service, broadcast), clients, timeout_graceful_shutdown=max(1, int(clients.grace * (1 - CLOSING)))
-    )
-    server = _Server(config, service, broadcast, clients.grace)
+    clients = next(iter(stores.values())).service.settings.clients
+
+    def reload() -> dict[str, Any]:
+        if certificate is None or config.ssl is None:
+            return {}
+        certificate.use(config.ssl)
+        return {"certificate": certificate.file}
+
+    try:
+        app = make_app(stores, reload)
+        config = configured(app, clients, timeout_graceful_shutdown=max(1, int(clients.grace * (1 - CLOSING))))
+        config.load()
+        if certificate is not None:
+            config.ssl = certificate.context()
+    except BaseException:
+        listening.close()
+        raise
+    server = _Server(config, stores.values(), clients.grace)
+
+    def hung_up() -> None:
+        try:
+            log.warning("read again: %s", ", ".join(f"{what} ({of})" for what, of in app.reload().items()))
+        except TriplakeError as error:
+            log.error("what was read before stays: %s", error)
 
     async def run() -> None:
+        if hasattr(signal, "SIGHUP"):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, hung_up)
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         while not server.started and not serving.done():
             await asyncio.sleep(0.01)
         if server.started:
-            ready(f"http://{host}:{taken}/")
+            ready(f"{'http' if certificate is None else 'https'}://{host}:{taken}/")
         await serving
 
     sys.setswitchinterval(TURN)
@@ -121,14 +146,3 @@ def listen(
     finally:
         listening.close()
         server.in_time()
-
-
-def log_to_stderr(access: bool, verbose: bool) -> None:
-    """The server's own log, and one JSON line for each request, on standard error."""
-    for name, level in (("triplake", logging.WARNING), ("uvicorn", logging.CRITICAL)):  # an answer we cut is no error
-        logger = logging.getLogger(name)
-        handler: Any = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter("%(message)s"))
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(logging.INFO if verbose else level)
-    logging.getLogger("triplake.access").setLevel(logging.INFO if access else logging.CRITICAL)

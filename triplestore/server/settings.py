@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import re
+import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from triplestore.model.errors import UsageError
@@ -56,9 +60,10 @@ class Clients:
 class Access:
     """Who may do what.
 
-    tokens: bearer tokens; users: (name, password) pairs for basic authentication. With either, updates need one, and
-    with `protect_reads` reads too. read_only: no updates at all. origins: sites whose pages may use the server from a
-    browser (CORS). hosts: names by which the server may be addressed; empty: any.
+    tokens: bearer tokens; users: (name, password) pairs for basic authentication; accounts: a file of more of both,
+    with roles (see `triplestore.server.accounts`). With any of them, updates need one, and with `protect_reads` reads
+    too. read_only: no updates at all. origins: sites whose pages may use the server from a browser (CORS). hosts: names
+    by which the server may be addressed; empty: any.
     """
 
     tokens: tuple[str, ...] = ()
@@ -67,10 +72,37 @@ class Access:
     read_only: bool = False
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    accounts: str | None = None
 
     @property
     def authenticates(self) -> bool:
-        return bool(self.tokens or self.users)
+        return bool(self.tokens or self.users or self.accounts)
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What TLS proves a server by: files of PEM, the certificate with those that signed it, and its key."""
+
+    file: str
+    key: str
+
+    def context(self) -> ssl.SSLContext:
+        """For a server. Raises UsageError."""
+        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        made.minimum_version = ssl.TLSVersion.TLSv1_2
+        self.use(made)
+        return made
+
+    def use(self, context: ssl.SSLContext) -> None:
+        """Read the files again, for connections that are yet to be made. Raises UsageError."""
+        for file in (self.file, self.key):
+            if not Path(file).is_file():
+                raise UsageError(f"{file}: there is no such file; TLS needs a certificate and its key, as PEM")
+        try:
+            context.load_cert_chain(self.file, self.key, password=lambda: "")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "reason", None) or error
+            raise UsageError(f"{self.file} and {self.key} are no certificate and its key, as PEM: {reason}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +147,8 @@ def check_address(host: str, access: Access, insecure: bool) -> None:
     """Raise UsageError for an address that others can reach, where anybody could change the store."""
     if not is_loopback(host) and not access.authenticates and not insecure:
         raise UsageError(
-            f"{host} can be reached from other machines, and nobody would have to identify: give --token or --user, "
-            "or --insecure if that is what you want"
+            f"{host} can be reached from other machines, and nobody would have to identify: give --accounts, "
+            "--token or --user, or --insecure if that is what you want"
         )
 
 
@@ -126,3 +158,24 @@ def user_of(text: str) -> tuple[str, str]:
     if not (name and colon and password):
         raise UsageError("--user takes NAME:PASSWORD")
     return name, password
+
+
+def named_stores(given: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The paths of stores by the names that they have in addresses, from pairs of a name ("": none was given) and a
+    path: "" is that of a store that is alone. Raises UsageError."""
+    if not given:
+        raise UsageError("which store? give its folder, as in `triplake serve kg`")
+    if len(given) == 1 and not given[0][0]:
+        return {"": given[0][1]}
+    found: dict[str, str] = {}
+    for name, path in given:
+        name = name or path.rstrip("/").rpartition("/")[2]
+        if not _STORE.fullmatch(name) or name in ("static", "health", "metrics", "admin"):
+            raise UsageError(f"'{name}' cannot be a store's name in an address: give NAME={path}, with letters, digits")
+        if name in found:
+            raise UsageError(f"two stores would be at /{name}/: give one of them another name, NAME={path}")
+        found[name] = path
+    return found
+
+
+_STORE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")

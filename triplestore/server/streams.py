@@ -26,7 +26,7 @@ async def queries(request: Request) -> Response:
     """The queries and the figures of their streams; by POST, more of a stream."""
     if request.method == "POST":
         return await _post(request)
-    broadcast: Broadcast | None = request.app.state.broadcast
+    broadcast: Broadcast | None = request.app.state.served.broadcast
     if broadcast is None:
         return JSONResponse({"queries": []})
     listed = [
@@ -83,7 +83,7 @@ async def _post(request: Request) -> Response:
         )
     if broadcast.ended:
         raise HttpError(503, f"the streams have ended{': ' if broadcast.fault else ''}{broadcast.fault}")
-    most = min(request.app.state.service.settings.limits.body, MAX_QUERY)
+    most = min(request.app.state.served.service.settings.limits.body, MAX_QUERY)
     body = b"".join([piece async for piece in chunks(request, most)])
     taken = await asyncio.to_thread(broadcast.posted[names[0]].put, body, "the body")
     if taken is None:
@@ -92,7 +92,7 @@ async def _post(request: Request) -> Response:
 
 
 def _broadcast(request: Request) -> Broadcast:
-    found: Broadcast | None = request.app.state.broadcast
+    found: Broadcast | None = request.app.state.served.broadcast
     if found is None:
         raise HttpError(404, "this server asks no continuous queries: start it with --stream FILE")
     return found

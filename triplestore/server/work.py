@@ -5,26 +5,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
-from triplestore.engine import Reader
 from triplestore.model.errors import ConflictError, StoppedError, TriplakeError
 from triplestore.model.stopping import Stop, heeding
 from triplestore.server.faults import HttpError
 from triplestore.server.gate import Gate
+from triplestore.server.jobs import INSIST, Answer, Job, Read, Streamed
 from triplestore.server.readers import Readers
 from triplestore.server.settings import Settings
-from triplestore.server.spooled import BUFFER, made
 from triplestore.server.updates import Figures, Updates, outcomes
 from triplestore.store import Store
 from triplestore.write.queue import Waiting
@@ -39,149 +35,13 @@ ATTEMPTS: Final = 5
 LOOK: Final = 1.0
 """Seconds between two looks for versions that other processes have published."""
 
-MEMORY: Final = "35%"
-"""Of the machine's memory that all reads together take before they spill, by default; and as much the writer."""
+MEMORY: Final = 35
+"""Per cent of the machine's memory that all reads take before they spill, by default; and as much the writer."""
 
 UNHEEDED: Final = 0.5
 """Seconds after its limit at which a request is answered, though the engine has not heeded that it was stopped."""
 
 ENDING: Final = "the server is shutting down"
-
-INSIST: Final = 0.1
-"""Seconds between two attempts to stop a job: it may be between two statements."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a read found: a media type and the text, in pieces made as the rows are found.
-
-    whole: the format may not hold some term, so no piece is sent before all are made.
-    """
-
-    media: str
-    pieces: Iterator[str]
-    headers: dict[str, str] = field(default_factory=dict)
-    whole: bool = False
-
-
-Read = Callable[[Store], Answer]
-
-
-class _Job:
-    """One read: its methods but `stop` run in threads, one at a time."""
-
-    def __init__(self, readers: Readers, work: Read) -> None:
-        self._readers, self._work = readers, work
-        self._lock = threading.Lock()
-        self._context: AbstractContextManager[tuple[Store, Reader]] | None = None
-        self._engine: Reader | None = None
-        self._pieces: Iterator[str] = iter(())
-        self._stop = Stop()
-        self.sending: asyncio.Timeout | None = None  # what ends when it is stopped, though its client takes no more
-        self.finished = False
-        self.version = 0
-
-    @property
-    def reason(self) -> str | None:
-        """Why it was stopped."""
-        return self._stop.reason
-
-    def start(self) -> tuple[Answer, bytes]:
-        """Find a reader, do the work, and the first of its text; all of it, where it `finished`."""
-        try:
-            with self._lock:
-                self._context = self._readers.reading(timeout=INSIST)
-                store, self._engine = self._context.__enter__()
-                self._check()
-                self.version = store.version
-                with heeding(self._stop):
-                    answer = self._work(store)
-                self._pieces = made(answer.pieces) if answer.whole else answer.pieces
-            return answer, self.more()
-        except BaseException as error:
-            self.end()
-            if self.reason is not None and not isinstance(error, HttpError):
-                raise StoppedError(self.reason) from error
-            raise
-
-    def more(self) -> bytes:
-        """The next text; the last where it `finished`."""
-        with self._lock:
-            gathered: list[str] = []
-            size = 0
-            try:
-                with heeding(self._stop):
-                    for piece in self._pieces:
-                        self._check()
-                        gathered.append(piece)
-                        size += len(piece)
-                        if size >= BUFFER:
-                            return "".join(gathered).encode()
-            except TriplakeError:
-                self._check()
-                raise
-            self._check()
-        self.finished = True
-        self.end()
-        return "".join(gathered).encode()
-
-    def end(self) -> None:
-        """Give the reader back."""
-        with self._lock:
-            if close := getattr(self._pieces, "close", None):
-                close()
-            context, self._context, self._engine = self._context, None, None
-            if context is not None:
-                context.__exit__(None, None, None)
-
-    def stop(self, reason: str) -> None:
-        """From any thread: make it raise StoppedError."""
-        self._stop.stop(reason)
-        engine = self._engine
-        if engine is not None:
-            with suppress(TriplakeError):
-                engine.interrupt()
-
-    def _check(self) -> None:
-        self._stop.check()
-
-
-class _Stream(Response):
-    """The answer of a job that has not finished: chunks as they are made. If it fails, the connection is cut without
-    the end that a whole answer has."""
-
-    def __init__(
-        self,
-        job: _Job,
-        threads: ThreadPoolExecutor,
-        first: bytes,
-        over: Callable[[asyncio.Future[Any]], None],
-        **more: Any,
-    ) -> None:
-        super().__init__(**more)
-        del self.headers["content-length"]
-        self._job, self._threads, self._first, self._over = job, threads, first, over
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        loop, job = asyncio.get_running_loop(), self._job
-        start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
-        try:
-            async with asyncio.timeout(None) as job.sending:
-                await send(start)
-                chunk = self._first
-                while not job.finished:
-                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                    chunk = await loop.run_in_executor(self._threads, job.more)
-                await send({"type": "http.response.body", "body": chunk})
-        except (StoppedError, TimeoutError) as error:
-            scope["triplake.log"]["error"] = job.reason or str(error)
-        except TriplakeError as error:
-            scope["triplake.log"]["error"] = str(error).splitlines()[0]
-            log.error("an answer was cut: %s", error)
-        finally:
-            if not job.finished:
-                job.stop("the answer was cut")
-            loop.run_in_executor(self._threads, job.end).add_done_callback(self._over)
 
 
 class Service:
@@ -189,7 +49,7 @@ class Service:
 
     def __init__(self, path: str | Path, settings: Settings, verify: bool = False, **options: Any) -> None:
         if options.get("memory_limit") is None:
-            options["memory_limit"] = MEMORY
+            options["memory_limit"] = f"{MEMORY}%"
         self.path, self.settings, self._options = path, settings, options
         limits = settings.limits
         self.readers = Readers(path, limits.concurrent, verify=verify, services=settings.services, **options)
@@ -200,7 +60,7 @@ class Service:
         self._write = Stop()  # of the write that runs
         self._kept: dict[str, tuple[int, Any]] = {}
         self._updates = Updates(self.writes, limits.queue, self._writing, self._together)
-        self._jobs: set[_Job] = set()
+        self._jobs: set[Job] = set()
         self._closing = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -212,7 +72,7 @@ class Service:
     async def __aexit__(self, *exc: object) -> None:
         self.shut()
         self._looking.cancel()
-        await asyncio.to_thread(self._close)
+        await asyncio.to_thread(self.close)
 
     def shut(self) -> None:
         """Stop what is being read, and let nobody in any more; a running write goes on to its end. From any thread."""
@@ -225,11 +85,23 @@ class Service:
         for job in list(self._jobs):
             self._stop(job, ENDING)
 
+    def running(self) -> list[Job]:
+        """The reads that run, the oldest first."""
+        return sorted(self._jobs, key=lambda job: job.number)
+
+    def stop(self, number: int, reason: str) -> bool:
+        """Stop the read with a number; whether there was one. On the event loop."""
+        found = [job for job in self._jobs if job.number == number]
+        for job in found:
+            self._stop(job, reason)
+        return bool(found)
+
     def stop_writing(self) -> None:
         """Stop the write that runs, unless it is publishing. From any thread."""
         self._write.stop(ENDING)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Wait for what runs, and free what it holds. Once is enough."""
         self._threads.shutdown()
         self._writing.shutdown()
         self.readers.close()
@@ -265,7 +137,7 @@ class Service:
         if self._closing:
             self.reads.leave()
             self._open()
-        job = _Job(self.readers, work)
+        job = Job(self.readers, work, request.scope)
         self._jobs.add(job)
         late = loop.call_later(max(limit - loop.time() + started, 0.0), self._stop, job, _late(limit))
         gone = asyncio.create_task(self._watch(request, job))
@@ -297,9 +169,9 @@ class Service:
         if job.finished:
             over()
             return Response(first, headers=headers, media_type=answer.media)
-        return _Stream(job, self._threads, first, over, headers=headers, media_type=answer.media)
+        return Streamed(job, self._threads, first, over, headers=headers, media_type=answer.media)
 
-    def _stop(self, job: _Job, reason: str) -> None:
+    def _stop(self, job: Job, reason: str) -> None:
         job.stop(reason)
         if job.sending is not None and job.sending.when() is None:
             with suppress(RuntimeError):  # it has ended
@@ -307,7 +179,7 @@ class Service:
         if job in self._jobs:
             asyncio.get_running_loop().call_later(INSIST, self._stop, job, reason)
 
-    async def _watch(self, request: Request, job: _Job) -> None:
+    async def _watch(self, request: Request, job: Job) -> None:
         """Stop a job whose client has gone before there was an answer."""
         while (await request.receive())["type"] != "http.disconnect":
             pass

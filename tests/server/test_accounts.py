@@ -1,0 +1,153 @@
+"""Accounts of a file: what the command writes, the server reads and lets do."""
+
+from __future__ import annotations
+
+import base64
+import stat
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.cli import run
+from tests.support.server import PEOPLE, add, people, rows, sent, serving
+from triplestore.model.errors import InputError
+from triplestore.server.accounts import read_accounts
+from triplestore.server.settings import Access
+
+
+def basic(name: str, password: str) -> dict[str, str]:
+    return {"Authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()}
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def account(file: Path, *arguments: str, password: str = "") -> str:
+    outcome = run("account", file, *arguments, stdin=f"{password}\n".encode())
+    assert outcome.code == 0, outcome.err
+    return outcome.out.strip()
+
+
+class TestCommand:
+    def test_add_change_remove(self, tmp_path: Path) -> None:
+        file = tmp_path / "accounts"
+        account(file, "ann", "--role", "write", password="one")
+        token = account(file, "scraper", "--token", "--store", "kg")
+        assert len(token) > 30
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert "one" not in file.read_text()
+        assert token not in file.read_text()
+        assert account(file).splitlines() == ["ann\twrite\tpassword\tall stores", "scraper\tread\ttoken\tkg"]
+        before = read_accounts(file)["ann"].secret
+        account(file, "ann", "--role", "admin")  # asks for no password
+        assert read_accounts(file)["ann"].secret == before
+        account(file, "ann", password="two")
+        assert read_accounts(file)["ann"].secret != before
+        file.write_text(f"# mine\n{file.read_text()}")
+        account(file, "ann", "--remove")
+        assert file.read_text().splitlines()[0] == "# mine"
+        assert list(read_accounts(file)) == ["scraper"]
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["a:b"], "cannot be a name"),
+            (["ann", "--store", "a,b"], "--store takes the name"),
+            (["ann", "--remove"], "has no account ann"),
+            (["ann"], "there is no password"),
+            ([], "there is no such file yet"),
+            (["--role", "read"], "which account?"),
+        ],
+    )
+    def test_wrong_usage(self, tmp_path: Path, arguments: list[str], message: str) -> None:
+        outcome = run("account", tmp_path / "accounts", *arguments, stdin=b"\n")
+        assert outcome.code == 2
+        assert message in outcome.err
+        assert not (tmp_path / "accounts").exists()
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ("ann", "another number of parts"),
+            ("ann:boss:x", "no role: there are read, write, admin"),
+            ("ann:read:password", "the secret is none"),
+            (f"ann:read:sha256${'0' * 64}:a:b", "another number of parts"),
+            (f"a n:read:sha256${'0' * 64}", "cannot be a name"),
+        ],
+    )
+    def test_a_file_that_is_none(self, tmp_path: Path, line: str, message: str) -> None:
+        file = tmp_path / "accounts"
+        file.write_text(f"# who\n{line}\n")
+        with pytest.raises(InputError, match=message) as found:
+            read_accounts(file)
+        assert found.value.line == 2
+
+
+class TestServer:
+    @pytest.fixture
+    def file(self, tmp_path: Path) -> Path:
+        file = tmp_path / "accounts"
+        for name, role in (("reader", "read"), ("writer", "write"), ("boss", "admin")):
+            account(file, name, "--role", role, password=f"{name}'s pässword")
+        return file
+
+    @pytest.mark.parametrize("protect", [False, True])
+    def test_roles(self, store: Path, file: Path, protect: bool) -> None:
+        token = account(file, "program", "--token", "--role", "write")
+        access = Access(accounts=str(file), protect_reads=protect)
+        with serving(store, access=access) as client:
+
+            def statuses(headers: dict[str, str]) -> list[int]:
+                asked = [
+                    client.get("/sparql", params={"query": PEOPLE}, headers=headers),
+                    sent(client, add("a"), **headers),
+                    client.get("/admin/requests", headers=headers),
+                    client.get("/metrics", headers=headers),
+                ]
+                return [answer.status_code for answer in asked]
+
+            open_reads = 401 if protect else 200
+            assert statuses({}) == [open_reads, 401, 401, open_reads]
+            for _ in range(2):  # the second time it is remembered
+                assert statuses(basic("reader", "reader's pässword")) == [200, 403, 403, 200]
+                assert statuses(basic("writer", "writer's pässword")) == [200, 200, 403, 200]
+                assert statuses(basic("boss", "boss's pässword")) == [200, 200, 200, 200]
+                assert statuses(basic("boss", "reader's pässword")) == [401] * 4
+                assert statuses(basic("nobody", "")) == [401] * 4
+                assert statuses(bearer(token)) == [200, 200, 403, 200]
+                assert statuses(bearer(token[:-1])) == [401] * 4
+
+    def test_reload(self, store: Path, file: Path) -> None:
+        boss, reader = basic("boss", "boss's pässword"), basic("reader", "reader's pässword")
+        with serving(store, access=Access(accounts=str(file))) as client:
+            assert sent(client, add("b"), **reader).status_code == 403
+            account(file, "reader", "--role", "write")
+            assert client.post("/admin/reload", headers=reader).status_code == 403
+            assert client.post("/admin/reload", headers=boss).json() == {"accounts": 3}
+            assert sent(client, add("b"), **reader).status_code == 200
+            account(file, "reader", "--remove")
+            file.write_text(f"{file.read_text()}nonsense\n")
+            refused = client.post("/admin/reload", headers=boss)
+            assert refused.status_code == 400
+            assert "accounts:3: no account" in refused.text
+            assert sent(client, add("c"), **reader).status_code == 200  # those before stay
+            file.write_text("\n".join(file.read_text().splitlines()[:-1]))
+            assert client.post("/admin/reload", headers=boss).status_code == 200
+            assert sent(client, add("d"), **reader).status_code == 401
+            assert people(client) == ["a", "b", "c"]
+
+    def test_no_administration_where_nobody_identifies(self, store: Path) -> None:
+        with serving(store, access=Access()) as client:  # as with --insecure
+            assert client.get("/admin/requests").status_code == 403
+        with serving(store) as client:
+            assert client.get("/admin/requests").json() == {"requests": []}
+
+
+def test_rows_of_a_reader(store: Path, tmp_path: Path) -> None:
+    file = tmp_path / "accounts"
+    account(file, "ann", password="x:y")
+    with serving(store, access=Access(accounts=str(file), protect_reads=True)) as client:
+        answer: httpx.Response = client.get("/sparql", params={"query": PEOPLE}, headers=basic("ann", "x:y"))
+        assert len(rows(answer)) == 1

@@ -1,0 +1,203 @@
+"""Who may do what: accounts of the command line and of a file, and what proves to be one of them.
+
+A line of the file is NAME:ROLE:SECRET, or NAME:ROLE:SECRET:STORE,STORE where the account is for these stores alone. A
+secret is what a password gives by scrypt (RFC 7914), or what a token, which is long and random, gives by SHA-256.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Final
+
+from triplestore.model.errors import InputError, UsageError
+
+NAME: Final = re.compile(r"[^\s:,#][^\s:,]*")
+"""What an account may be called: basic authentication ends a name with a colon."""
+
+COST: Final = 1 << 14
+"""The cost of scrypt: a password takes 16 MiB and a thirtieth of a second."""
+
+_BLOCK: Final = 8
+_KNOWN: Final = 1_000
+"""Proofs by password that are remembered, so that scrypt runs once for each."""
+
+
+class Role(IntEnum):
+    """What an account may do; each may do what those before it may."""
+
+    READ = 1
+    WRITE = 2
+    ADMIN = 3
+
+
+ROLES: Final[Mapping[str, Role]] = {role.name.lower(): role for role in Role}
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One who may use a server. secret: `sha256$HEX` or `scrypt$COST$SALT$HEX`; stores: their names; empty: any."""
+
+    name: str
+    role: Role
+    secret: str
+    stores: tuple[str, ...] = ()
+
+    def of(self, store: str) -> bool:
+        """Whether the account is for a store."""
+        return not self.stores or store in self.stores
+
+    def line(self) -> str:
+        """The account as the file has it."""
+        parts = [self.name, self.role.name.lower(), self.secret, *filter(None, [",".join(self.stores)])]
+        return ":".join(parts)
+
+
+def by_password(password: str) -> str:
+    """The secret of a password."""
+    salt = secrets.token_bytes(16)
+    return f"scrypt${COST}${salt.hex()}${_scrypt(password, COST, salt).hex()}"
+
+
+def by_token(token: str) -> str:
+    """The secret of a token."""
+    return f"sha256${hashlib.sha256(token.encode()).hexdigest()}"
+
+
+def proves(secret: str, given: str) -> bool:
+    """Whether a password or token is the one of a secret, in a time that tells nothing of where it differs."""
+    kind, *parts = secret.split("$")
+    if kind == "sha256":
+        return hmac.compare_digest(by_token(given), secret)
+    cost, salt, digest = parts
+    return hmac.compare_digest(_scrypt(given, int(cost), bytes.fromhex(salt)), bytes.fromhex(digest))
+
+
+def _scrypt(password: str, cost: int, salt: bytes) -> bytes:
+    return hashlib.scrypt(password.encode(), salt=salt, n=cost, r=_BLOCK, p=1, maxmem=256 * cost * _BLOCK, dklen=32)
+
+
+_SECRET: Final = re.compile(r"sha256\$[0-9a-f]{64}|scrypt\$[0-9]{1,7}\$[0-9a-f]{32}\$[0-9a-f]{64}")
+
+
+def read_accounts(file: str | Path) -> dict[str, Account]:
+    """The accounts in a file, by name. Raises InputError with the line of what is none, UsageError without the file."""
+    try:
+        lines = Path(file).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8"
+        raise UsageError(f"the accounts in {file} cannot be read: {reason}; `triplake account` makes them") from error
+    found: dict[str, Account] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, role, secret, stores, *more = (*line.strip().split(":"), "", "", "")
+        wrong = (
+            "it has another number of parts"
+            if any(more) or not secret
+            else f"'{name}' cannot be a name"
+            if not NAME.fullmatch(name)
+            else f"'{role}' is no role: there are {', '.join(ROLES)}"
+            if role not in ROLES
+            else "the secret is none that `triplake account` makes"
+            if not _SECRET.fullmatch(secret)
+            else f"'{name}' is there twice"
+            if name in found
+            else None
+        )
+        if wrong:
+            raise InputError(f"no account, NAME:ROLE:SECRET[:STORE,..]: {wrong}", str(file), number)
+        found[name] = Account(name, ROLES[role], secret, tuple(filter(None, stores.split(","))))
+    return found
+
+
+def write_accounts(file: str | Path, changed: Account | None, removed: str | None = None) -> None:
+    """Put an account into a file in place of the one with its name, or take one out; other lines stay. Only who owns
+    the file may read it. Raises what `read_accounts` does, but for a file that is not there."""
+    path = Path(file)
+    lines: list[str] = []
+    if path.exists():
+        read_accounts(path)
+        lines = path.read_text("utf-8").splitlines()
+    name = changed.name if changed is not None else removed
+    kept = [line for line in lines if line.strip().split(":")[0] != name or line.lstrip().startswith("#")]
+    text = "".join(f"{line}\n" for line in [*kept, *([changed.line()] if changed is not None else [])])
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        new.replace(path)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
+
+
+class Accounts:
+    """The accounts of a server. tokens, users (name and password): of the command line, which may do all; file: more
+    of them, read when the server starts and by `reload`.
+
+    Raises InputError and UsageError for the file.
+    """
+
+    def __init__(
+        self, tokens: Iterable[str] = (), users: Iterable[tuple[str, str]] = (), file: str | Path | None = None
+    ) -> None:
+        self._given = [Account("token", Role.ADMIN, by_token(token)) for token in tokens]
+        self._users = [Account(name, Role.ADMIN, by_token(password)) for name, password in users]
+        self._file = file
+        self._key = secrets.token_bytes(32)
+        self._scrypt = asyncio.Lock()
+        self.reload()
+
+    def reload(self) -> int:
+        """Read the file again: how many accounts it has. Raises InputError and UsageError; then those before stay."""
+        listed = read_accounts(self._file) if self._file is not None else {}
+        self._by_name: dict[str, list[Account]] = {}
+        for account in (*self._users, *listed.values()):
+            self._by_name.setdefault(account.name, []).append(account)
+        self._by_secret = {account.secret: account for account in (*self._given, *listed.values())}
+        self._proved: dict[bytes, Account] = {}
+        return len(listed)
+
+    async def identified(self, header: str | None) -> Account | None:
+        """Whom an Authorization header proves to be."""
+        scheme, _, value = (header or "").partition(" ")
+        if scheme.lower() == "bearer":
+            return self._by_secret.get(by_token(value.strip()))
+        if scheme.lower() != "basic":
+            return None
+        try:
+            name, _, password = base64.b64decode(value.strip(), validate=True).decode().partition(":")
+        except (binascii.Error, UnicodeDecodeError):
+            return None
+        proof = hmac.digest(self._key, f"{name}:{password}".encode(), "sha256")
+        if (known := self._proved.get(proof)) is not None:
+            return known
+        slow: list[Account] = []
+        for account in self._by_name.get(name, ()):
+            if account.secret.startswith("scrypt"):
+                slow.append(account)
+            elif proves(account.secret, password):
+                return account
+        proved = self._proved
+        for account in slow:
+            async with self._scrypt:  # who guesses makes other guesses wait, not other requests
+                right = await asyncio.to_thread(proves, account.secret, password)
+            if right:
+                if len(proved) >= _KNOWN:
+                    proved.clear()
+                proved[proof] = account  # of the file as it was read before this began
+                return account
+        return None
