@@ -81,9 +81,10 @@ class TestUpgrades:
 
         class App:
             class state:
-                class service:
-                    class settings:
-                        clients = Clients()
+                class served:
+                    class service:
+                        class settings:
+                            clients = Clients()
 
         headers = [(b"content-length", str(length).encode())]
         scope = {"type": "http", "method": "POST", "headers": headers, "app": App}

@@ -140,14 +140,39 @@ def update(
 
 @click.command()
 @click.argument("store")
-@click.argument("action", type=click.Choice(["list", "add", "remove"]))
+@click.argument("action", metavar="list|add|remove")
 @click.argument("names", nargs=-1, metavar="[NAME_OR_FILE]...")
+@click.option("--data", multiple=True, metavar="PATH", help="check: run the rules on a store, or on files of RDF.")
+@click.option("--with", "others", multiple=True, metavar="NAME_OR_FILE", help="check: rules that run with them.")
+@click.option("--json", "as_json", is_flag=True, help="check: as JSON.")
 @maintain_option
 @common
-def rules(options: Common, store: str, action: str, names: Sequence[str], maintain: str) -> None:
-    """List, add or remove the rules of a store; the closure is maintained."""
+def rules(
+    options: Common,
+    store: str,
+    action: str,
+    names: Sequence[str],
+    data: Sequence[str],
+    others: Sequence[str],
+    as_json: bool,
+    maintain: str,
+) -> None:
+    """List, add or remove the rules of a store; the closure is maintained.
+
+    Or `triplake rules check FILE...`: what is most likely not meant in files of rules, and what each rule does.
+    """
     from triplestore.read.reasoning import origin, rules_of
 
+    actions = ("list", "add", "remove")
+    if store == "check" and action not in actions:
+        from triplestore.cli.rule_check import check
+
+        check(options, (action, *names), data, others, as_json)
+        return
+    if action not in actions:
+        raise UsageError(f"'{action}' is none of list, add, remove; or say: triplake rules check FILE...")
+    if data or others or as_json:
+        raise UsageError("--data, --with and --json are for triplake rules check FILE...")
     if action == "list":
         with opening(options, store) as opened:
             for ruleset in opened.rulesets:

@@ -148,7 +148,7 @@ services_option = click.option(
 )
 
 
-def _limit(options: Common, opened: Store) -> None:
+def limit(options: Common, opened: Store) -> None:
     """Bound the rules of a store that was opened, as the options say."""
     given = {"terms": options.max_terms, "rounds": options.max_rounds}
     opened.limits = replace(opened.limits, **{name: number for name, number in given.items() if number is not None})
@@ -169,7 +169,7 @@ def opening(options: Common, store: str, at: int | None = None) -> Iterator[Stor
 @contextmanager
 def reporting(options: Common, store: Store) -> Iterator[None]:
     """Progress on stderr, and the limits that the options set."""
-    _limit(options, store)
+    limit(options, store)
     with progress(options, store):
         yield
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -28,12 +28,14 @@ class Phases(dict[str, float]):
 
 @dataclass(slots=True)
 class ShapeFigures:
-    """What one statement of a round did. seconds: its share, where the engine runs a round's statements as one job."""
+    """What one statement of a round did. seconds: its share, where the engine runs a round's statements as one job;
+    rules: the names of the rules whose instances it runs, once for each instance."""
 
     shape: str
     focus: str
     rows: int
     seconds: float
+    rules: Collection[str] = ()
 
 
 @dataclass(slots=True)

@@ -275,7 +275,7 @@ class SemiNaive:
                 self.engine.append("derived", [facts])
             if self.mint.made > made:
                 self._check_limits(shape)
-            figures.shapes.append(ShapeFigures(str(shape), focus, rows, time.perf_counter() - started))
+            figures.shapes.append(self._did(shape, focus, rows, time.perf_counter() - started))
             figures.derivations += rows
         statements = [statement for statement in statements if not statement[0].makes_terms]
         together = [statements] if self.engine.joint else [[statement] for statement in statements]
@@ -284,8 +284,11 @@ class SemiNaive:
             counts = self.engine.append("derived", [sql for _, _, sql in group])
             seconds = (time.perf_counter() - started) / len(group)
             for (shape, focus, _), rows in zip(group, counts, strict=True):
-                figures.shapes.append(ShapeFigures(str(shape), focus, rows, seconds))
+                figures.shapes.append(self._did(shape, focus, rows, seconds))
                 figures.derivations += rows
+
+    def _did(self, shape: Shape, focus: str, rows: int, seconds: float) -> ShapeFigures:
+        return ShapeFigures(str(shape), focus, rows, seconds, self.program.instances.get(shape, {}).values())
 
     def _check_limits(self, shape: Shape) -> None:
         """After the rules of a shape have made terms: whether they may."""

@@ -18,6 +18,7 @@ from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
 
 if TYPE_CHECKING:
+    from triplestore.materialise.figures import RoundFigures
     from triplestore.shapes.model import Shape
 
 Notify = Callable[[str], None]
@@ -40,8 +41,8 @@ class Session:
 
     pinned: the version is an older one, or a reader's: nothing can be written. workspace: a reader's, which finds its
     tables made; it makes no indexes of its own. in_memory: those tables are no files. retries: how often a change is
-    carried out again where another process was first. notify, verbose: where progress
-    goes.
+    carried out again where another process was first. notify, verbose: where progress goes. rounds: what gets the
+    figures of each round of a materialisation.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Session:
         self.shapes: tuple[Shape, ...] = ()  # that what is published has to conform to
         self.notify: Notify = lambda line: None
         self.verbose: Notify = lambda line: None
+        self.rounds: Callable[[RoundFigures], None] = lambda figures: None
 
     @property
     def manifest(self) -> Manifest:

@@ -5,7 +5,7 @@ What the methods do is in the modules beside this one, over a `Session`: `query`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from html import escape
 from itertools import chain
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from triplake.sparql import Result
     from triplake.sparql.explain import QueryExplanation
+    from triplestore.materialise.figures import RoundFigures
     from triplestore.read.differences import Difference
     from triplestore.shapes.report import ValidationReport
 
@@ -120,6 +121,15 @@ class StoreVersion(Explained):
     @verbose.setter
     def verbose(self, notify: Notify) -> None:
         self._session.verbose = notify
+
+    @property
+    def rounds(self) -> Callable[[RoundFigures], None]:
+        """What gets the figures of each round of a materialisation. Set it to see any."""
+        return self._session.rounds
+
+    @rounds.setter
+    def rounds(self, rounds: Callable[[RoundFigures], None]) -> None:
+        self._session.rounds = rounds
 
     @property
     def services(self) -> tuple[str, ...]:

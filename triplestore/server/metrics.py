@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from prometheus_client import (
     CollectorRegistry,
@@ -24,9 +24,6 @@ from prometheus_client import (
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-if TYPE_CHECKING:
-    from triplestore.server.served import Served
-
 MEDIA: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 BUCKETS: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -37,10 +34,17 @@ _ADDRESSES: Final = frozenset(
 )
 
 
+class Observed(Protocol):
+    """A store as `/metrics` sees it."""
+
+    def figures(self) -> dict[str, float]:
+        """What is so now, by the names of the figures without `triplake_`."""
+
+
 class Metrics(Collector):
     """The counts of a server with these stores, by their names ("" where there is one)."""
 
-    def __init__(self, stores: Mapping[str, Served]) -> None:
+    def __init__(self, stores: Mapping[str, Observed]) -> None:
         self._stores = stores
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()

@@ -44,7 +44,7 @@ def writing(session: Session, operation: str) -> Iterator[Transaction]:
         manifest = session.manifest
         try:
             with interrupting(session.engine):
-                tx = Transaction(session.workspace, operation, session.verbose, session.notify)
+                tx = Transaction(session.workspace, operation, session.verbose, session.notify, session.rounds)
                 tx.guard = partial(shapes.guard, session)
                 yield tx
         except (InputError, UsageError):  # a refusal: what is in memory has been put back
@@ -106,8 +106,10 @@ class Transaction:
         operation: str,
         verbose: Callable[[str], None],
         notify: Callable[[str], None] = lambda line: None,
+        rounds: Callable[[RoundFigures], None] = lambda figures: None,
     ) -> None:
         self.workspace, self.operation, self.verbose, self.notify = workspace, operation, verbose, notify
+        self.rounds = rounds
         self.engine, self.versions, self.before = workspace.engine, workspace.versions, workspace.manifest
         self.prefixes = workspace.manifest.prefixes  # of the version that it makes
         self.graphs = workspace.manifest.graphs  # that there are in it even where they are empty
@@ -172,6 +174,7 @@ class Transaction:
     def round_done(self, figures: RoundFigures) -> None:
         """Report what a round did; every hundredth, or one after ten seconds, to those too who want no details."""
         self._rounds += 1
+        self.rounds(figures)
         if self._rounds % REPORTED == 0 or time.perf_counter() - self._reported > SILENT:
             made = f", {figures.made:,} terms made by rules" if figures.made else ""
             self.notify(f"round {self._rounds:,} of materialisation: {figures.delta:,} new facts{made}")
