@@ -28,6 +28,7 @@ from triplake.sparql.cursor import NIL, Cursor
 from triplake.sparql.expression_parser import ExpressionParser
 from triplake.sparql.paths import Path
 from triplake.sparql.service_parser import service
+from triplake.sparql.text_search import searches
 from triplake.sparql.translation import balanced, join, translated
 from triplake.sparql.triple_terms import TripleTerms, is_blank
 from triplestore.model.expression import Call, Constant, Expression, Variable
@@ -259,8 +260,9 @@ class PatternParser:
             if block is not None and label.startswith("_:") and self.labels.setdefault(label, block) != block:
                 reason = f"the blank node {label} is in another basic graph pattern already: use a variable"
                 self.at.illegal(reason, start.start)
+        search = searches(self.at, found, start.start) if paths_too else None
         plain = tuple((s, p, o) for s, p, o in found if isinstance(p, Variable | Constant))
-        node: Node = Bgp(plain)
+        node: Node = Bgp(plain) if search is None else join(Bgp(plain), search)
         for s, path, o in found:
             if not isinstance(path, Variable | Constant):
                 node = join(node, translated(self.at, s, path, o))

@@ -241,3 +241,28 @@ class TestCheck:
         assert outcome.code == 0
         assert "warning" not in outcome.err
         assert run("check", kg) == Outcome(0, "consistent\n", "")
+
+
+def test_search(tmp_path: Path) -> None:
+    (tmp_path / "d.ttl").write_text(
+        "@prefix : <http://ex/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        ':r rdfs:label "Rembrandt"@nl . :d rdfs:label "Albrecht Dürer" ; :note "not Rembrandt" .\n'
+    )
+    kg = tmp_path / "kg"
+    done("load", kg, tmp_path / "d.ttl")
+    assert done("search", kg, "rembr*").splitlines() == [
+        ':r  rdfs:label  "Rembrandt"@nl',
+        ':d  :note  "not Rembrandt"',
+    ]
+    assert done("search", kg, "durer", "--json").startswith('[\n  {\n    "term": "<http://ex/d>"')
+    assert done("search", kg, "rembrandt", "--property", ":note", "--prefix", "=http://ex/").startswith(":d  ")
+    assert done("search", kg, "rembrandt", "--lang", "nl").count("\n") == 1
+    limited = run("search", kg, "rembrandt", "albrecht", "--limit", "1")
+    assert limited.out.count("\n") == 1
+    assert "--limit 0 lists all" in limited.err
+    assert run("search", kg, "nothing").code == 1
+    for words, message in (("a~", "a search knows no '~'"), ("(", "needs a word"), ('"a', "quotation mark")):
+        outcome = run("search", kg, words)
+        assert outcome.code == 2
+        assert message in outcome.err
+    assert "takes a tag" in run("search", kg, "a", "--lang", 'n"l').err

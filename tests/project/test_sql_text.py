@@ -36,6 +36,7 @@ ALLOWED: Final = {
     "triplake.sparql.cursor": "the text of queries and updates",
     "triplake.sparql.graph_formats": "the text of terms",
     "triplake.sparql.lexer": "the text of queries and updates",
+    "triplake.sparql.text_search": "what is searched for",
     "triplake.sparql.to_rules": "names of files and variables",
     "triplake.sparql.update": "the text of updates, messages of the parser",
 }

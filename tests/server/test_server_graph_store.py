@@ -10,7 +10,7 @@ import rdflib
 from rdflib import RDF
 from rdflib.compare import isomorphic
 
-from tests.support.server import EX, TURTLE, sent
+from tests.support.server import EX, TURTLE, sent, serving
 from triplestore import Store
 from triplestore.server.negotiation import GRAPHS
 
@@ -126,3 +126,21 @@ class TestFacts:
         assert [v["version"] for v in overview["versions"]] == [3, 2, 1]
         assert overview["violations"] == {"count": 0, "rules": {}, "first": []}
         assert client.get("/api/vocabulary").json()["prefixes"]["owl"] == "http://www.w3.org/2002/07/owl#"
+
+
+def test_search(store: Path) -> None:
+    with Store.open(store) as opened:
+        opened.sparql_update(
+            "INSERT DATA {" + "".join(f'<{EX}n{n}> <{EX}name> "Number {n}" .' for n in range(60)) + "}"
+        )
+    with serving(store) as client:
+        found = client.get("/api/search", params={"text": "number 7"}).json()
+        assert found["found"][0]["text"] == {"type": "literal", "value": "Number 7"}
+        assert found["found"][0]["term"] == {"type": "uri", "value": f"{EX}n7"}
+        assert len(found["found"]) == 50
+        assert found["more"]
+        assert not client.get("/api/search", params={"text": "+number +7"}).json()["more"]
+        for text, message in (("", "needs a word"), ("a~", "knows no '~'")):
+            refused = client.get("/api/search", params={"text": text})
+            assert refused.status_code == 400
+            assert message in refused.text

@@ -20,6 +20,7 @@ STANDARD: Final = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
 WELL_KNOWN: Final = {
     **STANDARD,
     "skos": "http://www.w3.org/2004/02/skos/core#",
+    "text": "http://jena.apache.org/text#",
     "sh": "http://www.w3.org/ns/shacl#",
     "dcterms": "http://purl.org/dc/terms/",
     "dc": "http://purl.org/dc/elements/1.1/",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from triplestore.model.terms import from_rdflib
-from triplestore.read import equality, proofs, suspects
+from triplestore.read import equality, proofs, search, suspects
 from triplestore.read.equality import EqualityStats
 from triplestore.read.proofs import Violation
+from triplestore.read.search import Hit
 from triplestore.read.session import Session
 from triplestore.read.suspects import Suspect
 from triplestore.read.turns import in_turn
@@ -75,6 +77,17 @@ class Explained:
         """The links that make terms equal, by asserted equalities and keys, those most likely wrong first: up to `most`
         (None: all), each with its reasons and the asserted triples to delete. Raises UsageError with equality off."""
         return suspects.suspects(self._session, most)
+
+    @in_turn
+    def search(
+        self, text: str, most: int | None = 20, properties: Sequence[Node] = (), language: str | None = None
+    ) -> list[Hit]:
+        """The terms of which some literal has words, those first that it fits best: up to `most` (None: all), of equal
+        terms the one that represents. text: words, "phrases", prefixes (`rembr*`), AND, OR, NOT, as `text:query` has
+        them. properties: the literals' (rdflib terms; none: any); language: of the literals, as "en".
+
+        Raises UsageError for a text that cannot be searched for."""
+        return search.search(self._session, text, most, [from_rdflib(term) for term in properties], language)
 
     @in_turn
     def equality_stats(self, most: int = 10) -> EqualityStats:

@@ -91,6 +91,7 @@ def _one(served: Served, more: list[BaseRoute]) -> Starlette:
         Route("/api/graphs", facts.graphs, methods=_READING),
         Route("/api/vocabulary", facts.vocabulary, methods=_READING),
         Route("/api/resource", facts.resource, methods=_READING),
+        Route("/api/search", facts.search, methods=_READING),
         Route("/api/explain", proofs.explain, methods=_READING),
         Route("/streams", streams.queries, methods=[*_READING, "POST"]),
         Route("/streams/{name:path}", streams.follow, methods=_READING),

@@ -25,6 +25,9 @@ Triple = tuple[Node, Node, Node]
 MOST: Final = 500
 """Facts of each kind that a resource is shown with."""
 
+MOST_HITS: Final = 50
+"""Terms that a search shows."""
+
 MOST_GRAPHS: Final = 1_000
 """Named graphs that are listed."""
 
@@ -86,6 +89,28 @@ async def resource(request: Request) -> Response:
         term = to_rdflib(wanted)
         assert isinstance(term, URIRef | BNode)
         return _resource(store, term)
+
+    return JSONResponse(await service.find(request, found))
+
+
+async def search(request: Request) -> Response:
+    """The terms of which some literal has words."""
+    service: Service = request.app.state.served.service
+    sent = parameters(request.url.query)
+    text = sent.get("text", [""])[-1]
+
+    def found(store: Store) -> dict[str, Any]:
+        hits = store.search(text, MOST_HITS + 1)
+        shown = [
+            {
+                "term": of_token(hit.term),
+                "property": of_token(hit.property),
+                "text": of_token(hit.text),
+                "score": hit.score,
+            }
+            for hit in hits[:MOST_HITS]
+        ]
+        return {"found": shown, "more": len(hits) > MOST_HITS, "version": store.version}
 
     return JSONResponse(await service.find(request, found))
 

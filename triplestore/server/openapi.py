@@ -119,6 +119,17 @@ def document(settings: Settings, root: str = "") -> dict[str, Any]:
                     **read,
                 }
             },
+            "/api/search": {
+                "get": {
+                    **_json(
+                        "The terms of which some literal has words, those first that fit best.",
+                        {"type": "object", "required": ["found", "more"]},
+                        (400, 503),
+                    ),
+                    "parameters": [_parameter("text", "Words, phrases, prefixes, AND, OR, NOT.", required=True)],
+                    **read,
+                }
+            },
             "/api/explain": {
                 "get": {
                     **_json(

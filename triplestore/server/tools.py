@@ -140,23 +140,15 @@ class Tools:
             return [suspect.as_dict() for suspect in store.suspects(_within(limit, 100, "limit"))]
 
     def search(self, text: str, limit: int = 20) -> JsonObject:
-        """Find terms by the texts that they have (labels, names, titles ..): those whose literals contain all words,
-        whatever their case."""
-        words = text.split()
-        if not words:
-            raise UsageError("give a word or more to search for")
-        limit = _within(limit, ROWS, "limit")
-        given = {f"w{place}": word.lower() for place, word in enumerate(words)}
-        has = " && ".join(f"CONTAINS(LCASE(STR(?text)), ?{name})" for name in given)
+        """Find terms by the texts that they have (labels, names, titles ..), those first that fit best. Words,
+        "phrases", prefixes (rembr*), AND, OR, NOT; without a word between two, either is enough."""
         with self._reading() as store:
-            names = Names(store.prefixes.known)
-            found = store.query(
-                f"SELECT DISTINCT ?term ?property ?text {{ ?term ?property ?text FILTER(isLiteral(?text) && {has}) }} "
-                f"ORDER BY STRLEN(STR(?text)) ?text ?term LIMIT {limit}",
-                bindings=given,
-            )
+            shown = _shown(Names(store.prefixes.known))
+            found = store.search(text, _within(limit, ROWS, "limit"))
             return {
-                "found": [dict(zip(found.variables, map(_shown(names), row), strict=True)) for row in found.tokens()]
+                "found": [
+                    {"term": shown(hit.term), "property": shown(hit.property), "text": shown(hit.text)} for hit in found
+                ]
             }
 
     def check(self, limit: int = 10) -> JsonObject:

@@ -24,7 +24,7 @@ pytestmark = NEEDS_BROWSER
 
 class TestResources:
     def test_facts_apart_and_equals(self, page: Page) -> None:
-        page.get_by_role("combobox", name="Resource").fill(f"{EX}rembrandt")
+        page.get_by_role("combobox", name="Find words or a resource").fill(f"{EX}rembrandt")
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="Rembrandt", exact=True)).to_be_visible()
         asserted, inferred = page.locator(".facts.asserted").first, page.locator(".facts.inferred").first
@@ -51,8 +51,22 @@ class TestResources:
         expect(page.locator(".iri")).to_contain_text(f"{EX}p1")
         expect(dialog).to_have_count(0)
 
+    def test_search(self, page: Page) -> None:
+        find = page.get_by_role("combobox", name="Find words or a resource")
+        find.fill("rembr*")
+        page.keyboard.press("Enter")
+        row = page.locator("table.hits tbody tr").first
+        expect(row).to_contain_text("Rembrandt")
+        expect(find).to_have_value("rembr*")
+        row.get_by_role("link").first.click()
+        expect(page.get_by_role("heading", name="Rembrandt", exact=True)).to_be_visible()
+        page.goto("/#/search?text=nowhere")
+        expect(page.get_by_text("nothing found")).to_be_visible()
+        page.goto("/#/search?text=a~")
+        expect(page.get_by_role("alert")).to_contain_text("a search knows no '~'")
+
     def test_nothing_known(self, page: Page) -> None:
-        page.get_by_role("combobox", name="Resource").fill("nobody:x")
+        page.get_by_role("combobox", name="Find words or a resource").fill("nobody:x")
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert")).to_contain_text("the prefix 'nobody:' is not declared")
         page.goto("/#/resource?term=http://nowhere/x")
@@ -89,7 +103,7 @@ def test_the_keyboard_alone(page: Page) -> None:
             page.evaluate("(e => e.getAttribute('aria-label') || e.textContent.trim())(document.activeElement)")
         )
     assert reached[:2] == ["Skip to the content", "Triplake, to the query editor"]
-    assert {"Query", "Overview", "Resource", "SPARQL query", "▶ Run"} <= set(reached)
+    assert {"Query", "Overview", "Find words or a resource", "SPARQL query", "▶ Run"} <= set(reached)
     page.reload()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")

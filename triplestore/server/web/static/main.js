@@ -5,13 +5,14 @@ import { graphs } from "./graphs.js";
 import { overview } from "./overview.js";
 import { queryPage } from "./query.js";
 import { resource } from "./resource.js";
+import { search } from "./search.js";
 import { streams } from "./streams.js";
-import { expand, load, short, words } from "./terms.js";
+import { expand, load, names, short, words } from "./terms.js";
 
 const THEME = "triplake-theme";
 const main = document.getElementById("main");
-const pages = { query: queryPage, overview, graphs, streams, resource };
-const titles = { query: "Query", overview: "Overview", graphs: "Graphs", streams: "Streams", resource: "Resource" };
+const pages = { query: queryPage, overview, graphs, streams, resource, search };
+const titles = { query: "Query", overview: "Overview", graphs: "Graphs", streams: "Streams", resource: "Resource", search: "Search" };
 
 async function route() {
   const [, path, search] = location.hash.match(/^#?\/?([^?]*)\??(.*)$/s);
@@ -49,7 +50,7 @@ async function version() {
 document.getElementById("find").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = new FormData(event.target).get("term").trim();
-  if (text) location.hash = `#/resource?term=${encodeURIComponent(expand(text))}`;
+  if (text) location.hash = names(text) ? `#/resource?term=${encodeURIComponent(expand(text))}` : `#/search?text=${encodeURIComponent(text)}`;
 });
 
 const dark = () => (document.documentElement.dataset.theme

@@ -54,6 +54,9 @@ export function expand(text) {
   return prefix !== undefined && Object.hasOwn(words.prefixes, prefix) ? `<${words.prefixes[prefix]}${local}>` : trimmed;
 }
 
+/** Whether a person's text names a resource; else it is words to search for. */
+export const names = (text) => /^(<.*>|[\w-]*:\S*)$/.test(text.trim());
+
 export const key = (term) => (term.type === "uri" ? term.value : `_:${term.value}`);
 
 export const link = (term) => `#/resource?term=${encodeURIComponent(term.type === "uri" ? `<${term.value}>` : key(term))}`;
