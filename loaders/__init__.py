@@ -1,6 +1,8 @@
 """Readers: files of every RDF syntax, and RDF Patch, to tables and lists of tokens (see `triplestore.model.terms`)."""
 
 from triplake.loaders.documents import check_bounds
+from triplake.loaders.fetching import MOST
+from triplake.loaders.given import discard, given_sources
 from triplake.loaders.patch import Change, quads_of, read_patch
 from triplake.loaders.read import LoadReport, OnError, Progress, read_into
 from triplake.loaders.rejects import LeftOut
@@ -9,6 +11,7 @@ from triplake.loaders.tokens import Triple
 
 __all__ = [
     "FORMATS",
+    "MOST",
     "Change",
     "LeftOut",
     "LoadReport",
@@ -18,6 +21,8 @@ __all__ = [
     "Syntax",
     "Triple",
     "check_bounds",
+    "discard",
+    "given_sources",
     "quads_of",
     "read_into",
     "read_patch",

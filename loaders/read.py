@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 
@@ -65,6 +65,21 @@ class LoadReport:
     left_out: tuple[LeftOut, ...] = ()
     relative: tuple[str, ...] = ()
     prefixes: Prefixes = field(default_factory=Prefixes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What was read, as JSON: prefixes left out."""
+        return {
+            "triples": self.triples,
+            "named": self.named,
+            "files": self.files,
+            "skipped": self.skipped,
+            "rejects": None if self.rejects_path is None else str(self.rejects_path),
+            "left_out": [
+                {"file": o.file, "line": o.line, "column": o.column, "entries": o.entries, "reason": o.reason}
+                for o in self.left_out
+            ],
+            "relative": list(self.relative),
+        }
 
 
 def read_into(

@@ -98,13 +98,14 @@ class UnknownSuffixError(UsageError):
 class Source:
     """One file to read: its path, its syntax, the name that messages call it by, its base IRI (None: its `file://` URI;
     empty: none, so that relative IRIs are errors), and the name (token) of the graph that what it has outside of named
-    graphs goes into (empty: into the unnamed one)."""
+    graphs goes into (empty: into the unnamed one). passing: its file is a scratch file, which goes once it is read."""
 
     path: str
     syntax: Syntax
     name: str
     base: str | None = None
     graph: str = ""
+    passing: bool = False
 
     @property
     def base_iri(self) -> str | None:
@@ -142,7 +143,7 @@ def _spooled(syntax: Syntax | None) -> Source:
         raise UsageError(
             f"'-' (standard input) has no suffix to tell its syntax: add --format, one of {', '.join(FORMATS)}"
         )
-    return Source(spooled(sys.stdin.buffer), syntax, "<stdin>", base="")
+    return Source(spooled(sys.stdin.buffer), syntax, "<stdin>", base="", passing=True)
 
 
 def _file(path: str, syntax: Syntax | None) -> Source:
@@ -154,7 +155,7 @@ def _file(path: str, syntax: Syntax | None) -> Source:
     if found is None:
         raise UnknownSuffixError(path)
     if not is_regular(path):
-        return Source(spooled_pipe(path), found, path, base="")
+        return Source(spooled_pipe(path), found, path, base="", passing=True)
     return Source(path, found, path)
 
 
@@ -192,7 +193,7 @@ def _local(path: str) -> str:
         return path
     url = urlsplit(path)
     if url.scheme.lower() != "file" or url.netloc not in ("", "localhost"):
-        raise UsageError(f"{path}: only local files are read; download it first")
+        raise UsageError(f"{path}: only local files are read here; download it first")
     from urllib.request import url2pathname  # slow to import, and rarely needed
 
     return url2pathname(url.path)

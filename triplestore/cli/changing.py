@@ -170,7 +170,7 @@ def rules(
         check(options, (action, *names), data, others, as_json)
         return
     if action not in actions:
-        raise UsageError(f"'{action}' is none of list, add, remove; or say: triplake rules check FILE...")
+        raise UsageError(f"'{action}' is not one of 'list', 'add', 'remove'; or say: triplake rules check FILE...")
     if data or others or as_json:
         raise UsageError("--data, --with and --json are for triplake rules check FILE...")
     if action == "list":

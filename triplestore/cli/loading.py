@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -89,6 +90,15 @@ base_option = click.option(
     metavar="N",
     help="How many entries --on-error skip may leave out without the exit code 3 (default: 0).",
 )
+@click.option(
+    "--max-download",
+    type=click.IntRange(min=1),
+    default=1024,
+    show_default=True,
+    metavar="MIB",
+    help="Of one document that is fetched by its URL.",
+)
+@click.option("--report", "report_format", type=click.Choice(["json"]), help="What was read, file by file, on stdout.")
 @base_option
 @click.option("--graph", metavar="IRI", default="", help="The graph that what is in no named graph goes into.")
 @click.option("--graph-per-file", is_flag=True, help="It goes into a graph of each file, named by the file's IRI.")
@@ -109,6 +119,8 @@ def load(
     on_error: OnError,
     rejects: str | None,
     max_errors: int | None,
+    max_download: int,
+    report_format: str | None,
     base: str | None,
     graph: str,
     graph_per_file: bool,
@@ -120,7 +132,7 @@ def load(
     default_graph: str | None,
     shapes: Sequence[str],
 ) -> None:
-    """Load RDF files (folders, globs, - for stdin), or tables, then materialise. Makes the store if there is none."""
+    """Load RDF files (folders, globs, URLs, - for stdin), or tables, then materialise; make the store if need be."""
     from triplake.loaders.read import of_relative
     from triplestore.storage.versions import Versions
     from triplestore.store import Store
@@ -159,6 +171,7 @@ def load(
                 base=base,
                 graph=graph,
                 graph_per_file=graph_per_file,
+                most_fetched=max_download << 20,
             )
         last = opened.log(opened.version)[-1]
         warn_of_violations(opened)
@@ -175,6 +188,9 @@ def load(
         were = "entry was" if report.skipped == 1 else "entries were"
         warn(f"{report.skipped:,} faulty {were} left out{many}: see {report.rejects_path}")
     say(options, f"{store}: version {last.version}, {last.asserted:,} asserted, {last.facts:,} facts stored")
+    if report_format == "json":
+        figures = {"version": last.version, "asserted": last.asserted, "facts": last.facts}
+        click.echo(json.dumps({**report.as_dict(), **figures}, indent=2))
     if report.skipped > (max_errors or 0):
         raise SystemExit(LEFT_OUT)
 

@@ -232,7 +232,7 @@ def warn_of_missing_imports(store: Store) -> None:
         importing = f"{by[0]} imports" if len(by) == 1 else f"{by[0]} and {len(by) - 1:,} more import"
         warn(
             f"{importing} {imported}, which is not loaded: its axioms are missing; load its file, too "
-            "(Triplake fetches nothing)"
+            "(imports are not fetched)"
         )
     if len(missing) > _NAMED:
         warn(f"{len(missing) - _NAMED:,} more imports are not loaded")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from triplake.loaders import LoadReport, OnError, Progress, Source, read_into, sources
+from triplake.loaders import MOST, LoadReport, OnError, Progress, Source, discard, given_sources, read_into
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
@@ -52,13 +52,13 @@ class Into:
     def of(self, source: Source) -> str:
         """The name (a token) of a file's graph, empty for the unnamed one."""
         if self.per_file:
-            return f"<{Path(source.path).absolute().as_uri()}>"
+            return f"<{source.base or Path(source.path).absolute().as_uri()}>"
         return own_name(self.name) if self.name else ""
 
 
 def load(
     session: Session,
-    files: Sequence[str | Path],
+    files: Sequence[object],
     format: str | None,
     materialise: bool,
     on_error: OnError,
@@ -66,10 +66,14 @@ def load(
     algorithm: str,
     base: str | None,
     into: Into,
+    data: str | bytes | None = None,
+    most: int = MOST,
 ) -> LoadReport:
     """See `Store.load`."""
     with writing(session, "load") as tx:
-        report, new_terms, counters = _read(session, tx, files, format, on_error, rejects, base, into)
+        report, new_terms, counters = _read(
+            session, tx, files, format, on_error, rejects, base, into, data=data, most=most
+        )
         return add_encoded(tx, session, report, new_terms, counters, algorithm if materialise else None, into)
 
 
@@ -141,13 +145,15 @@ def _told(session: Session, tx: Transaction, report: LoadReport) -> None:
 def _read(
     session: Session,
     tx: Transaction,
-    files: Sequence[str | Path],
+    files: Sequence[object],
     format: str | None,
     on_error: OnError,
     rejects: str | Path | None,
     base: str | None,
     into: Into,
     replacing: bool = False,
+    data: str | bytes | None = None,
+    most: int = MOST,
 ) -> tuple[LoadReport, int, Counters]:
     """Make the working table `encoded` of the triples of files; the report, new terms, and the counters.
 
@@ -163,40 +169,47 @@ def _read(
 
     passed_over: list[tuple[str, str]] = []
     refused: list[InputError] | None = [] if on_error == "skip" else None
-    named = sources(files, format, lambda file, why: passed_over.append((file, why)), refused)
+    named = given_sources(files, format, most, lambda file, why: passed_over.append((file, why)), refused, data)
     for file, why in passed_over[:_NAMED]:
         session.notify(f"not read: {file} ({why})")
     if len(passed_over) > _NAMED:
         session.notify(f"not read: {len(passed_over) - _NAMED:,} more files")
     found = [replace(s, base=base or s.base, graph=into.of(s)) for s in named]
-    counters = session.manifest.counters
-    report = read_into(
-        session.engine,
-        "raw",
-        found,
-        first_file=counters.files + 1,
-        on_error=on_error,
-        rejects=Path(rejects) if rejects else None,
-        refused=refused or (),
-        progress=reading,
-    )
-    session.notify(f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, tx.seconds)}")
-    number, counters = counters.files + 1, replace(counters, files=counters.files + len(found))
-    quads, has_names = several(session, report, into.name), any(s.syntax.of_datasets or s.graph for s in found)
-    with session.engine.scratch() as scratch:
-        if replacing and into.name and has_names:
-            _only(session, own_name(into.name))
-        own, column = replacing and len(found) == 1, ("g" if has_names else "''") if quads else None
-        if own and into.name:
-            table = scratch.create("raw", _with_labels_of(session, scratch, number, column, into.name))
-        else:
-            table = scratch.create("raw", _with_own_labels(session.engine.dialect, number, column)) if own else "raw"
-        if quads and not has_names and not own:
-            table = scratch.table("raw")
-            session.engine.view(table, "SELECT s, p, o, '' AS g FROM raw")
-        new_terms, counters = encoded(tx, table, counters, quads)
-    session.engine.drop("raw")
-    return report, new_terms, counters
+    try:
+        counters = session.manifest.counters
+        report = read_into(
+            session.engine,
+            "raw",
+            found,
+            first_file=counters.files + 1,
+            on_error=on_error,
+            rejects=Path(rejects) if rejects else None,
+            refused=refused or (),
+            progress=reading,
+        )
+        session.notify(
+            f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, tx.seconds)}"
+        )
+        number, counters = counters.files + 1, replace(counters, files=counters.files + len(found))
+        quads, has_names = several(session, report, into.name), any(s.syntax.of_datasets or s.graph for s in found)
+        with session.engine.scratch() as scratch:
+            if replacing and into.name and has_names:
+                _only(session, own_name(into.name))
+            own, column = replacing and len(found) == 1, ("g" if has_names else "''") if quads else None
+            if own and into.name:
+                table = scratch.create("raw", _with_labels_of(session, scratch, number, column, into.name))
+            else:
+                table = (
+                    scratch.create("raw", _with_own_labels(session.engine.dialect, number, column)) if own else "raw"
+                )
+            if quads and not has_names and not own:
+                table = scratch.table("raw")
+                session.engine.view(table, "SELECT s, p, o, '' AS g FROM raw")
+            new_terms, counters = encoded(tx, table, counters, quads)
+        session.engine.drop("raw")
+        return report, new_terms, counters
+    finally:
+        discard(found)
 
 
 def _only(session: Session, graph: str) -> None:

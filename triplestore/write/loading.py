@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
-from triplake.loaders import LoadReport, OnError
+from triplake.loaders import MOST, LoadReport, OnError
 from triplestore.read.turns import in_turn
 from triplestore.read.version import StoreVersion
 from triplestore.write import frames, load, tables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from rdflib import Graph
 
 
 class LoadedStore(StoreVersion):
@@ -20,7 +21,8 @@ class LoadedStore(StoreVersion):
     @in_turn
     def load(
         self,
-        *files: str | Path,
+        *files: str | Path | IO[Any] | Graph,
+        data: str | bytes | None = None,
         format: str | None = None,
         materialise: bool = True,
         on_error: OnError = "stop",
@@ -29,17 +31,21 @@ class LoadedStore(StoreVersion):
         base: str | None = None,
         graph: str = "",
         graph_per_file: bool = False,
+        most_fetched: int = MOST,
     ) -> LoadReport:
-        """Add the triples of RDF files (folders, globs and "-" too), then bring the closure up to date.
+        """Add the triples of RDF files (folders, globs and "-" too), of http(s) URLs, of files that are open, and of
+        graphs and datasets of rdflib, then bring the closure up to date.
 
-        format: name of the format where suffixes do not tell. on_error: "skip" leaves out what cannot be parsed and
-        writes it to `rejects`. base: what relative IRIs are resolved against (default: each file's own `file:` IRI).
-        graph: the IRI of the graph that what is in no named graph goes into; graph_per_file: into one of each file,
-        named by the file's `file:` IRI.
+        data: a text in the syntax that `format` names, as well. format: name of the format where suffixes (of URLs also
+        media types) do not tell. most_fetched: bytes of a document that is fetched. on_error: "skip" leaves out what
+        cannot be parsed and writes it to `rejects`. base: what relative IRIs are resolved against (default: each file's
+        own `file:` IRI, or URL). graph: the IRI of the graph that what is in no named graph goes into; graph_per_file:
+        into one of each file, named by its `file:` IRI, or URL.
         Raises InputError with file, line and column; nothing is committed then.
         """
         into = load.Into.graph(graph, graph_per_file)
-        return load.load(self._session, files, format, materialise, on_error, rejects, maintain, base, into)
+        given = self._session, files, format, materialise, on_error, rejects, maintain, base, into
+        return load.load(*given, data=data, most=most_fetched)
 
     @in_turn
     def load_dataframe(self, frame: DataFrame, on_error: OnError = "stop", maintain: str = "auto") -> LoadReport:

@@ -102,8 +102,8 @@ def test_file_urls_are_paths(folder: Path) -> None:
     path.write_text(TRIPLE)
     with Store.create("kg", ["none"]) as store:
         assert store.load(path.as_uri()).triples == 1
-    outcome = run("load", "kg", "http://e/x.nt")
-    assert (outcome.code, "only local files are read; download it first" in outcome.err) == (2, True)
+    outcome = run("load", "kg", "ftp://e/x.nt")
+    assert (outcome.code, "only local files are read here; download it first" in outcome.err) == (2, True)
 
 
 def test_relative_iris_are_told(folder: Path) -> None:

@@ -1,0 +1,141 @@
+"""All that can be loaded: besides what `sources` resolves, graphs of rdflib, files that are open, texts, and documents
+of the web. Each becomes a scratch file, which goes once it has been read."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from triplake.loaders.fetching import fetch
+from triplake.loaders.pipes import spooled
+from triplake.loaders.seeming import head, seeming
+from triplake.loaders.sources import (
+    FORMATS,
+    PassedOver,
+    Source,
+    Syntax,
+    sources,
+    syntax_of_format,
+    syntax_of_path,
+)
+from triplestore.model.errors import InputError, UsageError
+from triplestore.model.terms import from_rdflib_quads, to_ntriples
+
+_BATCH: Final = 10_000
+
+MEDIA: Final = {
+    "application/n-triples": Syntax.NTRIPLES,
+    "application/n-quads": Syntax.NQUADS,
+    "text/turtle": Syntax.TURTLE,
+    "application/x-turtle": Syntax.TURTLE,
+    "application/trig": Syntax.TRIG,
+    "application/rdf+xml": Syntax.RDFXML,
+    "application/ld+json": Syntax.JSONLD,
+}
+"""Media types that tell a syntax."""
+
+
+def given_sources(
+    given: Sequence[object],
+    format: str | None,
+    most: int,
+    passed_over: PassedOver = lambda file, why: None,
+    refused: list[InputError] | None = None,
+    data: str | bytes | None = None,
+) -> list[Source]:
+    """As `sources`, of these things. most: bytes of a document that is fetched. data: a text, in the syntax that
+    `format` names. Raises what `sources` raises, and InputError for what cannot be fetched."""
+    syntax = None if format is None else syntax_of_format(format)
+    found: list[Source] = []
+    paths: list[Any] = []
+    try:
+        if data is not None:
+            if syntax is None:
+                raise UsageError(f"a text has no suffix to tell its syntax: add format, one of {', '.join(FORMATS)}")
+            text = data.encode() if isinstance(data, str) else data
+            found.append(Source(spooled(BytesIO(text)), syntax, "<data>", base="", passing=True))
+        for one in given:
+            if _is_graph(one):
+                found.append(Source(_graph_file(one), Syntax.NQUADS, "<graph>", base="", passing=True))
+            elif callable(getattr(one, "read", None)):
+                found.append(_stream(one, syntax))
+            elif isinstance(one, str) and _on_the_web(one):
+                found.append(_fetched(one, syntax, most))
+            else:
+                paths.append(one)
+        if paths or not found:
+            found += sources(paths, format, passed_over, refused)
+    except BaseException:
+        discard(found)
+        raise
+    order = list(Syntax)
+    return sorted(found, key=lambda source: order.index(source.syntax))
+
+
+def discard(read: Iterable[Source]) -> None:
+    """Remove the scratch files of sources."""
+    for source in read:
+        if source.passing:
+            Path(source.path).unlink(missing_ok=True)
+
+
+def _is_graph(given: object) -> bool:
+    """Whether this is a graph or a dataset of rdflib."""
+    return callable(getattr(given, "triples", None)) and hasattr(given, "namespace_manager")
+
+
+def _graph_file(graph: Any) -> str:
+    """A scratch file of N-Quads with what a graph or a dataset has."""
+    quads: Iterable[Any] = graph.quads((None, None, None, None)) if callable(getattr(graph, "quads", None)) else graph
+    rest = iter(quads)
+    handle, path = tempfile.mkstemp(prefix="triplake-graph-", suffix=".nq")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            while some := list(islice(rest, _BATCH)):
+                file.writelines(_lines(some))
+    except BaseException:
+        os.unlink(path)
+        raise
+    return path
+
+
+def _lines(quads: Iterable[Any]) -> Iterator[str]:
+    for quad in from_rdflib_quads(quads):
+        yield f"{' '.join(map(to_ntriples, quad))} .\n"
+
+
+def _stream(stream: Any, syntax: Syntax | None) -> Source:
+    """What is left of an open file, of text or bytes."""
+    name = str(getattr(stream, "name", "<file>"))
+    found = syntax or syntax_of_path(name)
+    if found is None:
+        raise UsageError(f"{name} has no suffix to tell its syntax: add format, one of {', '.join(FORMATS)}")
+    first = stream.read(0)
+    if isinstance(first, str):
+        stream = BytesIO(stream.read().encode())
+    elif not isinstance(first, bytes):
+        raise UsageError(f"{name} gives neither text nor bytes: open the file by open(path, 'rb')")
+    return Source(spooled(stream), found, name, base="", passing=True)
+
+
+def _on_the_web(path: str) -> bool:
+    return path[:8].lower().startswith(("http://", "https://")) and not os.path.exists(path)
+
+
+def _fetched(url: str, syntax: Syntax | None, most: int) -> Source:
+    """A document of the web: its syntax is the one that is given, else of its media type, else of its suffix."""
+    document = fetch(url, most)
+    found = syntax or MEDIA.get(document.media)
+    found = found or syntax_of_path(urlsplit(document.iri).path) or syntax_of_path(urlsplit(url).path)
+    if found is None:
+        seems = seeming(head(document.path, document.path), "")
+        Path(document.path).unlink()
+        called = f"its media type is {document.media}" if document.media else "it has no media type"
+        raise InputError(f"{called}, and its suffix tells no RDF syntax; {seems or 'say --format'}", url)
+    return Source(document.path, found, url, base=document.iri, passing=True)
