@@ -11,10 +11,11 @@ import click
 from triplestore.cli.options import Common, at_option, common, counted, opening
 from triplestore.cli.proofs import prefix_option
 from triplestore.read.names import prefixes_of
+from triplestore.read.suspects import reason_text
 
 if TYPE_CHECKING:
     from triplestore.proof.text import Write
-    from triplestore.read.suspects import Suspect, SuspectReason
+    from triplestore.read.suspects import Suspect
 
 LISTED: Final = 10
 """Suspects that are listed by default."""
@@ -85,22 +86,3 @@ def _update_file(found: list[Suspect], write: Write) -> Iterator[str]:
             written = " ".join(map(to_ntriples, triple))
             for graph in graphs or ("",):
                 yield f"D {written} {graph} ." if graph.startswith("<") else f"D {written} ."
-
-
-def reason_text(reason: SuspectReason, write: Write) -> str:
-    """A reason in a sentence."""
-    terms = [write(term) if term[:1] in '<_"(' else f"<{term}>" for term in reason.terms]
-    if reason.kind == "values":
-        prop, left, right = terms
-        return f"{prop}: {left} and {right} {'differ' if reason.bits > 0 else 'agree'}"
-    if reason.kind == "different":
-        return f"{terms[0]} and {terms[1]} are declared different"
-    if reason.kind == "disjoint":
-        return f"{terms[0]} is a {terms[2]}, {terms[1]} a {terms[3]}, which are disjoint"
-    if reason.kind == "functional":
-        return f"{terms[2]} has one value, but {terms[0]} has {terms[3]}, {terms[1]} {terms[4]}"
-    if reason.kind == "source":
-        return f"{terms[0]} and {terms[1]} are two names in {terms[2]}, which names few things twice"
-    if reason.kind == "structure":
-        return f"what it joins is linked sparsely otherwise (error degree {reason.share:.2f})"
-    return f"{reason.share:.1%} of the classes are as large"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from triplestore.dictionary import encoding
@@ -21,6 +22,9 @@ from triplestore.proof.slices import ALL, Slice
 
 if TYPE_CHECKING:
     from rdflib.term import Node
+
+DRAWN: Final = 500
+"""Pairs of a class that a drawing gets."""
 
 SHOWN: Final = 20
 """Bridges that are shown with their proofs by default."""
@@ -71,13 +75,15 @@ class EqualityClass:
 
     tokens: its members, the one that represents it first. links: how many there are of each rule ("asserted" among
     them; k terms that share a key are k - 1 links). bridge_count: how many of them are bridges; bridges: the first of
-    these, those that part the class most evenly before others.
+    these, those that part the class most evenly before others. joined: pairs of members that links join, the first
+    `DRAWN` of them, each with its rule and whether it is a bridge; of k terms that share a key, the first with others.
     """
 
     tokens: tuple[str, ...]
     links: Mapping[str, int]
     bridge_count: int
     bridges: tuple[Bridge, ...]
+    joined: tuple[tuple[str, str, str, bool], ...] = ()
 
     @property
     def members(self) -> tuple[Node, ...]:
@@ -151,7 +157,18 @@ def equality_class(source: Source, term: str, most: int | None = SHOWN) -> Equal
             Bridge(link, left, right, len(hub.members))
             for link, ((_, hub, _), left, right) in zip(shown, parting, strict=False)
         ),
+        tuple(_pairs(found, parting, tokens)),
     )
+
+
+def _pairs(
+    found: ClassLinks, parting: Sequence[tuple[Joined, int, int]], tokens: Mapping[int, str]
+) -> Iterator[tuple[str, str, str, bool]]:
+    """The pairs of `EqualityClass.joined`."""
+    alone = {(end, id(hub)) for (term, hub, other), _, _ in parting for end in (term, other)}
+    pairs = ((hub, term) for hub in found.links for term, _ in hub.members[1:])
+    for hub, term in islice(pairs, DRAWN):
+        yield tokens[hub.members[0][0]], tokens[term], rule_of(hub), (term, id(hub)) in alone
 
 
 Joined = tuple[int, Hub, int]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -87,6 +88,25 @@ class Suspect(Report):
             "delete": [[to_ntriples(token) for token in triple] for triple in self.delete],
             "graphs": [list(names) for names in self.graphs],
         }
+
+
+def reason_text(reason: SuspectReason, write: Callable[[str], str]) -> str:
+    """A reason in a sentence. write: a token as people read it."""
+    terms = [write(term) if term[:1] in '<_"(' else f"<{term}>" for term in reason.terms]
+    if reason.kind == "values":
+        prop, left, right = terms
+        return f"{prop}: {left} and {right} {'differ' if reason.bits > 0 else 'agree'}"
+    if reason.kind == "different":
+        return f"{terms[0]} and {terms[1]} are declared different"
+    if reason.kind == "disjoint":
+        return f"{terms[0]} is a {terms[2]}, {terms[1]} a {terms[3]}, which are disjoint"
+    if reason.kind == "functional":
+        return f"{terms[2]} has one value, but {terms[0]} has {terms[3]}, {terms[1]} {terms[4]}"
+    if reason.kind == "source":
+        return f"{terms[0]} and {terms[1]} are two names in {terms[2]}, which names few things twice"
+    if reason.kind == "structure":
+        return f"what it joins is linked sparsely otherwise (error degree {reason.share:.2f})"
+    return f"{reason.share:.1%} of the classes are as large"
 
 
 def suspects(session: Session, most: int | None) -> list[Suspect]:

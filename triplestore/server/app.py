@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from triplestore.model.errors import TriplakeError
-from triplestore.server import admin, facts, proofs, streams
+from triplestore.server import admin, facts, links, proofs, streams
 from triplestore.server.accounts import Account, Accounts
 from triplestore.server.faults import HttpError, answer, http_error
 from triplestore.server.graph_store import graph_store
@@ -91,6 +91,8 @@ def _one(served: Served, more: list[BaseRoute]) -> Starlette:
         Route("/api/graphs", facts.graphs, methods=_READING),
         Route("/api/vocabulary", facts.vocabulary, methods=_READING),
         Route("/api/resource", facts.resource, methods=_READING),
+        Route("/api/suspects", links.suspects, methods=_READING),
+        Route("/api/class", links.equals, methods=_READING),
         Route("/api/search", facts.search, methods=_READING),
         Route("/api/explain", proofs.explain, methods=_READING),
         Route("/streams", streams.queries, methods=[*_READING, "POST"]),

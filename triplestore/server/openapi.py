@@ -119,6 +119,23 @@ def document(settings: Settings, root: str = "") -> dict[str, Any]:
                     **read,
                 }
             },
+            "/api/suspects": {
+                "get": {
+                    **_json("The links that are most likely wrong.", {"type": "object", "required": ["found", "more"]}),
+                    **read,
+                }
+            },
+            "/api/class": {
+                "get": {
+                    **_json(
+                        "The class of equals of a term, and what joins them.",
+                        {"type": "object", "required": ["size", "members", "joined"]},
+                        (400, 404, 503),
+                    ),
+                    "parameters": [_parameter("term", "An IRI, a prefixed name, or _:label.", required=True)],
+                    **read,
+                }
+            },
             "/api/search": {
                 "get": {
                     **_json(

@@ -27,7 +27,8 @@ const svg = (tag, attributes = {}, ...children) => {
 
 const trim = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
-export function drawing(triples) {
+/** marked: whether the edge of a triple stands out. */
+export function drawing(triples, marked = () => false) {
   const nodes = new Map();
   const node = (term, edge) => {
     if (term.type === "uri") meet(term.value);
@@ -42,8 +43,8 @@ export function drawing(triples) {
     const source = node(s, edge);
     const target = node(o, edge);
     const id = `${source.id} ${target.id}`;
-    if (!links.has(id)) links.set(id, { source, target, names: [] });
-    links.get(id).names.push(short(p.value));
+    if (!links.has(id)) links.set(id, { source, target, names: [], marked: marked([s, p, o]) });
+    links.get(id).names.push(p.type === "uri" ? short(p.value) : plain(p));
   });
   const all = [...nodes.values()];
   for (const entry of all) {
@@ -54,12 +55,12 @@ export function drawing(triples) {
   const width = 960;
   const height = Math.max(420, Math.min(760, 260 + all.length * 9));
   const picture = svg("svg", { viewBox: `${-width / 2} ${-height / 2} ${width} ${height}`, role: "group", "aria-label": `A graph of ${plural(drawn.length, "triple")}` });
-  const marker = svg("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, svg("path", { d: "M0 0 10 5 0 10z" }));
+  const marker = svg("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerUnits: "userSpaceOnUse", markerWidth: 9, markerHeight: 9, orient: "auto-start-reverse" }, svg("path", { d: "M0 0 10 5 0 10z" }));
   const scene = svg("g");
   picture.append(svg("defs", {}, marker), scene);
 
   for (const edge of edges) {
-    edge.path = svg("path", { class: "edge", "marker-end": "url(#arrow)" });
+    edge.path = svg("path", { class: edge.marked ? "edge marked" : "edge", "marker-end": "url(#arrow)" });
     edge.label = svg("text", { class: "edge-name" }, trim(edge.names.join(", "), 34));
     scene.append(edge.path, edge.label);
   }

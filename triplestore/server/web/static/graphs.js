@@ -60,6 +60,23 @@ async function confirm(graph) {
 function told(graph, { added, deleted, classes_merged: merged = 0, classes_split: split = 0, splits = [] }) {
   return [
     h("p", {}, h("strong", {}, short(graph)), ` would go, and with it ${plural(deleted, "stored fact")} of the closure`, added ? `; ${number(added)} others would come.` : "."),
+    ...parting(merged, split, splits),
+  ];
+}
+
+/** What a dry run of an update says. */
+export function effects({ added, deleted, classes_merged: merged = 0, classes_split: split = 0, splits = [], inconsistencies_made: made = 0, inconsistencies_mended: mended = 0 }) {
+  return [
+    h("p", {}, `${plural(deleted, "stored fact")} of the closure would go`, added ? `, ${number(added)} others would come.` : "."),
+    mended ? h("p", {}, `${plural(mended, "inconsistency", "inconsistencies")} would be mended.`) : null,
+    made ? h("p", { class: "wrong" }, `${plural(made, "inconsistency", "inconsistencies")} would be made.`) : null,
+    ...parting(merged, split, splits),
+  ].filter(Boolean);
+}
+
+/** What becomes of classes of equals. */
+function parting(merged, split, splits) {
+  return [
     merged ? h("p", {}, `${plural(merged, "class", "classes")} of equals would merge.`) : null,
     split ? h("p", {}, `${plural(split, "class", "classes")} of equals would fall apart${splits.length < split ? ", these among them" : ""}:`) : null,
     splits.length ? h("ul", { class: "splits" }, splits.slice(0, 10).map(({ class: whole, into }) =>

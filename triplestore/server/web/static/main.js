@@ -2,6 +2,7 @@
 import { json } from "./api.js";
 import { fault, h, say } from "./dom.js";
 import { graphs } from "./graphs.js";
+import { links } from "./links.js";
 import { overview } from "./overview.js";
 import { queryPage } from "./query.js";
 import { resource } from "./resource.js";
@@ -11,8 +12,8 @@ import { expand, load, names, short, words } from "./terms.js";
 
 const THEME = "triplake-theme";
 const main = document.getElementById("main");
-const pages = { query: queryPage, overview, graphs, streams, resource, search };
-const titles = { query: "Query", overview: "Overview", graphs: "Graphs", streams: "Streams", resource: "Resource", search: "Search" };
+const pages = { query: queryPage, overview, links, graphs, streams, resource, search };
+const titles = { query: "Query", overview: "Overview", links: "Links", graphs: "Graphs", streams: "Streams", resource: "Resource", search: "Search" };
 
 async function route() {
   const [, path, search] = location.hash.match(/^#?\/?([^?]*)\??(.*)$/s);

@@ -14,7 +14,7 @@ export async function search(parameters) {
     h("section", { class: "card" },
       h("h2", {}, `“${text}” `, h("small", {}, found.length ? `${number(found.length)}${more ? " of more" : ""}` : "nothing found")),
       h("p", { class: "note" }, "Words, \"phrases\", prefixes as rembr*; AND, OR, NOT. Case and accents make no difference."),
-      found.length ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Found" }, h("table", { class: "hits" },
+      found.length ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Found" }, h("table", { class: "graphs hits" },
         h("thead", {}, h("tr", {}, ["Resource", "Property", "Text"].map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", {}, found.map(row)))) : null),
   ];

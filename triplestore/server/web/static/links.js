@@ -1,0 +1,120 @@
+// Links that may be wrong: ranked, with their evidence; the class as a drawing; cutting, with a preview and undo.
+import { json, update } from "./api.js";
+import { dialog, fault, h, number, plural, say } from "./dom.js";
+import { drawing, edgesOf } from "./graph.js";
+import { effects } from "./graphs.js";
+import { link, meet, plain, show } from "./terms.js";
+
+const SAME = { type: "uri", value: "http://www.w3.org/2002/07/owl#sameAs" };
+
+/** What was cut last, to be undone; it outlives the page that shows it, not the tab. */
+let undoing = null;
+
+export async function links() {
+  const [{ found, more }, { read_only: readOnly }] = await Promise.all([json("api/suspects"), json("health")]);
+  for (const suspect of found) for (const { type, value } of [suspect.left, suspect.right, ...suspect.on]) type === "uri" && meet(value);
+  return [
+    h("h1", { class: "visually-hidden" }, "Links"),
+    undoing && !readOnly ? undo() : null,
+    h("section", { class: "card" },
+      h("h2", {}, "Links that may be wrong ", h("small", {}, found.length ? `${number(found.length)}${more ? " of more" : ""}` : "")),
+      h("p", { class: "note" }, "What makes two things one, by how much speaks against it: each bit doubles the odds that it is wrong."),
+      found.length ? h("ol", { class: "suspects" }, found.map((suspect) => line(suspect, readOnly)))
+        : h("p", { class: "empty" }, "No asserted triples make two things equal.")),
+  ].filter(Boolean);
+}
+
+function line(suspect, readOnly) {
+  const { left, right, by, on, members, parts, bits, reasons } = suspect;
+  const where = `${by.join(", ")}${on.length ? " on " : ""}`;
+  return h("li", {},
+    h("p", { class: "pair" }, show(left), " = ", show(right), h("span", { class: `bits ${bits > 0 ? "bad" : ""}` }, `${bits.toFixed(1)} bits`)),
+    h("p", { class: "note" }, where, on.flatMap((term) => [show(term), " "]), ` · of ${plural(members, "equal thing")}`,
+      parts ? ` · without it ${number(parts[0])} and ${number(parts[1])}` : ""),
+    h("ul", { class: "reasons" }, reasons.map((reason) => h("li", {}, h("span", { class: "bits" }, `${reason.bits > 0 ? "+" : ""}${reason.bits.toFixed(1)}`), " ", reason.text))),
+    h("p", { class: "choices" },
+      h("button", { type: "button", class: "secondary", onclick: () => whole(left), "aria-label": `Show the class of ${plain(left)}` }, "Show the class"),
+      readOnly || !suspect.delete.length ? null : h("button", { type: "button", class: "secondary", onclick: () => cut(suspect), "aria-label": `Cut ${plain(left)} from ${plain(right)}` }, "Cut …")));
+}
+
+/** The class of a term, as a drawing in which bridges stand out. */
+async function whole(term) {
+  const body = h("div", { class: "whole" }, h("p", { class: "waiting" }, "Looking …"));
+  dialog("Equal things", body);
+  try {
+    const found = await json(`api/class?term=${encodeURIComponent(written(term))}`);
+    for (const { type, value } of found.members) type === "uri" && meet(value);
+    const rows = found.joined.map(({ left, right, by }) => [left, by === "asserted" ? SAME : { type: "literal", value: by }, right]);
+    const bridges = new Set(found.joined.filter(({ bridge }) => bridge).map(({ left, right }) => `${plain(left)} ${plain(right)}`));
+    const triples = edgesOf({ kind: "graph", rows });
+    const picture = triples?.length ? drawing(triples, ([left, , right]) => bridges.has(`${plain(left)} ${plain(right)}`)) : null;
+    body.replaceChildren(
+      h("p", {}, `${plural(found.size, "thing")}, joined by ${Object.entries(found.links).map(([rule, count]) => `${number(count)} ${rule}`).join(", ")}; `,
+        h("strong", {}, plural(found.bridges, "bridge")), found.bridges ? " (drawn thick): without one the class falls apart." : "."),
+      ...[picture].flat().filter(Boolean),
+      h("p", { class: "chips" }, found.members.map((member) => h("a", { class: "chip", href: link(member) }, plain(member)))));
+  } catch (error) {
+    body.replaceChildren(fault(error));
+  }
+}
+
+const written = (term) => (term.type === "uri" ? `<${term.value}>` : term.type === "bnode" ? `_:${term.value}` : term.value);
+
+/** A term as SPARQL writes it. */
+const text = (term) => term.type === "literal"
+  ? `${JSON.stringify(term.value)}${term["xml:lang"] ? `@${term["xml:lang"]}` : term.datatype ? `^^<${term.datatype}>` : ""}` : written(term);
+
+/** The update that deletes, or inserts, triples in their graphs. */
+function changing(verb, quads) {
+  const groups = quads.flatMap(({ triple, graphs }) => graphs.map((graph) => {
+    const body = `${triple.map(text).join(" ")} .`;
+    return graph ? `GRAPH <${graph.value}> { ${body} }` : body;
+  }));
+  return `${verb} DATA {\n  ${groups.join("\n  ")}\n}`;
+}
+
+/** Show what would be without a link, then ask whether it shall go. */
+async function cut(suspect) {
+  const words = changing("DELETE", suspect.delete);
+  const body = h("div", { class: "sign-in" }, h("p", { class: "waiting" }, "Looking what would change …"));
+  const asked = dialog("Cut this link?", body);
+  const run = async () => {
+    try {
+      const { version } = await update(words);
+      undoing = { words: changing("INSERT", suspect.delete), name: `${plain(suspect.left)} = ${plain(suspect.right)}` };
+      asked.close();
+      say(`Cut, version ${version}`);
+      dispatchEvent(new Event("hashchange"));
+    } catch (error) {
+      body.replaceChildren(fault(error));
+    }
+  };
+  try {
+    body.replaceChildren(
+      h("p", {}, "These triples would be deleted:"), h("pre", {}, words),
+      ...effects(await update(words, true)),
+      h("div", { class: "choices" },
+        h("button", { type: "button", class: "primary danger", onclick: run }, "Cut it"),
+        h("button", { type: "button", class: "secondary", onclick: () => asked.close() }, "Cancel")));
+    body.querySelector(".choices .secondary").focus();
+  } catch (error) {
+    body.replaceChildren(fault(error));
+  }
+}
+
+function undo() {
+  const { words, name } = undoing;
+  const run = async () => {
+    try {
+      const { version } = await update(words);
+      undoing = null;
+      say(`Undone, version ${version}`);
+      dispatchEvent(new Event("hashchange"));
+    } catch (error) {
+      card.append(fault(error));
+    }
+  };
+  const card = h("section", { class: "card" }, h("p", {}, "Cut: ", h("strong", {}, name), " ",
+    h("button", { type: "button", class: "secondary", onclick: run }, "Undo")));
+  return card;
+}
