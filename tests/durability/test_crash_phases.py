@@ -68,13 +68,8 @@ def counting(tmp_path_factory: pytest.TempPathFactory) -> Given:
     return _given(tmp_path_factory.mktemp("counting"), "--equality", "axioms", "--counting")
 
 
-WAYS = [(name, calls) for name in PHASES for calls in CALLS]
-OFTEN = [("dred-counting", 60)]
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "calls"), [way if way in OFTEN else pytest.param(*way, marks=pytest.mark.long) for way in WAYS]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("algorithm", "calls"), [(name, calls) for name in PHASES for calls in CALLS])
 def test_killed_in_each_phase(plain: Given, counting: Given, algorithm: str, calls: int, tmp_path: Path) -> None:
     given = counting if "counting" in algorithm else plain
     update = ("update", tmp_path / "kg", given.patch, "--maintain", algorithm)

@@ -126,7 +126,7 @@ def test_nothing_is_wrong(kg: Path) -> None:
         ("term", one_less, {("fact", "ids in s that no term has")}),
     ],
 )
-@pytest.mark.sampled(each=2)
+@pytest.mark.sampled(each=4)
 def test_what_is_found(
     kg: Path, table: str, change: Callable[[pa.Table], pa.Table], wrong: set[tuple[str, str]]
 ) -> None:

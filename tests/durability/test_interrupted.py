@@ -19,6 +19,7 @@ def interrupt(folder: Path, algorithm: str, stride: int, seconds: int) -> None:
 
 
 @pytest.mark.parametrize(("algorithm", "stride"), [("dred", 1409), ("backward-forward", 1613)])
+@pytest.mark.sampled(each=2)
 def test_an_interrupted_update_leaves_no_trace(tmp_path: Path, algorithm: str, stride: int) -> None:
     interrupt(tmp_path, algorithm, stride, 120)
 

@@ -69,7 +69,7 @@ PAIRS = [pair for pair in product(WRITES, WRITES) if pair != (by_rules, by_rules
 
 
 @pytest.mark.parametrize(("write", "other"), [*PAIRS[::2], *map(long, PAIRS[1::2])])
-@pytest.mark.sampled(each=2)
+@pytest.mark.sampled(each=4)
 def test_both_are_there(kg: Path, tmp_path: Path, write: Write, other: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     def first() -> None:
         monkeypatch.undo()

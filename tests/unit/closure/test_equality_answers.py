@@ -89,6 +89,7 @@ def test_answers_on_spark_often(spark_engine: Engine, seed: int) -> None:
     run(spark_engine, seed, 5)
 
 
+@pytest.mark.long
 def test_a_large_class_is_counted_and_cut_short_without_being_enumerated(tmp_path: Path) -> None:
     """10,000 equal resources with five facts each: 6 * 10^8 triples, 10^16 solutions of joins: too many to list."""
     (tmp_path / "clique.nt").write_text("".join(clique(10_000, 5)))

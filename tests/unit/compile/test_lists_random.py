@@ -35,10 +35,8 @@ def _fault(engine: Engine, seed: int) -> str:
     return ""
 
 
-@pytest.mark.long_on_spark
-@pytest.mark.parametrize(
-    "equality", ["rewrite", *(pytest.param(mode, marks=pytest.mark.long) for mode in ("axioms", "off"))]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("equality", ["rewrite", "axioms", "off"])
 def test_a_table_of_lists_finds_what_their_pairs_do(
     engine: Engine, equality: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,7 +44,8 @@ def test_a_key_of_many_properties(tmp_path: Path) -> None:
         store.load(path)
 
 
-@pytest.mark.parametrize("equality", ["rewrite", pytest.param("axioms", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("equality", ["rewrite", "axioms"])
 def test_several_keys_of_many_properties(tmp_path: Path, equality: str) -> None:
     """Keys of one length are one statement, whose time grows with their members."""
     path, texts = tmp_path / "x.ttl", []

@@ -46,7 +46,7 @@ class TestSparkOnly:
         engine.close()
 
     @pytest.mark.parametrize("graph", ["nothing", "a loop", "chain", "star, largest in the middle", "sparse", "dense"])
-    @pytest.mark.sampled(each=2)
+    @pytest.mark.sampled(each=4)
     def test_components_by_joins(self, spark: Any, graph: str, monkeypatch: pytest.MonkeyPatch) -> None:
         from triplestore.engine.spark import SparkEngine, components
 

@@ -144,7 +144,7 @@ BUDGETS = st.builds(
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
 @settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(history=histories(), program=programs, many=MANY, budget=BUDGETS)
-@pytest.mark.sampled(each=2)
+@pytest.mark.sampled(each=4)
 def test_maintenance_equals_materialisation(
     embedded: Engine,
     history: tuple[list[Triple], list[Update]],

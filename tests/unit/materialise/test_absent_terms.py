@@ -28,7 +28,7 @@ def _store(folder: Path, rules: str, equality: str) -> Store:
 
 @pytest.mark.parametrize("equality", ["rewrite", "axioms"])
 @pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.sampled(each=2)
+@pytest.mark.sampled(each=4)
 def test_a_constant_equals_itself_where_it_occurs(tmp_path: Path, group: str, equality: str) -> None:
     with _store(tmp_path, f"[?x, :q, ?y] :- [?x, :p, ?y], NOT [{group}] .", equality) as store:
         store.update(add=as_terms([FACT]))

@@ -194,7 +194,7 @@ def scoped(text: str) -> set[Triple]:
 @pytest.mark.long_on_spark(each=7)
 @pytest.mark.parametrize("equality", ["rewrite", pytest.param("axioms", marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sampled(each=4)
+@pytest.mark.sampled(each=8)
 def test_case(make_store: MakeStore, tmp_path: Path, name: str, equality: str) -> None:
     case = CASES[name]
     store = loaded(make_store, tmp_path, f"{case.data} .", equality)

@@ -242,13 +242,8 @@ def test_bodies_are_joined_one_element_after_the_other(
 
 
 @pytest.mark.spark
-def test_tangles_on_spark(spark_engine: Engine) -> None:
-    check(spark_engine, tangle(15))
-
-
-@pytest.mark.spark
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(3))
 def test_many_tangles_on_spark(spark_engine: Engine, part: int) -> None:
-    for seed in range(part, 15, 3):
+    for seed in range(part, 16, 3):
         check(spark_engine, tangle(seed))

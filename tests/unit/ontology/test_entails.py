@@ -137,7 +137,7 @@ def test_terms_that_only_the_conclusion_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rules", [("rdfs",), ("owl2rl", "rdfs"), ("owl2rl", "rdfs", "rdfs-axiomatic")], ids="+".join)
-@pytest.mark.sampled(each=2)
+@pytest.mark.sampled(each=3)
 def test_everything_is_a_resource(tmp_path: Path, rules: tuple[str, ...]) -> None:
     """Also what only the conclusion mentions, with what follows of resources."""
     with Store.create(tmp_path / "kg", rules, engine="duckdb") as made:

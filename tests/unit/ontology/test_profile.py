@@ -69,7 +69,7 @@ def empty(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.mark.parametrize("axiom", OUTSIDE)
-@pytest.mark.sampled(each=3)
+@pytest.mark.sampled(each=6)
 def test_what_is_outside_is_found(empty: Store, axiom: str) -> None:
     empty.update(add=graph(axiom))
     (found,) = empty.outside_profile()

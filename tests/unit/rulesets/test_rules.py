@@ -296,6 +296,7 @@ def test_the_store_agrees_with_the_oracle_on_all_cases(
 
 @pytest.mark.parametrize("part", ["must", "must_not"])
 @pytest.mark.parametrize(("name", "mode"), ON_ONE)
+@pytest.mark.sampled(each=2)
 def test_the_embedded_store_agrees_with_the_oracle_on_all_cases(
     name: str, mode: str, part: str, tmp_path: Path
 ) -> None:

@@ -37,6 +37,7 @@ def compare(store: Store, seed: int, equal: bool, folder: Path) -> None:
     "seeds", [range(QUICK), pytest.param(range(QUICK, LONG), marks=pytest.mark.long)], ids=["few", "many"]
 )
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.sampled(each=2)
 def test_results_are_those_of_pyshacl(seeds: range, equal: bool, tmp_path: Path) -> None:
     for seed in seeds:
         with Store.create(tmp_path / str(seed), "owl2rl" if equal else "none", engine="duckdb") as store:

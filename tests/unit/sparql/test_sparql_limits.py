@@ -163,7 +163,7 @@ MIXED = {
 
 
 @pytest.mark.parametrize(("condition", "answer"), MIXED.values(), ids=MIXED.keys())
-@pytest.mark.sampled(each=3)
+@pytest.mark.sampled(each=9)
 def test_ten_thousand_operands(tmp_path: Path, condition: str, answer: list[str]) -> None:
     with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
         found = store.query(f"SELECT ?x {{ VALUES ?x {{ 1 2 }} FILTER({condition}) }}")
