@@ -26,7 +26,7 @@ from triplestore.server.guard import Guard
 from triplestore.server.metrics import MEDIA, Metrics
 from triplestore.server.negotiation import Packing
 from triplestore.server.openapi import document
-from triplestore.server.protocol import sparql
+from triplestore.server.protocol import plan, sparql
 from triplestore.server.served import Served
 
 log = logging.getLogger("triplake.server")
@@ -94,6 +94,7 @@ def _one(served: Served, more: list[BaseRoute]) -> Starlette:
         Route("/api/suspects", links.suspects, methods=_READING),
         Route("/api/class", links.equals, methods=_READING),
         Route("/api/search", facts.search, methods=_READING),
+        Route("/api/plan", plan, methods=["POST"]),
         Route("/api/explain", proofs.explain, methods=_READING),
         Route("/streams", streams.queries, methods=[*_READING, "POST"]),
         Route("/streams/{name:path}", streams.follow, methods=_READING),

@@ -136,6 +136,19 @@ def document(settings: Settings, root: str = "") -> dict[str, Any]:
                     **read,
                 }
             },
+            "/api/plan": {
+                "post": {
+                    "operationId": "plan",
+                    "summary": "How a query is answered: algebra, SQL, and the steps of the engine with their rows.",
+                    "parameters": [_SAME_AS, _TIMEOUT],
+                    "requestBody": {"required": True, "content": {QUERY: _TEXT}},
+                    "responses": {
+                        "200": {"description": "The plan.", "content": {"text/plain": _TEXT}},
+                        **_failures((400, 401, 408, 411, 413, 415, 500, 503)),
+                    },
+                    **read,
+                }
+            },
             "/api/search": {
                 "get": {
                     **_json(

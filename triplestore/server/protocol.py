@@ -112,6 +112,21 @@ async def _query(request: Request, service: Service, query: str, sent: Parameter
     return await service.read(request, work, _seconds(sent))
 
 
+async def plan(request: Request) -> Response:
+    """How a query, the body, is answered: it is run for the rows that each step has."""
+    service: Service = request.app.state.served.service
+    sent = parameters(request.url.query)
+    check(sent)
+    query = _whole(await text(request, min(service.settings.limits.body, MAX_QUERY)))
+    request.scope["triplake.log"]["query"] = query
+    same_as = sent.get("same_as", [service.settings.same_as])[-1]
+
+    def work(store: Store) -> Answer:
+        return Answer("text/plain; charset=utf-8", iter([store.explain_query(query, same_as).text()]))
+
+    return await service.read(request, work, _seconds(sent))
+
+
 def _warned(warnings: Sequence[str]) -> dict[str, str]:
     """What is legal in a query, but hardly meant, as a header; what a header cannot hold as escapes."""
     told = " ".join(" ".join(warnings).split())[:_SHOWN]

@@ -149,3 +149,14 @@ def test_prefixes_that_the_page_shows_are_declared(browser: Browser, server: htt
         assert text.startswith(f"PREFIX {prefix}: <{EX}>\n# x:y\nSELECT")
         ask(page, "SELECT * { ?x nobody:knows ?y }")
         expect(page.get_by_role("alert")).to_contain_text("nobody")
+
+
+def test_how_a_query_is_answered(page: Page) -> None:
+    write(page, "SELECT * { ?x a owl:Class }")
+    page.get_by_role("button", name="Explain").click()
+    plan = page.get_by_role("region", name="Plan")
+    expect(plan).to_contain_text("-- order of joins, with estimates")
+    expect(plan).to_contain_text("-- plan")
+    write(page, "SELECT * { ?x a }")
+    page.get_by_role("button", name="Explain").click()
+    expect(page.get_by_role("alert")).to_contain_text("line 1")

@@ -59,6 +59,7 @@ function make(given) {
   const button = h("button", { class: "primary run", type: "button", title: "Ctrl-Enter" }, h("span", { "aria-hidden": "true" }, "▶"), " Run");
   const sameAs = h("select", { "aria-label": "Equal terms" }, h("option", { value: "expand" }, "every equal term"), h("option", { value: "canonical" }, "one of each equal"));
   const menu = h("select", { "aria-label": "Examples and history", class: "menu" });
+  const plan = h("button", { class: "secondary", type: "button", title: "How the query is answered, with the rows of each step" }, "Explain");
   let running = null;
   let asking = false;
 
@@ -71,30 +72,58 @@ function make(given) {
     }
   }
 
-  async function run() {
-    if (running) return running.abort();
-    const missing = undeclared(edit.text());
-    if (missing) edit.prepend(missing);
-    const text = edit.text();
-    const loss = isUpdate(text) ? takesAway(text) : null;
-    if (asking || (loss && !(await asked(loss)))) return;
+  /** Run what may be stopped, with a clock on the button. */
+  async function timed(work) {
     running = new AbortController();
-    button.replaceChildren(h("span", { class: "spinner", "aria-hidden": "true" }), " Stop");
-    edit.mark(null);
+    plan.disabled = true;
+    const clock = h("span", { class: "clock" });
     const started = performance.now();
+    const tick = () => { clock.textContent = ` ${Math.floor((performance.now() - started) / 1000)} s`; };
+    const ticking = setInterval(tick, 1000);
+    button.replaceChildren(h("span", { class: "spinner", "aria-hidden": "true" }), " Stop", clock);
+    edit.mark(null);
     try {
-      const content = isUpdate(text) ? changed(await api.update(text)) : answered(text, sameAs.value,
-        await api.query(text, { sameAs: sameAs.value, most: MOST, signal: running.signal }), performance.now() - started);
-      results.replaceChildren(...content);
-      remember(text);
-      fill();
+      results.replaceChildren(...await work(running.signal, started));
+      return true;
     } catch (error) {
       edit.mark(error);
-      const stopped = error.name === "AbortError";
-      results.replaceChildren(stopped ? h("p", { class: "note" }, "Stopped.") : fault(error));
+      results.replaceChildren(error.name === "AbortError" ? h("p", { class: "note" }, "Stopped.") : fault(error));
+      return false;
     } finally {
+      clearInterval(ticking);
       running = null;
+      plan.disabled = false;
       button.replaceChildren(h("span", { "aria-hidden": "true" }, "▶"), " Run");
+    }
+  }
+
+  /** The text, with the PREFIX lines that it lacks. */
+  function declared() {
+    const missing = undeclared(edit.text());
+    if (missing) edit.prepend(missing);
+    return edit.text();
+  }
+
+  async function explain() {
+    if (running) return;
+    const text = declared();
+    await timed(async (signal) => {
+      const headers = { "Content-Type": "application/sparql-query", Accept: "text/plain" };
+      const answer = await api.ask(`api/plan?same_as=${sameAs.value}`, { method: "POST", body: text, signal, headers });
+      return [h("pre", { class: "plan", tabindex: "0", role: "region", "aria-label": "Plan" }, await answer.text())];
+    });
+  }
+
+  async function run() {
+    if (running) return running.abort();
+    const text = declared();
+    const loss = isUpdate(text) ? takesAway(text) : null;
+    if (asking || (loss && !(await asked(loss)))) return;
+    const done = await timed(async (signal, started) => isUpdate(text) ? changed(await api.update(text)) : answered(text, sameAs.value,
+      await api.query(text, { sameAs: sameAs.value, most: MOST, signal }), performance.now() - started));
+    if (done) {
+      remember(text);
+      fill();
     }
   }
 
@@ -110,6 +139,7 @@ function make(given) {
 
   const edit = editor(box, given ?? localStorage.getItem(TEXT) ?? START, run, (text) => localStorage.setItem(TEXT, text));
   button.addEventListener("click", run);
+  plan.addEventListener("click", explain);
   menu.addEventListener("change", () => {
     if (menu.value) edit.set(menu.value);
     menu.value = "";
@@ -120,7 +150,7 @@ function make(given) {
   return [
     h("h1", { class: "visually-hidden" }, "Query"),
     h("section", { class: "card ask", "aria-label": "Query editor" }, box,
-      h("div", { class: "tools" }, button, h("kbd", {}, "Ctrl ⏎"), h("span", { class: "gap" }), h("label", { class: "quiet" }, "Show ", sameAs), menu)),
+      h("div", { class: "tools" }, button, plan, h("kbd", {}, "Ctrl ⏎"), h("span", { class: "gap" }), h("label", { class: "quiet" }, "Show ", sameAs), menu)),
     results,
   ];
 }
