@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from triplestore.model.errors import UsageError
 from triplestore.model.terms import from_rdflib
 from triplestore.read import equality, proofs, search, suspects
 from triplestore.read.equality import EqualityStats
@@ -15,6 +16,7 @@ from triplestore.read.suspects import Suspect
 from triplestore.read.turns import in_turn
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from rdflib.term import Node
 
     from triplestore.proof.cuts import Cut
@@ -65,6 +67,17 @@ class Explained:
         """The class of terms that are one with a term (rdflib's): members, links, and up to `most` bridges (None:
         all), links without which it would fall apart. None if the term equals no other."""
         return proofs.equality_class(self._session, from_rdflib(term), most)
+
+    @in_turn
+    def plot_class(self, term: Node, ax: Axes | None = None) -> Axes:
+        """Draw the class of terms that are one with a term (rdflib's): members, what joins them, bridges thick and red.
+        ax: where; None: on a figure of its own (extra `plots`). Raises UsageError if the term equals no other."""
+        from triplestore.read.plots import plot_class  # when asked for: a store opens without it
+
+        found = proofs.equality_class(self._session, from_rdflib(term), 0)
+        if found is None:
+            raise UsageError(f"{from_rdflib(term)} equals no other term")
+        return plot_class(found, self._session.manifest.prefixes, ax)
 
     @in_turn
     def cuts(self, left: Node, right: Node, most: int = 5) -> list[Cut]:

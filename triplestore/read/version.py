@@ -30,6 +30,7 @@ from triplestore.read.turns import in_turn
 from triplestore.storage.manifest import RulesetText
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pyspark.sql import DataFrame
     from rdflib.term import Node
 
@@ -320,6 +321,13 @@ class StoreVersion(Explained):
         """What a version (default: the newest) added and removed, to be read before anything else is asked of this
         store. Raises UsageError where the version before it has been vacuumed."""
         return log.log_facts(self._session, version)
+
+    def plot_versions(self, ax: Axes | None = None) -> Axes:
+        """Draw how many triples each version has, asserted and stored. ax: where; None: on a figure of its own (extra
+        `plots`)."""
+        from triplestore.read.plots import plot_versions  # when asked for: a store opens without it
+
+        return plot_versions(self.log(), ax)
 
     def facts_df(self, terms: bool = False) -> DataFrame:
         """The normalised closure (s, p, o) as a Spark DataFrame; see `table_df`."""
