@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from rdflib import URIRef
 from rdflib.namespace import RDF
 
 import triplake
+from tests import ROOT
 from tests.support.turtle import graph
 from triplake.sparql.results import Result
 from triplestore import Store
@@ -97,3 +99,27 @@ def test_the_magic(store: Store, shell: Shell) -> None:
     for wrong in ("", "kg a b"):
         with pytest.raises(UsageError, match="%%sparql takes a store"):
             ask(wrong, "ASK {}")
+
+
+def test_the_tutorial(shell: Shell) -> None:
+    """Each cell of the notebook runs, in order."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    notebook = json.loads((ROOT / "examples" / "tutorial.ipynb").read_text(encoding="utf-8"))
+    ran = 0
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] != "code" or text == "%load_ext triplake":
+            continue
+        first, _, rest = text.partition("\n")
+        if first.startswith("%%sparql "):
+            shell.magic["sparql"](first.removeprefix("%%sparql "), rest)
+        else:
+            exec(compile(text, "cell", "exec"), shell.user_ns)
+        ran += 1
+    assert ran > 10
+    assert shell.user_ns["worst"].left.startswith("<http://example.org/")
+    assert len(shell.user_ns["people"]) == 2
+    assert {(str(row.teacher), str(row.pupil)) for row in shell.user_ns["teachers"]} >= {
+        ("http://example.org/lastman", "http://example.org/rembrandt")
+    }
