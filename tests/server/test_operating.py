@@ -261,3 +261,45 @@ class TestSettings:
 
     def test_no_store(self) -> None:
         assert "which store?" in run("serve").err
+
+
+class TestShapes:
+    SHAPE = f"""
+        @prefix sh: <http://www.w3.org/ns/shacl#> .
+        <{EX}Named> a sh:NodeShape ; sh:targetClass <{EX}Person> ;
+          sh:property [ sh:path <{EX}name> ; sh:minCount 1 ] .
+    """
+
+    def test_what_does_not_conform_is_refused_alone(self, store: Path, tmp_path: Path) -> None:
+        file = tmp_path / "shapes.ttl"
+        file.write_text(self.SHAPE)
+        named = Settings(access=OPEN.access, shapes=(str(file),))
+        with Store.open(store) as opened:
+            opened.sparql_update(f"INSERT DATA {{ <{EX}a> <{EX}name> 'a' }}")
+        with answering({"": Served(Service(store, named, engine="duckdb", memory_limit="1GB"))}) as client:
+            refused = sent(client, add("b"))
+            assert refused.status_code == 422
+            assert f"{EX}b" in refused.text
+            assert people(client) == ["a"]
+            graph = client.post("/data?default", content=f"<{EX}c> a <{EX}Student> .".encode(), headers=_TURTLE)
+            assert graph.status_code == 422
+            updates = [add("d"), f"INSERT DATA {{ <{EX}e> a <{EX}Student> ; <{EX}name> 'e' }}", add("f")]
+            statuses: list[int] = []
+            asking = [
+                threading.Thread(target=lambda text=text: statuses.append(sent(client, text).status_code))
+                for text in updates
+            ]
+            for one in asking:
+                one.start()
+            for one in asking:
+                one.join(PATIENCE)
+            assert sorted(statuses) == [200, 422, 422]
+            assert people(client) == ["a", "e"]
+
+    def test_wrong_shapes(self, store: Path, tmp_path: Path) -> None:
+        file = tmp_path / "shapes.ttl"
+        file.write_text("<urn:a> <urn:b> ")
+        outcome = run("serve", store, "--port", "0", "--shapes", file)
+        assert outcome.code == 3
+        assert f"{file}:1:" in outcome.err
+        assert "no such file" in run("serve", store, "--port", "0", "--shapes", tmp_path / "none.ttl").err

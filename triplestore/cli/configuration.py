@@ -11,7 +11,7 @@ import click
 
 from triplestore.model.errors import UsageError
 
-_PATHS: Final = frozenset(("accounts", "backup", "tls_certificate", "tls_key", "load_folder"))
+_PATHS: Final = frozenset(("accounts", "backup", "tls_certificate", "tls_key", "load_folder", "shapes"))
 """Options whose value is a path: in a file, it is one beside that file."""
 
 _NAMED_PATHS: Final = frozenset(("stream", "stream_from"))

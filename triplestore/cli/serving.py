@@ -22,6 +22,7 @@ from triplestore.cli.options import (
     same_as_option,
     say,
     services_option,
+    shapes_option,
     sources_of,
 )
 from triplestore.model.endpoints import normalised_all
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
 @click.option("--no-access-log", is_flag=True, help="No line of JSON on stderr for each request.")
 @click.option("--log-queries", is_flag=True, help="Queries and updates go into the access log.")
 @click.option("--json-log", is_flag=True, help="The server's own messages are lines of JSON too.")
+@shapes_option
 @load_folder_option
 @services_option
 @same_as_option
@@ -132,6 +134,7 @@ def serve(
     no_access_log: bool,
     log_queries: bool,
     json_log: bool,
+    shapes: Sequence[str],
     load_folder: str | None,
     allow_service: Sequence[str],
     same_as: str,
@@ -187,7 +190,7 @@ def serve(
     elif sources or lateness or pace is not None:
         raise UsageError("--stream-from, --lateness and --pace are for continuous queries: give one by --stream FILE")
     services = normalised_all(allow_service)
-    settings = Settings(limits, access, same_as, log_queries, load_folder, clients, services, asked)
+    settings = Settings(limits, access, same_as, log_queries, load_folder, clients, services, asked, tuple(shapes))
     served: dict[str, Served] = {}
 
     def tell(line: str) -> None:

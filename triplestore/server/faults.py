@@ -19,6 +19,7 @@ from triplestore.model.errors import (
     FormatError,
     InputError,
     MemoryLimitError,
+    NonConformingError,
     StoppedError,
     StorageError,
     TriplakeError,
@@ -51,7 +52,7 @@ def http_error(error: Exception) -> HttpError:
         return HttpError(507, str(error))
     if isinstance(error, EndpointError):
         return HttpError(502, str(error))
-    if isinstance(error, EndlessError):
+    if isinstance(error, EndlessError | NonConformingError):
         return HttpError(422, str(error))
     if isinstance(error, ConflictError):
         return HttpError(503, f"{error}", {"Retry-After": "1"})

@@ -121,7 +121,8 @@ class StreamSettings:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """A server's settings. load_folder: the folder whose files LOAD may read; None: no files. services: the endpoints
-    that SERVICE may ask. streams: None: there are none."""
+    that SERVICE may ask. streams: None: there are none. shapes: files of SHACL that what is published has to conform
+    to."""
 
     limits: Limits = field(default_factory=Limits)
     access: Access = field(default_factory=Access)
@@ -131,6 +132,7 @@ class Settings:
     clients: Clients = field(default_factory=Clients)
     services: tuple[str, ...] = ()
     streams: StreamSettings | None = None
+    shapes: tuple[str, ...] = ()
 
 
 def is_loopback(host: str) -> bool:

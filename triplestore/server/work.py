@@ -63,6 +63,12 @@ class Service:
         self._jobs: set[Job] = set()
         self._closing = False
         self._loop: asyncio.AbstractEventLoop | None = None
+        if settings.shapes:
+            try:
+                self._writer = self._opened()  # what is wrong with them ends it before anybody waits
+            except BaseException:
+                self.close()
+                raise
 
     async def __aenter__(self) -> Service:
         self._loop = asyncio.get_running_loop()
@@ -238,10 +244,19 @@ class Service:
         stop = self._write = Stop(seconds, _late(seconds, "update"))
         return self._change(lambda store: outcomes(store, waiting, self.settings.load_folder), stop)
 
+    def _opened(self) -> Store:
+        opened = Store.open(self.path, **self._options)
+        opened.services = self.settings.services
+        try:
+            opened.shapes = self.settings.shapes
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
     def _change(self, work: Callable[[Store], T], stop: Stop) -> T:
         if self._writer is None:
-            self._writer = Store.open(self.path, **self._options)
-            self._writer.services = self.settings.services
+            self._writer = self._opened()
         for attempt in range(ATTEMPTS):
             try:
                 with heeding(stop):
