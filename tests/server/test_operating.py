@@ -84,6 +84,8 @@ def test_several_stores(tmp_path: Path) -> None:
             own = first.put("/data/mine", content=b"<urn:a> <urn:b> 2 .", headers=_TURTLE)
             assert own.headers["location"] == f"{base}/one/data/mine"
             assert first.get("/data/mine").status_code == 200
+            assert first.put("/data/two%0Alines", content=b"<urn:a> <urn:b> 3 .", headers=_TURTLE).status_code == 201
+            assert "3" in first.get("/data/two%0Alines").text
         with httpx.Client(base_url=f"{base}/two", timeout=PATIENCE) as second:
             assert people(second) == ["a"]
         found = counted(client)

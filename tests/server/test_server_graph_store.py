@@ -144,3 +144,14 @@ def test_search(store: Path) -> None:
             refused = client.get("/api/search", params={"text": text})
             assert refused.status_code == 400
             assert message in refused.text
+
+
+def test_a_graph_of_which_the_name_has_a_line_end(store: Path) -> None:
+    with serving(store) as client:
+        for name in ("a%0Ab", "%0D%0A", "a%0A"):
+            made = client.put(f"/data/{name}", content=b"<urn:a> <urn:b> <urn:c> .", headers=TURTLE)
+            assert made.status_code == 201
+            assert made.headers["location"].endswith(f"/data/{name}")
+            assert "<urn:c>" in client.get(f"/data/{name}").text
+            assert client.delete(f"/data/{name}").status_code == 200
+            assert client.get(f"/data/{name}").status_code == 404

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from starlette.applications import Starlette
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -42,6 +43,15 @@ _PAGE_POLICY: Final = (
 _SAFE: Final = {"Content-Security-Policy": _PAGE_POLICY, "Referrer-Policy": "no-referrer"}
 
 Reload = Callable[[], dict[str, Any]]
+
+
+class _Whole(PathConvertor):
+    """The rest of a path, line ends (%0A) included, which may be in the name of a graph."""
+
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("path", _Whole())
 
 
 def make_app(stores: Mapping[str, Served], reload: Reload | None = None) -> Guard:
