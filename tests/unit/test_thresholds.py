@@ -89,9 +89,9 @@ def test_queries(thresholds: str, fresh: DuckDBEngine) -> None:
 @each(EMBEDDED)
 def test_histories(thresholds: str, turn: int, tmp_path: Path) -> None:
     if turn % 2:
-        in_a_store(tmp_path, "11", ("rewrite", "backward-forward", False), 5)
+        in_a_store(tmp_path, "11", ("rewrite", "backward-forward", False), 3)
     else:
-        in_a_store(tmp_path, "12", ("axioms", "dred-counting", True), 4)
+        in_a_store(tmp_path, "12", ("axioms", "dred-counting", True), 3)
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ def tour(folder: Path, engine: str = "duckdb", spark: SparkSession | None = None
         found["triples"] = sorted(map(str, store.triples()))
         found["counts"] = store.count("all"), store.count("inferred"), store.violated()
         for text in QUERIES:
-            for _ in range(4):  # the answers of a version that is asked often are found otherwise
+            for _ in range(3):  # the answers of a version that is asked often are found otherwise
                 found[text] = sorted(map(str, store.query(text)))
             found[f"{text}, streamed"] = sorted(map(str, store.query(text, stream=True)))
         for term in ("a", "n2", "n5"):

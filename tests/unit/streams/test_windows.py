@@ -44,7 +44,7 @@ def test_baselines(tmp_path: Path, seed: int, algorithm: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 200))
+@pytest.mark.parametrize("seed", range(100, 150))
 def test_auto_often(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Terms are forgotten at once."""
     monkeypatch.setattr(terms, "FORGET", 0)
