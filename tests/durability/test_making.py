@@ -68,7 +68,7 @@ class TestFailedFirstLoad:
         theirs = Path("theirs")
         done("load", theirs, "good.nt")
 
-        def overtake(session: object, *arguments: object) -> None:
+        def overtake(session: object, *arguments: object, **options: object) -> None:
             for name in ("triplake.json", "_versions", "data"):
                 if (theirs / name).is_dir():
                     shutil.copytree(theirs / name, Path("kg") / name, dirs_exist_ok=True)
