@@ -129,7 +129,7 @@ STEPPED = [("first load", 5), ("update", 5), *(pytest.param(name, 1, marks=pytes
 class TestKilled:
     @pytest.mark.parametrize("moments", [1, pytest.param(6, marks=pytest.mark.long)])
     @pytest.mark.parametrize("name", JOBS)
-    @pytest.mark.sampled(each=2)
+    @pytest.mark.sampled(each=5)
     def test_at_random_moments(
         self, jobs: dict[str, Job], wholes: dict[str, Expected], name: str, moments: int, tmp_path: Path
     ) -> None:
@@ -143,6 +143,7 @@ class TestKilled:
             check_goes_on(job, store, wanted)
 
     @pytest.mark.parametrize(("name", "stride"), STEPPED)
+    @pytest.mark.sampled(each=2)
     def test_at_each_step(
         self, jobs: dict[str, Job], wholes: dict[str, Expected], name: str, stride: int, tmp_path: Path
     ) -> None:

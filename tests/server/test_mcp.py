@@ -153,6 +153,7 @@ def test_by_the_protocol(kg: Path, tmp_path: Path) -> None:
 
 
 def test_wrong_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     refused(2, "mcp", tmp_path / "none", says="is not a Triplake store")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     refused(2, "mcp", tmp_path / "none", says=r"triplake\[mcp\]")

@@ -17,6 +17,7 @@ from typing import Any
 
 import psutil
 
+from tests import ROOT
 from triplestore.cli import main
 
 
@@ -101,7 +102,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def refused(code: int, *arguments: str | Path, says: str, stdin: bytes = b"") -> Outcome:
-    """Run a command that must fail with `code` and a message that matches `says`; nothing on disk may change."""
+    """Run a command that must fail with `code` and a message that matches `says`; nothing in the folder may change."""
+    assert Path.cwd() != ROOT, "run it in a folder of its own: all files are read"
     before = contents(Path.cwd())
     outcome = run(*arguments, stdin=stdin)
     assert outcome.code == code, outcome

@@ -49,6 +49,7 @@ def load(store: Store, triples: Iterable[tuple[str, str, str]], folder: Path) ->
 
 
 @pytest.mark.parametrize("case", parameters(owl2_rl, owl2_w3c, rdf_mt))
+@pytest.mark.sampled(each=4)
 def test_case(case: Case, tmp_path: Path) -> None:
     with Store.create(tmp_path / "kg", case.rules, engine="duckdb") as store:
         load(store, case.premises, tmp_path)

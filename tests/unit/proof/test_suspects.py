@@ -129,7 +129,8 @@ def test_an_update_file_takes_them_away(tmp_path: Path) -> None:
     assert sum(reason["bits"] for reason in told[0]["reasons"]) == pytest.approx(told[0]["bits"], abs=0.1)
 
 
-def test_nothing_to_doubt(tmp_path: Path) -> None:
+def test_nothing_to_doubt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     Store.create(tmp_path / "kg", engine="duckdb").close()
     assert done("suspects", tmp_path / "kg") == "no link to doubt: no asserted triples make two terms equal\n"
     Store.create(tmp_path / "off", equality="off", engine="duckdb").close()
@@ -270,7 +271,8 @@ def test_cuts_of_a_store(make_store: MakeStore) -> None:
     assert store.cuts(EX.x, EX.a1) == store.cuts(EX.x, EX.none) == store.cuts(EX.x, EX.x) == []
 
 
-def test_cut_by_a_command(tmp_path: Path) -> None:
+def test_cut_by_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     with Store.create(tmp_path / "kg", engine="duckdb") as store:
         store.update(add=graph(":x owl:sameAs :y . :box a owl:InverseFunctionalProperty . :x :box 1 . :y :box 1"))
     named = ("why-same", tmp_path / "kg", "e:x", "e:y", "--prefix", f"e={EX}", "--cut", "3")

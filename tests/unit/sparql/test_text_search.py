@@ -36,6 +36,7 @@ def found(engine: Engine, pattern: str) -> list[str]:
     return sorted(" ".join(str(t).removeprefix("<http://e/").rstrip(">") for t in row) for row in rows)
 
 
+@pytest.mark.long_on_spark(but=5)
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
