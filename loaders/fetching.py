@@ -15,9 +15,6 @@ from triplake.loaders.compression import compression, compression_of
 from triplestore.model.errors import InputError
 from triplestore.model.stopping import check
 
-MOST: Final = 1 << 30
-"""Bytes of a document that is fetched, if nobody says otherwise."""
-
 PATIENCE: Final = 30.0
 """Seconds for which a server may send nothing."""
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from triplake.loaders.fetching import fetch
 from triplake.loaders.pipes import spooled
 from triplake.loaders.seeming import head, seeming
 from triplake.loaders.sources import (
@@ -20,12 +19,16 @@ from triplake.loaders.sources import (
     PassedOver,
     Source,
     Syntax,
+    ordered,
     sources,
     syntax_of_format,
     syntax_of_path,
 )
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.terms import from_rdflib_quads, to_ntriples
+
+MOST: Final = 1 << 30
+"""Bytes of a document that is fetched, if nobody says otherwise."""
 
 _BATCH: Final = 10_000
 
@@ -74,8 +77,7 @@ def given_sources(
     except BaseException:
         discard(found)
         raise
-    order = list(Syntax)
-    return sorted(found, key=lambda source: order.index(source.syntax))
+    return ordered(found)
 
 
 def discard(read: Iterable[Source]) -> None:
@@ -130,6 +132,8 @@ def _on_the_web(path: str) -> bool:
 
 def _fetched(url: str, syntax: Syntax | None, most: int) -> Source:
     """A document of the web: its syntax is the one that is given, else of its media type, else of its suffix."""
+    from triplake.loaders.fetching import fetch  # HTTP is slow to import, and rarely needed
+
     document = fetch(url, most)
     found = syntax or MEDIA.get(document.media)
     found = found or syntax_of_path(urlsplit(document.iri).path) or syntax_of_path(urlsplit(url).path)

@@ -6,7 +6,7 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -234,6 +234,11 @@ def sources(
             wrong.append(error)
     if wrong:
         raise _together(wrong)
+    return ordered(found)
+
+
+def ordered(found: Iterable[Source]) -> list[Source]:
+    """Sources syntax by syntax (see `Syntax`), else as they are."""
     order = list(Syntax)
     return sorted(found, key=lambda source: order.index(source.syntax))
 

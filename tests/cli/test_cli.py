@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -169,3 +171,11 @@ class TestInit:
             assert run("stats", store).code in (2, 5)
             done("load", store, "pets.ttl")
             assert stats(store)["asserted"] == 5
+
+
+def test_a_command_begins_without_what_it_may_not_need() -> None:
+    """Each begins by importing all commands: what is slow to import waits until it is asked for."""
+    slow = ("numpy", "duckdb", "pyarrow", "rdflib", "networkx", "asyncio", "urllib.request", "hashlib")
+    program = f"import sys, triplestore.cli.commands; print([m for m in {slow} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"

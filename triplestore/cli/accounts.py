@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,22 +9,12 @@ from pathlib import Path
 import click
 
 from triplestore.model.errors import UsageError
-from triplestore.server.accounts import (
-    NAME,
-    ROLES,
-    Account,
-    Role,
-    by_password,
-    by_token,
-    read_accounts,
-    write_accounts,
-)
 
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.argument("name", required=False)
-@click.option("--role", type=click.Choice(list(ROLES)), help="What it may do (a new account: read).")
+@click.option("--role", type=click.Choice(["read", "write", "admin"]), help="What it may do (a new account: read).")
 @click.option("--token", is_flag=True, help="A token instead of a password: it is made, and printed once.")
 @click.option("--store", "stores", multiple=True, metavar="NAME", help="Of a server's stores, this one alone.")
 @click.option("--remove", is_flag=True, help="Take the account away.")
@@ -34,6 +23,18 @@ def account(file: str, name: str | None, role: str | None, token: bool, stores: 
 
     The password is asked for, or is the first line of standard input. A server reads the file again at SIGHUP.
     """
+    from triplestore.server.accounts import (
+        NAME,
+        ROLES,
+        Account,
+        Role,
+        by_password,
+        by_token,
+        new_token,
+        read_accounts,
+        write_accounts,
+    )
+
     known = read_accounts(file) if Path(file).exists() else {}
     if name is None:
         if role or token or stores or remove:
@@ -59,7 +60,7 @@ def account(file: str, name: str | None, role: str | None, token: bool, stores: 
     before = known.get(name)
     secret, made = "", ""
     if token:
-        made = secrets.token_urlsafe(32)
+        made = new_token()
         secret = by_token(made)
     elif before is None or not (role or stores):
         secret = by_password(_password(name))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import tomllib
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +25,9 @@ def configured(context: click.Context, parameter: click.Parameter, file: str | N
 
 
 def _read(context: click.Context, file: Path) -> dict[str, Any]:
+    import difflib  # when there is a file: each command begins without them
+    import tomllib
+
     try:
         read = tomllib.loads(file.read_text("utf-8"))
     except OSError as error:

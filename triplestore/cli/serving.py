@@ -27,7 +27,6 @@ from triplestore.cli.options import (
 )
 from triplestore.model.endpoints import normalised_all
 from triplestore.model.errors import UsageError, how_to_install
-from triplestore.streams.times import duration
 
 if TYPE_CHECKING:
     from triplestore.server.served import Served
@@ -161,6 +160,7 @@ def serve(
         named_stores,
         user_of,
     )
+    from triplestore.streams.times import duration
 
     paths = named_stores(list(map(pair_of, stores)))
     tokens = (*token, *filter(None, [os.environ.get("TRIPLAKE_TOKEN")]))

@@ -11,7 +11,6 @@ import click
 from triplestore.cli.options import Common, at_option, common, counted, opening
 from triplestore.cli.proofs import prefix_option
 from triplestore.read.names import prefixes_of
-from triplestore.read.suspects import reason_text
 
 if TYPE_CHECKING:
     from triplestore.proof.text import Write
@@ -60,6 +59,8 @@ def suspects(options: Common, store: str, limit: int, format_: str, prefixes: tu
 
 
 def _text(found: list[Suspect], write: Write) -> Iterator[str]:
+    from triplestore.read.suspects import reason_text
+
     if not found:
         yield "no link to doubt: no asserted triples make two terms equal"
     for number, suspect in enumerate(found, 1):
@@ -76,6 +77,7 @@ def _text(found: list[Suspect], write: Write) -> Iterator[str]:
 
 def _update_file(found: list[Suspect], write: Write) -> Iterator[str]:
     from triplestore.model.terms import to_ntriples
+    from triplestore.read.suspects import reason_text
 
     for number, suspect in enumerate(found, 1):
         by = ", ".join(suspect.by)

@@ -145,10 +145,10 @@ def _endless(rules: Sequence[Rule]) -> set[Rule]:
     that can match it."""
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(len(rules)))
+    read = [[part for part in walk(rule.body) if isinstance(part, Atom)] for rule in rules]
     for i, rule in enumerate(rules):
-        for j, other in enumerate(rules):
-            read = [part for part in walk(other.body) if isinstance(part, Atom)]
-            if any(_matches(head, atom) for head in rule.heads for atom in read):
+        for j, atoms in enumerate(read):
+            if any(_matches(head, atom) for head in rule.heads for atom in atoms):
                 graph.add_edge(i, j)
     found: set[Rule] = set()
     for component in nx.strongly_connected_components(graph):

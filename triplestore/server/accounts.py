@@ -74,6 +74,11 @@ def by_token(token: str) -> str:
     return f"sha256${hashlib.sha256(token.encode()).hexdigest()}"
 
 
+def new_token() -> str:
+    """A token that nobody guesses."""
+    return secrets.token_urlsafe(32)
+
+
 def proves(secret: str, given: str) -> bool:
     """Whether a password or token is the one of a secret, in a time that tells nothing of where it differs."""
     kind, *parts = secret.split("$")
