@@ -67,6 +67,11 @@ class TestCommand:
         assert message in outcome.err
         assert not (tmp_path / "accounts").exists()
 
+    def test_no_folder(self, tmp_path: Path) -> None:
+        outcome = run("account", tmp_path / "none" / "accounts", "ann", stdin=b"pw\n")
+        assert outcome.code == 2
+        assert "there is no such folder" in outcome.err
+
     @pytest.mark.parametrize(
         ("line", "message"),
         [

@@ -137,6 +137,8 @@ def write_accounts(file: str | Path, changed: Account | None, removed: str | Non
     name = changed.name if changed is not None else removed
     kept = [line for line in lines if line.strip().split(":")[0] != name or line.lstrip().startswith("#")]
     text = "".join(f"{line}\n" for line in [*kept, *([changed.line()] if changed is not None else [])])
+    if not path.parent.is_dir():
+        raise UsageError(f"{path.parent}: there is no such folder; make it first")
     new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
