@@ -1,7 +1,7 @@
 """Readers: files of every RDF syntax, and RDF Patch, to tables and lists of tokens (see `triplestore.model.terms`)."""
 
 from triplake.loaders.documents import check_bounds
-from triplake.loaders.given import MOST, discard, given_sources
+from triplake.loaders.given import MOST, Mapping, discard, given_sources
 from triplake.loaders.patch import Change, quads_of, read_patch
 from triplake.loaders.read import LoadReport, OnError, Progress, read_into
 from triplake.loaders.rejects import LeftOut
@@ -14,6 +14,7 @@ __all__ = [
     "Change",
     "LeftOut",
     "LoadReport",
+    "Mapping",
     "OnError",
     "Progress",
     "Source",

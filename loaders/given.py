@@ -1,11 +1,12 @@
-"""All that can be loaded: besides what `sources` resolves, graphs of rdflib, files that are open, texts, and documents
-of the web. Each becomes a scratch file, which goes once it has been read."""
+"""All that can be loaded: besides what `sources` resolves, graphs of rdflib, files that are open, texts, mappings of
+tables, and documents of the web. Each becomes a scratch file, which goes once it has been read."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -44,6 +45,14 @@ MEDIA: Final = {
 """Media types that tell a syntax."""
 
 
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """An RML, R2RML or YARRRML document, and the URL of the database that its tables are in ("": it names files)."""
+
+    path: str
+    database: str = ""
+
+
 def given_sources(
     given: Sequence[object],
     format: str | None,
@@ -66,6 +75,8 @@ def given_sources(
         for one in given:
             if _is_graph(one):
                 found.append(Source(_graph_file(one), Syntax.NQUADS, "<graph>", base="", passing=True))
+            elif isinstance(one, Mapping):
+                found.append(_mapped(one))
             elif callable(getattr(one, "read", None)):
                 found.append(_stream(one, syntax))
             elif isinstance(one, str) and _on_the_web(one):
@@ -143,3 +154,9 @@ def _fetched(url: str, syntax: Syntax | None, most: int) -> Source:
         called = f"its media type is {document.media}" if document.media else "it has no media type"
         raise InputError(f"{called}, and its suffix tells no RDF syntax; {seems or 'say --format'}", url)
     return Source(document.path, found, url, base=document.iri, passing=True)
+
+
+def _mapped(mapping: Mapping) -> Source:
+    from triplake.loaders.rml import mapped  # a process of its own: rarely needed
+
+    return Source(mapped(mapping.path, mapping.database), Syntax.NQUADS, mapping.path, base="", passing=True)

@@ -73,9 +73,6 @@ TABLES: Final = (".csv", ".tsv", ".parquet")
 PassedOver = Callable[[str, str], None]
 """Told of a file that is not read, and why."""
 
-_STORE: Final = "triplake.json"
-"""The file that makes a folder a store, which holds nothing to load."""
-
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _SUFFIX_HELP: Final = f"{' '.join(SUFFIXES)}, with {' '.join(COMPRESSIONS)} on top"
 
@@ -164,7 +161,7 @@ def _folder(path: str, syntax: Syntax | None, passed_over: PassedOver) -> list[S
     that is no RDF/XML by its first element."""
     found = []
     for folder, folders, files in os.walk(path):
-        if _STORE in files:
+        if MANIFEST in files:
             passed_over(folder, "it is a store")
             folders.clear()
             continue

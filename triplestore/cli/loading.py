@@ -103,6 +103,8 @@ base_option = click.option(
 @click.option("--graph", metavar="IRI", default="", help="The graph that what is in no named graph goes into.")
 @click.option("--graph-per-file", is_flag=True, help="It goes into a graph of each file, named by the file's IRI.")
 @click.option("--template", metavar="FILE", help="The files are tables (CSV, Parquet); what triples each row gives.")
+@click.option("--rml", is_flag=True, help="The files are mappings (RML, R2RML, YARRRML), carried out by morph-kgc.")
+@click.option("--database", metavar="URL", default="", help="Of the tables that --rml maps, as SQLAlchemy writes it.")
 @rules_option
 @axiomatic_option
 @equality_option
@@ -125,6 +127,8 @@ def load(
     graph: str,
     graph_per_file: bool,
     template: str | None,
+    rml: bool,
+    database: str,
     rules: Sequence[str],
     axiomatic: bool,
     equality: str | None,
@@ -142,8 +146,12 @@ def load(
     check_base(base)
     if graph and graph_per_file:
         raise UsageError("give --graph IRI or --graph-per-file, not both")
-    if template and (on_error != "stop" or rejects or base or graph_per_file):
+    if (template or rml) and (on_error != "stop" or rejects or base or graph_per_file):
         raise UsageError("--on-error skip, --rejects, --base and --graph-per-file are for RDF files, not for tables")
+    if rml and (template or format_):
+        raise UsageError("--rml is without --template and --format: a mapping says what it reads")
+    if database and not rml:
+        raise UsageError("--database is for --rml")
     made = not Versions(store).exists()
     if made:
         chosen = _rulesets(rules, axiomatic)
@@ -161,6 +169,8 @@ def load(
             report = opened.load_table(
                 *files, template=Path(template), format=format_, materialise=not no_materialise, graph=graph
             )
+        elif rml:
+            report = opened.load_rml(*files, database=database, materialise=not no_materialise, graph=graph)
         else:
             report = opened.load(
                 *files,

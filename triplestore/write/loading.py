@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from triplake.loaders import MOST, LoadReport, OnError
+from triplake.loaders import MOST, LoadReport, Mapping, OnError
 from triplestore.read.turns import in_turn
 from triplestore.read.version import StoreVersion
 from triplestore.write import frames, load, tables
@@ -78,6 +78,27 @@ class LoadedStore(StoreVersion):
         column that a table has not, InputError for what cannot be read, with the row; nothing is committed then.
         """
         return tables.load_tables(self._session, given, template, format, materialise, maintain, graph)
+
+    @in_turn
+    def load_rml(
+        self,
+        *mappings: str | Path,
+        database: str = "",
+        materialise: bool = True,
+        maintain: str = "auto",
+        graph: str = "",
+    ) -> LoadReport:
+        """Add the triples that mappings make of tables and other documents, then bring the closure up to date.
+
+        mappings: documents of RML or R2RML (Turtle) or YARRRML; paths in them are relative to this process's folder.
+        database: the URL of the one that their tables are in, as SQLAlchemy writes it. graph: the IRI of the graph that
+        what is in no named graph goes into. morph-kgc does the work, in the Python that the environment variable
+        TRIPLAKE_MORPH_KGC names (docs/tables.md).
+        Raises UsageError where there is none, InputError for a mapping that fails; nothing is committed then.
+        """
+        given = [Mapping(str(path), database) for path in mappings]
+        into = load.Into.graph(graph, False)
+        return load.load(self._session, given, None, materialise, "stop", None, maintain, None, into)
 
     @in_turn
     def replace(
