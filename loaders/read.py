@@ -28,6 +28,7 @@ from triplestore.engine.queries import count
 from triplestore.model.dataset import TRIPLE, Quad
 from triplestore.model.errors import EngineError, InputError
 from triplestore.model.prefixes import Prefix, Prefixes
+from triplestore.model.report import UpdateReport
 
 OnError = Literal["stop", "skip"]
 
@@ -54,7 +55,7 @@ class LoadReport:
     triples: rows of the table. skipped: lines (and whole documents, and unreadable rests) left out. rejects_path: where
     they are listed, None if nothing was left out. named: quads in named graphs. files: how many were read. left_out:
     what was left out of each file. relative: files whose relative IRIs were resolved against the place of the file.
-    prefixes: those that documents declare.
+    prefixes: those that documents declare. effect: of a dry run, what a load would do.
     """
 
     triples: int
@@ -65,9 +66,10 @@ class LoadReport:
     left_out: tuple[LeftOut, ...] = ()
     relative: tuple[str, ...] = ()
     prefixes: Prefixes = field(default_factory=Prefixes)
+    effect: UpdateReport | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """What was read, as JSON: prefixes left out."""
+        """What was read, as JSON: prefixes and effect left out."""
         return {
             "triples": self.triples,
             "named": self.named,

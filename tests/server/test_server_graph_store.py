@@ -33,6 +33,23 @@ class TestGraphStore:
         assert client.get("/data?default&what=asserted").text == ""
         assert client.delete("/data?default").json()["version"] == version + 2
 
+    def test_what_is_tried_changes_nothing(self, client: httpx.Client) -> None:
+        before = client.get("/data?default").text
+        text = f"<{EX}new> a <{EX}Student> .".encode()
+        for method, place in ("POST", "default"), ("PUT", "default"), ("PUT", f"graph={EX}g"), ("DELETE", "default"):
+            body = None if method == "DELETE" else text
+            tried = client.request(method, f"/data?{place}&dry_run=true", content=body, headers=TURTLE)
+            figures = tried.json()
+            assert (tried.status_code, figures["dry_run"], figures["version"]) == (200, True, 2), place
+            assert figures["added"] + figures["deleted"] > 0
+            assert figures["triples"] == (method != "DELETE")
+        assert client.get("/data?default").text == before
+        assert client.get(f"/data?graph={EX}g").status_code == 404
+        assert client.post("/data?default&dry_run=maybe", content=text, headers=TURTLE).status_code == 400
+        client.put("/data/g", content=text, headers=TURTLE).raise_for_status()
+        assert client.delete("/data/g?dry_run=true").json()["dry_run"]
+        assert client.get("/data/g").status_code == 200
+
     @pytest.mark.parametrize(
         ("media", "text"),
         [

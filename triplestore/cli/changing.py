@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from triplestore.cli.effects import effect_lines, outcome_line
 from triplestore.cli.loading import base_option, check_base
 from triplestore.cli.options import (
     Common,
@@ -23,7 +24,7 @@ from triplestore.cli.options import (
 from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from triplestore.model.report import ClassDiff, ClassPart, UpdateReport, ViolationDiff
+    from triplestore.model.report import UpdateReport
 
 
 @click.command()
@@ -113,10 +114,8 @@ def update(
             transactions = report.transactions or 1
             done, unasserted = done + transactions, unasserted + (report.not_asserted or 0)
             several = f"{counted(done, 'transaction')}: " if done > 1 or transactions > 1 else ""
-            say(options, several + _told(report, dry_run))
-            for line in () if report.classes is None else _class_lines(report.classes):
-                click.echo(line)
-            for line in () if report.violations is None else _violation_lines(report.violations):
+            say(options, several + outcome_line(report, dry_run))
+            for line in effect_lines(report):
                 click.echo(line)
 
         opened.update_files(
@@ -185,44 +184,6 @@ def rules(
         raise UsageError(f"rules {action} needs the name of a ruleset or a file of rules")
     with opening(options, store) as opened:
         add, remove = (names, ()) if action == "add" else ((), names)
-        say(options, _told(opened.change_rules(add, remove, maintain)))
+        say(options, outcome_line(opened.change_rules(add, remove, maintain)))
         say(options, f"rules now: {', '.join(r.name for r in opened.rulesets) or 'none'}")
         warn_of_violations(opened)
-
-
-def _told(report: UpdateReport, dry_run: bool = False) -> str:
-    """What an update did, in a line; why, where the closure was computed from scratch although that was not asked."""
-    d = "" if dry_run else "d"
-    line = (
-        f"{'would add' if dry_run else 'added'} {report.added:,} and delete{d} {report.deleted:,} stored facts, "
-        f"merge{d} {report.merged:,}, split {counted(report.split, 'term')}, {report.seconds:.3f} s "
-        f"by {report.algorithm}"
-    )
-    unasked = report.algorithm == "rematerialise" and report.reason != "asked for"
-    return f"{line}: {report.reason}" if unasked else line
-
-
-def _violation_lines(diff: ViolationDiff) -> Iterator[str]:
-    """What a dry run reports of inconsistencies."""
-    for would, count, some in (("make", diff.made, diff.makes), ("mend", diff.mended, diff.mends)):
-        for one in some:
-            yield f"would {would} an inconsistency: {one.rule}: {' '.join(' '.join(t) + ' .' for t in one.triples)}"
-        if (more := count - len(some)) > 0:
-            yield f"... and {more:,} more that it would {would}"
-
-
-def _class_lines(diff: ClassDiff) -> Iterator[str]:
-    """What a dry run reports of classes of equal terms."""
-
-    def listed(parts: Sequence[ClassPart]) -> str:
-        few = [f"{part.term} ({part.members:,})" if part.members > 1 else part.term for part in parts[:10]]
-        return ", ".join(few) + (f" and {len(parts) - 10:,} more" if len(parts) > 10 else "")
-
-    for merge in diff.merges:
-        yield f"would make one: {listed(merge)}"
-    if (more := diff.merged - len(diff.merges)) > 0:
-        yield f"... and {more:,} more merges"
-    for split in diff.splits:
-        yield f"would split {listed([split.whole])} into {listed(split.into)}"
-    if (more := diff.split - len(diff.splits)) > 0:
-        yield f"... and {more:,} more splits"

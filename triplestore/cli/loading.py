@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from triplestore.cli.effects import effect_lines, outcome_line
 from triplestore.cli.options import (
     Common,
     axiomatic_option,
@@ -98,6 +99,7 @@ base_option = click.option(
     metavar="MIB",
     help="Of one document that is fetched by its URL.",
 )
+@click.option("--dry-run", is_flag=True, help="Show the effect, commit nothing.")
 @click.option("--report", "report_format", type=click.Choice(["json"]), help="What was read, file by file, on stdout.")
 @base_option
 @click.option("--graph", metavar="IRI", default="", help="The graph that what is in no named graph goes into.")
@@ -122,6 +124,7 @@ def load(
     rejects: str | None,
     max_errors: int | None,
     max_download: int,
+    dry_run: bool,
     report_format: str | None,
     base: str | None,
     graph: str,
@@ -150,6 +153,8 @@ def load(
         raise UsageError("--on-error skip, --rejects, --base and --graph-per-file are for RDF files, not for tables")
     if rml and (template or format_):
         raise UsageError("--rml is without --template and --format: a mapping says what it reads")
+    if shapes and dry_run:
+        raise UsageError("--shapes guards what is committed, and --dry-run commits nothing: give one of them")
     if database and not rml:
         raise UsageError("--database is for --rml")
     made = not Versions(store).exists()
@@ -161,32 +166,32 @@ def load(
         )
     else:
         opened = Store.open(store, verify=options.verify, **options.engine_options)
+    how: dict[str, Any] = {"materialise": not no_materialise, "graph": graph, "dry_run": dry_run}
     with opened, reporting(options, opened):
         if not made:
             _check_settings(opened, rules, axiomatic, equality, counting, default_graph)
         opened.shapes = shapes
         if template:
-            report = opened.load_table(
-                *files, template=Path(template), format=format_, materialise=not no_materialise, graph=graph
-            )
+            report = opened.load_table(*files, template=Path(template), format=format_, **how)
         elif rml:
-            report = opened.load_rml(*files, database=database, materialise=not no_materialise, graph=graph)
+            report = opened.load_rml(*files, database=database, **how)
         else:
             report = opened.load(
                 *files,
                 format=format_,
-                materialise=not no_materialise,
                 on_error=on_error,
                 rejects=rejects or (f"{store.rstrip('/')}.rejects" if on_error == "skip" else None),
                 base=base,
-                graph=graph,
                 graph_per_file=graph_per_file,
                 most_fetched=max_download << 20,
+                **how,
             )
-        last = opened.log(opened.version)[-1]
-        warn_of_violations(opened)
-        warn_of_missing_imports(opened)
-        tell_outside_profile(options, opened)
+        last = None
+        if not dry_run:
+            last = opened.log(opened.version)[-1]
+            warn_of_violations(opened)
+            warn_of_missing_imports(opened)
+            tell_outside_profile(options, opened)
     if report.relative:
         warn(of_relative(report.relative))
     for left in report.left_out[:_NAMED]:
@@ -197,9 +202,16 @@ def load(
         many = f" in {len(report.left_out):,} files" if len(report.left_out) > 1 else ""
         were = "entry was" if report.skipped == 1 else "entries were"
         warn(f"{report.skipped:,} faulty {were} left out{many}: see {report.rejects_path}")
-    say(options, f"{store}: version {last.version}, {last.asserted:,} asserted, {last.facts:,} facts stored")
-    if report_format == "json":
+    figures: dict[str, Any] = {}
+    if last is not None:
+        say(options, f"{store}: version {last.version}, {last.asserted:,} asserted, {last.facts:,} facts stored")
         figures = {"version": last.version, "asserted": last.asserted, "facts": last.facts}
+    if report.effect is not None:
+        say(options, outcome_line(report.effect, dry_run))
+        for line in () if report_format else effect_lines(report.effect):
+            click.echo(line)
+        figures = {"dry_run": True, "effect": report.effect.as_dict()}
+    if report_format == "json":
         click.echo(json.dumps({**report.as_dict(), **figures}, indent=2))
     if report.skipped > (max_errors or 0):
         raise SystemExit(LEFT_OUT)

@@ -53,18 +53,20 @@ async def graph_store(request: Request) -> Response:
         if request.method != "POST":
             raise HttpError(400, _WHICH)
         graph = f"{endpoint_of(request).rstrip('/')}/{uuid4()}"
+    check(sent)
+    dry = sent.get("dry_run", [""])[-1] == "true"
     if request.method == "DELETE":
-        return changed(await service.write(lambda store: _deleted(store, graph)))
+        return changed(await service.write(lambda store: _deleted(store, graph, dry), limited=dry))
     base, replacing = endpoint_of(request), request.method == "PUT"
     async with documents(request, SUFFIXES, service.settings.limits.body) as paths:
 
         def change(store: Store) -> tuple[dict[str, Any], bool]:
             store.refresh()
             write, there = store.replace if replacing else store.load, _exists(store, graph)
-            return applied(store, paths, lambda: write(*paths, base=base, graph=graph)), there
+            return applied(store, paths, lambda: write(*paths, base=base, graph=graph, dry_run=dry), dry), there
 
-        figures, there = await service.write(change)
-    if there:
+        figures, there = await service.write(change, limited=dry)
+    if there or dry:
         return changed(figures)
     return changed(figures, 201, {"Location": _address(request, graph)})
 
@@ -104,13 +106,13 @@ def _must_exist(store: Store, graph: str) -> None:
         raise HttpError(404, f"there is no graph <{graph}>")
 
 
-def _deleted(store: Store, graph: str) -> dict[str, Any]:
-    """Take a graph away; of the unnamed one, which is always there, its triples."""
+def _deleted(store: Store, graph: str, dry: bool) -> dict[str, Any]:
+    """Take a graph away; of the unnamed one, which is always there, its triples. dry: a dry run."""
     if graph == _DEFAULT:
-        return applied(store, (), lambda: store.replace(graph=graph))
+        return applied(store, (), lambda: store.replace(graph=graph, dry_run=dry), dry)
     store.refresh()
     _must_exist(store, graph)
-    return applied(store, (), lambda: store.sparql_update(f"DROP GRAPH <{graph}>"))
+    return applied(store, (), lambda: store.sparql_update(f"DROP GRAPH <{graph}>", dry_run=dry), dry)
 
 
 async def _whole(request: Request, service: Service, sent: Parameters) -> Response:

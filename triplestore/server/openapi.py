@@ -199,7 +199,7 @@ _TIMEOUT: Final = parameter(
 )
 _DRY_RUN: Final = parameter(
     "dry_run",
-    "An update changes nothing, and says what it would do.",
+    "The request changes nothing, and tells what it would do.",
     schema={"type": "string", "enum": ["true", "false"]},
 )
 _GRAPH: Final = parameter("graph", "The name of a graph, an IRI; urn:x-triplake:default is the unnamed one.")
@@ -302,21 +302,21 @@ def _graph_store(read: dict[str, Any], secured: dict[str, Any], where: list[dict
         },
         "put": {
             "summary": "Replace the triples of a graph, or make it.",
-            "parameters": where,
+            "parameters": [*where, _DRY_RUN],
             "requestBody": body,
             "responses": {**_changed(new=True), **failing},
             **secured,
         },
         "post": {
             "summary": "Add triples to a graph, or make one.",
-            "parameters": where,
+            "parameters": [*where, _DRY_RUN],
             "requestBody": body,
             "responses": {**_changed(new=True), **failing},
             **secured,
         },
         "delete": {
             "summary": "Take a graph away; of the unnamed one, its triples.",
-            "parameters": where,
+            "parameters": [*where, _DRY_RUN],
             "responses": {**_changed(), **failures((400, 401, 403, 404, 500, 503))},
             **secured,
         },

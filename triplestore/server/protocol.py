@@ -10,8 +10,10 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from triplake.loaders import LoadReport
 from triplestore.expressions.iris import is_absolute
 from triplestore.model.errors import InputError, TriplakeError, UsageError
+from triplestore.model.report import UpdateReport
 from triplestore.server.bodies import FORM, Parameters, form, media_type, parameters, text
 from triplestore.server.description import describe
 from triplestore.server.faults import HttpError
@@ -200,15 +202,25 @@ async def _update(request: Request, service: Service, update: str, sent: Paramet
         report = store.sparql_update(
             update, dry_run=True, load_folder=folder, base=base, default_graphs=default, named_graphs=named
         )
-        return {**report.as_dict(), "version": store.version, "dry_run": True}
+        return _effect(store, report)
 
     return changed(await service.write(tried, limited=True))
 
 
-def applied(store: Store, files: Sequence[Path], change: Callable[[], Any]) -> dict[str, Any]:
-    """Make a change from temporary files; errors name places in what was sent, not the files. The last figures."""
+def _effect(store: Store, report: UpdateReport | None, read: LoadReport | None = None) -> dict[str, Any]:
+    """The figures of a dry run. read: what was read for it."""
+    figures = {} if report is None else report.as_dict()
+    triples = {} if read is None else {"triples": read.triples}
+    return {**figures, **triples, "version": store.version, "dry_run": True}
+
+
+def applied(
+    store: Store, files: Sequence[Path], change: Callable[[], LoadReport | UpdateReport], dry: bool
+) -> dict[str, Any]:
+    """Make a change from temporary files, or try it; errors name places in what was sent, not the files. The last
+    figures; of a dry run those of its effect."""
     try:
-        change()
+        report = change()
     except TriplakeError as error:
         message = str(error)
         for file in files:
@@ -218,6 +230,8 @@ def applied(store: Store, files: Sequence[Path], change: Callable[[], Any]) -> d
         if isinstance(error, UsageError):
             raise type(error)(message) from error
         raise
+    if dry:
+        return _effect(store, report) if isinstance(report, UpdateReport) else _effect(store, report.effect, report)
     return {"version": store.version, **store.log(store.version)[0]}
 
 

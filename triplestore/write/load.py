@@ -19,8 +19,8 @@ from triplestore.read.names import graph_token
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Counters
 from triplestore.write import in_tables
-from triplestore.write.change import ChangeSet
-from triplestore.write.commit import commit
+from triplestore.write.change import Change, ChangeSet
+from triplestore.write.commit import commit, dry_run
 from triplestore.write.graphs import content, id_of, own_name
 from triplestore.write.netting import encoded, net_encoded
 from triplestore.write.transaction import Transaction, writing
@@ -68,13 +68,14 @@ def load(
     into: Into,
     data: str | bytes | None = None,
     most: int = MOST,
+    dry: bool = False,
 ) -> LoadReport:
-    """See `Store.load`."""
+    """See `Store.load`. dry: a dry run."""
     with writing(session, "load") as tx:
         report, new_terms, counters = _read(
             session, tx, files, format, on_error, rejects, base, into, data=data, most=most
         )
-        return add_encoded(tx, session, report, new_terms, counters, algorithm if materialise else None, into)
+        return add_encoded(tx, session, report, new_terms, counters, algorithm if materialise else None, into, dry)
 
 
 def add_encoded(
@@ -85,14 +86,17 @@ def add_encoded(
     counters: Counters,
     algorithm: str | None,
     into: Into,
+    dry: bool = False,
 ) -> LoadReport:
     """Add the triples in working table `encoded`, which were read as the report says. algorithm: by which the closure
-    is maintained; None: not now."""
+    is maintained; None: not now. dry: a dry run."""
     change = net_encoded(tx, counters, graphs_too=several(session, report, into.name))
     if into.name and own_name(into.name) and not report.triples:
         tx.graphs = tuple(dict.fromkeys((*tx.graphs, into.name)))
     session.notify(f"encoded {change.added:,} new triples, {new_terms:,} new terms {_rate(report.triples, tx.seconds)}")
     _told(session, tx, report)
+    if dry:
+        return _tried(tx, change, report, algorithm)
     if change or (algorithm is not None and not session.manifest.materialised):
         commit(tx, in_tables.maintained(tx, change, algorithm))
     elif change.quads is not None:
@@ -107,10 +111,26 @@ def add_encoded(
     return report
 
 
+def _tried(tx: Transaction, change: Change, report: LoadReport, algorithm: str | None) -> LoadReport:
+    """The report, with what the change would do."""
+    if change or (algorithm is not None and not tx.before.materialised):
+        found = in_tables.maintained(tx, change, algorithm)
+    else:
+        found = graphs_only(tx, change)
+    effect = dry_run(tx, found)
+    tx.workspace.forget(tx.before)
+    return replace(report, effect=effect)
+
+
 def replace_all(
-    session: Session, files: Sequence[str | Path], format: str | None, base: str | None, graph: str
+    session: Session,
+    files: Sequence[str | Path],
+    format: str | None,
+    base: str | None,
+    graph: str,
+    dry: bool = False,
 ) -> LoadReport:
-    """See `Store.replace`."""
+    """See `Store.replace`. dry: a dry run."""
     name = graph_token(graph) if graph else ""
     with writing(session, "replace") as tx:
         report, _, counters = _read(session, tx, files, format, "stop", None, base, Into(name), replacing=True)
@@ -120,6 +140,8 @@ def replace_all(
         elif own_name(name) and not report.triples:
             tx.graphs = tuple(dict.fromkeys((*tx.graphs, name)))
         _told(session, tx, report)
+        if dry:
+            return _tried(tx, change, report, "auto")
         if change or not session.manifest.materialised:
             commit(tx, in_tables.maintained(tx, change, "auto"))
         elif change.quads is not None or tx.graphs != session.manifest.graphs:

@@ -26,8 +26,9 @@ def load_tables(
     materialise: bool,
     algorithm: str,
     graph: str,
+    dry: bool,
 ) -> LoadReport:
-    """See `Store.load_table`."""
+    """See `Store.load_table`. dry: a dry run."""
     into = Into.graph(graph)
     name = own_name(into.name) if into.name else ""
     with writing(session, "load") as tx:
@@ -48,4 +49,4 @@ def load_tables(
             counters = replace(counters, files=counters.files + len(found))
             new_terms, counters = encoded(tx, raw, counters, quads)
         session.engine.drop("raw")
-        return add_encoded(tx, session, report, new_terms, counters, algorithm if materialise else None, into)
+        return add_encoded(tx, session, report, new_terms, counters, algorithm if materialise else None, into, dry)
