@@ -141,7 +141,8 @@ class Deletion:
         if not figures.doubted:
             return
         normal = "given" if self.facts.equality != Equality.REWRITE else f"({normalised('given', 'same_as')})"
-        held = self.facts.scratch.load("held", triples_table(sorted(self._program.facts)))
+        known = self.specialisation
+        held = self.facts.scratch.load("held", triples_table(sorted(known.ontology.held(known.constants))))
         self.engine.append("derived", [common(self._over, source, "spo") for source in (normal, held)])
         round_ = RoundFigures(figures.doubted)
         figures.rounds.append(round_)

@@ -22,8 +22,8 @@ from triplestore.maintain.algorithms import COUNTING, DELETING
 from triplestore.maintain.budget import Budget, BudgetExceededError
 from triplestore.maintain.cache import Derivations
 from triplestore.maintain.program import NotMaintainableError
-from triplestore.model.errors import InputError
-from triplestore.model.terms import OWL, RDFS
+from triplestore.model.errors import InputError, LimitError
+from triplestore.model.terms import OWL, RDF, RDFS
 
 pytestmark = pytest.mark.spark_alone
 
@@ -160,7 +160,7 @@ def test_maintenance_equals_materialisation(
 
 @pytest.mark.long
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=histories(odd=True), program=programs, many=MANY, budget=BUDGETS)
 def test_maintenance_equals_materialisation_often(
     embedded: Engine,
@@ -176,6 +176,9 @@ def test_maintenance_equals_materialisation_often(
         done = follow(embedded, history, program, equality, algorithm, counting, many=many, budget=budget)
     except InputError as refused:
         assume("can read no list" not in str(refused))
+        raise
+    except LimitError as refused:
+        assume("ways lead along rdf:rest" not in str(refused))
         raise
     assume(done > 0)
 
@@ -196,6 +199,23 @@ def test_an_axiom_that_data_derives_in_two_steps(
     gone = [start[-1]]
     updates: list[Update] = [([], gone), (gone, []), ([], start[2:3])]
     assert follow(embedded, (start, updates), ("owl2rl",), equality, algorithm, counting) == 3
+
+
+@pytest.mark.parametrize("equality", ["off", "axioms", "rewrite"])
+def test_what_the_schema_alone_says_stays(embedded: Engine, equality: str) -> None:
+    """cls-oo makes b a C3 of axioms alone; that C0 is C3 makes it one of what is deleted too."""
+    first, rest, nil = f"<{RDF}first>", f"<{RDF}rest>", f"<{RDF}nil>"
+    start = [
+        (ex("C3"), f"<{OWL}equivalentClass>", ex("C0")),
+        (ex("C3"), f"<{OWL}oneOf>", "_:l0"),
+        ("_:l0", first, ex("b")),
+        ("_:l0", rest, "_:l1"),
+        ("_:l1", first, ex("p0")),
+        ("_:l1", rest, nil),
+        (ex("p1"), f"<{RDFS}domain>", ex("C0")),
+        (ex("b"), ex("p1"), ex("w")),
+    ]
+    assert follow(embedded, (start, [([], start[-1:])]), ("owl2rl",), equality, "dred") == 1
 
 
 @pytest.mark.parametrize("algorithm", [name for name in DELETING if name not in COUNTING])
