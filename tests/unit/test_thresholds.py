@@ -60,8 +60,11 @@ def turn(request: pytest.FixtureRequest) -> int:
     return EMBEDDED.index(row) + int(value)
 
 
-def each(found: list[Row]) -> pytest.MarkDecorator:
+def each(found: list[Row], half: int | None = None) -> pytest.MarkDecorator:
+    """Every threshold at its other values. half: 0 or 1, every second case, so that two tests share them."""
     given = [pytest.param((p.values[0], p.values[1]), id=p.id) for p in cases(found)]
+    if half is not None:
+        given = [case for number, case in enumerate(given) if (number // 2 + number) % 2 == half]
     return pytest.mark.parametrize("thresholds", given, indirect=True)
 
 
@@ -72,14 +75,14 @@ def fresh() -> Iterator[DuckDBEngine]:
     engine.close()
 
 
-@each(EMBEDDED)
+@each(EMBEDDED, half=0)
 def test_closures_and_maintenance(thresholds: str, turn: int, fresh: DuckDBEngine) -> None:
     """By tables and in memory, in both modes, by every algorithm."""
     seed, literals = ((3, False), (8, True), (41, False))[turn % 3]
     check(fresh, tangle(seed, literals))
 
 
-@each(EMBEDDED)
+@each(EMBEDDED, half=1)
 def test_queries(thresholds: str, fresh: DuckDBEngine) -> None:
     check_seed(fresh, 7, random_query, 3)
     check_seed(fresh, 2003, random_path_query, 2, everywhere())
