@@ -53,10 +53,9 @@ class LoadReport:
     """What was read.
 
     triples: rows of the table. skipped: lines (and whole documents, and unreadable rests) left out. rejects_path: where
-    they are listed, None if nothing was left out. named: quads in named graphs. files: how many were read. left_out:
-    what was left out of each file. relative: files whose relative IRIs were resolved against the place of the file.
-    prefixes: those that documents declare. effect: of a dry run, what a load would do.
-    """
+    they are listed, None if nothing was. named: quads in named graphs. files: how many were read. left_out: by file.
+    relative: files whose relative IRIs were resolved against their own place. prefixes: those that documents declare.
+    effect: of a dry run, what a load would do."""
 
     triples: int
     skipped: int

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import axe_playwright_python
 import httpx
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
@@ -63,6 +64,19 @@ def opened(browser: Browser, server: httpx.Client, plain: bool = False, **option
         assert wrong == [], wrong
     finally:
         context.close()
+
+
+AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
+LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe-core finds on the page against WCAG 2.2, levels A and AA."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("levels => axe.run({runOnly: levels})", LEVELS)
+    nodes = [(one["id"], node) for one in found["violations"] for node in one["nodes"]]
+    return [f"{rule}: {node['html'][:150]} {node['failureSummary']}" for rule, node in nodes]
 
 
 def write(page: Page, text: str) -> None:

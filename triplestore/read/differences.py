@@ -62,13 +62,19 @@ class Difference:
 
 
 @contextmanager
-def difference(engine: Engine, versions: Versions, number: int) -> Iterator[Difference]:
+def difference(engine: Engine, versions: Versions, number: int, most: int | None = None) -> Iterator[Difference]:
     """The change of a version, to be read within the context. The engine's stored tables are that version's then.
 
-    Raises UsageError where there is no such version, or the one before it has been vacuumed.
+    Raises UsageError where there is no such version, the one before it has been vacuumed, or more than `most` rows of
+    files would be compared.
     """
     after = versions.read(number)
     before = _before(versions, after)
+    if most is not None and (rows := _rows(before, after)) > most:
+        raise UsageError(
+            f"version {number} wrote, or took away, files of {rows:,} rows, more than are compared here: "
+            f"`triplake log {versions.path} {number} --facts` lists what it changed"
+        )
     named = before.has_graphs or after.has_graphs
     kinds, compared = ((*KINDS, QUADS), (*_COMPARED, QUAD)) if named else (KINDS, _COMPARED)
     counts: dict[str, dict[str, int]] = {kind: {} for kind in kinds}
@@ -84,6 +90,12 @@ def difference(engine: Engine, versions: Versions, number: int) -> Iterator[Diff
         except EngineError:
             examine(versions, after, before, sums=True)
             raise
+
+
+def _rows(before: Manifest, after: Manifest) -> int:
+    """The rows of the files that one of two versions has and the other has not."""
+    files = [{file for table in _COMPARED for file in m.files_of(table.name).read} for m in (before, after)]
+    return sum(file.rows for file in files[0] ^ files[1])
 
 
 def _changed(

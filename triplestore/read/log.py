@@ -69,12 +69,12 @@ def _entry(manifest: Manifest) -> LogEntry:
 
 
 @contextmanager
-def log_facts(session: Session, version: int | None) -> Iterator[Difference]:
+def log_facts(session: Session, version: int | None, most: int | None = None) -> Iterator[Difference]:
     """See `Store.log_facts`."""
     with session.turns.turn():
         try:
             number = session.versions.read().version if version is None else version
-            with difference(session.engine, session.versions, number) as found:
+            with difference(session.engine, session.versions, number, most) as found:
                 yield found
         finally:
             session.workspace.forget()

@@ -317,10 +317,11 @@ class StoreVersion(Explained):
         figures. Raises UsageError for an unknown one."""
         return log.log(self._session, version)
 
-    def log_facts(self, version: int | None = None) -> AbstractContextManager[Difference]:
+    def log_facts(self, version: int | None = None, most: int | None = None) -> AbstractContextManager[Difference]:
         """What a version (default: the newest) added and removed, to be read before anything else is asked of this
-        store. Raises UsageError where the version before it has been vacuumed."""
-        return log.log_facts(self._session, version)
+        store. Raises UsageError where the version before it has been vacuumed, or where more than `most` rows of files
+        would be compared."""
+        return log.log_facts(self._session, version, most)
 
     def plot_versions(self, ax: Axes | None = None) -> Axes:
         """Draw how many triples each version has, asserted and stored. ax: where; None: on a figure of its own (extra

@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from triplestore.model.errors import TriplakeError
-from triplestore.server import admin, facts, links, proofs, streams
+from triplestore.server import admin, facts, hierarchy, history, links, proofs, streams
 from triplestore.server.accounts import Account, Accounts
 from triplestore.server.faults import HttpError, answer, http_error
 from triplestore.server.graph_store import graph_store
@@ -99,6 +99,8 @@ def _one(served: Served, more: list[BaseRoute]) -> Starlette:
         Route("/stats", facts.stats, methods=_READING),
         Route("/api/overview", facts.overview, methods=_READING),
         Route("/api/graphs", facts.graphs, methods=_READING),
+        Route("/api/changes", history.changes, methods=_READING),
+        Route("/api/hierarchy", hierarchy.classes, methods=_READING),
         Route("/api/vocabulary", facts.vocabulary, methods=_READING),
         Route("/api/resource", facts.resource, methods=_READING),
         Route("/api/suspects", links.suspects, methods=_READING),

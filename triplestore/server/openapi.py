@@ -118,6 +118,28 @@ def document(settings: Settings, root: str = "") -> dict[str, Any]:
                     **read,
                 }
             },
+            "/api/changes": {
+                "get": {
+                    **json_of(
+                        "What a version added and removed, asserted and inferred apart.",
+                        {"type": "object", "required": ["version", "before", "kinds"]},
+                        (400, 404, 503),
+                    ),
+                    "parameters": [parameter("version", "Its number.", required=True, schema={"type": "integer"})],
+                    **read,
+                }
+            },
+            "/api/hierarchy": {
+                "get": {
+                    **json_of(
+                        "The classes right below one, or those below no other, with how many things they have.",
+                        {"type": "object", "required": ["classes", "more", "version"]},
+                        (400, 503),
+                    ),
+                    "parameters": [parameter("under", "The IRI of a class, or a name with a known prefix.")],
+                    **read,
+                }
+            },
             "/api/search": {
                 "get": {
                     **json_of(

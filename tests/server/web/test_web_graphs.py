@@ -11,9 +11,8 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page, expect
 
-from tests.server.web.test_web_pages import FAINT, NAMELESS
 from tests.support.server import OPEN, serving
-from tests.support.web import EX, NEEDS_BROWSER, opened
+from tests.support.web import EX, NEEDS_BROWSER, barriers, opened
 from triplestore import Store
 from triplestore.server.settings import Access
 
@@ -100,5 +99,4 @@ def test_it_fits_a_phone_and_can_be_read(browser: Browser, served: httpx.Client,
             expect(page.locator("main > *").last).to_be_visible()
             expect(page.locator(".waiting")).to_have_count(0)
             assert page.evaluate("document.documentElement.scrollWidth") <= 390
-            assert page.evaluate(NAMELESS) == []
-            assert page.evaluate(FAINT) == []
+            assert barriers(page) == []

@@ -11,9 +11,8 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page, expect
 
-from tests.server.web.test_web_pages import FAINT, NAMELESS
 from tests.support.server import serving
-from tests.support.web import EX, NEEDS_BROWSER, opened
+from tests.support.web import EX, NEEDS_BROWSER, barriers, opened
 from triplestore.server.settings import StreamSettings
 
 pytestmark = NEEDS_BROWSER
@@ -72,8 +71,7 @@ def test_for_everybody(browser: Browser, served: httpx.Client, scheme: str) -> N
         page.goto("/#/streams")
         expect(page.locator(".live")).to_contain_text("vermeer")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        assert page.evaluate(NAMELESS) == []
-        assert page.evaluate(FAINT) == []
+        assert barriers(page) == []
 
 
 def test_a_server_without_queries(browser: Browser, server: httpx.Client) -> None:

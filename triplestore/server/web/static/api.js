@@ -123,7 +123,8 @@ const triple = (line) => terms(line).slice(0, 3);
 /** A term as N-Triples writes it. */
 export const parse = (text) => terms(text)[0];
 
-function terms(line) {
+/** The terms in a line of N-Triples or N-Quads. */
+export function terms(line) {
   return [...line.matchAll(TERM)].map(([, iri, blank, text, datatype, lang]) => {
     if (iri !== undefined) return { type: "uri", value: iri };
     if (blank !== undefined) return { type: "bnode", value: blank.slice(2) };

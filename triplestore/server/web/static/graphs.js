@@ -1,7 +1,9 @@
 // The graphs of the store with their sizes; what taking one away would do, and taking it away.
 import { json, update } from "./api.js";
 import { dialog, fault, h, number, plural, say } from "./dom.js";
+import { parting } from "./effects.js";
 import { meet, short, show } from "./terms.js";
+import { upload } from "./upload.js";
 
 export async function graphs() {
   const [found, { read_only: readOnly }] = await Promise.all([json("api/graphs"), json("health")]);
@@ -17,7 +19,8 @@ export async function graphs() {
         h("tbody", {}, line(h("span", { class: "note" }, "unnamed"), number(found.unnamed)),
           found.graphs.map((named) => line(show(named.graph), size(named), readOnly || named.graph.type !== "uri" ? null : drop(named.graph.value)))))),
       found.count > found.graphs.length ? h("p", { class: "note" }, `These are the ${number(found.graphs.length)} largest.`) : null),
-  ];
+    readOnly ? null : upload(),
+  ].filter(Boolean);
 }
 
 const line = (graph, triples, button) => h("tr", {}, h("th", { scope: "row" }, graph), h("td", { class: "numeric" }, triples), h("td", {}, button));
@@ -63,26 +66,3 @@ function told(graph, { added, deleted, classes_merged: merged = 0, classes_split
     ...parting(merged, split, splits),
   ];
 }
-
-/** What a dry run of an update says. */
-export function effects({ added, deleted, classes_merged: merged = 0, classes_split: split = 0, splits = [], inconsistencies_made: made = 0, inconsistencies_mended: mended = 0 }) {
-  return [
-    h("p", {}, `${plural(deleted, "stored fact")} of the closure would go`, added ? `, ${number(added)} others would come.` : "."),
-    mended ? h("p", {}, `${plural(mended, "inconsistency", "inconsistencies")} would be mended.`) : null,
-    made ? h("p", { class: "wrong" }, `${plural(made, "inconsistency", "inconsistencies")} would be made.`) : null,
-    ...parting(merged, split, splits),
-  ].filter(Boolean);
-}
-
-/** What becomes of classes of equals. */
-function parting(merged, split, splits) {
-  return [
-    merged ? h("p", {}, `${plural(merged, "class", "classes")} of equals would merge.`) : null,
-    split ? h("p", {}, `${plural(split, "class", "classes")} of equals would fall apart${splits.length < split ? ", these among them" : ""}:`) : null,
-    splits.length ? h("ul", { class: "splits" }, splits.slice(0, 10).map(({ class: whole, into }) =>
-      h("li", {}, `${part(whole)} into ${into.length ? into.map(part).join(", ") : "single terms"}`))) : null,
-    h("p", { class: "note" }, "The versions before it can be read until vacuum removes them."),
-  ].filter(Boolean);
-}
-
-const part = ({ term, members }) => `${term.startsWith("<") ? short(term.slice(1, -1)) : term} (${number(members)})`;

@@ -1,8 +1,8 @@
 // Links that may be wrong: ranked, with their evidence; the class as a drawing; cutting, with a preview and undo.
 import { json, update } from "./api.js";
 import { dialog, fault, h, number, plural, say } from "./dom.js";
+import { effects } from "./effects.js";
 import { drawing, edgesOf } from "./graph.js";
-import { effects } from "./graphs.js";
 import { link, meet, plain, show } from "./terms.js";
 
 const SAME = { type: "uri", value: "http://www.w3.org/2002/07/owl#sameAs" };

@@ -1,5 +1,7 @@
 // The frame: which page is shown, the search for resources, light and dark.
 import { json } from "./api.js";
+import { changes } from "./changes.js";
+import { classes } from "./classes.js";
 import { fault, h, say } from "./dom.js";
 import { graphs } from "./graphs.js";
 import { links } from "./links.js";
@@ -12,8 +14,8 @@ import { expand, load, names, short, words } from "./terms.js";
 
 const THEME = "triplake-theme";
 const main = document.getElementById("main");
-const pages = { query: queryPage, overview, links, graphs, streams, resource, search };
-const titles = { query: "Query", overview: "Overview", links: "Links", graphs: "Graphs", streams: "Streams", resource: "Resource", search: "Search" };
+const pages = { query: queryPage, overview, changes, classes, links, graphs, streams, resource, search };
+const titles = { query: "Query", overview: "Overview", changes: "Changes", classes: "Classes", links: "Links", graphs: "Graphs", streams: "Streams", resource: "Resource", search: "Search" };
 
 async function route() {
   const [, path, search] = location.hash.match(/^#?\/?([^?]*)\??(.*)$/s);
@@ -23,7 +25,7 @@ async function route() {
     else anchor.removeAttribute("aria-current");
   }
   document.title = `${titles[page]} · Triplake`;
-  main.className = page;
+  main.className = `page-${page}`;
   const parameters = new URLSearchParams(search);
   const waiting = h("p", { class: "waiting" }, "Loading …");
   const timer = setTimeout(() => main.replaceChildren(waiting), 150);

@@ -29,16 +29,17 @@ export async function overview() {
       h("div", { class: `tile ${mood ?? ""}` }, h("span", { class: "name" }, name), h("span", { class: "figure" }, number(count)), h("span", { class: "hint" }, hint)))),
     h("p", { class: "note" }, `Rules ${stats.ruleset.join(", ") || "none"} · equality ${stats.equality} · ${plural(stats.terms, "term")} · ${bytes(stats.bytes)} on disk`),
     violations.count ? inconsistencies(violations) : null,
-    h("div", { class: "columns" }, bars("Classes", ownFirst(classes), "thing", (iri) => `SELECT ?x WHERE {\n  ?x a <${iri}>\n}\nLIMIT 100\n`),
+    h("div", { class: "columns" }, bars("Classes", ownFirst(classes), "thing", (iri) => `SELECT ?x WHERE {\n  ?x a <${iri}>\n}\nLIMIT 100\n`,
+      h("small", {}, h("a", { href: "#/classes" }, "as a hierarchy"))),
       bars("Properties", ownFirst(properties), "fact", (iri) => `SELECT ?subject ?object WHERE {\n  ?subject <${iri}> ?object\n}\nLIMIT 100\n`)),
     equality.length ? equals(equality) : null,
     history(versions),
   ].filter(Boolean);
 }
 
-function bars(title, words, unit, query) {
+function bars(title, words, unit, query, more) {
   const most = Math.max(...words.map(({ count }) => count), 1);
-  return h("section", { class: "card" }, h("h2", {}, title),
+  return h("section", { class: "card" }, h("h2", {}, title, more),
     words.length ? h("table", { class: "bars" }, h("thead", { class: "visually-hidden" }, h("tr", {}, h("th", {}, title), h("th", {}, `${unit}s`))), h("tbody", {}, words.map(({ term, count }) => {
       const bar = h("span", { class: "bar-fill" });
       bar.style.width = `${Math.max(1, (100 * count) / most)}%`;
@@ -73,7 +74,7 @@ function history(versions) {
   return h("section", { class: "card" }, h("h2", {}, "Versions"),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Versions" }, h("table", { class: "versions" },
       h("thead", {}, h("tr", {}, ["Version", "When", "What", "Algorithm", "Asserted", "Facts", "Added", "Deleted", "Seconds"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, versions.map((v) => h("tr", {}, h("td", {}, number(v.version)),
+      h("tbody", {}, versions.map((v) => h("tr", {}, h("td", {}, h("a", { href: `#/changes?version=${v.version}`, "aria-label": `What version ${v.version} changed` }, number(v.version))),
         h("td", {}, h("time", { datetime: v.created }, new Date(v.created).toLocaleString())), h("td", {}, v.operation ?? ""), h("td", {}, v.algorithm ?? ""),
         [v.asserted, v.facts, v.added ?? 0, v.deleted ?? 0].map((count) => h("td", { class: "numeric" }, number(count))),
         h("td", { class: "numeric" }, (v.seconds ?? 0).toFixed(2))))))));

@@ -5,9 +5,9 @@ import { editor } from "./editor.js";
 import { drawing, edgesOf } from "./graph.js";
 import { isUpdate, takesAway, undeclared } from "./sparql.js";
 import { table } from "./table.js";
+import { bar, tab, title, write } from "./tabs.js";
 
 const MOST = 10_000;
-const TEXT = "triplake-query";
 const HISTORY = "triplake-history";
 const START = "SELECT ?class (COUNT(?x) AS ?things) WHERE {\n  ?x a ?class\n}\nGROUP BY ?class\nORDER BY DESC(?things)\nLIMIT 50\n";
 const EXAMPLES = {
@@ -45,15 +45,19 @@ function remember(text) {
   localStorage.setItem(HISTORY, JSON.stringify(kept));
 }
 
-const kept = new Map(); // pages as they were left, by the query they were opened with: a step back finds the results
+const kept = new Map(); // pages as they were left, by their tab, or the query of a link: a step back finds the results
 
 export async function queryPage(parameters) {
   const given = parameters.get("query");
-  if (!kept.has(given)) kept.set(given, make(given));
-  return kept.get(given);
+  const id = given === null ? tab(Number(parameters.get("tab"))).id : null;
+  const key = given ?? id;
+  if (!kept.has(key)) kept.set(key, make(given, id));
+  const [heading, ...rest] = kept.get(key);
+  return [heading, bar(id, (gone) => kept.delete(gone)), ...rest];
 }
 
-function make(given) {
+/** A page. given: the query of a link, else null; id: the number of its tab, else null. */
+function make(given, id) {
   const box = h("div", { class: "editor" });
   const results = h("section", { class: "results", "aria-label": "Results" });
   const button = h("button", { class: "primary run", type: "button", title: "Ctrl-Enter" }, h("span", { "aria-hidden": "true" }, "▶"), " Run");
@@ -114,13 +118,13 @@ function make(given) {
     });
   }
 
-  async function run() {
+  async function run(most = MOST) {
     if (running) return running.abort();
     const text = declared();
     const loss = isUpdate(text) ? takesAway(text) : null;
     if (asking || (loss && !(await asked(loss)))) return;
     const done = await timed(async (signal, started) => isUpdate(text) ? changed(await api.update(text)) : answered(text, sameAs.value,
-      await api.query(text, { sameAs: sameAs.value, most: MOST, signal }), performance.now() - started));
+      await api.query(text, { sameAs: sameAs.value, most, signal }), performance.now() - started, () => run(10 * most)));
     if (done) {
       remember(text);
       fill();
@@ -128,17 +132,16 @@ function make(given) {
   }
 
   function fill() {
-    const title = (text) => text.replace(/PREFIX\s+\S+\s*<[^>]*>/gi, "").replace(/\s+/g, " ").trim().slice(0, 80);
     const group = (label, entries) => h("optgroup", { label }, entries.map(([name, text]) => h("option", { value: text }, name)));
     menu.replaceChildren(
       h("option", { value: "" }, "Examples and history"),
       group("Examples", Object.entries(EXAMPLES)),
-      ...(past().length ? [group("Asked before", past().map((text) => [title(text), text]))] : []),
+      ...(past().length ? [group("Asked before", past().map((text) => [title(text).slice(0, 80), text]))] : []),
     );
   }
 
-  const edit = editor(box, given ?? localStorage.getItem(TEXT) ?? START, run, (text) => localStorage.setItem(TEXT, text));
-  button.addEventListener("click", run);
+  const edit = editor(box, given ?? tab(id).text ?? START, () => run(), (text) => id !== null && write(id, text));
+  button.addEventListener("click", () => run());
   plan.addEventListener("click", explain);
   menu.addEventListener("change", () => {
     if (menu.value) edit.set(menu.value);
@@ -146,7 +149,7 @@ function make(given) {
     edit.focus();
   });
   fill();
-  if (given !== null && !isUpdate(given)) queueMicrotask(run); // what a link says changes nothing by itself
+  if (given !== null && !isUpdate(given)) queueMicrotask(() => run()); // what a link says changes nothing by itself
   return [
     h("h1", { class: "visually-hidden" }, "Query"),
     h("section", { class: "card ask", "aria-label": "Query editor" }, box,
@@ -155,7 +158,8 @@ function make(given) {
   ];
 }
 
-function answered(text, sameAs, found, milliseconds) {
+/** What was found. further: reads more rows. */
+function answered(text, sameAs, found, milliseconds, further) {
   const time = milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
   if (found.kind === "ask") {
     say(found.boolean ? "Yes" : "No");
@@ -185,6 +189,7 @@ function answered(text, sameAs, found, milliseconds) {
       next.click();
     } }, tabs),
     h("span", { class: "note count" }, `${count} in ${time}`, found.version ? ` · version ${found.version}` : ""),
+    found.complete ? null : h("button", { type: "button", class: "secondary", onclick: further }, `Read up to ${number(10 * found.rows.length)}`),
     h("span", { class: "gap" }),
     h("span", { class: "downloads" }, Object.entries(DOWNLOADS[found.kind]).map(([name, media]) =>
       h("button", { type: "button", class: "link", onclick: () => download(text, sameAs, media, `result.${SUFFIXES[name]}`) }, name))),

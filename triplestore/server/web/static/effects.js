@@ -1,0 +1,27 @@
+// What a dry run tells.
+import { h, number, plural } from "./dom.js";
+import { short } from "./terms.js";
+
+/** What a dry run of an update says. */
+export function effects({ added, deleted, classes_merged: merged = 0, classes_split: split = 0, splits = [], inconsistencies_made: made = 0, inconsistencies_mended: mended = 0 }) {
+  return [
+    h("p", {}, !deleted && !added ? "No stored fact of the closure would come or go." : deleted ? `${plural(deleted, "stored fact")} of the closure would go${added ? `, ${plural(added, "other")} would come` : ""}.`
+      : `${plural(added, "stored fact")} of the closure would come.`),
+    mended ? h("p", {}, `${plural(mended, "inconsistency", "inconsistencies")} would be mended.`) : null,
+    made ? h("p", { class: "wrong" }, `${plural(made, "inconsistency", "inconsistencies")} would be made.`) : null,
+    ...parting(merged, split, splits),
+  ].filter(Boolean);
+}
+
+/** What becomes of classes of equals. */
+export function parting(merged, split, splits) {
+  return [
+    merged ? h("p", {}, `${plural(merged, "class", "classes")} of equals would merge.`) : null,
+    split ? h("p", {}, `${plural(split, "class", "classes")} of equals would fall apart${splits.length < split ? ", these among them" : ""}:`) : null,
+    splits.length ? h("ul", { class: "splits" }, splits.slice(0, 10).map(({ class: whole, into }) =>
+      h("li", {}, `${part(whole)} into ${into.length ? into.map(part).join(", ") : "single terms"}`))) : null,
+    h("p", { class: "note" }, "The versions before it can be read until vacuum removes them."),
+  ].filter(Boolean);
+}
+
+const part = ({ term, members }) => `${term.startsWith("<") ? short(term.slice(1, -1)) : term} (${number(members)})`;
