@@ -156,3 +156,16 @@ def test_a_version_whose_predecessor_is_gone(tmp_path: Path) -> None:
         assert told(store, 3)["asserted", "added"] == {"<http://e/a> <http://e/p> <http://e/c> ."}
         with pytest.raises(UsageError, match="no version 7"):
             told(store, 7)
+
+
+def test_no_more_rows_than_asked_are_compared(make_store: MakeStore) -> None:
+    store = make_store()
+    store.update(add=[(E.a, E.p, E.b)])
+    with store.log_facts(most=2) as change:
+        assert change.counts["asserted"] == {"added": 1, "removed": 0}
+    with (
+        pytest.raises(UsageError, match=rf"version {store.version} wrote, or took away, files of \d+ rows"),
+        store.log_facts(most=0),
+    ):
+        pass
+    assert len(list(store.match(E.a, E.p))) == 1
