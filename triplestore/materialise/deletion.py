@@ -141,8 +141,7 @@ class Deletion:
         if not figures.doubted:
             return
         normal = "given" if self.facts.equality != Equality.REWRITE else f"({normalised('given', 'same_as')})"
-        known = self.specialisation
-        held = self.facts.scratch.load("held", triples_table(sorted(known.ontology.held(known.constants))))
+        held = self.facts.scratch.load("held", triples_table(sorted(self.specialisation.held())))
         self.engine.append("derived", [common(self._over, source, "spo") for source in (normal, held)])
         round_ = RoundFigures(figures.doubted)
         figures.rounds.append(round_)

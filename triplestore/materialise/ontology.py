@@ -72,10 +72,9 @@ class Ontology:
                 self.facts = SchemaFacts()
                 fresh = [fact for table in tables for fact in self.read(table, constants)]
 
-    def held(self, constants: Constants) -> set[Fact]:
-        """What holds as long as the facts in memory do, and is not among them: heads of rules over the schema alone."""
-        unconditional = self.program(constants).facts
-        return {*unconditional, *self.specialiser.close(SchemaFacts(), self.facts.facts, constants)[1]}
+    def others(self, constants: Constants) -> list[Fact]:
+        """What the schema rules derive of the facts in memory that is not for memory itself."""
+        return self.specialiser.close(SchemaFacts(), self.facts.facts, constants)[1]
 
     def program(self, constants: Constants) -> Program:
         """The rules specialised by the facts in memory."""

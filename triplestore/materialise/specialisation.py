@@ -115,6 +115,10 @@ class Specialisation:
         if self.program.uses_occurs:
             self.facts.occur()
 
+    def held(self) -> set[Fact]:
+        """What holds as long as the schema does, and is none of it."""
+        return {*self.program.facts, *self.ontology.others(self.constants)}
+
     def find_identities(self) -> None:
         """After `restore`: have what says `x owl:sameAs x` say it again, since that is stored nowhere."""
         if self.equality == Equality.OFF:
