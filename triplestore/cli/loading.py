@@ -14,6 +14,7 @@ from triplestore.cli.effects import effect_lines, outcome_line
 from triplestore.cli.options import (
     Common,
     axiomatic_option,
+    check_guard,
     common,
     counting_option,
     default_graph_option,
@@ -153,8 +154,7 @@ def load(
         raise UsageError("--on-error skip, --rejects, --base and --graph-per-file are for RDF files, not for tables")
     if rml and (template or format_):
         raise UsageError("--rml is without --template and --format: a mapping says what it reads")
-    if shapes and dry_run:
-        raise UsageError("--shapes guards what is committed, and --dry-run commits nothing: give one of them")
+    check_guard(shapes, dry_run)
     if database and not rml:
         raise UsageError("--database is for --rml")
     made = not Versions(store).exists()
