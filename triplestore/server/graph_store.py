@@ -16,7 +16,7 @@ from triplestore.server.faults import HttpError
 from triplestore.server.guard import require_writer
 from triplestore.server.jobs import Answer
 from triplestore.server.negotiation import GRAPHS, choose
-from triplestore.server.protocol import applied, changed, check, endpoint_of
+from triplestore.server.protocol import applied, changed, check, endpoint_of, is_dry
 from triplestore.server.work import Service
 from triplestore.store import Store
 
@@ -54,7 +54,7 @@ async def graph_store(request: Request) -> Response:
             raise HttpError(400, _WHICH)
         graph = f"{endpoint_of(request).rstrip('/')}/{uuid4()}"
     check(sent)
-    dry = sent.get("dry_run", [""])[-1] == "true"
+    dry = is_dry(sent)
     if request.method == "DELETE":
         return changed(await service.write(lambda store: _deleted(store, graph, dry), limited=dry))
     base, replacing = endpoint_of(request), request.method == "PUT"

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from rdflib.term import Node
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from triplake.sparql.results import Row
-from triplestore.model.terms import from_rdflib, to_rdflib
+from triplestore.model.terms import from_rdflib
 from triplestore.server.bodies import parameters
-from triplestore.server.facts import of_token, token
+from triplestore.server.facts import term_object, token
 from triplestore.server.faults import HttpError
 from triplestore.server.work import Service
 from triplestore.store import Store
+
+if TYPE_CHECKING:
+    from triplake.sparql.results import Row
 
 MOST: Final = 500
 """Classes of a level that are shown."""
@@ -63,17 +66,14 @@ async def classes(request: Request) -> Response:
 
 def _level(store: Store, text: str) -> dict[str, Any]:
     """The classes that a query finds: with how many things, equal ones once, and whether there are others below."""
-    found = [from_rdflib(c) for (c,) in store.query(text, "canonical") if c is not None]
+    found = [c for (c,) in store.query(text, "canonical") if c is not None]
     shown = found[:MOST]
     things = {row[0]: int(str(row[1])) for row in _of(store, _THINGS, shown)}
     parents = {row[0] for row in _of(store, _PARENTS, shown)}
-    listed = [
-        {"term": of_token(name), "things": things.get(term, 0), "more": term in parents}
-        for name, term in ((c, to_rdflib(c)) for c in shown)
-    ]
+    listed = [{"term": term_object(c), "things": things.get(c, 0), "more": c in parents} for c in shown]
     return {"classes": listed, "more": len(found) > MOST, "version": store.version}
 
 
-def _of(store: Store, text: str, shown: Sequence[str]) -> list[Row]:
+def _of(store: Store, text: str, shown: Sequence[Node]) -> list[Row]:
     """What a query finds of some classes."""
-    return list(store.query(text % " ".join(shown), "canonical")) if shown else []
+    return list(store.query(text % " ".join(map(from_rdflib, shown)), "canonical")) if shown else []

@@ -159,6 +159,11 @@ def check(sent: Parameters) -> None:
         raise HttpError(400, "dry_run is true or false")
 
 
+def is_dry(sent: Parameters) -> bool:
+    """Whether a request is only to be tried."""
+    return sent.get("dry_run", [""])[-1] == "true"
+
+
 def _seconds(sent: Parameters) -> float | None:
     """The parameter `timeout`, in seconds."""
     try:
@@ -194,7 +199,7 @@ async def _update(request: Request, service: Service, update: str, sent: Paramet
     request.scope["triplake.log"]["update"] = update
     folder, base = service.settings.load_folder, endpoint_of(request)
 
-    if sent.get("dry_run", [""])[-1] != "true":
+    if not is_dry(sent):
         waiting = Waiting(text=update, base=base, default_graphs=default, named_graphs=named)
         return changed(await service.update(waiting))
 

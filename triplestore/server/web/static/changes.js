@@ -25,11 +25,12 @@ export async function changes(parameters) {
 const step = (version, text, there) => there ? h("a", { href: `#/changes?version=${version}` }, text, " ") : null;
 
 function part({ kind, sign, count, lines }) {
+  const title = `${KINDS[kind] ?? kind}, ${sign}`;
   const triples = lines.map((line) => terms(line));
   triples.flat().forEach((term) => term.type === "uri" && meet(term.value));
   return h("section", { class: `card ${kind === "asserted" ? "facts" : "facts inferred"}` },
-    h("h2", {}, `${KINDS[kind] ?? kind}, ${sign} `, h("small", {}, plural(count, "triple"))),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${KINDS[kind] ?? kind}, ${sign}` },
+    h("h2", {}, `${title} `, h("small", {}, plural(count, "triple"))),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title },
       h("table", { class: `changes ${sign}` }, h("tbody", {}, triples.map((triple) =>
         h("tr", {}, h("td", { class: "sign", "aria-hidden": "true" }, sign === "added" ? "+" : "−"), triple.map((term) => h("td", {}, show(term)))))))),
     count > lines.length ? h("p", { class: "note" }, `The first ${number(lines.length)} of ${number(count)}.`) : null);

@@ -1,6 +1,7 @@
 // The hierarchy of classes, opened level by level, with how many things each has.
 import { json } from "./api.js";
 import { fault, h, number, plural } from "./dom.js";
+import { thingsOf } from "./sparql.js";
 import { meet, ownFirst, short, show } from "./terms.js";
 
 export async function classes() {
@@ -21,9 +22,8 @@ function level(found) {
 }
 
 function line({ term, things, more }) {
-  const query = `SELECT ?x WHERE {\n  ?x a <${term.value}>\n}\nLIMIT 100\n`;
   const words = [show(term), " ", things
-    ? h("a", { class: "bar-count", href: `#/query?query=${encodeURIComponent(query)}`, "aria-label": `${plural(things, "thing")}: ask for ${short(term.value)}` }, number(things))
+    ? h("a", { class: "bar-count", href: `#/query?query=${encodeURIComponent(thingsOf(term.value))}`, "aria-label": `${plural(things, "thing")}: ask for ${short(term.value)}` }, number(things))
     : h("span", { class: "bar-count" }, "0")];
   if (!more) return h("li", { class: "leaf" }, words);
   const below = h("div", { hidden: true });

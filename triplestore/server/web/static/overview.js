@@ -2,6 +2,7 @@
 import { json } from "./api.js";
 import { h, number, plural } from "./dom.js";
 import { whyNot } from "./proof.js";
+import { thingsOf } from "./sparql.js";
 import { meet, ownFirst, short, show } from "./terms.js";
 
 const bytes = (count) => {
@@ -29,7 +30,7 @@ export async function overview() {
       h("div", { class: `tile ${mood ?? ""}` }, h("span", { class: "name" }, name), h("span", { class: "figure" }, number(count)), h("span", { class: "hint" }, hint)))),
     h("p", { class: "note" }, `Rules ${stats.ruleset.join(", ") || "none"} · equality ${stats.equality} · ${plural(stats.terms, "term")} · ${bytes(stats.bytes)} on disk`),
     violations.count ? inconsistencies(violations) : null,
-    h("div", { class: "columns" }, bars("Classes", ownFirst(classes), "thing", (iri) => `SELECT ?x WHERE {\n  ?x a <${iri}>\n}\nLIMIT 100\n`,
+    h("div", { class: "columns" }, bars("Classes", ownFirst(classes), "thing", thingsOf,
       h("small", {}, h("a", { href: "#/classes" }, "as a hierarchy"))),
       bars("Properties", ownFirst(properties), "fact", (iri) => `SELECT ?subject ?object WHERE {\n  ?subject <${iri}> ?object\n}\nLIMIT 100\n`)),
     equality.length ? equals(equality) : null,

@@ -7,6 +7,9 @@ const HIDDEN = /"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\
 /** The text without its strings, IRIs and comments. */
 const bare = (text) => text.replace(HIDDEN, (part) => (part[0] === "<" ? "<>" : " "));
 
+/** A query for the things of a class. */
+export const thingsOf = (iri) => `SELECT ?x WHERE {\n  ?x a <${iri}>\n}\nLIMIT 100\n`;
+
 /** Whether a text is an update: by its first word after prologue and comments. */
 export const isUpdate = (text) => /^[\s<>]*(INSERT|DELETE|WITH|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY)\b/i
   .test(bare(text).replace(PROLOGUE, ""));

@@ -19,9 +19,11 @@ const keep = () => localStorage.setItem(KEY, JSON.stringify(state));
 /** A query in a line, without its prefixes. */
 export const title = (text) => text.replace(/PREFIX\s+\S+\s*<[^>]*>/gi, "").replace(/\s+/g, " ").trim();
 
+const numbered = (number) => state.tabs.find(({ id }) => id === number);
+
 /** The tab with a number; without it, or where it is gone, the one that was used last. Null text: nothing was written. */
 export function tab(number) {
-  const found = state.tabs.find(({ id }) => id === number) ?? state.tabs.find(({ id }) => id === state.current) ?? state.tabs[0];
+  const found = numbered(number) ?? numbered(state.current) ?? state.tabs[0];
   state.current = found.id;
   return found;
 }
@@ -30,7 +32,7 @@ const name = ({ text }) => title(text ?? "").slice(0, NAMED) || "New query";
 
 /** What has been written in the tab that is open. */
 export function write(number, text) {
-  const found = state.tabs.find(({ id }) => id === number);
+  const found = numbered(number);
   if (!found) return;
   found.text = text;
   keep();
@@ -38,10 +40,10 @@ export function write(number, text) {
   if (shown) shown.textContent = shown.title = name(found);
 }
 
-/** Open a tab with a text; its number. */
-function open(text) {
+/** Open a tab without a text; its number. */
+function open() {
   const id = Math.max(...state.tabs.map((one) => one.id)) + 1;
-  state.tabs.push({ id, text });
+  state.tabs.push({ id, text: "" });
   keep();
   return id;
 }
@@ -70,5 +72,5 @@ export function bar(shown, closed) {
         else dispatchEvent(new Event("hashchange"));
       } }, "✕") : null)),
     shown === null ? entry("From a link", location.hash, true) : null,
-    h("button", { type: "button", class: "icon", "aria-label": "New query", title: "New query", onclick: () => go(open("")) }, "+"));
+    h("button", { type: "button", class: "icon", "aria-label": "New query", title: "New query", onclick: () => go(open()) }, "+"));
 }
