@@ -110,3 +110,15 @@ def test_constants_that_are_no_plain_numbers(make_store: MakeStore, tmp_path: Pa
     store.update(add=[(E[f"x{i}"], E.p, o) for i, o in enumerate(objects)])
     found = {(str(s), str(o)) for s, o in store.query("SELECT ?s ?o { ?s <http://e/is> ?o }")}
     assert found == {(f"{E}x{i}", f"{E}{f'n{i}' if i < 4 else 'ill'}") for i in range(5)}
+
+
+@pytest.mark.long_on_spark
+@pytest.mark.parametrize("equality", ["off", "rewrite", "axioms"])
+def test_a_head_writes_a_number_in_its_own_form(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
+    """A body matches a number in every form, so a rule with the same atom as its head is not without effect."""
+    number = '"01"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    rule = f"[?x, <http://e/p>, {number}] :- [?x, <http://e/p>, {number}] ."
+    (tmp_path / "own.dlog").write_text(rule, encoding="utf-8")
+    store = make_store(["none", str(tmp_path / "own.dlog")], equality=equality)
+    store.update(add=[(E.a, E.p, Literal("1", datatype=XSD_.integer))])
+    assert {str(o) for _, _, o in store.triples()} == {"1", "01"}
