@@ -98,7 +98,8 @@ class Connection(H11Protocol):
         """Bound the time that a request's head takes, from its first byte (of the first one, from the connection)."""
         waiting = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
         if waiting and self._head is None:
-            self._head = self.loop.call_later(self._bounds.head_seconds, self._head_is_late)
+            tick = 0.001  # uvloop counts whole milliseconds, and so is up to one early
+            self._head = self.loop.call_later(self._bounds.head_seconds + tick, self._head_is_late)
         elif not waiting and self._head is not None:
             self._head.cancel()
             self._head = None
