@@ -65,7 +65,9 @@ def overdelete(run: MaintenanceContext, counts: Counts) -> Ids:
             found = union(found, minus(_doubted(run, more), deleted))
             none = counts.of(found)[NONRECURSIVE] == 0
         lost = minus(forced[state.facts.contains(forced)], deleted)
-        delta = union(found[none & ~member(found, _held(run))], lost)
+        # What the schema alone says is certain only once the schema is: it may rest on what is deleted.
+        held = _held(run) if ungrounded else NONE
+        delta = union(found[none & ~member(found, held)], lost)
         spared = union(spared, minus(found, delta))
         if not len(delta) and not len(waiting):
             break

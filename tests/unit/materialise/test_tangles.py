@@ -71,6 +71,12 @@ CASES = [
         [(C[3], P1, C[2])],
         id="one-of-two-equalities",
     ),
+    pytest.param(
+        "[?x, owl:sameAs, :c1] :- [?x, owl:equivalentClass, ?x] .",
+        [(C[2], SAME, C[1]), (C[3], EQUIVALENT, C[3])],
+        [(C[2], SAME, C[1])],
+        id="an-axiom-and-an-equality-that-support-each-other",
+    ),
 ]
 
 
