@@ -250,9 +250,9 @@ class DataRule:
         ]
         if self.head is not None:
             s, p, o = out[0]
-            reflexive = self.equality != Equality.OFF and p == SAME_AS_TOKEN and s == o and is_free(s)
+            itself = self.equality != Equality.OFF and p == SAME_AS_TOKEN and s == o and is_free(s)
             spells = any(map(_is_literal, out[0]))  # the head a literal as it is written, the body all of its value
-            if reflexive or (out[0] in stored and not spells):
+            if itself or (out[0] in stored and not spells):
                 return None  # derives what its body says, or x sameAs x of a term of its body
         bound = frozenset(binding)
         if self.head is not None and self.equality != Equality.OFF and out[0][1] == SAME_AS_TOKEN and rule.monotone:
