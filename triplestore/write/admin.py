@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from triplestore.engine.select import make_engine
 from triplestore.model.dataset import DefaultGraph
 from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
@@ -24,11 +23,12 @@ from triplestore.storage.vacuum import VacuumReport
 from triplestore.storage.vacuum import vacuum as remove_unneeded
 from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
+from triplestore.write.beginning import begin
 from triplestore.write.change import Change, ChangeSet
 from triplestore.write.commit import commit
-from triplestore.write.in_tables import initial, rematerialised
+from triplestore.write.in_tables import rematerialised
 from triplestore.write.table_changes import Whole
-from triplestore.write.transaction import Transaction, retried, writing
+from triplestore.write.transaction import retried, writing
 
 
 def create(
@@ -44,14 +44,10 @@ def create(
     versions = Versions(path)
     versions.create(hold)
     with withdrawing(versions):
-        small = make_engine("duckdb")
-        try:
-            first = Manifest(0, texts, mode, small.name, counting=counting, current_numbers=True, default_graph=default)
-            workspace = Workspace(small, versions, first)
-            tx = Transaction(workspace, "init", lambda line: None)
-            commit(tx, initial(tx))
-        finally:
-            small.close()
+        begin(
+            versions,
+            Manifest(0, texts, mode, "duckdb", counting=counting, current_numbers=True, default_graph=default),
+        )
     return versions
 
 
