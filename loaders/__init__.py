@@ -3,8 +3,10 @@
 from triplake.loaders.documents import check_bounds
 from triplake.loaders.given import MOST, Mapping, discard, given_sources
 from triplake.loaders.patch import Change, quads_of, read_patch
-from triplake.loaders.read import LoadReport, OnError, Progress, read_into
+from triplake.loaders.progress import Progress
+from triplake.loaders.read import OnError, read_into
 from triplake.loaders.rejects import LeftOut
+from triplake.loaders.report import LoadReport
 from triplake.loaders.sources import FORMATS, Source, Syntax, sources
 from triplake.loaders.tokens import Triple
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, TextIO, cast
@@ -45,8 +45,8 @@ def compression(path: str) -> str | None:
 class _Zstd(io.RawIOBase):
     """The unpacked bytes of a zstd file, all its frames; EOFError if the last is cut short (zstandard keeps silent)."""
 
-    def __init__(self, path: str) -> None:
-        self._file = open(path, "rb")  # noqa: SIM115 - closed by `close`
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
         self._frame: zstandard.ZstdDecompressionObj | None = None
         self._ready = b""
 
@@ -75,31 +75,38 @@ class _Zstd(io.RawIOBase):
             packed, self._frame = (frame.unused_data, None) if frame.eof else (b"", frame)
         self._ready = b"".join(pieces)
 
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+
+Watch = Callable[[IO[bytes]], None]
+"""Receives a file that is read, as it lies on the disk: its position tells how far."""
 
 
 @contextmanager
-def opened(path: str, name: str) -> Iterator[IO[bytes]]:
+def opened(path: str, name: str, watch: Watch | None = None) -> Iterator[IO[bytes]]:
     """The unpacked bytes of a file, as a stream. Raises InputError where it cannot be read or unpacked."""
     try:
         _check_kind(path, name)
-        match compression(path):
-            case ".gz":
-                file: IO[bytes] = cast("IO[bytes]", gzip.open(path))  # noqa: SIM115 - closed below
-            case ".bz2":
-                file = bz2.open(path)  # noqa: SIM115 - closed below
-            case ".zst":
-                file = cast("IO[bytes]", io.BufferedReader(_Zstd(path), 1 << 20))
-            case _:
-                file = open(path, "rb")  # noqa: SIM115 - closed below
-        with file:
-            yield file
+        with open(path, "rb") as packed:
+            if watch is not None:
+                watch(packed)
+            with _unpacked(packed, compression(path)) as file:
+                yield file
     except (EOFError, zlib.error, zstandard.ZstdError, gzip.BadGzipFile) as error:
         raise InputError(f"the compressed file is damaged ({error}): fetch or compress it again", name) from error
     except OSError as error:
         raise InputError(f"cannot read or unpack the file: {error.strerror or error}", name) from error
+
+
+def _unpacked(packed: IO[bytes], suffix: str | None) -> IO[bytes]:
+    """The stream of the unpacked bytes; a plain file is its own."""
+    match suffix:
+        case ".gz":
+            return cast("IO[bytes]", gzip.open(packed))
+        case ".bz2":
+            return bz2.open(packed)
+        case ".zst":
+            return cast("IO[bytes]", io.BufferedReader(_Zstd(packed), 1 << 20))
+        case _:
+            return packed
 
 
 def _check_kind(path: str, name: str) -> None:
@@ -131,9 +138,9 @@ def open_text(path: str | Path, name: str | None = None) -> Iterator[TextIO]:
             raise InputError(f"the text is not UTF-8 ({error.reason})", name) from error
 
 
-def unpack(path: str, name: str, folder: str) -> str:
+def unpack(path: str, name: str, folder: str, watch: Watch | None = None) -> str:
     """Unpack a compressed file into `folder`, streaming; the path of the plain file."""
     handle, plain_path = tempfile.mkstemp(prefix="unpacked-", suffix=".txt", dir=folder)
-    with opened(path, name) as packed, os.fdopen(handle, "wb") as plain:
+    with opened(path, name, watch) as packed, os.fdopen(handle, "wb") as plain:
         shutil.copyfileobj(packed, plain, 1 << 20)
     return plain_path

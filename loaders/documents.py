@@ -11,7 +11,7 @@ from xml.parsers import expat
 from pyoxigraph import RdfFormat, parse
 
 from triplake.loaders.bounds import Again, Bounded, Json, Turtle, Xml, check_terms, place_in
-from triplake.loaders.compression import opened
+from triplake.loaders.compression import Watch, opened
 from triplake.loaders.seeming import head, seeming
 from triplake.loaders.sources import Source, Syntax, syntax_of_path
 from triplake.loaders.tokens import TOO_LONG, Scope, place_and_reason
@@ -27,10 +27,12 @@ _FORMATS: Final = {
 }
 
 
-def document(source: Source, scope: Scope, declared: dict[str, str] | None = None) -> Iterator[Quad]:
+def document(
+    source: Source, scope: Scope, declared: dict[str, str] | None = None, watch: Watch | None = None
+) -> Iterator[Quad]:
     """The quads of a document, in order. Raises InputError where it is wrong, after the triples before that.
     declared: takes the prefixes that it declares (name -> IRI), at its end."""
-    with opened(source.path, source.name) as file:
+    with opened(source.path, source.name, watch) as file:
         text = bounded(file, source.syntax, source.name, lambda: opened(source.path, source.name))
         try:
             parser = parse(cast("IO[bytes]", text), _FORMATS[source.syntax], base_iri=source.base_iri)

@@ -13,7 +13,7 @@ from typing import IO, Final
 from pyoxigraph import RdfFormat, parse
 
 from triplake.loaders.bounds import check_terms
-from triplake.loaders.compression import opened
+from triplake.loaders.compression import Watch, opened
 from triplake.loaders.sources import Source, Syntax
 from triplake.loaders.tokens import TOO_LONG, Scope, place_and_reason
 from triplestore.model.dataset import Quad
@@ -88,12 +88,12 @@ def _ended(file: IO[bytes]) -> Iterator[bytes]:
             yield line
 
 
-def batches_of_lines(source: Source) -> Iterator[tuple[int, list[bytes]]]:
+def batches_of_lines(source: Source, watch: Watch | None = None) -> Iterator[tuple[int, list[bytes]]]:
     """The lines of a file in batches: (number of the first, 1-based; the lines). Raises InputError if unreadable, after
     the lines before that."""
     first, batch = 1, []
     try:
-        with opened(source.path, source.name) as file:
+        with opened(source.path, source.name, watch) as file:
             for line in _ended(file):
                 batch.append(line)
                 if len(batch) == BATCH:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import pyarrow as pa
 
@@ -19,7 +19,9 @@ from triplake.loaders.documents import document
 from triplake.loaders.faulty import note_bad_lines
 from triplake.loaders.lines import batches_of_lines, parse_lines
 from triplake.loaders.ntriples import cut
-from triplake.loaders.rejects import LeftOut, Rejects
+from triplake.loaders.progress import Meter, Progress, ticking
+from triplake.loaders.rejects import Rejects
+from triplake.loaders.report import LoadReport
 from triplake.loaders.sources import Source, Syntax
 from triplake.loaders.tokens import Scope
 from triplestore.engine import Engine
@@ -28,7 +30,6 @@ from triplestore.engine.queries import count
 from triplestore.model.dataset import TRIPLE, Quad
 from triplestore.model.errors import EngineError, InputError
 from triplestore.model.prefixes import Prefix, Prefixes
-from triplestore.model.report import UpdateReport
 
 OnError = Literal["stop", "skip"]
 
@@ -36,51 +37,6 @@ BATCH: Final = 100_000
 """Triples handed to the engine at a time; lines fetched from it at a time."""
 
 _BUCKETS: Final = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Where reading stands: what is being done, to which file (or how many), triples so far, seconds so far."""
-
-    stage: str
-    file: str
-    done_triples: int
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class LoadReport:
-    """What was read.
-
-    triples: rows of the table. skipped: lines (and whole documents, and unreadable rests) left out. rejects_path: where
-    they are listed, None if nothing was. named: quads in named graphs. files: how many were read. left_out: by file.
-    relative: files whose relative IRIs were resolved against their own place. prefixes: those that documents declare.
-    effect: of a dry run, what a load would do."""
-
-    triples: int
-    skipped: int
-    rejects_path: Path | None
-    named: int
-    files: int
-    left_out: tuple[LeftOut, ...] = ()
-    relative: tuple[str, ...] = ()
-    prefixes: Prefixes = field(default_factory=Prefixes)
-    effect: UpdateReport | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """What was read, as JSON: prefixes and effect left out."""
-        return {
-            "triples": self.triples,
-            "named": self.named,
-            "files": self.files,
-            "skipped": self.skipped,
-            "rejects": None if self.rejects_path is None else str(self.rejects_path),
-            "left_out": [
-                {"file": o.file, "line": o.line, "column": o.column, "entries": o.entries, "reason": o.reason}
-                for o in self.left_out
-            ],
-            "relative": list(self.relative),
-        }
 
 
 def read_into(
@@ -93,6 +49,7 @@ def read_into(
     rejects: Path | None = None,
     refused: Sequence[InputError] = (),
     progress: Callable[[Progress], None] | None = None,
+    live: Callable[[Progress], None] | None = None,
 ) -> LoadReport:
     """Make working table `name(s, p, o)` of tokens (see `triplestore.model.terms`) from all sources; duplicates stay.
     Where some may have named graphs, it has a column `g` too, the name of the graph, empty for the unnamed one.
@@ -103,18 +60,22 @@ def read_into(
         several, and leaves no table: all files are read first; "skip" leaves bad lines out (of Turtle, TriG, RDF/XML
         and JSON-LD the whole file; of a compressed file what cannot be unpacked) and lists them in `rejects`.
     refused: what is wrong with files that are no sources: as if they had been read, and were faulty as a whole.
+    progress: is called where a step begins (its name), and between ("parsed"). live: is called by another thread,
+    each half second.
     """
     columns = "spog" if any(source.syntax.of_datasets or source.graph for source in sources) else "spo"
-    reading = _Reading(engine, name, on_error, Rejects(rejects), progress, columns)
+    meter = Meter(sources, engine.share)
+    reading = _Reading(engine, name, on_error, Rejects(rejects), progress, columns, meter)
     try:
         for error in refused:
             reading.note(error.file or "", error)
-        for syntax, start, run in _runs(sources):
-            if syntax.by_line:
-                reading.lines(syntax, run, first_file + start)
-            else:
-                for index, source in enumerate(run):
-                    reading.document(source, first_file + start + index)
+        with ticking(lambda: live(meter.at(reading.triples))) if live else nullcontext():
+            for syntax, start, run in _runs(sources):
+                if syntax.by_line:
+                    reading.lines(syntax, run, first_file + start)
+                else:
+                    for index, source in enumerate(run):
+                        reading.document(source, first_file + start + index)
         if reading.doomed:
             raise reading.rejects.error
         reading.flush()
@@ -155,6 +116,7 @@ class _Reading:
     rejects: Rejects
     progress: Callable[[Progress], None] | None
     columns: str  # of the table
+    meter: Meter
     triples: int = 0
     relative: list[str] = field(default_factory=list)
     prefixes: Prefixes = field(default_factory=Prefixes)
@@ -162,7 +124,6 @@ class _Reading:
     _looked: int = 0  # how many of _rows have been looked at for that
     _made: bool = False
     _rows: list[Quad] = field(default_factory=list)
-    _began: float = field(default_factory=time.monotonic)
     _folder: str | None = None
 
     @property
@@ -220,10 +181,10 @@ class _Reading:
     # Documents: Turtle, TriG, RDF/XML, JSON-LD
 
     def document(self, source: Source, number: int) -> None:
-        self._tell("parse", source.name)
+        self._begin("parse", source.name, source)
         try:
             if self.on_error == "skip":  # Once for nothing: part of a document must not be loaded.
-                deque(document(source, self._scope(source, number)), maxlen=0)
+                deque(document(source, self._scope(source, number), watch=self.meter.watch), maxlen=0)
             else:
                 self._document(source, number)
         except InputError as error:
@@ -232,12 +193,12 @@ class _Reading:
             if self.on_error == "skip":
                 self._document(source, number)
         self._resolving = None
-        self._tell("parsed", source.name)
+        self._end()
 
     def _document(self, source: Source, number: int) -> None:
         self._resolving, self._looked = source.name if source.base is None else None, len(self._rows)
         declared: dict[str, str] = {}
-        self.add(document(source, self._scope(source, number), declared))
+        self.add(document(source, self._scope(source, number), declared, self.meter.watch))
         self.prefixes = self.prefixes.met(Prefix(*found, Path(source.name).name) for found in declared.items())
         self._note_relative()
 
@@ -259,9 +220,9 @@ class _Reading:
     def lines(self, syntax: Syntax, sources: list[Source], first_file: int) -> None:
         """Read files of one by-line syntax, numbered from first_file on."""
         label = sources[0].name if len(sources) == 1 else f"{len(sources)} files"
-        self._tell("parse", label)
         bad: set[int] = set()
         paths = [self._engine_path(source) for source in sources]
+        self._begin("parse", label, *sources)
         whole = [path for path in paths if path is not None]
         if len(whole) < len(paths) or not self._all_cut(sources, whole, first_file, bad):
             bad = {
@@ -270,7 +231,7 @@ class _Reading:
         for index in sorted(bad):
             source = sources[index]
             note_bad_lines(source, self._scope(source, 0), self.rejects, self.on_error == "stop")
-        self._tell("parsed", label)
+        self._end()
 
     def _all_cut(self, sources: Sequence[Source], paths: Sequence[str], first_file: int, bad: set[int]) -> bool:
         """Read files in SQL, all at once; whether the engine could (if not, nothing was read)."""
@@ -345,11 +306,11 @@ class _Reading:
         """Read a whole file in Python, as far as it can be read; whether anything is wrong with it."""
         scope, wrong = self._scope(source, number), False
         try:
-            for _, lines in batches_of_lines(source):
+            for _, lines in batches_of_lines(source, self.meter.watch):
                 parsed = parse_lines(lines, source.syntax, scope)
                 self.add(parsed.quads)
                 wrong = wrong or bool(parsed.bad)
-                self._tell("parse", source.name)
+                self._tell("parsed")
         except InputError:
             wrong = True
         return wrong
@@ -362,8 +323,8 @@ class _Reading:
                 with opened(source.path, source.name):
                     return source.path
             self._folder = self._folder or tempfile.mkdtemp(prefix="triplake-load-")
-            self._tell("unpack", source.name)
-            return unpack(source.path, source.name, self._folder)
+            self._begin("unpack", source.name, source)
+            return unpack(source.path, source.name, self._folder, self.meter.watch)
         except InputError:
             return None
 
@@ -381,20 +342,19 @@ class _Reading:
 
     # Progress
 
-    def _tell(self, stage: str, file: str) -> None:
+    def _begin(self, stage: str, label: str, *sources: Source) -> None:
+        self.meter.begin(stage, label, sources)
+        self._tell(stage)
+
+    def _end(self) -> None:
+        self.meter.end()
+        self._tell("parsed")
+
+    def _tell(self, stage: str) -> None:
         if self.progress is not None:
-            self.progress(Progress(stage, file, self.triples, time.monotonic() - self._began))
+            self.progress(replace(self.meter.at(self.triples), stage=stage))
 
     def close(self) -> None:
         self.rejects.close()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def of_relative(files: Sequence[str]) -> str:
-    """What to say of files whose relative IRIs became those of the place where they happen to be."""
-    others = f" and {len(files) - 1:,} more have" if len(files) > 1 else " has"
-    return (
-        f"{files[0]}{others} IRIs that begin with file:, as relative ones do without a base: give --base IRI if that "
-        "is not meant"
-    )

@@ -141,7 +141,7 @@ def load(
     shapes: Sequence[str],
 ) -> None:
     """Load RDF files (folders, globs, URLs, - for stdin), or tables, then materialise; make the store if need be."""
-    from triplake.loaders.read import of_relative
+    from triplake.loaders.report import of_relative
     from triplestore.storage.versions import Versions
     from triplestore.store import Store
 

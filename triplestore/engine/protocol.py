@@ -107,6 +107,10 @@ class Queries(Protocol):
     def interrupt(self) -> None:
         """From another thread: stop the statement that runs, if the engine can; it raises `EngineError`."""
 
+    def share(self) -> float | None:
+        """From another thread: how much of the statement that runs is done, about, from 0 to 1; None where none runs,
+        or the engine cannot say."""
+
 
 class Workbench(Queries, Protocol):
     """Makes working tables. A working table lives until it is dropped or the engine is closed."""

@@ -18,6 +18,7 @@ from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
 
 if TYPE_CHECKING:
+    from triplake.loaders import Progress
     from triplestore.materialise.figures import RoundFigures
     from triplestore.shapes.model import Shape
 
@@ -41,8 +42,8 @@ class Session:
 
     pinned: the version is an older one, or a reader's: nothing can be written. workspace: a reader's, which finds its
     tables made; it makes no indexes of its own. in_memory: those tables are no files. retries: how often a change is
-    carried out again where another process was first. notify, verbose: where progress goes. rounds: what gets the
-    figures of each round of a materialisation.
+    carried out again where another process was first. notify, verbose: where progress goes. live: how far files are
+    read, from another thread (None: nobody asks). rounds: what gets the figures of each round of a materialisation.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Session:
         self.shapes: tuple[Shape, ...] = ()  # that what is published has to conform to
         self.notify: Notify = lambda line: None
         self.verbose: Notify = lambda line: None
+        self.live: Callable[[Progress], None] | None = None
         self.rounds: Callable[[RoundFigures], None] = lambda figures: None
 
     @property

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from rdflib.term import Node
 
+    from triplake.loaders import Progress
     from triplake.sparql import Result
     from triplake.sparql.explain import QueryExplanation
     from triplestore.materialise.figures import RoundFigures
@@ -122,6 +123,15 @@ class StoreVersion(Explained):
     @verbose.setter
     def verbose(self, notify: Notify) -> None:
         self._session.verbose = notify
+
+    @property
+    def live(self) -> Callable[[Progress], None] | None:
+        """What gets, each half second and in another thread, how far the files of a load are read. Set it to see it."""
+        return self._session.live
+
+    @live.setter
+    def live(self, live: Callable[[Progress], None] | None) -> None:
+        self._session.live = live
 
     @property
     def rounds(self) -> Callable[[RoundFigures], None]:

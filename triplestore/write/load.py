@@ -208,6 +208,7 @@ def _read(
             rejects=Path(rejects) if rejects else None,
             refused=refused or (),
             progress=reading,
+            live=session.live,
         )
         session.notify(
             f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, tx.seconds)}"

@@ -12,7 +12,7 @@ from typing import Final
 from triplake.loaders import Source, sources
 from triplake.loaders.compression import open_text
 from triplake.loaders.patch import Change, quads_of, read_patch
-from triplake.loaders.read import of_relative
+from triplake.loaders.report import of_relative
 from triplestore.model.dataset import TRIPLE, Quad
 from triplestore.model.errors import ConflictError, UsageError
 from triplestore.model.prefixes import Prefix, Prefixes

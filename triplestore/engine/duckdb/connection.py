@@ -54,6 +54,14 @@ class Connection:
         with suppress(duckdb.ConnectionException):  # closed: nothing runs
             self.raw.interrupt()
 
+    def share(self) -> float | None:
+        """From another thread: how much of the statement that runs is done, from 0 to 1; None where none runs."""
+        try:
+            percent = self.raw.query_progress()
+        except duckdb.ConnectionException:  # closed
+            return None
+        return percent / 100 if percent >= 0 else None
+
     def close(self) -> None:
         """Close the connection."""
         self.raw.close()

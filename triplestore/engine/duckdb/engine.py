@@ -52,7 +52,8 @@ class DuckDBEngine(DuckDBFiles):
             "max_temp_directory_size": string(f"{free // 2} B"),
             "preserve_insertion_order": "false",
             "allocator_background_threads": "true",  # what a statement freed is given back to the system
-            "enable_progress_bar": "false",
+            "enable_progress_bar": "true",  # for `share`; it is not printed
+            "enable_progress_bar_print": "false",
             "TimeZone": "'UTC'",
             # The first writes the columns of subqueries into the aggregates that read them, and theirs into these: the
             # SUM of four sums of 200,000 rows took 44 s, of five ten times as much. The second fails on comparisons

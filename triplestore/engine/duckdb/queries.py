@@ -44,6 +44,9 @@ class DuckDBQueries:
     def interrupt(self) -> None:
         self._connection.interrupt()
 
+    def share(self) -> float | None:
+        return self._connection.share()
+
     def memory(self) -> int:
         ((text,),) = self.rows("SELECT current_setting('memory_limit')")  # as in 3.7 GiB
         number, unit = text.split()

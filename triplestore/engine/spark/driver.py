@@ -106,6 +106,10 @@ class Driver:
         if self._engine is not None:
             self._engine.interrupt()
 
+    def share(self) -> float | None:
+        """From another thread: how much of the statement that runs here is done; None where none runs."""
+        return None if self._engine is None else self._engine.share()
+
     def close(self) -> None:
         """Let the engine go."""
         if self._engine is not None:

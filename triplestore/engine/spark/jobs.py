@@ -44,6 +44,18 @@ class Jobs:
         """From another thread: cancel the jobs of this engine, and of no other of the session."""
         self._context.cancelJobsWithTag(self._tag)
 
+    def share(self) -> float | None:
+        """From another thread: how many of the tasks of the session's stages that run have ended, from 0 to 1; None
+        where no stage runs, or Java has ended."""
+        from py4j.protocol import Py4JError
+
+        tracker = self._context.statusTracker()
+        with suppress(Py4JError, OSError):
+            stages = [found for stage in tracker.getActiveStageIds() if (found := tracker.getStageInfo(stage))]
+            tasks = sum(stage.numTasks for stage in stages)
+            return sum(stage.numCompletedTasks for stage in stages) / tasks if tasks else None
+        return None
+
     @contextmanager
     def _tagged(self) -> Iterator[None]:
         from py4j.protocol import Py4JError

@@ -111,6 +111,10 @@ class SparkQueries:
         self._jobs.cancel()
         self._driver.interrupt()
 
+    def share(self) -> float | None:
+        found = self._driver.share()
+        return self._jobs.share() if found is None else found
+
     def memory(self) -> int:
         return DRIVER
 
