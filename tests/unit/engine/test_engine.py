@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,31 @@ pytestmark = pytest.mark.spark_alone
 
 
 class TestWorkingTables:
+    def test_how_much_of_a_statement_is_done(self, engine: Engine) -> None:
+        """Another thread sees it grow; where nothing runs there is none."""
+        engine.load("numbers", pa.table({"n": pa.array(range(2_000), pa.int64())}))
+        pairs = "SELECT count(*) AS c FROM numbers a, numbers b WHERE concat(a.n, '-', b.n) LIKE '%7-1%9%'"
+        ended, seen = threading.Event(), list[float | None]()
+
+        def look() -> None:
+            while not ended.wait(0.001):
+                seen.append(engine.share())
+
+        watching = threading.Thread(target=look)
+        watching.start()
+        try:
+            for _ in range(50):
+                engine.query(pairs)
+                if any(share is not None for share in seen):
+                    break
+        finally:
+            ended.set()
+            watching.join()
+        shares = [share for share in seen if share is not None]
+        assert shares
+        assert 0 <= min(shares) <= max(shares) <= 1
+        assert engine.share() is None
+
     def test_plan_counts_rows(self, engine: Engine) -> None:
         engine.load("numbers", pa.table({"n": pa.array(range(10), pa.int64())}))
         root = engine.plan("SELECT n FROM numbers WHERE n > 6 ORDER BY n DESC")

@@ -36,8 +36,8 @@ def test_a_file_is_read_to_its_end(
         done = [at.done_bytes for at in met if at.stage == step]
         assert done == sorted(done)
         assert 0 <= done[0] <= done[-1] <= len(PACKED[suffix])
-    if store.engine_name == "duckdb":
-        assert any(0 < at.done_bytes < at.all_bytes and (at.seconds_left or 0) > 0 for at in met)
+    if suffix != ".nt":  # Python reads it, or unpacks it, and lets the other thread look now and then
+        assert any(0 < at.done_bytes <= at.all_bytes and at.seconds_left is not None for at in met)
 
 
 def test_lines() -> None:
