@@ -10,8 +10,9 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Locator, Page, expect
+from rdflib import OWL, RDFS
 
-from tests.support.web import EX, NEEDS_BROWSER, RICH, ask, cells, editor_text, opened, write
+from tests.support.web import EX, NEEDS_BROWSER, RICH, ask, barriers, cells, editor_text, opened, write
 
 pytestmark = NEEDS_BROWSER
 
@@ -66,6 +67,40 @@ class TestQueries:
         page.get_by_role("tab", name="Graph").focus()
         page.keyboard.press("ArrowLeft")
         assert len(cells(page)) == 2
+
+    @RICH
+    def test_a_drawing_has_labels_classes_and_equals(self, page: Page) -> None:
+        """Labels are names, classes are colours, equals are one; only what is left is an edge."""
+        said = (
+            "ex:a rdfs:label 'Anna'@en, 'Аня'@ru ; a ex:Painter, owl:Thing ; ex:taught ex:b, ex:c ; ex:liked ex:b . "
+            "ex:b a ex:Painter ; owl:sameAs ex:b2 . ex:c a ex:Critic . ex:d rdfs:label 'alone'"
+        )
+        prefixes = "".join(
+            f"PREFIX {name}: <{space}> " for name, space in {"ex": EX, "owl": str(OWL), "rdfs": str(RDFS)}.items()
+        )
+        ask(page, f"{prefixes} CONSTRUCT {{ {said} }} {{}}")
+        nodes, edges = page.locator(".node"), page.locator(".edge")
+        expect(nodes).to_have_count(4)
+        expect(edges).to_have_count(2)
+        names = page.locator(".edge-name").all_text_contents()
+        assert sorted(sorted(name.split(", ")) for name in names) == [["ex:liked", "ex:taught"], ["ex:taught"]]
+        assert sorted(page.locator(".node-name").all_text_contents()) == ["Anna", "alone", "ex:b = 1", "ex:c"]
+        expect(page.locator(".node[aria-label='ex:b = ex:b2']")).to_have_class(re.compile("class-0"))
+        expect(page.locator(".node[aria-label='Anna = ex:a']")).to_have_class(re.compile("class-0"))
+        expect(page.locator(".node[aria-label='ex:c']")).to_have_class(re.compile("class-1"))
+        expect(page.locator(".legend")).to_have_text(re.compile("ex:Painter.*ex:Critic"))
+        assert barriers(page) == []
+        ask(page, f"{prefixes} CONSTRUCT {{ ex:a a ex:Painter . ex:b owl:sameAs ex:c }} {{}}")
+        expect(edges).to_have_count(2)  # there is nothing else to draw
+        star = " . ".join(f"ex:hub ex:aRatherLongProperty{i} ex:spoke{i}" for i in range(12))
+        ask(page, f"{prefixes} CONSTRUCT {{ {star} }} {{}}")
+        expect(edges).to_have_count(12)
+        met = page.evaluate(
+            """() => { const b = [...document.querySelectorAll('.edge-name')].map(e => e.getBoundingClientRect());
+            return b.flatMap((x, i) => b.slice(i + 1).filter(y => x.left < y.right && y.left < x.right
+            && x.top + 2 < y.bottom - 2 && y.top + 2 < x.bottom - 2)).length }"""
+        )
+        assert met == 0
 
     def test_a_download(self, page: Page) -> None:
         ask(page, f"SELECT ?b {{ <{EX}p1> <{EX}born> ?b }}")

@@ -1,6 +1,7 @@
 // Triples as a drawing: forces find the places; nodes can be dragged, and reached and opened by the keyboard.
 import { h, plural } from "./dom.js";
-import { isResource, key, link, meet, plain, short } from "./terms.js";
+import { folded } from "./folding.js";
+import { isResource, key, link, meet, plain, short, show } from "./terms.js";
 
 const d3 = await import("./vendor.js").catch(() => null);
 
@@ -25,30 +26,46 @@ const svg = (tag, attributes = {}, ...children) => {
   return element;
 };
 
+/** Where along its edge a label may be, the best place first. */
+const PLACES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8];
+
+/** The box of an edge's label: left, top, right, bottom. */
+const boxOf = (label, x, y) => {
+  const half = label.textContent.length * 2.7;
+  return [x - half, y - 9, x + half, y + 3];
+};
+
+const meetBoxes = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+
 const trim = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
-/** marked: whether the edge of a triple stands out. */
-export function drawing(triples, marked = () => false) {
+/** marked: whether the edge of a triple stands out; without it, labels, classes and equals are no edges. */
+export function drawing(triples, marked = null) {
   const nodes = new Map();
+  const drawn = triples.slice(0, MOST);
+  for (const term of drawn.flat()) if (term.type === "uri") meet(term.value);
+  const { edges: kept, ends, classes } = marked ? { edges: drawn, ends: null, classes: [] } : folded(drawn);
   const node = (term, edge) => {
-    if (term.type === "uri") meet(term.value);
-    const id = isResource(term) ? key(term) : `literal ${edge} ${plain(term)}`;
-    if (!nodes.has(id)) nodes.set(id, { id, term, degree: 0 });
-    nodes.get(id).degree++;
+    const end = ends && isResource(term) ? ends.of(term) : null;
+    const id = end?.id ?? (isResource(term) ? key(term) : `literal ${edge} ${plain(term)}`);
+    if (!nodes.has(id)) nodes.set(id, { id, term: end?.term ?? term, end });
     return nodes.get(id);
   };
-  const drawn = triples.slice(0, MOST);
+  for (const { term, names } of ends?.all ?? []) if (names.length) node(term);
   const links = new Map();
-  drawn.forEach(([s, p, o], edge) => {
+  kept.forEach(([s, p, o], edge) => {
     const source = node(s, edge);
     const target = node(o, edge);
     const id = `${source.id} ${target.id}`;
-    if (!links.has(id)) links.set(id, { source, target, names: [], marked: marked([s, p, o]) });
+    if (!links.has(id)) links.set(id, { source, target, names: [], marked: marked?.([s, p, o]) });
     links.get(id).names.push(p.type === "uri" ? short(p.value) : plain(p));
   });
   const all = [...nodes.values()];
   for (const entry of all) {
-    entry.text = trim(plain(entry.term).replace(/^<|>$/g, ""), 26);
+    const { names = [], label } = entry.end ?? {};
+    const also = names.length > 1 ? ` = ${names.length - 1}` : "";
+    entry.text = trim(label || plain(entry.term).replace(/^<|>$/g, ""), 26 - also.length) + also;
+    entry.named = [...new Set([label, ...(names.length ? names : [entry.term]).map(plain)])].filter(Boolean).join(" = ");
     entry.width = entry.text.length * 6.6 + 20;
   }
   const edges = [...links.values()];
@@ -67,12 +84,13 @@ export function drawing(triples, marked = () => false) {
   for (const entry of all) {
     const box = svg("rect", { x: -entry.width / 2, y: -13, width: entry.width, height: 26, rx: isResource(entry.term) ? 13 : 4 });
     const text = svg("text", { class: "node-name", dy: "0.35em" }, entry.text);
-    const title = svg("title", {}, isResource(entry.term) ? entry.term.value : plain(entry.term));
-    entry.element = svg("g", { class: `node ${entry.term.type}` }, box, text, title);
+    const title = svg("title", {}, entry.end ? entry.named : isResource(entry.term) ? entry.term.value : plain(entry.term));
+    const colour = entry.end?.colour >= 0 ? ` class-${entry.end.colour}` : "";
+    entry.element = svg("g", { class: `node ${entry.term.type}${colour}` }, box, text, title);
     if (isResource(entry.term)) {
       entry.element.setAttribute("tabindex", "0");
       entry.element.setAttribute("role", "link");
-      entry.element.setAttribute("aria-label", plain(entry.term));
+      entry.element.setAttribute("aria-label", entry.named);
       entry.element.addEventListener("keydown", (event) => event.key === "Enter" && (location.hash = link(entry.term)));
     }
     scene.append(entry.element);
@@ -93,17 +111,22 @@ export function drawing(triples, marked = () => false) {
 
   function place() {
     for (const { element, x, y } of all) element.setAttribute("transform", `translate(${x} ${y})`);
+    const taken = all.map(({ x, y, width: w }) => [x - w / 2, y - 13, x + w / 2, y + 13]);
     for (const { source, target, path, label } of edges) {
       if (source === target) {
         const { x, y } = source;
         path.setAttribute("d", `M${x - 12} ${y - 13}C${x - 40} ${y - 62} ${x + 40} ${y - 62} ${x + 12} ${y - 13}`);
         label.setAttribute("transform", `translate(${x} ${y - 54})`);
+        taken.push(boxOf(label, x, y - 54));
         continue;
       }
       const [ax, ay] = border(source, target);
       const [bx, by] = border(target, source);
       path.setAttribute("d", `M${ax} ${ay}L${bx} ${by}`);
-      label.setAttribute("transform", `translate(${(ax + bx) / 2} ${(ay + by) / 2 - 4})`);
+      const places = PLACES.map((share) => [ax + (bx - ax) * share, ay + (by - ay) * share - 4]);
+      const free = places.find(([x, y]) => !taken.some((other) => meetBoxes(other, boxOf(label, x, y)))) ?? places[0];
+      label.setAttribute("transform", `translate(${free[0]} ${free[1]})`);
+      taken.push(boxOf(label, ...free));
     }
   }
 
@@ -182,5 +205,6 @@ export function drawing(triples, marked = () => false) {
       h("button", { class: "icon", type: "button", "aria-label": "Farther", onclick: () => zoom(1.3) }, "−"),
       h("button", { class: "icon", type: "button", "aria-label": "See all", onclick: fit }, "⤢")),
     picture,
+    classes.length ? h("p", { class: "note legend" }, classes.map((one, colour) => h("span", { class: `class-${colour}` }, show(one)))) : null,
     triples.length > MOST ? h("p", { class: "note" }, `The first ${MOST} of ${plural(triples.length, "triple")} are drawn.`) : null);
 }
