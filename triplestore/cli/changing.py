@@ -11,7 +11,6 @@ from triplestore.cli.effects import effect_lines, outcome_line
 from triplestore.cli.loading import base_option, check_base
 from triplestore.cli.options import (
     Common,
-    check_guard,
     common,
     counted,
     load_folder_option,
@@ -103,7 +102,6 @@ def update(
             "nothing to apply: give update files (.rdfp, .ru), --add FILE, --delete FILE or --drop-graph IRI"
         )
     check_base(base)
-    check_guard(shapes, dry_run)
     with opening(options, store) as opened:
         opened.shapes = shapes
         opened.services, opened.retries = allow_service, opened.retries if retry is None else retry

@@ -14,7 +14,6 @@ from triplestore.cli.effects import effect_lines, outcome_line
 from triplestore.cli.options import (
     Common,
     axiomatic_option,
-    check_guard,
     common,
     counting_option,
     default_graph_option,
@@ -154,7 +153,6 @@ def load(
         raise UsageError("--on-error skip, --rejects, --base and --graph-per-file are for RDF files, not for tables")
     if rml and (template or format_):
         raise UsageError("--rml is without --template and --format: a mapping says what it reads")
-    check_guard(shapes, dry_run)
     if database and not rml:
         raise UsageError("--database is for --rml")
     made = not Versions(store).exists()

@@ -226,12 +226,6 @@ def say(options: Common, line: str) -> None:
         click.echo(line, err=True)
 
 
-def check_guard(shapes: Sequence[str], dry_run: bool) -> None:
-    """Raise UsageError for shapes that would guard a dry run."""
-    if shapes and dry_run:
-        raise UsageError("--shapes guards what is committed, and --dry-run commits nothing: give one of them")
-
-
 def counted(number: int, noun: str) -> str:
     """A number with its noun: 1 inconsistency, 2 inconsistencies."""
     if number == 1:

@@ -55,6 +55,7 @@ class Versions:
         self._hold = False  # whether what is published next is held back
         self._first: Manifest | None = None  # version 1, where it is held back
         self._stems: list[str] = []  # of the names of the files that this object has had made, and not published
+        self._working = 0  # how many of them there were when the writer at work began
 
     @property
     def path(self) -> Path | str:
@@ -130,13 +131,19 @@ class Versions:
         with storage_errors(), leases.held(self.place, self.version):
             if self._making is None:
                 self._stems.clear()
-            before = len(self._stems)
+            self._working = len(self._stems)
             try:
                 yield
             except BaseException:
-                if len(self._stems) > before:  # else published, or nothing was written
-                    self.place.discard(self._stems[before:])
+                self.discard_drafts()
                 raise
+
+    def discard_drafts(self) -> None:
+        """Take away the files that a writer has written since it began to work, none of which was published."""
+        drafts = self._stems[self._working :]
+        if drafts:  # else published, or nothing was written
+            self.place.discard(drafts)
+            del self._stems[self._working :]
 
     def _unfinished(self) -> bool:
         """Whether a process died here, or is at work, between making the folders and publishing version 1."""

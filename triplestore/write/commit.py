@@ -34,7 +34,8 @@ def commit(tx: Transaction, found: ChangeSet) -> UpdateReport:
 
 def dry_run(tx: Transaction, found: ChangeSet, drafted: bool = False) -> UpdateReport:
     """What a commit would report, with the classes of equal terms and the inconsistencies that the transaction changes;
-    all is undone then. drafted: change sets have been staged before this one."""
+    all is undone then. drafted: change sets have been staged before this one. Raises NonConformingError where the
+    result does not conform to the shapes that guard the store."""
     report = tx.report(found.outcome)
     if drafted and not found:
         tx.workspace.views(SAME_AS, TERM, VIOLATION)
@@ -49,10 +50,23 @@ def dry_run(tx: Transaction, found: ChangeSet, drafted: bool = False) -> UpdateR
         diff = violation_diff(tx.engine, violations_of(tx.engine, violated), after, classes)
         report = replace(report, classes=class_diff(tx.engine, *classes), violations=diff)
         scratch.clear()
+    if tx.guarded and (drafted or found):
+        try:
+            stage(tx, found)
+            tx.guard()
+        finally:
+            _undrafted(tx)
+        return report
     found.undo()
     if drafted:
-        tx.workspace.forget(tx.before)
+        _undrafted(tx)
     return report
+
+
+def _undrafted(tx: Transaction) -> None:
+    """Let the workspace hold the version that it began with, and have no files of what was staged."""
+    tx.workspace.forget(tx.before)
+    tx.versions.discard_drafts()
 
 
 def stage(tx: Transaction, found: ChangeSet) -> UpdateReport:

@@ -31,7 +31,7 @@ def test_a_change_is_refused_or_carried_out_whole(make_store: MakeStore) -> None
     store.shapes = rdflib.Graph().parse(data=SHAPES, format="turtle")
     assert store.shapes == ("<http://e/s>",)
     store.update(add=[(E.a, RDF.type, E.P), (E.a, E.name, rdflib.Literal("A")), (E.b, E.name, rdflib.Literal("B"))])
-    before, version = triples(store), store.version
+    before, version, files = triples(store), store.version, len(list((Path(store.path) / "data").iterdir()))
     with pytest.raises(NonConformingError, match=r"<http://e/b2>.*one name") as refused:
         store.update(add=[(E.b2, RDF.type, E.P)])
     assert [r.focus for r in refused.value.report.results] == [E.b2]
@@ -39,7 +39,14 @@ def test_a_change_is_refused_or_carried_out_whole(make_store: MakeStore) -> None
         store.update(add=[(E.a, OWL.sameAs, E.b)])
     with pytest.raises(NonConformingError):
         store.sparql_update("DELETE WHERE { ?s a <http://e/Q> } ; DELETE WHERE { <http://e/a> <http://e/name> ?n }")
+    with pytest.raises(NonConformingError, match="one name"):
+        store.update(add=[(E.b2, RDF.type, E.P)], dry_run=True)
+    names = "DELETE WHERE { ?s <http://e/name> 'B' } ; DELETE WHERE { <http://e/a> <http://e/name> ?n }"
+    with pytest.raises(NonConformingError, match="one name"):
+        store.sparql_update(names, dry_run=True)
+    assert store.update(add=[(E.b, E.name, rdflib.Literal("C"))], dry_run=True).added == 1
     assert (store.version, triples(store)) == (version, before)
+    assert len(list((Path(store.path) / "data").iterdir())) == files
     store.update(add=[(E.c, RDF.type, E.P), (E.c, E.name, rdflib.Literal("C")), (E.c, OWL.sameAs, E.d)])
     assert (E.d, E.name, rdflib.Literal("C")) in triples(store)
     store.shapes = ()
@@ -61,7 +68,9 @@ def test_commands(tmp_path: Path) -> None:
     assert run("load", "-q", kg, good, "--shapes", shapes).code == 0
     assert run("update", "-q", kg, "--delete", good, "--add", data, "--shapes", shapes).code == 1
     files = sorted((tmp_path / "kg").rglob("*.parquet"))
-    assert run("update", "-q", kg, "--add", data, "--dry-run", "--shapes", shapes).code == 2
+    assert run("update", "-q", kg, "--delete", good, "--add", data, "--dry-run", "--shapes", shapes).code == 1
+    assert run("update", "-q", kg, "--add", good, "--dry-run", "--shapes", shapes).code == 0
+    assert run("load", "-q", kg, data, "--dry-run", "--shapes", shapes).code == 0  # it is the same <http://e/a>
     good.write_text("<http://e/b> <http://e/p> 1 .", encoding="utf-8")
     assert "leave out --no-materialise" in run("load", "-q", kg, good, "--no-materialise", "--shapes", shapes).err
     assert sorted((tmp_path / "kg").rglob("*.parquet")) == files
