@@ -95,6 +95,7 @@ if TYPE_CHECKING:
 @click.option("--no-access-log", is_flag=True, help="No line of JSON on stderr for each request.")
 @click.option("--log-queries", is_flag=True, help="Queries and updates go into the access log.")
 @click.option("--json-log", is_flag=True, help="The server's own messages are lines of JSON too.")
+@click.option("--traces", is_flag=True, help="Send traces by OpenTelemetry, where OTEL_EXPORTER_OTLP_ENDPOINT says.")
 @shapes_option
 @load_folder_option
 @services_option
@@ -133,6 +134,7 @@ def serve(
     no_access_log: bool,
     log_queries: bool,
     json_log: bool,
+    traces: bool,
     shapes: Sequence[str],
     load_folder: str | None,
     allow_service: Sequence[str],
@@ -147,6 +149,8 @@ def serve(
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         raise UsageError(f"serve needs {' and '.join(missing)}: {how_to_install('server')}")
+    if traces and importlib.util.find_spec("opentelemetry") is None:
+        raise UsageError(f"--traces needs OpenTelemetry's packages: {how_to_install('traces')}")
     from triplestore.server.logs import line_of, log_to_stderr
     from triplestore.server.run import known_hosts, listen
     from triplestore.server.settings import (
@@ -189,8 +193,8 @@ def serve(
         asked = StreamSettings(texts, tuple(sources_of(sources).items()), lateness=lateness, pace=pace)
     elif sources or lateness or pace is not None:
         raise UsageError("--stream-from, --lateness and --pace are for continuous queries: give one by --stream FILE")
-    services = normalised_all(allow_service)
-    settings = Settings(limits, access, same_as, log_queries, load_folder, clients, services, asked, tuple(shapes))
+    services, guards = normalised_all(allow_service), tuple(shapes)
+    settings = Settings(limits, access, same_as, log_queries, load_folder, clients, services, asked, guards, traces)
     served: dict[str, Served] = {}
 
     def tell(line: str) -> None:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
 from starlette.convertors import PathConvertor, register_url_convertor
@@ -29,6 +29,10 @@ from triplestore.server.negotiation import Packing
 from triplestore.server.openapi import document
 from triplestore.server.protocol import plan, sparql
 from triplestore.server.served import Served
+from triplestore.server.settings import Settings
+
+if TYPE_CHECKING:
+    from triplestore.server.traces import Traces
 
 log = logging.getLogger("triplake.server")
 
@@ -82,7 +86,15 @@ def make_app(stores: Mapping[str, Served], reload: Reload | None = None) -> Guar
     else:
         app = _several(stores, common)
     app.state.reload = again
-    return Guard(app, settings, accounts, metrics, again, filter(None, stores))
+    return Guard(app, settings, accounts, metrics, again, filter(None, stores), _traces(settings))
+
+
+def _traces(settings: Settings) -> Traces | None:
+    if not settings.traces:
+        return None
+    from triplestore.server.traces import Traces  # an extra
+
+    return Traces()
 
 
 _READING: Final = ["GET", "HEAD"]

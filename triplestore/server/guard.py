@@ -10,7 +10,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable, MutableMapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -19,8 +19,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from triplestore.server.accounts import Account, Accounts, Role
 from triplestore.server.faults import HttpError, answer
-from triplestore.server.metrics import Metrics
+from triplestore.server.metrics import Metrics, address_of
 from triplestore.server.settings import MAX_HEAD, MAX_URL, Access, Settings
+
+if TYPE_CHECKING:
+    from triplestore.server.traces import Traces
 
 access_log = logging.getLogger("triplake.access")
 
@@ -31,7 +34,7 @@ _SHOWN: Final = 2_000
 
 class Guard:
     """The outermost layer of the application (ASGI). stores: the names of several stores, the first part of their
-    paths; empty: there is one, at the root."""
+    paths; empty: there is one, at the root. traces: where a span of each request goes."""
 
     def __init__(
         self,
@@ -41,9 +44,10 @@ class Guard:
         metrics: Metrics,
         reload: Callable[[], dict[str, Any]],
         stores: Iterable[str] = (),
+        traces: Traces | None = None,
     ) -> None:
         self._app, self._settings, self._access = app, settings, settings.access
-        self._accounts, self._metrics, self._stores = accounts, metrics, frozenset(stores)
+        self._accounts, self._metrics, self._stores, self.traces = accounts, metrics, frozenset(stores), traces
         self.reload = reload
         """Read accounts and what else may change again: what was read. Raises TriplakeError; then those before stay."""
 
@@ -86,7 +90,9 @@ class Guard:
         finally:
             seconds = time.perf_counter() - started
             self._metrics.count(store, path, scope["method"], sent["status"], seconds)
-            self._note(scope, notes, sent, seconds)
+            line = self._note(scope, notes, sent, seconds)
+            if self.traces is not None:
+                self.traces.record(address_of(path), line, headers, seconds, time.time_ns())
 
     def _parts(self, path: str) -> tuple[str, str]:
         """The name of the store that a path is of, "" where it is of none of several, and the rest of the path."""
@@ -134,7 +140,10 @@ class Guard:
             headers["Access-Control-Expose-Headers"] = "Triplake-Version, Triplake-Warning"
             headers.add_vary_header("Origin")
 
-    def _note(self, scope: Scope, notes: MutableMapping[str, Any], sent: dict[str, int], seconds: float) -> None:
+    def _note(
+        self, scope: Scope, notes: MutableMapping[str, Any], sent: dict[str, int], seconds: float
+    ) -> dict[str, Any]:
+        """Write a line of the log, and return it."""
         line: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + "Z",
             "client": (scope.get("client") or ("-",))[0],
@@ -148,6 +157,7 @@ class Guard:
             if name not in ("query", "update") or self._settings.log_queries:
                 line[name] = value[:_SHOWN] if isinstance(value, str) else value
         access_log.info("%s", json.dumps(line, ensure_ascii=False))
+        return line
 
 
 def require_writer(request: Request) -> None:

@@ -41,6 +41,12 @@ class Observed(Protocol):
         """What is so now, by the names of the figures without `triplake_`."""
 
 
+def address_of(path: str) -> str:
+    """What a request is counted as by its path."""
+    first = path.split("/", 2)[1]
+    return first if first in _ADDRESSES else "page" if not first else "other"
+
+
 class Metrics(Collector):
     """The counts of a server with these stores, by their names ("" where there is one)."""
 
@@ -64,8 +70,7 @@ class Metrics(Collector):
 
     def count(self, store: str, path: str, method: str, status: int, seconds: float) -> None:
         """Count a request that has ended. status: 0 where it was cut off before an answer."""
-        first = path.split("/", 2)[1]
-        address = first if first in _ADDRESSES else "page" if not first else "other"
+        address = address_of(path)
         known = method if method in ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS") else "other"
         self._requests.labels(store, address, known, str(status) if status else "cut").inc()
         self._seconds.labels(store, address).observe(seconds)

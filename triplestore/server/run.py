@@ -146,3 +146,5 @@ def listen(
     finally:
         listening.close()
         server.in_time()
+        if app.traces is not None:
+            app.traces.close()

@@ -122,7 +122,7 @@ class StreamSettings:
 class Settings:
     """A server's settings. load_folder: the folder whose files LOAD may read; None: no files. services: the endpoints
     that SERVICE may ask. streams: None: there are none. shapes: files of SHACL that what is published has to conform
-    to."""
+    to. traces: send a span of OpenTelemetry for each request."""
 
     limits: Limits = field(default_factory=Limits)
     access: Access = field(default_factory=Access)
@@ -133,6 +133,7 @@ class Settings:
     services: tuple[str, ...] = ()
     streams: StreamSettings | None = None
     shapes: tuple[str, ...] = ()
+    traces: bool = False
 
 
 def is_loopback(host: str) -> bool:
