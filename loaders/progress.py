@@ -34,6 +34,24 @@ class Progress:
         """How long the rest takes at this rate; None where nothing is read yet."""
         return (self.all_bytes - self.done_bytes) / self.rate if self.rate else None
 
+    @property
+    def line(self) -> str:
+        """It in a line: parse data.nt: 41% of 1.2 GB, 120 MB/s, 8 s left."""
+        left = self.seconds_left
+        parts = [f"{self.done_bytes / self.all_bytes:.0%} of {_text(self.all_bytes)}"] if self.all_bytes else []
+        parts += [f"{_text(self.rate)}/s", f"{left:,.0f} s left"] if left is not None else []
+        parts += [f"{self.done_triples:,} triples"] if self.done_triples else []
+        return f"{self.stage} {self.file}: {', '.join(parts)}" if parts else f"{self.stage} {self.file}"
+
+
+def _text(number: float) -> str:
+    """Bytes, as people read them: 1.2 GB."""
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}"
+        number /= 1000
+    return f"{number:,.1f} GB"
+
 
 class Meter:
     """Measures the reading of sources. share: how much of its statement the engine has done, from 0 to 1, or None.

@@ -61,7 +61,7 @@ def read_into(
         and JSON-LD the whole file; of a compressed file what cannot be unpacked) and lists them in `rejects`.
     refused: what is wrong with files that are no sources: as if they had been read, and were faulty as a whole.
     progress: is called where a step begins (its name), and between ("parsed"). live: is called by another thread,
-    each half second.
+    each half second, and when all is read.
     """
     columns = "spog" if any(source.syntax.of_datasets or source.graph for source in sources) else "spo"
     meter = Meter(sources, engine.share)
@@ -76,6 +76,8 @@ def read_into(
                 else:
                     for index, source in enumerate(run):
                         reading.document(source, first_file + start + index)
+        if live:
+            live(meter.at(reading.triples))
         if reading.doomed:
             raise reading.rejects.error
         reading.flush()

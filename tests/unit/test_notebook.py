@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,9 +17,11 @@ from rdflib.namespace import RDF
 import triplake
 from tests import ROOT
 from tests.support.turtle import graph
+from triplake.loaders import Progress, progress
 from triplake.sparql.results import Result
 from triplestore import Store
 from triplestore.model.errors import UsageError
+from triplestore.read.session import Session
 
 A, C = URIRef("http://ex/a"), URIRef("http://ex/C")
 
@@ -123,3 +126,36 @@ def test_the_tutorial(shell: Shell) -> None:
     assert {(str(row.teacher), str(row.pupil)) for row in shell.user_ns["teachers"]} >= {
         ("http://example.org/lastman", "http://example.org/rembrandt")
     }
+
+
+def test_a_load_shows_how_far_it_is(tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below the cell, in a notebook alone; nothing of it stays."""
+    shown: list[str] = []
+    handle = SimpleNamespace(update=shown.append)
+
+    def display(html: str, display_id: bool) -> SimpleNamespace:
+        assert display_id
+        shown.append(html)
+        return handle
+
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(HTML=str, display=display))
+    monkeypatch.setattr(Session, "watch", None)
+    triplake.load_ipython_extension(shell)
+    assert Session.watch is None
+    shell.kernel = object()  # type: ignore[attr-defined]
+    triplake.load_ipython_extension(shell)
+    monkeypatch.setattr(progress, "TICK", 0.001)
+    file = tmp_path / "a.ttl"
+    file.write_text("".join(f"<http://e/s{i}> <http://e/p> {i} ." for i in range(30_000)))
+    with Store.create(tmp_path / "kg", "none", engine="duckdb") as store:
+        for _ in range(2):
+            shown.clear()
+            store.load(file)
+            assert shown[0].startswith('<progress value="')
+            assert f"parse {file}: " in shown[len(shown) // 2]
+            assert shown[-1] == ""
+            assert shown.count("") == 1
+    watch: Any = Session.watch
+    watch(Progress("parse", "<b>", 0, 1.0, 1, 2, 1.0))
+    assert "&lt;b&gt;" in shown[-1]

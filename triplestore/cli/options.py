@@ -16,7 +16,6 @@ from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from triplake.loaders import Progress
     from triplestore.ontology.profile import Finding
     from triplestore.store import Store
 
@@ -197,27 +196,8 @@ def progress(options: Common, store: Store) -> Iterator[None]:
 
         store.notify = notify
         store.verbose = notify if options.verbose else store.verbose
-        store.live = lambda at: status.update(standing(at))
+        store.live = lambda at: status.update(at.line)
         yield
-
-
-def standing(at: Progress) -> str:
-    """How far files are read, as a line: parse data.nt: 41 % of 1.2 GB, 120 MB/s, 8 s left."""
-    share = f"{at.done_bytes / at.all_bytes:.0%} of {size(at.all_bytes)}" if at.all_bytes else ""
-    left = at.seconds_left
-    rest = [f"{size(at.rate)}/s", f"{left:,.0f} s left"] if left is not None else []
-    parts = [share, *rest, *([f"{at.done_triples:,} triples"] if at.done_triples else [])]
-    told = ", ".join(filter(None, parts))
-    return f"{at.stage} {at.file}: {told}" if told else f"{at.stage} {at.file}"
-
-
-def size(number: float) -> str:
-    """Bytes, as people read them: 1.2 GB."""
-    for unit in ("B", "kB", "MB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}"
-        number /= 1000
-    return f"{number:,.1f} GB"
 
 
 def say(options: Common, line: str) -> None:

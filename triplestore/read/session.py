@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine
@@ -38,13 +38,15 @@ def several(given: Name | Sequence[Name]) -> tuple[Name, ...]:
 
 
 class Session:
-    """What every part of an open store works with.
+    """What every part of an open store works with. `watch`: what `live` is at first, of each.
 
     pinned: the version is an older one, or a reader's: nothing can be written. workspace: a reader's, which finds its
     tables made; it makes no indexes of its own. in_memory: those tables are no files. retries: how often a change is
     carried out again where another process was first. notify, verbose: where progress goes. live: how far files are
     read, from another thread (None: nobody asks). rounds: what gets the figures of each round of a materialisation.
     """
+
+    watch: ClassVar[Callable[[Progress], None] | None] = None
 
     def __init__(
         self,
@@ -68,7 +70,7 @@ class Session:
         self.shapes: tuple[Shape, ...] = ()  # that what is published has to conform to
         self.notify: Notify = lambda line: None
         self.verbose: Notify = lambda line: None
-        self.live: Callable[[Progress], None] | None = None
+        self.live = Session.watch
         self.rounds: Callable[[RoundFigures], None] = lambda figures: None
 
     @property

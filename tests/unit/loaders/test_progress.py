@@ -10,7 +10,6 @@ import pytest
 
 from tests.conftest import MakeStore
 from triplake.loaders import Progress, progress
-from triplestore.cli.options import standing
 
 LINES = "".join(f'<http://e/s{i}> <http://e/p{i % 7}> "value {i}" .\n' for i in range(60_000)).encode()
 PACKED = {".nt": LINES, ".ttl": LINES, ".ttl.gz": gzip.compress(LINES), ".nt.bz2": bz2.compress(LINES)}
@@ -28,6 +27,7 @@ def test_a_file_is_read_to_its_end(
     store, met = make_store(["none"]), list[Progress]()
     store.live = met.append
     store.load(file)
+    assert (met[-1].done_bytes, met[-1].done_triples) == (len(PACKED[suffix]), 60_000)
     steps = {at.stage for at in met}
     assert steps <= {"", "unpack", "parse"}
     assert {at.file for at in met if at.stage} == {str(file)}
@@ -41,7 +41,7 @@ def test_a_file_is_read_to_its_end(
 
 
 def test_lines() -> None:
-    known = standing(Progress("parse", "a.nt", 0, 3.0, 410_000_000, 1_000_000_000, 120e6))
-    assert known == "parse a.nt: 41% of 1.0 GB, 120 MB/s, 5 s left"
-    assert standing(Progress("parse", "a.ttl", 1000, 3.0, 0, 5_000, 0.0)) == "parse a.ttl: 0% of 5 kB, 1,000 triples"
-    assert standing(Progress("parse", "a.ttl", 0, 0.0)) == "parse a.ttl"
+    known = Progress("parse", "a.nt", 0, 3.0, 410_000_000, 1_000_000_000, 120e6)
+    assert known.line == "parse a.nt: 41% of 1.0 GB, 120 MB/s, 5 s left"
+    assert Progress("parse", "a.ttl", 1000, 3.0, 0, 5_000, 0.0).line == "parse a.ttl: 0% of 5 kB, 1,000 triples"
+    assert Progress("parse", "a.ttl", 0, 0.0).line == "parse a.ttl"
