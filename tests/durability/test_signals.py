@@ -35,6 +35,28 @@ def test_a_signal_ends_a_large_join(tmp_path: Path, number: signal.Signals, code
     assert time.monotonic() - sent < 15
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
+def test_a_statement_that_no_interruption_ends(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    """It ends with the process: its connection is busy, and takes no statement that would clear up."""
+    (tmp_path / "many.nt").write_text("".join(f"<u:s{i}> <u:p{i % 7}> <u:o{i % 97}> .\n" for i in range(3_000)))
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as made:
+        made.load(tmp_path / "many.nt")
+    (tmp_path / "scratch").mkdir()
+    program = "from triplestore.cli import main\nfrom triplestore.engine import waiting\nwaiting.GRACE = 0.0\nmain()\n"
+    query = f"SELECT (COUNT(*) AS ?n) {{ {CROSS} }}"
+    command = [sys.executable, "-c", program, "query", str(tmp_path / "kg"), query, "--engine", "duckdb"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "scratch")}
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, text=True)
+    working(running, tmp_path / "scratch")
+    sent = time.monotonic()
+    running.send_signal(number)
+    _, said = running.communicate(timeout=60)
+    assert (running.returncode, "nothing was committed" in said) == (code, True), said
+    assert len(said.splitlines()) == 1
+    assert time.monotonic() - sent < 15
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
 def ended(folder: Path, body: str) -> subprocess.CompletedProcess[str]:
     """A process of `triplake` whose command is this text, executed."""
     program = (

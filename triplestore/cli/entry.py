@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
+import weakref
 from collections.abc import Sequence
 from errno import EACCES, EISDIR, EMFILE, ENAMETOOLONG, ENOTDIR, EPERM, EROFS
 from typing import IO, Final
@@ -14,7 +16,7 @@ import click
 from triplestore.cli import signals
 from triplestore.engine.disk import DISK
 from triplestore.engine.disk import told as disk_told
-from triplestore.engine.waiting import heeding_signals
+from triplestore.engine.waiting import heeding_signals, left
 from triplestore.model.errors import EngineError, StorageError, TriplakeError
 
 FAULT: Final = 70
@@ -25,7 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     the command is what this process is for."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     verbose = "--verbose" in given or "-v" in given
-    raise SystemExit(_run(given, arguments is None, verbose, sys.stderr))
+    code = _run(given, arguments is None, verbose, sys.stderr)
+    if left() and arguments is None:
+        weakref.finalize._exitfunc()  # type: ignore[attr-defined]  # folders of temporary files
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    raise SystemExit(code)
 
 
 def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
@@ -34,6 +42,11 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
             traceback.print_exc(file=err)
         err.write(f"triplake: {message}\n")
         return code
+
+    def ended(error: BaseException) -> int:
+        committed = _notes(error) or _notes(error.__cause__) or ["nothing was committed"]
+        why = (143, "ended by SIGTERM") if signal.SIGTERM in caught else (130, "interrupted")
+        return fail(why[0], f"{why[1]}; {committed[0]}")
 
     caught: list[int] = []
     try:
@@ -50,6 +63,8 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
         hint = f"\nTry `{error.ctx.command_path} --help`." if error.ctx else ""
         return fail(2, error.format_message() + hint)
     except EngineError as error:
+        if caught and left():  # what cleared up met a connection that is busy
+            return ended(error)
         message = error if verbose else str(error).splitlines()[0]
         return fail(FAULT, "\n".join((f"{message}", *_notes(error), _REPORT)))
     except TriplakeError as error:
@@ -58,9 +73,7 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
         sys.stderr.close()
         return 0
     except (KeyboardInterrupt, click.Abort) as error:  # click makes the one the other
-        committed = _notes(error) or _notes(error.__cause__) or ["nothing was committed"]
-        why = (143, "ended by SIGTERM") if signal.SIGTERM in caught else (130, "interrupted")
-        return fail(why[0], f"{why[1]}; {committed[0]}")
+        return ended(error)
     except OSError as error:
         if error.errno in DISK:
             return fail(StorageError.exit_code, disk_told(error.strerror, error.filename))
@@ -70,6 +83,8 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
     except Exception as error:
+        if caught and left():
+            return ended(error)
         return fail(FAULT, f"{type(error).__name__}: {error}\n{_REPORT}")
     return 0
 

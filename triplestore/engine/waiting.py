@@ -21,6 +21,14 @@ GRACE: Final = 3.0
 
 _HEEDED: Final = threading.Event()
 
+_left: list[threading.Event] = []  # of the statements that a signal did not end: whether they have ended since
+
+
+def left() -> bool:
+    """Whether a statement still runs that an interruption did not end. Its connection can do nothing else, and Python
+    cannot end in order: a thread that it stops within native code aborts the process."""
+    return any(not ended.is_set() for ended in _left)
+
 
 @contextmanager
 def heeding_signals() -> Iterator[None]:
@@ -56,6 +64,8 @@ def waited(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
             interrupt()
             if ended.wait(INSIST):
                 break
+        else:
+            _left.append(ended)
         raise
     if failed:
         raise failed[0]
