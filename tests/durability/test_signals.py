@@ -17,43 +17,42 @@ from triplestore import Store
 CROSS = "?a ?p ?b . ?c ?q ?d . ?e ?r ?f FILTER(CONCAT(STR(?a), STR(?c)) < STR(?e))"
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
-def test_a_signal_ends_a_large_join(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    (tmp_path / "many.nt").write_text("".join(f"<u:s{i}> <u:p{i % 7}> <u:o{i % 97}> .\n" for i in range(3_000)))
-    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as made:
-        made.load(tmp_path / "many.nt")
+BOTH = pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
+
+
+def signalled(folder: Path, number: signal.Signals, *program: str) -> tuple[int, str, float]:
+    """A query that would run for hours by `python PROGRAM`, once it gets a signal: the exit code, what it has said on
+    standard error, and the seconds that it took to end."""
+    (folder / "many.nt").write_text("".join(f"<u:s{i}> <u:p{i % 7}> <u:o{i % 97}> .\n" for i in range(3_000)))
+    with Store.create(folder / "kg", rules=[], engine="duckdb") as made:
+        made.load(folder / "many.nt")
     query = f"SELECT (COUNT(*) AS ?n) {{ {CROSS} }}"
-    command = [sys.executable, "-m", "triplestore.cli", "query", str(tmp_path / "kg"), query, "--engine", "duckdb"]
-    (tmp_path / "scratch").mkdir()
-    environment = {**os.environ, "TMPDIR": str(tmp_path / "scratch")}
+    command = [sys.executable, *program, "query", str(folder / "kg"), query, "--engine", "duckdb"]
+    (folder / "scratch").mkdir()
+    environment = {**os.environ, "TMPDIR": str(folder / "scratch")}
     running = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, text=True)
-    working(running, tmp_path / "scratch")
+    working(running, folder / "scratch")
     sent = time.monotonic()
     running.send_signal(number)
     _, said = running.communicate(timeout=60)
-    assert (running.returncode, "nothing was committed" in said) == (code, True), said
-    assert time.monotonic() - sent < 15
+    return running.returncode, said, time.monotonic() - sent
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
+@BOTH
+def test_a_signal_ends_a_large_join(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    ended_by, said, seconds = signalled(tmp_path, number, "-m", "triplestore.cli")
+    assert (ended_by, "nothing was committed" in said) == (code, True), said
+    assert seconds < 15
+
+
+@BOTH
 def test_a_statement_that_no_interruption_ends(tmp_path: Path, number: signal.Signals, code: int) -> None:
     """It ends with the process: its connection is busy, and takes no statement that would clear up."""
-    (tmp_path / "many.nt").write_text("".join(f"<u:s{i}> <u:p{i % 7}> <u:o{i % 97}> .\n" for i in range(3_000)))
-    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as made:
-        made.load(tmp_path / "many.nt")
-    (tmp_path / "scratch").mkdir()
     program = "from triplestore.cli import main\nfrom triplestore.engine import waiting\nwaiting.GRACE = 0.0\nmain()\n"
-    query = f"SELECT (COUNT(*) AS ?n) {{ {CROSS} }}"
-    command = [sys.executable, "-c", program, "query", str(tmp_path / "kg"), query, "--engine", "duckdb"]
-    environment = {**os.environ, "TMPDIR": str(tmp_path / "scratch")}
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, text=True)
-    working(running, tmp_path / "scratch")
-    sent = time.monotonic()
-    running.send_signal(number)
-    _, said = running.communicate(timeout=60)
-    assert (running.returncode, "nothing was committed" in said) == (code, True), said
+    ended_by, said, seconds = signalled(tmp_path, number, "-c", program)
+    assert (ended_by, "nothing was committed" in said) == (code, True), said
     assert len(said.splitlines()) == 1
-    assert time.monotonic() - sent < 15
+    assert seconds < 15
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
@@ -67,7 +66,7 @@ def ended(folder: Path, body: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
+@BOTH
 def test_a_signal_while_modules_are_imported(tmp_path: Path, number: signal.Signals, code: int) -> None:
     """Dataclasses execute a text; CPython takes a KeyboardInterrupt that passes through one for its own end."""
     found = ended(tmp_path, f"import os\nos.kill(os.getpid(), {int(number)})\nwhile True: pass")
