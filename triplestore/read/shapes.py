@@ -58,8 +58,6 @@ NAMED: Final = 5
 def guard(session: Session) -> None:
     """Raise NonConformingError where the version at hand, a draft, does not conform to the session's shapes: a change
     is refused then, and a dry run tells that it would be."""
-    if not session.shapes:
-        return
     if not session.manifest.materialised:
         raise NonConformingError(
             "the change is refused, nothing was committed: shapes guard the store, and its closure would not be up to "

@@ -45,7 +45,7 @@ def writing(session: Session, operation: str) -> Iterator[Transaction]:
         try:
             with interrupting(session.engine):
                 tx = Transaction(session.workspace, operation, session.verbose, session.notify, session.rounds)
-                tx.guard, tx.guarded = partial(shapes.guard, session), bool(session.shapes)
+                tx.guard = partial(shapes.guard, session) if session.shapes else None
                 yield tx
         except (InputError, UsageError):  # a refusal: what is in memory has been put back
             session.workspace.forget(manifest)
@@ -117,8 +117,7 @@ class Transaction:
         self.started = time.perf_counter()
         self.phases = Phases()  # of what is done around the maintenance itself
         self.phase = self.phases.timed
-        self.guard: Callable[[], None] = lambda: None  # looks at what is staged before it is published
-        self.guarded = False  # whether it looks for anything
+        self.guard: Callable[[], None] | None = None  # looks at what is staged before it is published
         self._rounds, self._reported = 0, self.started
 
     @property
