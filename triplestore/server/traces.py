@@ -13,7 +13,7 @@ from typing import Any, Final
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -32,13 +32,12 @@ _OMITTED: Final = ("time", "ms")
 
 
 class Traces:
-    """Sends spans, a batch at a time, from a thread of its own. exporter: where to; by default as the environment
-    says."""
+    """Sends spans, a batch at a time, from a thread of its own."""
 
-    def __init__(self, exporter: SpanExporter | None = None) -> None:
+    def __init__(self) -> None:
         name = os.environ.get("OTEL_SERVICE_NAME", "triplake")
         self._provider = TracerProvider(resource=Resource.create({SERVICE_NAME: name}))
-        self._provider.add_span_processor(BatchSpanProcessor(exporter or OTLPSpanExporter()))
+        self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         self._tracer = self._provider.get_tracer("triplake.server")
         self._clients = TraceContextTextMapPropagator()
 

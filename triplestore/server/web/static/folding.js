@@ -10,7 +10,7 @@ const LABELS = ["http://www.w3.org/2004/02/skos/core#prefLabel", `${RDFS}label`,
 const DULL = new Set([`${OWL}Thing`, `${OWL}NamedIndividual`, `${RDFS}Resource`]);
 
 /** Classes that have a colour. */
-export const COLOURS = 6;
+const COLOURS = 6;
 
 /** Triples as { edges, ends, classes }: the triples that are edges, what is known of their ends (`ends.of(term)`, also of
     those without an edge, `ends.all`), and the classes that have a colour. Where nothing would be left, all are edges. */
