@@ -272,7 +272,10 @@ class Run:
         asked = self.asked(parsed, lambda compiler: _statement(compiler, parsed, decoded))
         if self.stream:
             if decoded:
-                return Result(parsed.kind, variables, self._streamed(asked))
+                found = Result(parsed.kind, variables, self._streamed(asked))
+                if framed := getattr(engine, "frame", None):
+                    found.frame = lambda: framed(str(asked.sql))  # what was made for it lasts as long as the engine
+                return found
             ids = self._streamed(asked)
             first, ended = _first(ids)
             if not ended:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import pyarrow as pa
 
 from triplake.sparql.formats import write_result
+from triplake.sparql.frames import data_frame
 from triplake.sparql.html import SHOWN, table_html, term_html
 from triplake.sparql.nodes import UNBOUND, Nodes
 from triplake.sparql.typed import typed_column
@@ -18,6 +20,7 @@ from triplestore.model.prefixes import Names
 from triplestore.model.terms import to_ntriples, to_rdflib_all
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
     from rdflib.term import Node
 
 T = TypeVar("T")
@@ -65,11 +68,13 @@ class Result:
 
     The rows are an Arrow table, or a stream of batches of it, of tokens or (columns of integers) of ids that `nodes`
     has learned. A stream is read once, unless `len` or one of the `to_` methods has collected it before.
-    warnings: what is legal in the query, but hardly meant. names: how IRIs are written for people.
+    warnings: what is legal in the query, but hardly meant. names: how IRIs are written for people. frame: a stream as a
+    data frame of tokens (c0, c1 ..), where the engine is Spark.
     """
 
     warnings: tuple[str, ...] = ()
     names: Names = Names()
+    frame: Callable[[], DataFrame] | None = None
 
     def __init__(
         self,
@@ -101,10 +106,17 @@ class Result:
         found.warnings, found.names = self.warnings, self.names
         return found
 
-    def through(self, pieces: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> Result:
-        """The same answer, a stream read by way of `pieces`; what is whole already stays as it is."""
+    def through(
+        self,
+        pieces: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+        call: Callable[[Callable[[], DataFrame]], DataFrame],
+    ) -> Result:
+        """The same answer, a stream read by way of `pieces`, or made a data frame by `call`; what is whole already
+        stays as it is."""
         if self._stream is not None:
             self._stream = pieces(self._stream)
+        if self.frame is not None:
+            self.frame = partial(call, self.frame)
         return self
 
     def _bounded(self, rows: int) -> Iterator[pa.RecordBatch]:
@@ -214,8 +226,17 @@ class Result:
             raise UsageError("to_polars needs polars, which is not installed: pip install polars") from error
         return polars.from_arrow(self.to_arrow(typed))
 
-    def to_spark(self, spark: Any, typed: bool = True) -> Any:
-        """`to_arrow` as a DataFrame of a Spark session."""
+    def to_spark(self, spark: SparkSession | None = None, typed: bool = True) -> DataFrame:
+        """`to_arrow` as a DataFrame of a Spark session.
+
+        A stream of a store on Spark that nobody has read is a DataFrame of the store's own session, whose rows do not
+        pass the driver: it stays as it is when the store changes, and can be read until it is closed or what it reads
+        is vacuumed. Raises UsageError where there is no session.
+        """
+        if self.frame is not None and self._table is None and self.variables:
+            return data_frame(self.frame(), self.variables, typed)
+        if spark is None:
+            raise UsageError("to_spark needs a Spark session here: give one, or ask a store on Spark with stream=True")
         return spark.createDataFrame(self.to_arrow(typed))
 
     def _repr_html_(self) -> str:

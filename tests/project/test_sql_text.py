@@ -38,6 +38,7 @@ ALLOWED: Final = {
     "triplake.sparql.lexer": "the text of queries and updates",
     "triplake.sparql.text_search": "what is searched for",
     "triplake.sparql.to_rules": "names of files and variables",
+    "triplake.sparql.typed": "lexical forms",
     "triplake.sparql.update": "the text of updates, messages of the parser",
 }
 """The modules of these rooms that use regular expressions, and what these match."""

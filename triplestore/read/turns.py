@@ -56,6 +56,11 @@ class Turns:
                 self._depth -= 1
                 self._tidy()
 
+    def call(self, function: Callable[[], T]) -> T:
+        """What a function gives, found in a turn."""
+        with self.turn():
+            return function()
+
     def _look_for_damage(self) -> None:
         if self._depth == 1:  # else the outermost call does
             self._examine()

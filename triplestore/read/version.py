@@ -198,7 +198,7 @@ class StoreVersion(Explained):
         """
         chosen = several(default_graphs), several(named_graphs)
         found = query.query(self._session, text, same_as, stream, generalised, several(prefer), base, *chosen, bindings)
-        return found.through(self._turns.pieces) if stream else found
+        return found.through(self._turns.pieces, self._turns.call) if stream else found
 
     @in_turn
     def explain_query(self, text: str, same_as: str = "expand", prefer: str | Sequence[str] = ()) -> QueryExplanation:

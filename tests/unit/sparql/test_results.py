@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -13,11 +13,15 @@ from rdflib import BNode, Literal, URIRef
 
 from tests.conftest import MakeStore
 from tests.support.turtle import graph
+from triplake.sparql.frames import data_frame
 from triplake.sparql.results import Result
 from triplake.sparql.typed import typed_column
 from triplestore import Store
 from triplestore.model.errors import UsageError
 from triplestore.model.terms import XSD
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 COLUMNS: dict[str, tuple[list[str | None], str, list[Any]]] = {
     "integers": ([f'"1"^^<{XSD}integer>', f'" +02"^^<{XSD}byte>', None], "int64", [1, 2, None]),
@@ -47,6 +51,12 @@ COLUMNS: dict[str, tuple[list[str | None], str, list[Any]]] = {
     "texts": (['"a"', '"b"@en', f'"2020"^^<{XSD}gYear>', '""'], "string", ["a", "b", "2020", ""]),
     "terms": (["<http://e/a>", "_:b", '"1"', "(<u:a> <u:b> <u:c>)"], "string", None),  # type: ignore[dict-item]
     "a number among texts": ([f'"1"^^<{XSD}integer>', '"x"'], "string", ["1", "x"]),
+    "hardly numbers": ([f'"1_0"^^<{XSD}integer>', f'"0x1"^^<{XSD}integer>'], "string", ["1_0", "0x1"]),
+    "infinity in words": ([f'"infinity"^^<{XSD}double>'], "string", ["infinity"]),
+    "no day": ([f'"2021-02-29"^^<{XSD}date>', f'"2021-02-28"^^<{XSD}date>'], "string", ["2021-02-29", "2021-02-28"]),
+    "the year 0": ([f'"0000-01-01"^^<{XSD}date>'], "string", ["0000-01-01"]),
+    "fine decimals": ([f'"0.{"0" * 18}1"^^<{XSD}decimal>'], "string", [f"0.{'0' * 18}1"]),
+    "quotes": (['"^^<a>"', '"a\\"^^<b>"@en', '"\\\\ \n \r"'], "string", ["^^<a>", 'a\\"^^<b>', "\\\\ \n \r"]),
     "ill-typed": ([f'"1"^^<{XSD}integer>', f'"x"^^<{XSD}integer>'], "string", ["1", "x"]),
     "nothing": ([None, None], "string", [None, None]),
     "no rows": ([], "string", []),
@@ -62,6 +72,21 @@ def test_columns_have_types(name: str) -> None:
         assert found.to_pylist()[:3] == ["http://e/a", "_:b", "1"]
     else:
         assert found.to_pylist() == values
+
+
+@pytest.mark.spark
+def test_columns_on_spark_have_the_types_that_they_have_here(spark: SparkSession) -> None:
+    """In executors' SQL, as in Python: typed, and as N-Triples."""
+    longest = max(len(tokens) for tokens, _, _ in COLUMNS.values())
+    columns = [[*tokens, *[None] * (longest - len(tokens))] for tokens, _, _ in COLUMNS.values()]
+    names = tuple(f"n{place}" for place in range(len(columns)))
+    rows = pa.table({f"c{place}": pa.array(column, pa.string()) for place, column in enumerate(columns)})
+    for table in (rows, rows.slice(0, 0)):
+        for typed in (True, False):
+            here = Result("select", names, table).to_arrow(typed)
+            there = data_frame(spark.createDataFrame(table), names, typed).toArrow()
+            assert there.cast(here.schema).to_pylist() == here.to_pylist()
+            assert [str(field.type) for field in there.schema] == [str(field.type) for field in here.schema]
 
 
 def test_tables_of_a_store(make_store: MakeStore) -> None:

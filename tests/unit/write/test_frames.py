@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from rdflib import RDF, URIRef
 
 from triplestore import Store
 from triplestore.model.errors import InputError, UsageError
@@ -77,3 +79,30 @@ def test_tables_with_their_terms(tmp_path: Path, spark: SparkSession) -> None:
         with Store.create(tmp_path / "again", ["owl2rl"], engine="duckdb") as again:
             again.load_dataframe(store.asserted_df(terms=True))
             assert again.stats().facts == store.stats().facts
+
+
+ASKED = (
+    "PREFIX : <http://e/> SELECT ?x (STRLEN(STR(?x)) AS ?n) (?v AS ?V2) { ?x a :B ; :p ?v FILTER(ISNUMERIC(?v)) }",
+    "PREFIX : <http://e/> SELECT ?x ?y { ?x (<http://www.w3.org/2000/01/rdf-schema#subClassOf>|a)+ ?y }",
+    "PREFIX : <http://e/> SELECT ?x ?v { ?x :p ?v OPTIONAL { ?x :none ?y } VALUES ?z { :new 1 } }",
+    "CONSTRUCT { ?x ?p ?v } { ?x ?p ?v }",
+)
+
+
+@pytest.mark.parametrize("same_as", ["expand", "canonical"])
+def test_answers_without_the_driver(tmp_path: Path, spark: SparkSession, same_as: str) -> None:
+    """The rows and types of a streamed answer's data frame are those that the driver has, after a change too."""
+    with Store.create(tmp_path / "kg", ["owl2rl"], spark=spark) as store:
+        store.load_dataframe(spark.createDataFrame(ROWS, COLUMNS))
+        tables = [store.query(text, same_as).to_arrow() for text in ASKED]
+        frames = [store.query(text, same_as, stream=True).to_spark() for text in ASKED]
+        store.update(add=[(URIRef("http://e/c"), RDF.type, URIRef("http://e/A"))])
+        for table, frame in zip(tables, frames, strict=True):
+            found = frame.toArrow()
+            assert [str(field.type) for field in found.schema] == [str(field.type) for field in table.schema]
+            assert Counter(map(str, found.to_pylist())) == Counter(map(str, table.to_pylist()))
+        read = store.query(ASKED[0], stream=True)
+        assert len(read.to_spark(typed=False).collect()) == len(list(read)) > 0
+        assert store.query(ASKED[0], same_as).to_spark(spark).count() == tables[0].num_rows
+    with Store.open(tmp_path / "kg", engine="duckdb") as store, pytest.raises(UsageError, match="a store on Spark"):
+        store.query(ASKED[0], stream=True).to_spark()
