@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +16,7 @@ from rdflib.namespace import RDF
 
 import triplake
 from tests import ROOT
+from tests.support.notebooks import Shell
 from tests.support.turtle import graph
 from triplake.loaders import Progress, progress
 from triplake.sparql.results import Result
@@ -24,21 +25,6 @@ from triplestore.model.errors import UsageError
 from triplestore.read.session import Session
 
 A, C = URIRef("http://ex/a"), URIRef("http://ex/C")
-
-
-class Shell:
-    """As much of IPython's shell as an extension uses."""
-
-    def __init__(self) -> None:
-        self.user_ns: dict[str, Any] = {}
-        self.magic: dict[str, Callable[[str, str], Any]] = {}
-        self.shown: dict[type, Callable[[Any], str]] = {}
-        html = SimpleNamespace(for_type=self.shown.__setitem__)
-        self.display_formatter = SimpleNamespace(formatters={"text/html": html})
-
-    def register_magic_function(self, function: Callable[[str, str], Any], kind: str, name: str) -> None:
-        assert kind == "cell"
-        self.magic[name] = function
 
 
 @pytest.fixture
