@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 import rdflib
-from rdflib import RDF
+from rdflib import OWL, RDF
 from rdflib.compare import isomorphic
 
 from tests.support.server import EX, TURTLE, sent, serving
@@ -142,6 +142,16 @@ class TestFacts:
         assert {"term": {"type": "uri", "value": EX + "Person"}, "count": 1} in overview["classes"]
         assert [v["version"] for v in overview["versions"]] == [3, 2, 1]
         assert overview["violations"] == {"count": 0, "rules": {}, "first": []}
+        sent(client, f"INSERT DATA {{ <{EX}b> owl:sameAs <{EX}c> . <{EX}a> owl:differentFrom <{EX}c> }}")
+        (found,) = client.get("/api/overview").json()["violations"]["first"]
+        shown = {
+            name: [[term["value"].removeprefix(EX).removeprefix(str(OWL)) for term in triple] for triple in found[name]]
+            for name in ("triples", "because")
+        }
+        assert shown == {
+            "triples": [["a", "differentFrom", "c"], ["a", "sameAs", "c"]],
+            "because": [["a", "sameAs", "b"], ["b", "sameAs", "c"]],
+        }, "of the terms as they are, not of the one that represents them"
         assert client.get("/api/vocabulary").json()["prefixes"]["owl"] == "http://www.w3.org/2002/07/owl#"
 
 

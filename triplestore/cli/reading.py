@@ -134,31 +134,14 @@ SHOWN: Final = 10
 """Inconsistencies of each rule that `check` lists by default."""
 
 
-def _premises(violation: Violation) -> tuple[Triple, ...]:
-    """The triples at fault, of the terms as they are where there is a proof, else of the terms that represent them."""
-    from triplestore.cli.prefixes import tokens_of
-
-    return violation.premises or tuple(tokens_of(triple) for triple in violation.triples)
-
-
-def _at_fault(violation: Violation) -> dict[Triple, tuple[str, ...]]:
-    """The triples at fault, then the asserted ones that they rest on, with the graphs that assert them."""
-    triples = _premises(violation)
-    if violation.proof is None:
-        return dict(zip(triples, violation.graphs or ((),) * len(triples), strict=True))
-    leaves = {p.tokens: p.graphs for p in violation.proof.steps() if p.by == "asserted" and p.tokens is not None}
-    return {triple: leaves.get(triple, ()) for triple in triples} | leaves
-
-
 def _in_own_terms(violation: Violation) -> JsonObject:
     """The same as JSON."""
     from triplestore.model.terms import to_ntriples
 
-    triples = _premises(violation)
-    rest = [triple for triple in _at_fault(violation) if triple not in triples]
+    rest = [triple for triple in violation.because if triple not in violation.at_fault]
     return {
         name: [[to_ntriples(token) for token in triple] for triple in found]
-        for name, found in (("terms", triples), ("because", rest))
+        for name, found in (("terms", violation.at_fault), ("because", rest))
     }
 
 
@@ -197,16 +180,16 @@ def check(options: Common, store: str, as_json: bool, limit: int | None, at: int
         click.echo("consistent")
     else:
         write = writer(declared)
-        printed = Printed((triple for violation in found for triple in _at_fault(violation)), declared)
+        printed = Printed((triple for violation in found for triple in violation.because), declared)
         for line in (*printed.declarations, *([""] if printed.declarations else [])):
             click.echo(line)
         for rule, count in counts.items():
             click.echo(f"{rule}: {counted(count, 'inconsistency')}")
             listed = [violation for violation in found if violation.rule == rule]
             for number, violation in enumerate(listed, 1):
-                for place, (triple, graphs) in enumerate(_at_fault(violation).items()):
+                for place, (triple, graphs) in enumerate(violation.because.items()):
                     source = f"   [asserted in {named(graphs, write)}]" if graphs else ""
-                    because = "" if triple in _premises(violation) else "because "
+                    because = "" if triple in violation.at_fault else "because "
                     click.echo(
                         f"{f'{number:>5}. ' if place == 0 else '       '}{because}{printed.triple(triple)}{source}"
                     )

@@ -10,7 +10,7 @@ from triplestore.dictionary import encoding
 from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION
-from triplestore.model.terms import to_rdflib
+from triplestore.model.terms import from_rdflib, to_rdflib
 from triplestore.read.graphs import graphs_of, graphs_of_facts
 from triplestore.read.reasoning import reasoning, rules_of
 from triplestore.read.session import Session
@@ -47,6 +47,21 @@ class Violation:
     def premises(self) -> tuple[tuple[str, str, str], ...]:
         """The triples (tokens) at fault, of the terms as they are; nothing without a proof."""
         return () if self.proof is None else tuple(p.tokens for p in self.proof.premises if p.tokens is not None)
+
+    @property
+    def at_fault(self) -> tuple[tuple[str, str, str], ...]:
+        """The triples (tokens) at fault, of the terms as they are where there is a proof, else of the terms that
+        represent them."""
+        return self.premises or tuple((from_rdflib(s), from_rdflib(p), from_rdflib(o)) for s, p, o in self.triples)
+
+    @property
+    def because(self) -> dict[tuple[str, str, str], tuple[str, ...]]:
+        """The triples at fault, then the other asserted ones that they rest on, each with the graphs that assert it."""
+        triples = self.at_fault
+        if self.proof is None:
+            return dict(zip(triples, self.graphs or ((),) * len(triples), strict=True))
+        leaves = {p.tokens: p.graphs for p in self.proof.steps() if p.by == "asserted" and p.tokens is not None}
+        return {triple: leaves.get(triple, ()) for triple in triples} | leaves
 
 
 def check(session: Session, limit: int | None, by: bool) -> list[Violation]:

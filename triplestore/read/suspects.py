@@ -95,6 +95,8 @@ def reason_text(reason: SuspectReason, write: Callable[[str], str]) -> str:
     terms = [write(term) if term[:1] in '<_"(' else f"<{term}>" for term in reason.terms]
     if reason.kind == "values":
         prop, left, right = terms
+        if left == right:
+            return f"{prop} is {left} on both sides"
         return f"{prop}: {left} and {right} {'differ' if reason.bits > 0 else 'agree'}"
     if reason.kind == "different":
         return f"{terms[0]} and {terms[1]} are declared different"

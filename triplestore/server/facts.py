@@ -150,8 +150,14 @@ def _overview(store: Store) -> dict[str, Any]:
             "count": sum(violated.values()),
             "rules": violated,
             "first": [
-                {"rule": v.rule, "triples": [[term_object(t) for t in triple] for triple in v.triples]}
-                for v in islice(store.check(10), 50)
+                {
+                    "rule": violation.rule,
+                    "triples": [list(map(of_token, triple)) for triple in violation.at_fault],
+                    "because": [
+                        list(map(of_token, triple)) for triple in violation.because if triple not in violation.at_fault
+                    ],
+                }
+                for violation in islice(store.check(10, by=True), 50)
             ],
         },
     }

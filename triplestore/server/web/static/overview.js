@@ -63,13 +63,15 @@ function inconsistencies({ count, rules, first }) {
   const nth = (rule) => numbers.set(rule, (numbers.get(rule) ?? 0) + 1).get(rule);
   return h("section", { class: "card bad" }, h("h2", {}, plural(count, "inconsistency", "inconsistencies")),
     h("p", { class: "note" }, Object.entries(rules).map(([rule, times]) => `${rule}: ${number(times)}`).join(" · ")),
-    h("ul", { class: "violations" }, first.map(({ rule, triples }) => {
+    h("ul", { class: "violations" }, first.map(({ rule, triples, because }) => {
       const place = nth(rule);
       return h("li", {}, h("span", { class: "by" }, rule),
         h("button", { type: "button", class: "why", onclick: () => whyNot(rule, place), "aria-label": "Why is this inconsistent?" }, "why?"),
-        h("ul", {}, triples.map((triple) => h("li", {}, triple.flatMap((term) => [show(term), " "])))));
+        h("ul", {}, triples.map((triple) => statement(triple)), because.map((triple) => statement(triple, "because "))));
     })));
 }
+
+const statement = (triple, before) => h("li", {}, before ? h("span", { class: "note" }, before) : null, triple.flatMap((term) => [show(term), " "]));
 
 function history(versions) {
   return h("section", { class: "card" }, h("h2", {}, "Versions"),
