@@ -190,7 +190,7 @@ def _local(path: str) -> str:
         return path
     url = urlsplit(path)
     if url.scheme.lower() != "file" or url.netloc not in ("", "localhost"):
-        raise UsageError(f"{path}: only local files are read here; download it first")
+        raise UsageError(f"{path}: only local files are read (load fetches http: and https: too); download it first")
     from urllib.request import url2pathname  # slow to import, and rarely needed
 
     return url2pathname(url.path)

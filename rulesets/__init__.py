@@ -43,7 +43,14 @@ def named(name_or_path: str | Path) -> Ruleset:
         return _builtin(name)
     if Path(name_or_path).is_file():
         return datalog.read(name_or_path)
-    raise UsageError(f"no ruleset '{name}': give one of {', '.join(NAMES)}, or the path of a file of rules")
+    raise unknown(name)
+
+
+def unknown(name: str) -> UsageError:
+    """What to say of a name that is neither a built-in ruleset's nor the path of a file."""
+    if Path(name).suffix or Path(name).name != name:
+        return UsageError(f"{name}: there is no such file of rules: check the path")
+    return UsageError(f"no ruleset '{name}': give one of {', '.join(NAMES)}, or the path of a file of rules")
 
 
 @cache

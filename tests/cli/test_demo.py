@@ -95,7 +95,7 @@ def test_a_folder_in_the_way(told: tuple[Path, str], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     for folder in (told[0], tmp_path, tmp_path / "file"):
         before = contents(folder)
-        with pytest.raises(UsageError, match="is in use; give `triplake demo` a folder that is new or empty"):
+        with pytest.raises(UsageError, match="is not empty; give `triplake demo` a folder that is new or empty"):
             run_demo(str(folder), {})
         assert contents(folder) == before
         assert run("demo", folder).code == 2

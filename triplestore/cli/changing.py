@@ -37,7 +37,7 @@ def materialise(options: Common, store: str, counting: bool | None) -> None:
         opened.materialise(counting)
         last = opened.log()[-1]
         warn_of_violations(opened)
-    say(options, f"{last.facts:,} facts in {last.last.seconds:.2f} s, {last.last.rounds} rounds")
+    say(options, f"{last.facts:,} facts in {last.last.seconds:.2f} s, {counted(last.last.rounds, 'round')}")
 
 
 class _WithBatch(click.Command):

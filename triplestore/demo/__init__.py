@@ -61,7 +61,7 @@ def run(folder: str | None, engine_options: Mapping[str, Any], console: Console 
 def _free(folder: str) -> str:
     path = Path(folder)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise UsageError(f"{folder} is in use; give `triplake demo` a folder that is new or empty, or none at all")
+        raise UsageError(f"{folder} is not empty; give `triplake demo` a folder that is new or empty, or none at all")
     return folder
 
 

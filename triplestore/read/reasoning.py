@@ -38,8 +38,7 @@ def ruleset_text(name: str) -> RulesetText:
         return RulesetText(name)
     path = Path(name)
     if not path.is_file():
-        known = ", ".join(rulesets.NAMES)
-        raise UsageError(f"no ruleset '{name}': give one of {known}, or the path of a file of rules")
+        raise rulesets.unknown(name)
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

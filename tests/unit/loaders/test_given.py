@@ -116,7 +116,10 @@ def test_nobody_listens(tmp_path: Path) -> None:
     outcome = run("load", tmp_path / "kg", "http://127.0.0.1:9/a.ttl")
     assert outcome.code == 3
     assert "http://127.0.0.1:9/a.ttl: it cannot be fetched: " in outcome.err
-    assert "only local files are read here" in run("load", tmp_path / "kg", "ftp://e/x.nt").err
+    assert (
+        "only local files are read (load fetches http: and https: too)"
+        in run("load", tmp_path / "kg", "ftp://e/x.nt").err
+    )
 
 
 def test_a_report(tmp_path: Path, site: str) -> None:
