@@ -107,15 +107,15 @@ class Imars:
                 later = self._scratch.load("later", triples_table(self._later))
                 statements.append(f"SELECT s, p, o, {FOREVER} AS e FROM {later}")
             self._fresh, self._later = {}, []
-            first, *rest = _batched(statements or ["SELECT s, p, o, e FROM derived WHERE FALSE"])
-            engine.create("derived", first)
-            for more in rest:
-                engine.append("derived", [more])
+            batches = _batched(statements)
+            derived = engine.create("derived", batches[0]) if batches else 0
+            for more in batches[1:]:
+                derived += engine.append("derived", [more])[0]
             if sizes:
                 added = engine.append("closure", ["SELECT s, p, o, e FROM delta"])[0]
                 self.facts, self._loose = self.facts + added, self._loose + added
                 self._predicates |= {p for p, _ in sizes}
-            sizes = self._absorb(now)
+            sizes = self._absorb(now) if derived else {}
         self._scratch.clear()
         self.terms.forget(["closure", "streamed", "background"], self.facts + self.size)
         if self._loose * SETTLED > self.facts + self.size:

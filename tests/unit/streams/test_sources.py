@@ -191,7 +191,7 @@ def test_the_page(tmp_path: Path) -> None:
     )
     rows = [json.loads(line)["rows"] for line in found.stdout.splitlines()]
     assert [len(row) for row in rows] == [2, 2, 2, 2, 2, 1, 1, 1, 0, 0]
-    program = "".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    program = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0]
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     )
