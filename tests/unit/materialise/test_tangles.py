@@ -219,7 +219,7 @@ def test_tangles(embedded: Engine, part: int) -> None:
     assert sum(check(embedded, tangle(seed)) for seed in range(part, FEW, 6)) > 24
 
 
-MANY = 240
+MANY = 140
 """As many as a few minutes allow: `python -m tests.support.tangles` tries as many as anybody likes."""
 
 

@@ -44,7 +44,7 @@ def test_baselines(tmp_path: Path, seed: int, algorithm: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 150))
+@pytest.mark.parametrize("seed", range(100, 125))
 def test_auto_often(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Terms are forgotten at once."""
     monkeypatch.setattr(terms, "FORGET", 0)
@@ -53,7 +53,7 @@ def test_auto_often(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.long
 @pytest.mark.parametrize("algorithm", ["dred", "naive"])
-@pytest.mark.parametrize("seed", range(100, 120))
+@pytest.mark.parametrize("seed", range(100, 110))
 def test_baselines_often(tmp_path: Path, seed: int, algorithm: str) -> None:
     followed(random_case(seed), tmp_path / "kg", algorithm)
 
