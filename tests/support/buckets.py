@@ -73,7 +73,7 @@ def from_(number: int) -> Callable[[int, str, str], None]:
 
     def fails(asked: int, kind: str, name: str) -> None:
         if asked >= number:
-            raise GenericError(f"error sending request for http://ex/{name}?X-Secret=abc")
+            raise GenericError(f"error sending request for http://ex/{name}?X-Secret=opensesame")
 
     return fails
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests import ROOT
 from tests.support import oracle
+from tests.support.blocks import blocks
 from tests.support.both_routes import AXIOMS, RULES, assert_both_routes_agree
 from tests.support.rule_cases import Case, Triple, equality, ntriples, owl2rl, rdfs
 from triplake import rulesets
@@ -140,8 +141,13 @@ def test_every_rule_must_and_must_not(name: str) -> None:
 
 
 def test_the_examples_of_the_reference_are_rules() -> None:
-    examples = "".join(README.split("```")[1::2])
-    assert [rule.name for rule in datalog.parse(examples, "README.md")] == ["uncle", "all-of", "chain", "exclusive"]
+    examples = [block.body for block in blocks(ROOT / "rulesets/README.md") if block.language == "dlog"]
+    assert [rule.name for text in examples for rule in datalog.parse(text, "README.md")] == [
+        "uncle",
+        "all-of",
+        "chain",
+        "exclusive",
+    ]
 
 
 # -- by the oracle
