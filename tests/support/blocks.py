@@ -78,7 +78,7 @@ class Reader:
     """Who reads a page in `folder`, where other things than on the page are called as `instead` says: text by text.
 
     elsewhere: what commands cannot be run here match. hooks: what happens before a block, by its first line. names:
-    what Python has."""
+    what Python has. steps: the commands that were given on a console."""
 
     folder: Path
     port: int
@@ -88,6 +88,7 @@ class Reader:
     instead: Mapping[str, str] = field(default_factory=dict)
     _file: str | None = None
     _printed: str = ""
+    steps: int = 0
     _running: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def __enter__(self) -> Self:
@@ -133,6 +134,7 @@ class Reader:
                 os.chdir(words[0])
                 continue
             outcome = run(*words)
+            self.steps += 1
             assert outcome.code in (0, 1), outcome
             if printed:
                 assert re.fullmatch(pattern(printed), trimmed(outcome.out + outcome.err)), (line, outcome.out)
@@ -226,5 +228,8 @@ def trimmed(text: str) -> str:
 
 def pattern(printed: str) -> str:
     """A regular expression for an output as printed: any time will do, and a line `...` stands for any lines."""
-    lines = (re.sub(r"\d+\\\.\d+\\ s\b", r"[\\d.]+ s", re.escape(line)) for line in trimmed(printed).splitlines())
-    return "\n".join("[^\x00]*" if line.endswith(r"\.\.\.") else line for line in lines)
+    lines = (
+        "[^\x00]*" if line.strip() == "..." else re.sub(r"\d+\\\.\d+\\ s\b", r"[\\d.]+ s", re.escape(line))
+        for line in trimmed(printed).splitlines()
+    )
+    return "\n".join(lines)
