@@ -26,7 +26,7 @@ def as_files(frame: DataFrame, data: Path) -> Iterator[list[Path]]:
     columns = {name.lower(): name for name in frame.columns}
     if set(columns) not in ({"s", "p", "o"}, {"s", "p", "o", "g"}):
         raise UsageError(f"the DataFrame has the columns {', '.join(frame.columns)}: give s, p and o, and g for graphs")
-    folder = data / f".frame-{uuid.uuid4().hex}"
+    folder = (data / f".frame-{uuid.uuid4().hex}").absolute()  # Java's working folder may be another
     parts = ", ".join(f"`{columns[c]}`" for c in "spog" if c in columns)
     whole = " AND ".join(f"`{columns[c]}` IS NOT NULL" for c in "spo")
     try:

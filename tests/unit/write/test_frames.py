@@ -81,6 +81,15 @@ def test_tables_with_their_terms(tmp_path: Path, spark: SparkSession) -> None:
             assert again.stats().facts == store.stats().facts
 
 
+def test_a_store_beside_a_folder_that_java_was_not_started_in(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = spark.createDataFrame(ROWS, COLUMNS)
+    monkeypatch.chdir(tmp_path)
+    with Store.create("kg", ["none"], engine="duckdb") as store:
+        assert store.load_dataframe(frame).triples == len(ROWS)
+
+
 ASKED = (
     "PREFIX : <http://e/> SELECT ?x (STRLEN(STR(?x)) AS ?n) (?v AS ?V2) { ?x a :B ; :p ?v FILTER(ISNUMERIC(?v)) }",
     "PREFIX : <http://e/> SELECT ?x ?y { ?x (<http://www.w3.org/2000/01/rdf-schema#subClassOf>|a)+ ?y }",
