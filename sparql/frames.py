@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from triplake.sparql.typed import CONVERSIONS, Conversion, fitting
+from triplestore.closure.expand import escaped
 from triplestore.engine.dialect import SparkDialect
 
 if TYPE_CHECKING:
@@ -65,10 +66,8 @@ class _Column:
             f"CASE WHEN {self.literal} THEN {self.lexical} WHEN startswith({name}, '<') THEN {inner} {triple} "
             f"ELSE {name} END"
         )
-        escaped = self.lexical
-        for plain, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
-            escaped = f"replace({escaped}, {_SQL.string(plain)}, {_SQL.string(written)})"
-        self.written = f"CASE WHEN {self.literal} THEN concat('\"', {escaped}, '\"', {tail}) {triple} ELSE {name} END"
+        quoted = escaped(self.lexical, _SQL)
+        self.written = f"CASE WHEN {self.literal} THEN concat('\"', {quoted}, '\"', {tail}) {triple} ELSE {name} END"
 
     def value(self, conversion: Conversion) -> str:
         """The value of a literal."""

@@ -250,9 +250,7 @@ def normalised_sql(view: ClosureView, forms: bool) -> str:
 
 def written(term: str, dialect: Dialect) -> str:
     """A row of `term` (alias) as N-Triples writes it, as an SQL expression."""
-    lexical = f"{term}.lexical"
-    for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
-        lexical = f"replace({lexical}, {dialect.string(plain)}, {dialect.string(escaped)})"
+    lexical = escaped(f"{term}.lexical", dialect)
     return (
         f"CASE WHEN {term}.id < {FIRST_BLANK} THEN concat('<', {term}.lexical, '>') "
         f"WHEN {term}.id < {FIRST_LITERAL} THEN concat('_:', {term}.lexical) "
@@ -262,3 +260,10 @@ def written(term: str, dialect: Dialect) -> str:
         f"WHEN {term}.datatype = 'http://www.w3.org/2001/XMLSchema#string' THEN '' "
         f"ELSE concat('^^<', {term}.datatype, '>') END) END"
     )
+
+
+def escaped(lexical: str, dialect: Dialect) -> str:
+    """A lexical form (SQL) as N-Triples writes it between quotes, as `triplestore.model.terms.escape` does."""
+    for plain, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
+        lexical = f"replace({lexical}, {dialect.string(plain)}, {dialect.string(written)})"
+    return lexical
