@@ -94,6 +94,23 @@ def test_a_class_is_drawn(page: Page) -> None:
     expect(dialog.locator(".edge")).to_have_count(5)
     dialog.locator("a.chip", has_text="vermeer").click()
     expect(page.locator(".iri")).to_contain_text(f"{EX}vermeer")
+    expect(dialog).to_have_count(0)
+    page.go_back()
+    page.get_by_role("button", name="Show the class").first.click()
+    expect(dialog).to_be_visible()
+    page.go_back()
+    expect(dialog).to_have_count(0)
+
+
+@RICH
+def test_a_class_can_be_read_on_a_phone(browser: Browser, served: httpx.Client) -> None:
+    with opened(browser, served, viewport={"width": 390, "height": 800}) as page:
+        page.goto("/#/links")
+        page.get_by_role("button", name="Show the class").first.click()
+        names = page.locator(".node-name")
+        expect(names).to_have_count(5)
+        for name in names.all():
+            assert (name.bounding_box() or {"height": 0})["height"] > 9
 
 
 def test_without_drawings_and_rights(browser: Browser, linked: Path) -> None:

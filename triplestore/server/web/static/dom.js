@@ -24,12 +24,17 @@ export function fault(error) {
   return h("div", { class: "fault", role: "alert" }, h("strong", {}, error.title ?? "Something went wrong"), h("p", {}, error.message));
 }
 
-/** A dialog that closes by Escape, its button, or a click beside it. */
+/** A dialog that closes by Escape, its button, a click beside it, or when another page is shown. */
 export function dialog(title, ...content) {
   const close = h("button", { class: "icon", type: "button", "aria-label": "Close", onclick: () => element.close() }, "✕");
   const element = h("dialog", { "aria-label": title }, h("header", {}, h("h2", {}, title), close), ...content);
   element.addEventListener("click", (event) => event.target === element && element.close());
-  element.addEventListener("close", () => element.remove());
+  const leave = () => element.close();
+  addEventListener("hashchange", leave);
+  element.addEventListener("close", () => {
+    removeEventListener("hashchange", leave);
+    element.remove();
+  });
   document.body.append(element);
   element.showModal();
   return element;

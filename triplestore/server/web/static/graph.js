@@ -6,6 +6,8 @@ import { isResource, key, link, meet, plain, short, show } from "./terms.js";
 const d3 = await import("./vendor.js").catch(() => null);
 
 const MOST = 250;
+/** How wide a drawing is at least: a few nodes are not blown up. */
+const LEAST = 720;
 const NAMES = [["subject", "predicate", "object"], ["s", "p", "o"]];
 
 /** The triples of an answer: of a graph, or of rows whose columns are called so; null where it is none, or where what
@@ -69,9 +71,8 @@ export function drawing(triples, marked = null) {
     entry.width = entry.text.length * 6.6 + 20;
   }
   const edges = [...links.values()];
-  const width = 960;
-  const height = Math.max(420, Math.min(760, 260 + all.length * 9));
-  const picture = svg("svg", { viewBox: `${-width / 2} ${-height / 2} ${width} ${height}`, role: "group", "aria-label": `A graph of ${plural(drawn.length, "triple")}` });
+  const tall = innerWidth < innerHeight;
+  const picture = svg("svg", { role: "group", "aria-label": `A graph of ${plural(drawn.length, "triple")}` });
   const marker = svg("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerUnits: "userSpaceOnUse", markerWidth: 9, markerHeight: 9, orient: "auto-start-reverse" }, svg("path", { d: "M0 0 10 5 0 10z" }));
   const scene = svg("g");
   picture.append(svg("defs", {}, marker), scene);
@@ -101,8 +102,8 @@ export function drawing(triples, marked = null) {
     .force("link", d3.forceLink(edges).distance((edge) => 90 + (edge.source.width + edge.target.width) / 4).strength(0.5))
     .force("charge", d3.forceManyBody().strength(-420))
     .force("collide", d3.forceCollide((entry) => entry.width / 2 + 8).strength(0.7))
-    .force("x", d3.forceX().strength(0.05))
-    .force("y", d3.forceY().strength(0.09))
+    .force("x", d3.forceX().strength(tall ? 0.09 : 0.05))
+    .force("y", d3.forceY().strength(tall ? 0.05 : 0.09))
     .stop();
   simulation.tick(Math.min(300, Math.ceil(20_000 / (all.length + 1)) + 60));
   place();
@@ -143,8 +144,8 @@ export function drawing(triples, marked = null) {
     const right = Math.max(...all.map((e) => e.x + e.width / 2)) + 20;
     const top = Math.min(...all.map((e) => e.y)) - 50;
     const bottom = Math.max(...all.map((e) => e.y)) + 40;
-    const scale = Math.max((right - left) / width, (bottom - top) / height, 0.75);
-    box(((left + right) - width * scale) / 2, ((top + bottom) - height * scale) / 2, width * scale, height * scale);
+    const width = Math.max(right - left, Math.min(LEAST, innerWidth * 0.75));
+    box((left + right - width) / 2, top, width, bottom - top);
   }
 
   function box(...values) {
