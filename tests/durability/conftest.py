@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.buckets import Objects
 from triplestore.storage import bucket, cache
+from triplestore.storage.objects import CloudObjects
 
 
 @pytest.fixture
@@ -21,5 +22,5 @@ def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def lake(cached: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Objects]:
     """Object stores in memory, by their URLs."""
     stores: dict[str, Objects] = {}
-    monkeypatch.setattr(bucket, "_opened", lambda url: stores.setdefault(url, Objects()))
+    monkeypatch.setattr(bucket, "opened", lambda url: CloudObjects(url, stores.setdefault(url, Objects())))  # type: ignore[arg-type]
     return stores

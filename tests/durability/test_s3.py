@@ -15,7 +15,7 @@ from rdflib import RDF, RDFS
 
 from tests.support.buckets import E, content, made, whole
 from tests.support.cli import done, run
-from triplestore.storage import bucket
+from triplestore.storage import objects
 from triplestore.storage.vacuum import vacuum
 from triplestore.storage.versions import Versions
 
@@ -78,7 +78,7 @@ class TestS3:
 
     def test_a_server_that_does_not_answer(self, s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-        monkeypatch.setenv(bucket.PATIENCE, "1")
+        monkeypatch.setenv(objects.PATIENCE, "1")
         outcome = run("query", f"{s3}/kg", "ASK {}")
         assert outcome.code == 6
         assert "See to the network" in outcome.err

@@ -159,6 +159,10 @@ class Workbench(Queries, Protocol):
 class Files(Protocol):
     """Reads and writes files: Parquet, and lines of text."""
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether other machines do the work, which may not see the files of this one."""
+
     def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
         """Make view `name` over Parquet files (an empty one where there are none); they are read in place."""
 

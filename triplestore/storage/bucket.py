@@ -1,4 +1,4 @@
-"""A store in an object store (S3, Google Cloud Storage, Azure), by the package obstore.
+"""A store in an object store (S3, Google Cloud Storage, Azure), or in HDFS (see `triplestore.storage.objects`).
 
 Publishing is a put of the manifest if there is none (`If-None-Match: *`). Files of data are written on this machine and
 uploaded before that; they are brought here to be read (`triplestore.storage.cache`), or by ranges of bytes.
@@ -7,33 +7,21 @@ uploaded before that; they are brought here to be read (`triplestore.storage.cac
 from __future__ import annotations
 
 import io
-import os
-import re
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from datetime import timedelta
-from errno import EACCES, EEXIST, ENOENT
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.disk import naming
 from triplestore.engine.written import blocks_of
-from triplestore.model.errors import DamagedStoreError, StorageError, UsageError, how_to_install
+from triplestore.model.errors import DamagedStoreError, StorageError
 from triplestore.storage.cache import Cache
+from triplestore.storage.objects import Objects, opened
 from triplestore.storage.place import DATA, MARK, VERSIONS, Entry
-
-if TYPE_CHECKING:
-    from obstore.store import ObjectStore
-
-SCHEMES: Final = ("s3", "gs", "az")
-"""Of the URLs of object stores."""
-
-PATIENCE: Final = "TRIPLAKE_PATIENCE"
-"""The variable of the environment with the seconds in which a request that fails is tried again, by default 60."""
 
 AT_ONCE: Final = 8
 """Files that are brought, or uploaded, at a time."""
@@ -41,27 +29,28 @@ AT_ONCE: Final = 8
 HEADS: Final = 8
 """Up to so many files are asked for one by one; more are listed with all others."""
 
+HADOOP: Final = {"s3": "s3a"}
+"""Schemes that Hadoop's file systems name otherwise."""
+
 WHOLE: Final = 8 << 20
 """Bytes up to which a file is brought whole, where only parts are read."""
 
-_BLOCK: Final = 4 << 20
-"""Bytes that are brought at a time."""
-
 
 class Bucket:
-    """See `Place`. url: with one of `SCHEMES`; store: what it stands for, if it is open already."""
+    """See `Place`. url: see `opened`."""
 
     remote = True
 
-    def __init__(self, url: str, store: ObjectStore | None = None) -> None:
+    def __init__(self, url: str) -> None:
         self.path = url.rstrip("/")
-        self._given, self._cache = store, Cache()
+        self._cache = Cache()
         self._there: set[str] = set()  # files of data that this object has found there, or uploaded
         self._uploaded: set[str] = set()
+        self._is_shared = False  # whether others may have written files of data for this object
 
     @cached_property
-    def _store(self) -> ObjectStore:
-        return _opened(self.path) if self._given is None else self._given
+    def _objects(self) -> Objects:
+        return opened(self.path)
 
     @cached_property
     def data(self) -> Path:
@@ -72,31 +61,11 @@ class Bucket:
         """See `Place`."""
         return f"{self.path}/{name}"
 
-    @contextmanager
-    def _asking(self, name: str) -> Iterator[None]:
-        """Raise the errors of an object store as those of a file of that name."""
-        from obstore import exceptions
-
-        try:
-            yield
-        except exceptions.AlreadyExistsError as error:
-            raise FileExistsError(EEXIST, os.strerror(EEXIST), self.at(name)) from error
-        except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-            raise PermissionError(EACCES, f"access is refused ({_reason(error)})", self.at(name)) from error
-        except FileNotFoundError as error:
-            raise FileNotFoundError(ENOENT, os.strerror(ENOENT), self.at(name)) from error
-        except exceptions.BaseError as error:
-            raise StorageError(
-                f"{self.at(name)}: {_reason(error)}. See to the network, the address and the credentials of the "
-                "environment, and run it again"
-            ) from error
-
     # -- texts -----------------------------------------------------------------------------------------------------
 
     def read(self, name: str) -> str:
         """See `Place`."""
-        with self._asking(name):
-            return bytes(self._store.get(name).bytes()).decode("utf-8")
+        return self._objects.get(name).decode("utf-8")
 
     def create(self, name: str, text: str) -> None:
         """See `Place`. Where the answer to a first try was lost, a second finds the file, which says the same."""
@@ -108,13 +77,11 @@ class Bucket:
 
     def replace(self, name: str, text: str) -> None:
         """See `Place`."""
-        with self._asking(name):
-            self._store.put(name, text.encode("utf-8"))
+        self._objects.put(name, text.encode("utf-8"))
 
     def claim(self, name: str, text: str) -> None:
         """See `Place`."""
-        with self._asking(name):
-            self._store.put(name, text.encode("utf-8"), mode="create")
+        self._objects.put(name, text.encode("utf-8"), absent=True)
 
     def renew(self, name: str, text: str) -> None:
         """See `Place`."""
@@ -133,25 +100,19 @@ class Bucket:
 
     def remove(self, name: str) -> None:
         """See `Place`."""
-        with suppress(FileNotFoundError), self._asking(name):
-            self._store.delete(name)
+        with suppress(FileNotFoundError):
+            self._objects.delete(name)
 
     def entry(self, name: str) -> Entry | None:
         """See `Place`."""
         try:
-            with self._asking(name):
-                return _entry(self._store.head(name), name)
+            return self._objects.head(name)
         except FileNotFoundError:
             return None
 
     def listed(self, folder: str) -> list[Entry]:
         """See `Place`. Those of its folders have their paths in it as names."""
-        with self._asking(folder):
-            return [
-                _entry(found, found["path"].removeprefix(f"{folder}/"))
-                for some in self._store.list(folder)
-                for found in some
-            ]
+        return [entry._replace(name=entry.name.removeprefix(f"{folder}/")) for entry in self._objects.listed(folder)]
 
     def now(self) -> float:
         """See `Place`."""
@@ -207,12 +168,21 @@ class Bucket:
                 raise DamagedStoreError(f"{shown} is missing; `triplake verify {self.path}` tells more") from error
         self._there.add(file.path)
 
+    def shared(self) -> str:
+        """See `Place`."""
+        self._is_shared = True
+        scheme, _, rest = self.path.partition("://")
+        if scheme == "az":
+            account, container, *path = rest.split("/")
+            return "/".join([f"abfss://{container}@{account}.dfs.core.windows.net", *path, DATA])
+        return f"{HADOOP.get(scheme, scheme)}://{rest}/{DATA}"
+
     def opened(self, file: WrittenFile) -> Path | io.RawIOBase:
         """See `Place`."""
         path = self.data / file.path
         if path.exists() or self._cache.link(file, path) or file.bytes <= WHOLE:
             return self.here([file])[0]
-        return Ranges(self._store, f"{DATA}/{file.path}", file.bytes)
+        return Ranges(self._objects, f"{DATA}/{file.path}", file.bytes)
 
     def again(self, file: WrittenFile) -> bool:
         """See `Place`."""
@@ -228,9 +198,7 @@ class Bucket:
         if (path := self._written(name)) is not None:
             yield from blocks_of(path)
             return
-        with self._asking(f"{DATA}/{name}"):
-            for part in self._store.get(f"{DATA}/{name}").stream(min_chunk_size=_BLOCK):
-                yield bytes(part)
+        yield from self._objects.blocks(f"{DATA}/{name}")
 
     def keep(self, name: str, blocks: Iterable[bytes]) -> None:
         """See `Place`."""
@@ -255,13 +223,13 @@ class Bucket:
 
     def _put(self, name: str, path: Path) -> None:
         self._uploaded.add(name)  # before it is there: who is interrupted takes it away
-        with self._asking(f"{DATA}/{name}"):
-            self._store.put(f"{DATA}/{name}", path)
+        self._objects.put(f"{DATA}/{name}", path)
         self._there.add(name)
 
     def discard(self, stems: Sequence[str]) -> None:
         """See `Place`."""
-        gone = [name for name in self._uploaded if any(stem in name for stem in stems)]
+        names = {entry.name for entry in self.listed(DATA)} if stems and self._is_shared else self._uploaded
+        gone = [name for name in names if any(stem in name for stem in stems)]
         for name in gone:
             with suppress(OSError, StorageError):
                 self.remove(f"{DATA}/{name}")
@@ -276,10 +244,8 @@ class Bucket:
 
     def vacant(self, unfinished: Callable[[], bool]) -> bool:
         """See `Place`."""
-        with self._asking(""):
-            some = next(iter(self._store.list()), [])
         drafts = (f"{VERSIONS}/.", f"{DATA}/.")
-        return all(found["path"].startswith(drafts) for found in some) or unfinished()
+        return all(entry.name.startswith(drafts) for entry in self._objects.listed("")) or unfinished()
 
     def prepare(self) -> None:
         """See `Place`. An object store has no folders."""
@@ -295,6 +261,7 @@ class Bucket:
         names = [f"{folder}/{found.name}" for folder in (VERSIONS, DATA) for found in self.listed(folder)]
         for name in (MARK, *names):
             self.remove(name)
+        self._objects.sweep()
 
     def clear(self) -> None:
         """See `Place`."""
@@ -308,8 +275,8 @@ class Bucket:
 class Ranges(io.RawIOBase):
     """An object that is read by ranges of its bytes, as a file."""
 
-    def __init__(self, store: ObjectStore, name: str, size: int) -> None:
-        self._store, self._name, self._size, self._at = store, name, size, 0
+    def __init__(self, objects: Objects, name: str, size: int) -> None:
+        self._objects, self._name, self._size, self._at = objects, name, size, 0
 
     def readable(self) -> bool:
         return True
@@ -328,7 +295,7 @@ class Ranges(io.RawIOBase):
         length = self._size - self._at if size is None or size < 0 else min(size, self._size - self._at)
         if length <= 0:
             return b""
-        found = bytes(self._store.get_range(self._name, start=self._at, length=length))
+        found = self._objects.part(self._name, self._at, length)
         self._at += len(found)
         return found
 
@@ -336,45 +303,3 @@ class Ranges(io.RawIOBase):
         found = self.read(len(buffer))
         buffer[: len(found)] = found
         return len(found)
-
-
-def _opened(url: str) -> ObjectStore:
-    """Raises UsageError without obstore, or for a URL that means no object store."""
-    try:
-        from obstore.exceptions import BaseError
-        from obstore.store import from_url
-    except ImportError as error:
-        raise UsageError(f"{url}: object stores need the package obstore: {how_to_install('cloud')}") from error
-    text = os.environ.get(PATIENCE, "60")
-    if not text.isdecimal():
-        raise UsageError(f"{PATIENCE} is '{text}': give a number of seconds")
-    options: dict[str, Any] = {"retry_config": {"retry_timeout": timedelta(seconds=int(text))}}
-    if url.startswith("s3:"):
-        if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3"):
-            options["config"] = {"endpoint": endpoint}
-        if "AWS_ACCESS_KEY_ID" not in os.environ and (provider := _profile()) is not None:
-            options["credential_provider"] = provider
-    try:
-        return from_url(url, **options)
-    except (BaseError, ValueError) as error:
-        raise UsageError(f"{url} cannot be opened: {_reason(error)}") from error
-
-
-def _profile() -> Any:
-    """The credentials that AWS's tools have for this user (profiles, single sign-on), where boto3 is installed."""
-    try:
-        import boto3
-        from obstore.auth.boto3 import Boto3CredentialProvider
-    except ImportError:
-        return None
-    session = boto3.Session()
-    return Boto3CredentialProvider(session) if session.get_credentials() is not None else None
-
-
-def _entry(found: Any, name: str) -> Entry:
-    return Entry(name, int(found["size"]), found["last_modified"].timestamp())
-
-
-def _reason(error: Exception) -> str:
-    """What an object store says, in a line, without what an address may have that is secret."""
-    return re.sub(r"\?[^\s\"')]*", "", str(error).partition("\n")[0]).strip().rstrip(".")

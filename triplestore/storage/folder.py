@@ -140,6 +140,9 @@ class Folder:
         """See `Place`."""
         return [self.data / file.path for file in files]
 
+    def shared(self) -> None:
+        """See `Place`. What Spark's machines see of a folder, they see at the same path."""
+
     def opened(self, file: WrittenFile) -> Path:
         """See `Place`."""
         return self.data / file.path

@@ -21,6 +21,7 @@ from triplestore.engine.sql import Select, Statement
 from triplestore.engine.written import write_rows
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import TableFiles
+from triplestore.storage.place import to_read, to_write
 from triplestore.storage.verify import checked, sound
 from triplestore.storage.versions import Versions
 
@@ -89,10 +90,11 @@ class TableRows:
         merging = unique(f"merging_{stem}")
         if merged:
             sound(versions, merged)
-            self.engine.attach(merging, [str(path) for path in versions.place.here(merged)], table.columns)
+            self.engine.attach(merging, to_read(versions.place, self.engine, merged), table.columns)
             rows = f"SELECT {table.select} FROM {merging} UNION ALL {rows}"
         name, turned = versions.new_stem(stem), _turned(table, stem)
-        written = self.engine.write(rows, str(versions.data), name, table.order, table.page, turned)
+        folder = to_write(versions.place, self.engine)
+        written = self.engine.write(rows, folder, name, table.order, table.page, turned)
         if merged:
             self.engine.drop(merging)
         return tuple(written)

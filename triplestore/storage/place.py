@@ -12,7 +12,7 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from triplestore.engine import WrittenFile
+from triplestore.engine import Files, WrittenFile
 
 MARK: Final = "triplake.json"
 VERSIONS: Final = "_versions"
@@ -92,6 +92,10 @@ class Place(Protocol):
     def here(self, files: Sequence[WrittenFile]) -> list[Path]:
         """Files of data on this machine, brought here where they are not."""
 
+    def shared(self) -> str | None:
+        """The URL below which every machine finds the files of data by their names, by Hadoop's file systems, and may
+        write more of them; None where there is none but a path."""
+
     def opened(self, file: WrittenFile) -> Path | RawIOBase:
         """A file of data of which parts are to be read, and only those are brought here."""
 
@@ -133,6 +137,19 @@ class Place(Protocol):
     @property
     def has_versions(self) -> bool:
         """Whether there is a place for versions, where that can be lost."""
+
+
+def to_read(place: Place, engine: Files, files: Sequence[WrittenFile]) -> list[str]:
+    """Files of data as an engine finds them: on this machine, or where they are, for one that works on others."""
+    if engine.elsewhere and (url := place.shared()) is not None:
+        place.deliver(files)
+        return [f"{url}/{file.path}" for file in files]
+    return [str(path) for path in place.here(files)]
+
+
+def to_write(place: Place, engine: Files) -> str:
+    """The folder in which an engine writes files of data."""
+    return (place.shared() if engine.elsewhere else None) or str(place.data)
 
 
 def within(path: Path | str, other: Path | str) -> bool:

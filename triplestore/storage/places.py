@@ -13,8 +13,8 @@ from triplestore.storage.folder import Folder
 from triplestore.storage.place import Place
 
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-_OBJECTS: Final = {"s3": "s3", "s3a": "s3", "gs": "gs", "az": "az"}
-"""The schemes of object stores, and what each is here."""
+_OBJECTS: Final = {"s3": "s3", "s3a": "s3", "gs": "gs", "az": "az", "hdfs": "hdfs"}
+"""The schemes of object stores, and of HDFS, and what each is here."""
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
@@ -32,14 +32,15 @@ def place_of(path: str | os.PathLike[str]) -> Place:
     if scheme == "file":
         return Folder(url2pathname(parts.path))
     if scheme not in _OBJECTS:
-        raise UsageError(f"no store can be at a URL of {scheme}: give a folder, or s3://, gs:// or az://")
+        raise UsageError(f"no store can be at a URL of {scheme}: give a folder, or s3://, gs://, az:// or hdfs://")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise UsageError(
             f"give {scheme}://{parts.netloc.rpartition('@')[2]}{parts.path} without a user, a password or options: "
             "credentials are taken from the environment"
         )
     if not parts.netloc:
-        raise UsageError(f"{text} names no bucket: give {scheme}://BUCKET/PATH")
+        named = "name node: give hdfs://HOST:PORT/PATH" if scheme == "hdfs" else f"bucket: give {scheme}://BUCKET/PATH"
+        raise UsageError(f"{text} names no {named}")
     from triplestore.storage.bucket import Bucket
 
     return Bucket(f"{_OBJECTS[scheme]}{text[len(scheme) :]}")

@@ -16,6 +16,7 @@ from triplestore.engine.sql import Select
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import Manifest, TableFiles
 from triplestore.storage.patches import TableRows, patched
+from triplestore.storage.place import to_read
 from triplestore.storage.versions import Versions
 
 
@@ -24,10 +25,10 @@ def attach(engine: Engine, versions: Versions, manifest: Manifest, table: Table,
     name = name or table.name
     stored = manifest.files_of(table.name)
     if not stored.tombstones:
-        engine.attach(name, _paths(versions, stored.files), table.columns)
+        engine.attach(name, _paths(engine, versions, stored.files), table.columns)
         return
-    engine.attach(f"{name}_added", _paths(versions, stored.files), table.columns)
-    engine.attach(f"{name}_dead", _paths(versions, stored.tombstones), table.columns)
+    engine.attach(f"{name}_added", _paths(engine, versions, stored.files), table.columns)
+    engine.attach(f"{name}_dead", _paths(engine, versions, stored.tombstones), table.columns)
     engine.view(name, minus(f"{name}_added", f"{name}_dead", table.names))
 
 
@@ -67,7 +68,7 @@ class _Views:
     def of(self, label: str, files: Sequence[WrittenFile]) -> str:
         """The view of some files."""
         name = self.scratch.table(f"{self.table.name}_{label}")
-        self.engine.attach(name, _paths(self.versions, files), self.table.columns)
+        self.engine.attach(name, _paths(self.engine, self.versions, files), self.table.columns)
         return name
 
     def whole(self, manifest: Manifest) -> str:
@@ -145,5 +146,5 @@ def patched_by(
         )
 
 
-def _paths(versions: Versions, files: Sequence[WrittenFile]) -> list[str]:
-    return [str(path) for path in versions.place.here(files)]
+def _paths(engine: Engine, versions: Versions, files: Sequence[WrittenFile]) -> list[str]:
+    return to_read(versions.place, engine, files)

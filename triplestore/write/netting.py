@@ -20,6 +20,7 @@ from triplestore.model.tables import ASSERTED, QUAD, TERM, token_sql
 from triplestore.read.reasoning import head_constants
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import Counters
+from triplestore.storage.place import to_read
 from triplestore.write import graphs
 from triplestore.write.change import Change, Facts
 from triplestore.write.transaction import Transaction
@@ -165,7 +166,7 @@ def _fingerprints(workspace: Workspace) -> Fingerprints | None:
     elif not {*before.files} <= {*files.files}:
         known = Fingerprints.read(workspace.engine)
     elif new := [f for f in files.files if f not in before.files]:
-        paths = [str(path) for path in workspace.versions.place.here(new)]
+        paths = to_read(workspace.versions.place, workspace.engine, new)
         with workspace.engine.scratch() as scratch:
             further = scratch.table("further_term")
             workspace.engine.attach(further, paths, TERM.columns)

@@ -20,6 +20,10 @@ MAX_LINE: Final = 16 << 20
 class DuckDBFiles(DuckDBWorkbench):
     """`Workbench` and `Files` over one connection."""
 
+    @property
+    def elsewhere(self) -> bool:
+        return False
+
     def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
         if files:
             listed = ", ".join(string(file) for file in files)

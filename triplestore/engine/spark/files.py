@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from triplestore.engine.protocol import Columns, OverLines, WrittenFile
 from triplestore.engine.spark.input import cut_lines, lines
 from triplestore.engine.spark.output import Sorting, write
+from triplestore.engine.spark.session import is_local
 from triplestore.engine.spark.tables import Part, Table, nullable
 from triplestore.engine.spark.workbench import SparkWorkbench
 from triplestore.engine.sql import Statement
@@ -16,6 +17,10 @@ from triplestore.model.errors import EngineError
 
 class SparkFiles(SparkWorkbench):
     """`Workbench` and `Files` in a Spark session."""
+
+    @property
+    def elsewhere(self) -> bool:
+        return not is_local(self.spark.sparkContext.master)
 
     def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
         from pyspark.sql.types import StructType

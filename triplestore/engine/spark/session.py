@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from triplestore.engine.spark.java import java_home
 from triplestore.model.errors import EngineError, UsageError, how_to_install
@@ -60,14 +60,26 @@ def start_session(master: str | None = None, memory_limit: str | None = None) ->
     running = SparkSession.getActiveSession()
     if running is not None:
         return _with_this_python(running)
-    master = master or os.environ.get("SPARK_MASTER") or "local[*]"
-    folder = Path(tempfile.mkdtemp(prefix="triplake-spark-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    _start_context(master, _settings(master, memory_limit, folder), folder / "spark.log")
+    _start(_master(master), memory_limit)
     session: SparkSession = SparkSession.builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     logging.getLogger().addFilter(_raised_as_well)
     return _with_this_python(session)
+
+
+def java() -> Any:
+    """Py4J's gateway to the Java of this process, started as for Spark where there is none yet. Raises UsageError where
+    PySpark or Java is missing, EngineError where it does not start."""
+    _check_pyspark()
+    from pyspark import SparkContext
+
+    if SparkContext._gateway is None:
+        _start(_master(None), None, with_spark=False)
+    return SparkContext._gateway
+
+
+def _master(given: str | None) -> str:
+    return given or os.environ.get("SPARK_MASTER") or "local[*]"
 
 
 def sibling(session: SparkSession) -> SparkSession:
@@ -103,24 +115,26 @@ def _with_this_python(session: SparkSession) -> SparkSession:
     return session
 
 
-def _start_context(master: str, settings: dict[str, str], chatter: Path) -> None:
-    """Start Java, where this process has none yet, and Spark in it; what Java says on stderr goes to file `chatter`."""
+def _start(master: str, memory_limit: str | None, with_spark: bool = True) -> None:
+    """Start Java, where this process has none yet, and Spark in it."""
     from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
 
+    folder = Path(tempfile.mkdtemp(prefix="triplake-spark-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    settings, chatter = _settings(master, memory_limit, folder), folder / "spark.log"
     conf = SparkConf().setAppName("triplake").setMaster(master).setAll(list(settings.items()))
-    gateway = None
     try:
         if SparkContext._gateway is None:
             if "PYSPARK_GATEWAY_PORT" not in os.environ:  # which spark-submit sets: then Java runs already
                 os.environ["JAVA_HOME"] = java_home()
-                log.info("starting Spark on %s with the Java of %s", master, os.environ["JAVA_HOME"])
+                log.info("starting Java for %s: that of %s", master, os.environ["JAVA_HOME"])
             with chatter.open("wb") as stderr:
-                gateway = launch_gateway(conf, {"stderr": stderr})
-        if SparkContext._active_spark_context is None:
-            SparkContext(conf=conf, gateway=gateway)
+                SparkContext._ensure_initialized(gateway=launch_gateway(conf, {"stderr": stderr}))
+        if with_spark and SparkContext._active_spark_context is None:
+            SparkContext(conf=conf)
     except (PySparkException, Py4JError, RuntimeError, OSError) as error:
         message = chatter.read_text(errors="replace").strip()[-2000:] if chatter.exists() else ""
         raise EngineError(f"Spark did not start on {master}: {str(error)[:500]}\n{message}".strip()) from error

@@ -1,0 +1,175 @@
+"""What `triplestore.storage.bucket` asks an object store: whole objects, their names and sizes, ranges of their bytes.
+
+S3, Google Cloud Storage and Azure by the package obstore; HDFS, whose files are as unchanging to a store, by Hadoop's
+own client (`triplestore.storage.hadoop`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from errno import EACCES, EEXIST, ENOENT
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from triplestore.model.errors import StorageError, UsageError, how_to_install
+from triplestore.storage.place import Entry
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+PATIENCE: Final = "TRIPLAKE_PATIENCE"
+"""The variable of the environment with the seconds in which a request that fails is tried again, by default 60."""
+
+_BLOCK: Final = 4 << 20
+"""Bytes that are brought at a time."""
+
+
+class Objects(Protocol):
+    """The objects below a URL, by their names. Every method raises FileNotFoundError, FileExistsError, PermissionError,
+    or StorageError where the other side does not answer or refuses."""
+
+    def get(self, name: str) -> bytes:
+        """An object."""
+
+    def blocks(self, name: str) -> Iterator[bytes]:
+        """An object, in parts."""
+
+    def part(self, name: str, start: int, length: int) -> bytes:
+        """Some bytes of an object, which has them."""
+
+    def put(self, name: str, content: bytes | Path, absent: bool = False) -> None:
+        """Make an object, seen by all or by none, in place of what was there. absent: only if there is none."""
+
+    def delete(self, name: str) -> None:
+        """Remove an object, if it is there."""
+
+    def head(self, name: str) -> Entry:
+        """Of an object."""
+
+    def listed(self, folder: str) -> Iterator[Entry]:
+        """The objects whose names begin with those of a folder ("": all), also of folders in it."""
+
+    def sweep(self) -> None:
+        """Remove folders, where there are such things and nothing is in them."""
+
+
+def opened(url: str) -> Objects:
+    """What a URL stands for. Raises UsageError where a package is missing, or it stands for nothing."""
+    text = os.environ.get(PATIENCE, "60")
+    if not text.isdecimal():
+        raise UsageError(f"{PATIENCE} is '{text}': give a number of seconds")
+    if url.startswith("hdfs:"):
+        from triplestore.storage.hadoop import HadoopObjects
+
+        return HadoopObjects(url, int(text))
+    return CloudObjects(url, _store_of(url, int(text)))
+
+
+class CloudObjects:
+    """See `Objects`. store: of obstore."""
+
+    def __init__(self, url: str, store: ObjectStore) -> None:
+        self._url, self._store = url, store
+
+    @contextmanager
+    def _asking(self, name: str) -> Iterator[None]:
+        """Raise the errors of an object store as those of a file of that name."""
+        from obstore import exceptions
+
+        shown = f"{self._url}/{name}"
+        try:
+            yield
+        except exceptions.AlreadyExistsError as error:
+            raise FileExistsError(EEXIST, os.strerror(EEXIST), shown) from error
+        except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
+            raise PermissionError(EACCES, f"access is refused ({_reason(error)})", shown) from error
+        except FileNotFoundError as error:
+            raise FileNotFoundError(ENOENT, os.strerror(ENOENT), shown) from error
+        except exceptions.BaseError as error:
+            raise StorageError(
+                f"{shown}: {_reason(error)}. See to the network, the address and the credentials of the environment, "
+                "and run it again"
+            ) from error
+
+    def get(self, name: str) -> bytes:
+        """See `Objects`."""
+        with self._asking(name):
+            return bytes(self._store.get(name).bytes())
+
+    def blocks(self, name: str) -> Iterator[bytes]:
+        """See `Objects`."""
+        with self._asking(name):
+            for part in self._store.get(name).stream(min_chunk_size=_BLOCK):
+                yield bytes(part)
+
+    def part(self, name: str, start: int, length: int) -> bytes:
+        """See `Objects`."""
+        with self._asking(name):
+            return bytes(self._store.get_range(name, start=start, length=length))
+
+    def put(self, name: str, content: bytes | Path, absent: bool = False) -> None:
+        """See `Objects`."""
+        with self._asking(name):
+            self._store.put(name, content, mode="create" if absent else "overwrite")
+
+    def delete(self, name: str) -> None:
+        """See `Objects`."""
+        with self._asking(name):
+            self._store.delete(name)
+
+    def head(self, name: str) -> Entry:
+        """See `Objects`."""
+        with self._asking(name):
+            return _entry(self._store.head(name), name)
+
+    def listed(self, folder: str) -> Iterator[Entry]:
+        """See `Objects`."""
+        with self._asking(folder):
+            for some in self._store.list(folder or None):
+                for found in some:
+                    yield _entry(found, found["path"])
+
+    def sweep(self) -> None:
+        """See `Objects`. An object store has no folders."""
+
+
+def _store_of(url: str, patience: int) -> ObjectStore:
+    try:
+        from obstore.exceptions import BaseError
+        from obstore.store import from_url
+    except ImportError as error:
+        raise UsageError(f"{url}: object stores need the package obstore: {how_to_install('cloud')}") from error
+    options: dict[str, Any] = {"retry_config": {"retry_timeout": timedelta(seconds=patience)}}
+    if url.startswith("s3:"):
+        if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3"):
+            options["config"] = {"endpoint": endpoint}
+        if "AWS_ACCESS_KEY_ID" not in os.environ and (provider := _profile()) is not None:
+            options["credential_provider"] = provider
+    try:
+        return from_url(url, **options)
+    except (BaseError, ValueError) as error:
+        raise UsageError(f"{url} cannot be opened: {_reason(error)}") from error
+
+
+def _profile() -> Any:
+    """The credentials that AWS's tools have for this user (profiles, single sign-on), where boto3 is installed."""
+    try:
+        import boto3
+        from obstore.auth.boto3 import Boto3CredentialProvider
+    except ImportError:
+        return None
+    session = boto3.Session()
+    return Boto3CredentialProvider(session) if session.get_credentials() is not None else None
+
+
+def _entry(found: Any, name: str) -> Entry:
+    return Entry(name, int(found["size"]), found["last_modified"].timestamp())
+
+
+def _reason(error: Exception) -> str:
+    """What an object store says, in a line, without what an address may have that is secret."""
+    return re.sub(r"\?[^\s\"')]*", "", str(error).partition("\n")[0]).strip().rstrip(".")
