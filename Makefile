@@ -16,7 +16,7 @@ QUICK ?= tests/project/test_layers.py tests/project/test_words.py tests/project/
 	tests/unit/model tests/unit/rulesets/test_datalog.py tests/unit/materialise/test_closure.py \
 	tests/unit/maintain/test_policy.py tests/unit/sparql/test_sparql_query.py
 
-.PHONY: demo test test-quick test-all test-spark-alone lint bench clean
+.PHONY: demo test test-quick test-all test-spark-alone jars lint bench clean
 
 demo: $(READY)
 	@$(BIN)/triplake demo
@@ -29,8 +29,16 @@ test: $(READY)
 test-quick: $(READY)
 	@$(BIN)/python -m pytest -m 'not long and not spark' $(QUICK)
 
-test-all: $(READY)
+test-all: $(READY) jars
 	@$(BIN)/python -m pytest -m "" $(PROCESSES) $(TESTS)
+
+# Hadoop, for the tests of HDFS and of S3 read by Spark, which are skipped without it: 800 MB in Maven's folder, once.
+jars: .jars/classpath
+
+.jars/classpath: tests/support/pom.xml
+	@mkdir -p .jars
+	@mvn -q -B -Dstyle.color=never -f $< dependency:build-classpath -Dmdep.outputFile=$(CURDIR)/$@ \
+		|| echo "Hadoop cannot be fetched by Maven: what needs it is skipped."
 
 # As where no statement is small: hours.
 test-spark-alone: $(READY)
@@ -45,7 +53,7 @@ bench: $(READY)
 	@$(BIN)/python -m tests.bench
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .jars build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(READY): pyproject.toml setup.py $(wildcard triplestore/server/web/bundle/*.js*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -1,7 +1,9 @@
-"""Object stores in memory."""
+"""Object stores in memory, and a server of S3."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,13 @@ import pytest
 from tests.support.buckets import Objects
 from triplestore.storage import bucket, cache
 from triplestore.storage.objects import CloudObjects
+
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "id",
+    "AWS_SECRET_ACCESS_KEY": "secret-of-the-test",
+    "AWS_REGION": "us-east-1",
+    "AWS_ALLOW_HTTP": "true",
+}
 
 
 @pytest.fixture
@@ -24,3 +33,27 @@ def lake(cached: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Objects]:
     stores: dict[str, Objects] = {}
     monkeypatch.setattr(bucket, "opened", lambda url: CloudObjects(url, stores.setdefault(url, Objects())))  # type: ignore[arg-type]
     return stores
+
+
+@pytest.fixture(scope="module")
+def s3_server() -> Iterator[str]:
+    """The address of a server of S3 in this process."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def s3(s3_server: str, cached: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A new bucket's URL, with what the environment has to say of it."""
+    import boto3
+
+    for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": s3_server}.items():
+        monkeypatch.setenv(name, value)
+    name = f"lake-{time.monotonic_ns()}"
+    boto3.client("s3", endpoint_url=s3_server).create_bucket(Bucket=name)
+    return f"s3://{name}"

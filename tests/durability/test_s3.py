@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,39 +18,9 @@ from triplestore.storage import objects
 from triplestore.storage.vacuum import vacuum
 from triplestore.storage.versions import Versions
 
-ENVIRONMENT = {
-    "AWS_ACCESS_KEY_ID": "id",
-    "AWS_SECRET_ACCESS_KEY": "secret-of-the-test",
-    "AWS_REGION": "us-east-1",
-    "AWS_ALLOW_HTTP": "true",
-}
-
 
 class TestS3:
     """A server of S3, by the commands."""
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def server(cls) -> Iterator[str]:
-        """Its address."""
-        from moto.server import ThreadedMotoServer
-
-        server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-        server.start()
-        host, port = server.get_host_and_port()
-        yield f"http://{host}:{port}"
-        server.stop()
-
-    @pytest.fixture
-    def s3(self, server: str, cached: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-        """A new bucket's URL."""
-        import boto3
-
-        for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": server}.items():
-            monkeypatch.setenv(name, value)
-        name = f"lake-{time.monotonic_ns()}"
-        boto3.client("s3", endpoint_url=server).create_bucket(Bucket=name)
-        return f"s3://{name}"
 
     def test_commands(self, s3: str, tmp_path: Path) -> None:
         kg, file = f"{s3}/deep/kg", tmp_path / "x.nt"

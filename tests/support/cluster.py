@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pyspark
 
+from tests.support.hadoop import of_s3a
 from triplestore.engine.spark.java import java_home
 
 START = 60.0
@@ -67,6 +68,7 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     (folder / "spark-defaults.conf").write_text(
         "spark.executor.memory 600m\nspark.executor.cores 1\nspark.driver.memory 900m\nspark.driver.host 127.0.0.1\n"
         "spark.driver.bindAddress 127.0.0.1\nspark.sql.shuffle.partitions 2\nspark.deploy.maxExecutorRetries -1\n"
+        f"spark.driver.extraClassPath {of_s3a()}\nspark.executor.extraClassPath {of_s3a()}\n"
     )
     with (
         _started(folder, "master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0") as (_, url),

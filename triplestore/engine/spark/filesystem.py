@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,28 +64,40 @@ class FileSystem:
     def publish(self, draft: str, folder: str, stem: str, suffix: str = "") -> list[WrittenFile]:
         """Move a draft's Parquet files into `folder` as `<stem>-<n><suffix>.parquet`, in their order; durable on
         return."""
-        written = []
-        drafts = self.parquet(draft)
-        for number, source in enumerate(drafts):
-            name = f"{stem}{'' if len(drafts) == 1 else f'-{number:05d}'}{suffix}.parquet"
-            target = f"{folder.rstrip('/')}/{name}"
-            here = self.local(source)
-            rows = self._rows(source)
-            if here is not None:
-                written.append(finished(Path(here), rows, name))
-                os.rename(here, str(self.local(target)))
-            else:
-                files = self._hadoop(target)
-                if not files.rename(self._path(source), self._path(target)):
+        drafts, folder = self.parquet(draft), folder.rstrip("/")
+        many = len(drafts) > 1
+        targets = {
+            source: f"{folder}/{stem}{f'-{number:05d}' if many else ''}{suffix}.parquet"
+            for number, source in enumerate(drafts)
+        }
+        if self.local(folder) is None:
+            for source, target in targets.items():
+                if not self._hadoop(target).rename(self._path(source), self._path(target)):
                     raise OSError(f"{source} could not be renamed to {target}")
-                written.append(WrittenFile(name, rows, int(files.getFileStatus(self._path(target)).getLen())))
+            return self._written(list(targets.values()))
+        written = []
+        for source, target in targets.items():
+            here = str(self.local(source))
+            rows = int(pq.read_metadata(here).num_rows)
+            written.append(finished(Path(here), rows, os.path.basename(target)))
+            os.rename(here, str(self.local(target)))
         return written
 
-    def _rows(self, file: str) -> int:
-        local = self.local(file)
-        if local is not None:
-            return int(pq.read_metadata(local).num_rows)
-        return int(self._spark.read.parquet(self.url(file)).count())
+    def _written(self, files: Sequence[str]) -> list[WrittenFile]:
+        """Of Parquet files that are elsewhere: executors count their rows and take their checksums."""
+        from pyspark.sql import functions as sql
+
+        if not files:
+            return []
+        urls = [self.url(file) for file in files]
+        name = sql.col("_metadata.file_name")
+        counted = self._spark.read.parquet(*urls).groupBy(name.alias("name")).count()
+        rows = {row["name"]: int(row["count"]) for row in counted.collect()}
+        whole = self._spark.read.format("binaryFile").load(urls)
+        summed = whole.select(name.alias("name"), "length", sql.sha2("content", 256).alias("sum")).collect()
+        found = {row["name"]: (int(row["length"]), str(row["sum"])) for row in summed}
+        names = [file.rpartition("/")[2] for file in files]
+        return [WrittenFile(name, rows.get(name, 0), *found[name]) for name in names]
 
     def _path(self, path: str) -> Any:
         return self._spark._jvm.org.apache.hadoop.fs.Path(path)

@@ -173,6 +173,7 @@ def _settings(master: str, memory_limit: str | None, folder: Path) -> dict[str, 
         "spark.log.level": "ERROR",
         "spark.driver.maxResultSize": "0",
     }
+    settings |= _of_s3()
     jars = graphframes_jars()
     if jars:
         settings["spark.jars"] = ",".join(jars)
@@ -192,6 +193,16 @@ def _settings(master: str, memory_limit: str | None, folder: Path) -> dict[str, 
         "spark.io.compression.codec": "lz4",
         "spark.cleaner.periodicGC.interval": "5min",
     }
+
+
+def _of_s3() -> dict[str, str]:
+    """What `s3a:` needs to read what `s3:` of this environment is: Spark itself takes the keys from it."""
+    settings: dict[str, str] = {}
+    if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL"):
+        settings |= {"spark.hadoop.fs.s3a.endpoint": endpoint, "spark.hadoop.fs.s3a.path.style.access": "true"}
+    if region := os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"):
+        settings["spark.hadoop.fs.s3a.endpoint.region"] = region
+    return settings
 
 
 def _cores(master: str) -> int:
