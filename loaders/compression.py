@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Final, TextIO, cast
 import zstandard
 
 from triplestore.model.errors import InputError
+from triplestore.objects import as_file, is_remote
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -80,12 +81,17 @@ Watch = Callable[[IO[bytes]], None]
 """Receives a file that is read, as it lies on the disk: its position tells how far."""
 
 
+def raw(path: str) -> IO[bytes]:
+    """The bytes of a file, or of an object, as they lie there."""
+    return as_file(path) if is_remote(path) and not os.path.exists(path) else open(path, "rb")
+
+
 @contextmanager
 def opened(path: str, name: str, watch: Watch | None = None) -> Iterator[IO[bytes]]:
     """The unpacked bytes of a file, as a stream. Raises InputError where it cannot be read or unpacked."""
     try:
         _check_kind(path, name)
-        with open(path, "rb") as packed:
+        with raw(path) as packed:
             if watch is not None:
                 watch(packed)
             with _unpacked(packed, compression(path)) as file:
@@ -114,7 +120,7 @@ def _check_kind(path: str, name: str) -> None:
     suffix = compression(path)
     if suffix is None:
         return
-    with open(path, "rb") as file:
+    with raw(path) as file:
         first = file.read(4)
     found = compression_of(first)
     if found == suffix:

@@ -30,6 +30,7 @@ from triplestore.engine.queries import count
 from triplestore.model.dataset import TRIPLE, Quad
 from triplestore.model.errors import EngineError, InputError
 from triplestore.model.prefixes import Prefix, Prefixes
+from triplestore.objects import is_remote, of_hadoop
 
 OnError = Literal["stop", "skip"]
 
@@ -318,14 +319,18 @@ class _Reading:
         return wrong
 
     def _engine_path(self, source: Source) -> str | None:
-        """A path that engines can read as lines: bzip2 and zstd are unpacked first (DuckDB reads no bzip2). None for a
-        file that cannot be read as a whole, where what cannot be read is left out."""
+        """A path that engines can read as lines: bzip2 and zstd are unpacked first (DuckDB reads no bzip2), objects are
+        brought, but where other machines read them. None for a file that cannot be read as a whole, where what cannot
+        be read is left out."""
         try:
-            if source.compression is None or source.path.endswith(".gz"):
+            remote = is_remote(source.path)
+            if remote and self.engine.elsewhere:
+                return of_hadoop(source.path)
+            if not remote and (source.compression is None or source.path.endswith(".gz")):
                 with opened(source.path, source.name):
                     return source.path
             self._folder = self._folder or tempfile.mkdtemp(prefix="triplake-load-")
-            self._begin("unpack", source.name, source)
+            self._begin("fetch" if remote else "unpack", source.name, source)
             return unpack(source.path, source.name, self._folder, self.meter.watch)
         except InputError:
             return None

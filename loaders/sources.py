@@ -17,6 +17,7 @@ from triplake.loaders.compression import COMPRESSIONS, compression
 from triplake.loaders.pipes import is_regular, spooled, spooled_pipe
 from triplake.loaders.seeming import head, other_xml, seeming
 from triplestore.model.errors import FaultyFilesError, InputError, UsageError
+from triplestore.objects import is_remote, matching, normal
 
 
 class Syntax(Enum):
@@ -151,6 +152,8 @@ def _file(path: str, syntax: Syntax | None) -> Source:
         )
     if found is None:
         raise UnknownSuffixError(path)
+    if is_remote(path) and not os.path.exists(path):
+        return Source(path, found, path, base=path)
     if not is_regular(path):
         return Source(spooled_pipe(path), found, path, base="", passing=True)
     return Source(path, found, path)
@@ -159,25 +162,30 @@ def _file(path: str, syntax: Syntax | None) -> Source:
 def _folder(path: str, syntax: Syntax | None, passed_over: PassedOver) -> list[Source]:
     """The files with known suffixes in a folder and the folders under it, sorted; hidden ones are left out, and XML
     that is no RDF/XML by its first element."""
-    found = []
+    within = []
     for folder, folders, files in os.walk(path):
         if MANIFEST in files:
             passed_over(folder, "it is a store")
             folders.clear()
             continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if name.startswith("."):
-                continue
-            kind, file = syntax_of_path(name), os.path.join(folder, name)
-            if kind is None:
-                passed_over(file, "its suffix tells no RDF syntax")
-            elif syntax is not None and kind is not syntax:
-                passed_over(file, f"it is no {syntax.value}")
-            elif _suffix(file) == ".xml" and (root := other_xml(file)):
-                passed_over(file, f"it is no RDF/XML: its first element is <{root}>")
-            else:
-                found.append(_file(file, kind))
+        within += [os.path.join(folder, name) for name in sorted(files) if not name.startswith(".")]
+    return _known(path, within, syntax, passed_over)
+
+
+def _known(path: str, files: Iterable[str], syntax: Syntax | None, passed_over: PassedOver) -> list[Source]:
+    """Of the files in a folder, those that are read. Raises InputError where there are none."""
+    found = []
+    for file in files:
+        kind = syntax_of_path(file)
+        if kind is None:
+            passed_over(file, "its suffix tells no RDF syntax")
+        elif syntax is not None and kind is not syntax:
+            passed_over(file, f"it is no {syntax.value}")
+        elif _suffix(file) == ".xml" and (root := other_xml(file)):
+            passed_over(file, f"it is no RDF/XML: its first element is <{root}>")
+        else:
+            found.append(_file(file, kind))
     if not found:
         wanted = f"{syntax.value} file" if syntax else "file with a known suffix"
         raise InputError(f"the folder holds no {wanted} ({_SUFFIX_HELP})", path)
@@ -188,9 +196,13 @@ def _local(path: str) -> str:
     """The path that a file URL means; any other text as it is. Raises UsageError for a URL of another kind."""
     if not _URL.match(path) or os.path.exists(path):
         return path
+    if is_remote(path):
+        return normal(path)
     url = urlsplit(path)
     if url.scheme.lower() != "file" or url.netloc not in ("", "localhost"):
-        raise UsageError(f"{path}: only local files are read (load fetches http: and https: too); download it first")
+        raise UsageError(
+            f"{path}: what is read are local files, s3:, gs:, az: and hdfs:, and by load http: and https:; download it"
+        )
     from urllib.request import url2pathname  # slow to import, and rarely needed
 
     return url2pathname(url.path)
@@ -246,6 +258,8 @@ def _named(path: str) -> list[str]:
     path = _local(path)
     if path == "-" or os.path.exists(path):
         return [path]
+    if is_remote(path):
+        return _matching(path) if glob.has_magic(path) else [path]
     if not glob.has_magic(path):
         raise InputError("there is no such file or folder: check the path", path)
     if matches := sorted(glob.glob(path, recursive=True)):
@@ -253,10 +267,20 @@ def _named(path: str) -> list[str]:
     raise InputError("no file matches the pattern", path)
 
 
+def _matching(url: str) -> list[str]:
+    """The objects that a URL means. Raises InputError where there is none."""
+    if found := matching(url):
+        return found
+    raise InputError("there is no such object or folder: check the URL", url)
+
+
 def _of(path: str, syntax: Syntax | None, passed_over: PassedOver) -> list[Source]:
     """The sources of standard input (-), a folder, or a file."""
     if path == "-":
         return [_spooled(syntax)]
+    if is_remote(path) and not os.path.exists(path):
+        found = _matching(path)
+        return [_file(path, syntax)] if found == [path] else _known(path, found, syntax, passed_over)
     return _folder(path, syntax, passed_over) if os.path.isdir(path) else [_file(path, syntax)]
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.buckets import Objects
+from triplestore.objects.cloud import CloudObjects
 from triplestore.storage import bucket, cache
-from triplestore.storage.objects import CloudObjects
 
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "id",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 import signal
@@ -17,7 +18,7 @@ from rdflib import URIRef
 from tests import ROOT
 from tests.support.cluster import Cluster, cluster
 from tests.support.hadoop import NEEDS_HADOOP, hdfs
-from triplestore import Store
+from triplestore import Store, objects
 from triplestore.storage.versions import Versions
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
@@ -110,6 +111,44 @@ def test_load_update_and_query(
         brought = {path.stat().st_size for path in cached.glob("files/*/*")}
         assert not brought & {file.bytes for file in Versions(kg).manifest(2).files_of("fact").files}
     assert content(kg) == expected
+
+
+FRAMES = """
+import sys
+from triplestore import Store
+store, files, rejects = sys.argv[1:]
+with Store.create(store, engine="spark") as kg:
+    kg.load(files)
+    spark = kg.asserted_df().sparkSession
+    rows = [("<http://e/y%d>" % n, "<http://e/knows>", "_:b%d" % (n % 3)) for n in range(100)]
+    print(kg.load_dataframe(spark.createDataFrame(rows, "s string, p string, o string")).triples)
+    try:
+        kg.load_dataframe(spark.createDataFrame([("x", "<http://e/p>", "1")], "s string, p string, o string"))
+    except Exception as error:
+        print(type(error).__name__)
+    print(kg.load(rejects, on_error="skip").skipped)
+"""
+
+
+@NEEDS_HADOOP
+def test_executors_read_objects(spark_cluster: Cluster, files: list[Path], expected: list[str], s3: str) -> None:
+    """Files and DataFrames are where executors see them, and not on the driver's machine."""
+    bucket = objects.opened(s3)
+    bucket.put("in/first.nt", files[0])
+    bucket.put("in/second.nt.gz", gzip.compress(files[1].read_bytes()))
+    bucket.put("bad.nt", b"<http://e/x> nonsense .\n<http://e/x> <http://e/p> <http://e/y> .\n")
+    driver = spark_cluster.run(FRAMES, f"{s3}/kg", f"{s3}/in", f"{s3}/bad.nt")
+    out, err = driver.communicate(timeout=500)
+    assert driver.returncode == 0, err[-3000:]
+    assert out.split() == ["100", "InputError", "1"]
+    with Store.open(f"{s3}/kg", engine="duckdb", verify=True) as kg:
+        assert len(kg.query("SELECT * { ?x <http://e/knows> ?o FILTER(ISBLANK(?o)) }")) == 100
+        assert kg.stats().asserted == len(b"".join(file.read_bytes() for file in files).splitlines()) + 101
+    assert {entry.name for entry in bucket.listed("kg/data")} == {
+        f"kg/data/{file.path}"
+        for number in Versions(f"{s3}/kg").numbers()
+        for _, file in Versions(f"{s3}/kg").read(number).named
+    }
 
 
 def test_the_example(spark_cluster: Cluster, files: list[Path], tmp_path: Path) -> None:

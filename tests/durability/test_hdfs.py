@@ -12,10 +12,9 @@ from rdflib import RDF, RDFS
 from tests.support.buckets import E, changed, content, made, whole
 from tests.support.cli import done, run
 from tests.support.hadoop import NEEDS_HADOOP, hdfs
-from triplestore import Store
+from triplestore import Store, objects
 from triplestore.model.errors import StorageError
-from triplestore.storage import objects
-from triplestore.storage.objects import Objects
+from triplestore.objects import Objects
 from triplestore.storage.versions import Versions
 
 pytestmark = [NEEDS_HADOOP, pytest.mark.long, pytest.mark.spark]
@@ -117,7 +116,8 @@ class TestStore:
     def test_commands(self, folder: str, tmp_path: Path) -> None:
         kg, file = f"{folder}/kg", tmp_path / "x.nt"
         file.write_text(f"<{E.a}> <{RDF.type}> <{E.A}> .\n<{E.A}> <{RDFS.subClassOf}> <{E.B}> .\n")
-        done("load", kg, file)
+        objects.opened(folder).put("in/x.nt", file)
+        done("load", kg, f"{folder}/in/*.nt")
         assert "yes" in done("query", kg, f"ASK {{ <{E.a}> a <{E.B}> }}")
         done("update", kg, "--delete", file)
         assert "no" in run("query", kg, f"ASK {{ <{E.a}> a <{E.B}> }}").out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import random
 import signal
 import subprocess
@@ -14,7 +16,7 @@ from rdflib import RDF, RDFS
 
 from tests.support.buckets import E, content, made, whole
 from tests.support.cli import done, run
-from triplestore.storage import objects
+from triplestore import objects
 from triplestore.storage.vacuum import vacuum
 from triplestore.storage.versions import Versions
 
@@ -51,6 +53,41 @@ class TestS3:
         outcome = run("query", f"{s3}/kg", "ASK {}")
         assert outcome.code == 6
         assert "See to the network" in outcome.err
+
+    def test_files_are_loaded(self, s3: str, tmp_path: Path) -> None:
+        """By their URLs, of folders and by wildcards too, in every syntax, packed or not."""
+        line = f"<{E}%s> <{E.p}> <{E.b}> .\n"
+        files = {
+            "in/a.nt": (line % "a").encode(),
+            "in/b.nt.gz": gzip.compress((line % "b").encode()),
+            "in/deep/c.nt.bz2": bz2.compress((line % "c").encode()),
+            "in/d.ttl": f"<d> <{E.p}> <{E.b}> .".encode(),
+            "in/notes.txt": b"?",
+            "bad.nt": (line % "x").encode() + b"<http://ex/y> nonsense .\n",
+        }
+        bucket = objects.opened(s3)
+        for name, content_ in files.items():
+            bucket.put(name, content_)
+        for number, (given, subjects) in enumerate(
+            (("in/a.nt", "a"), ("in/*.nt", "a"), ("in/[abd].*", "abd"), ("in", "abcd"), ("in/", "abcd"))
+        ):
+            kg = tmp_path / str(number)
+            outcome = run("load", kg, f"{s3}/{given}", "--rules", "none")
+            assert outcome.code == 0
+            assert ("not read: " in outcome.err) == (subjects == "abcd")
+            found = {line.split()[0] for line in done("export", kg).splitlines()}
+            assert found == {f"<{s3}/in/d>" if name == "d" else f"<{E}{name}>" for name in subjects}
+        for given, code, message in (
+            ("bad.nt", 3, f"{s3}/bad.nt:2:"),
+            ("none.nt", 3, f"{s3}/none.nt: there is no such object or folder"),
+            ("in/*.trig", 3, f"{s3}/in/*.trig: there is no such object"),
+            ("in/notes.txt", 2, f"{s3}/in/notes.txt: its suffix tells no RDF syntax"),
+        ):
+            outcome = run("load", tmp_path / "none", f"{s3}/{given}")
+            assert outcome.code == code
+            assert message in outcome.err
+        assert run("load", tmp_path / "kg", f"{s3}/bad.nt", "--on-error", "skip").code == 3
+        done("update", tmp_path / "kg", "--delete", f"{s3}/in/a.nt")
 
     @pytest.mark.long
     def test_many_processes_write(self, s3: str) -> None:

@@ -17,6 +17,7 @@ PARTS = ("rulesets", "loaders", "sparql")
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("triplestore.model",),
     ("triplestore.engine",),
+    ("triplestore.objects",),
     ("triplake.rulesets", "triplake.loaders", "triplestore.storage"),
     ("triplestore.dictionary",),
     ("triplestore.expressions",),

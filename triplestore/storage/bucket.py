@@ -1,4 +1,4 @@
-"""A store in an object store (S3, Google Cloud Storage, Azure), or in HDFS (see `triplestore.storage.objects`).
+"""A store in an object store (S3, Google Cloud Storage, Azure), or in HDFS (see `triplestore.objects`).
 
 Publishing is a put of the manifest if there is none (`If-None-Match: *`). Files of data are written on this machine and
 uploaded before that; they are brought here to be read (`triplestore.storage.cache`), or by ranges of bytes.
@@ -13,15 +13,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.disk import naming
 from triplestore.engine.written import blocks_of
 from triplestore.model.errors import DamagedStoreError, StorageError
+from triplestore.objects import Entry, Objects, Ranges, of_hadoop, opened
 from triplestore.storage.cache import Cache
-from triplestore.storage.objects import Objects, opened
-from triplestore.storage.place import DATA, MARK, VERSIONS, Entry
+from triplestore.storage.place import DATA, MARK, VERSIONS
 
 AT_ONCE: Final = 8
 """Files that are brought, or uploaded, at a time."""
@@ -29,15 +29,12 @@ AT_ONCE: Final = 8
 HEADS: Final = 8
 """Up to so many files are asked for one by one; more are listed with all others."""
 
-HADOOP: Final = {"s3": "s3a"}
-"""Schemes that Hadoop's file systems name otherwise."""
-
 WHOLE: Final = 8 << 20
 """Bytes up to which a file is brought whole, where only parts are read."""
 
 
 class Bucket:
-    """See `Place`. url: see `opened`."""
+    """See `Place`. url: see `triplestore.objects`."""
 
     remote = True
 
@@ -171,11 +168,7 @@ class Bucket:
     def shared(self) -> str:
         """See `Place`."""
         self._is_shared = True
-        scheme, _, rest = self.path.partition("://")
-        if scheme == "az":
-            account, container, *path = rest.split("/")
-            return "/".join([f"abfss://{container}@{account}.dfs.core.windows.net", *path, DATA])
-        return f"{HADOOP.get(scheme, scheme)}://{rest}/{DATA}"
+        return f"{of_hadoop(self.path)}/{DATA}"
 
     def opened(self, file: WrittenFile) -> Path | io.RawIOBase:
         """See `Place`."""
@@ -270,36 +263,3 @@ class Bucket:
     def has_versions(self) -> bool:
         """See `Place`."""
         return True
-
-
-class Ranges(io.RawIOBase):
-    """An object that is read by ranges of its bytes, as a file."""
-
-    def __init__(self, objects: Objects, name: str, size: int) -> None:
-        self._objects, self._name, self._size, self._at = objects, name, size, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        return self._at
-
-    def read(self, size: int | None = -1) -> bytes:
-        length = self._size - self._at if size is None or size < 0 else min(size, self._size - self._at)
-        if length <= 0:
-            return b""
-        found = self._objects.part(self._name, self._at, length)
-        self._at += len(found)
-        return found
-
-    def readinto(self, buffer: Any) -> int:
-        found = self.read(len(buffer))
-        buffer[: len(found)] = found
-        return len(found)

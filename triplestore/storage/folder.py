@@ -12,9 +12,10 @@ from pathlib import Path
 from triplestore.engine import WrittenFile
 from triplestore.engine.disk import naming
 from triplestore.engine.written import blocks_of
+from triplestore.objects import Entry
 from triplestore.storage import leases
 from triplestore.storage.durable import put_if_absent, sync_folder, write_durably
-from triplestore.storage.place import DATA, VERSIONS, Entry
+from triplestore.storage.place import DATA, VERSIONS
 
 
 class Folder:

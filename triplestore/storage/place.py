@@ -10,21 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from io import RawIOBase
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from triplestore.engine import Files, WrittenFile
+from triplestore.objects import Entry
 
 MARK: Final = "triplake.json"
 VERSIONS: Final = "_versions"
 DATA: Final = "data"
-
-
-class Entry(NamedTuple):
-    """A file, or a folder with all that is in it. modified: in seconds since 1970, by the clock of the place."""
-
-    name: str
-    bytes: int
-    modified: float
 
 
 class Place(Protocol):

@@ -9,12 +9,11 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from triplestore.model.errors import UsageError
+from triplestore.objects import is_remote, normal
 from triplestore.storage.folder import Folder
 from triplestore.storage.place import Place
 
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-_OBJECTS: Final = {"s3": "s3", "s3a": "s3", "gs": "gs", "az": "az", "hdfs": "hdfs"}
-"""The schemes of object stores, and of HDFS, and what each is here."""
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
@@ -31,16 +30,9 @@ def place_of(path: str | os.PathLike[str]) -> Place:
     scheme, parts = found[1].lower(), urlsplit(text)
     if scheme == "file":
         return Folder(url2pathname(parts.path))
-    if scheme not in _OBJECTS:
+    if not is_remote(text):
         raise UsageError(f"no store can be at a URL of {scheme}: give a folder, or s3://, gs://, az:// or hdfs://")
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise UsageError(
-            f"give {scheme}://{parts.netloc.rpartition('@')[2]}{parts.path} without a user, a password or options: "
-            "credentials are taken from the environment"
-        )
-    if not parts.netloc:
-        named = "name node: give hdfs://HOST:PORT/PATH" if scheme == "hdfs" else f"bucket: give {scheme}://BUCKET/PATH"
-        raise UsageError(f"{text} names no {named}")
+    url = normal(text)
     from triplestore.storage.bucket import Bucket
 
-    return Bucket(f"{_OBJECTS[scheme]}{text[len(scheme) :]}")
+    return Bucket(url)

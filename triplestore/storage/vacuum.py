@@ -6,9 +6,10 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from triplestore.model.errors import DamagedStoreError, TriplakeError
+from triplestore.objects import Entry
 from triplestore.storage import leases
 from triplestore.storage.manifest import Manifest
-from triplestore.storage.place import DATA, VERSIONS, Entry, Place
+from triplestore.storage.place import DATA, VERSIONS, Place
 from triplestore.storage.retention import KEEP_ALL, Retention
 from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions

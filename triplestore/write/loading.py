@@ -56,7 +56,7 @@ class LoadedStore(StoreVersion):
         on_error: as for `load`. The store need not be on Spark itself. Raises UsageError for other columns, InputError
         for what is no term.
         """
-        with frames.as_files(frame, self._session.versions.data) as files:
+        with frames.as_files(frame, self._session.versions.place) as files:
             return load.load(self._session, files, frames.FORMAT, True, on_error, None, maintain, None, load.Into())
 
     @in_turn

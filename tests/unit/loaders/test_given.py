@@ -117,7 +117,7 @@ def test_nobody_listens(tmp_path: Path) -> None:
     assert outcome.code == 3
     assert "http://127.0.0.1:9/a.ttl: it cannot be fetched: " in outcome.err
     assert (
-        "only local files are read (load fetches http: and https: too)"
+        "what is read are local files, s3:, gs:, az: and hdfs:, and by load http: and https:"
         in run("load", tmp_path / "kg", "ftp://e/x.nt").err
     )
 

@@ -1,4 +1,4 @@
-"""Files of HDFS as objects (`triplestore.storage.objects`), by the Hadoop client that PySpark has.
+"""Files of HDFS as objects, by the Hadoop client that PySpark has.
 
 HDFS creates a file before it has its content, so that who creates one is seen with half of it, and one who dies leaves
 it so. An object is therefore written under another name, and renamed: that is one step of the name node, which refuses
@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from triplestore.engine.spark.session import java
 from triplestore.model.errors import StorageError
-from triplestore.storage.place import VERSIONS, Entry
+from triplestore.objects.protocol import BLOCK, Entry
 
-_BLOCK: Final = 4 << 20
-"""Bytes that are brought at a time."""
+DRAFTS: Final = "_versions"
+"""The folder in which what is in no folder is written before it is renamed: the one in which a store has its drafts."""
 
 
 class HadoopObjects:
@@ -91,7 +91,7 @@ class HadoopObjects:
     def blocks(self, name: str) -> Iterator[bytes]:
         """See `Objects`."""
         with self._reading(name) as source:
-            while block := bytes(source.readNBytes(_BLOCK)):
+            while block := bytes(source.readNBytes(BLOCK)):
                 yield block
 
     def part(self, name: str, start: int, length: int) -> bytes:
@@ -103,7 +103,7 @@ class HadoopObjects:
     def put(self, name: str, content: bytes | Path, absent: bool = False) -> None:
         """See `Objects`. On return it is on the data nodes, in memory or on disk as they are set up."""
         folder, _, own = name.rpartition("/")
-        draft = self._path(f"{folder or VERSIONS}/.{own}.{uuid.uuid4().hex}")
+        draft = self._path(f"{folder or DRAFTS}/.{own}.{uuid.uuid4().hex}")
         with self._asking(name):
             try:
                 if isinstance(content, Path):

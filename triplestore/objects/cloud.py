@@ -1,8 +1,4 @@
-"""What `triplestore.storage.bucket` asks an object store: whole objects, their names and sizes, ranges of their bytes.
-
-S3, Google Cloud Storage and Azure by the package obstore; HDFS, whose files are as unchanging to a store, by Hadoop's
-own client (`triplestore.storage.hadoop`).
-"""
+"""Objects of S3, Google Cloud Storage and Azure, by the package obstore."""
 
 from __future__ import annotations
 
@@ -13,60 +9,13 @@ from contextlib import contextmanager
 from datetime import timedelta
 from errno import EACCES, EEXIST, ENOENT
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any
 
 from triplestore.model.errors import StorageError, UsageError, how_to_install
-from triplestore.storage.place import Entry
+from triplestore.objects.protocol import BLOCK, Entry
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
-
-PATIENCE: Final = "TRIPLAKE_PATIENCE"
-"""The variable of the environment with the seconds in which a request that fails is tried again, by default 60."""
-
-_BLOCK: Final = 4 << 20
-"""Bytes that are brought at a time."""
-
-
-class Objects(Protocol):
-    """The objects below a URL, by their names. Every method raises FileNotFoundError, FileExistsError, PermissionError,
-    or StorageError where the other side does not answer or refuses."""
-
-    def get(self, name: str) -> bytes:
-        """An object."""
-
-    def blocks(self, name: str) -> Iterator[bytes]:
-        """An object, in parts."""
-
-    def part(self, name: str, start: int, length: int) -> bytes:
-        """Some bytes of an object, which has them."""
-
-    def put(self, name: str, content: bytes | Path, absent: bool = False) -> None:
-        """Make an object, seen by all or by none, in place of what was there. absent: only if there is none."""
-
-    def delete(self, name: str) -> None:
-        """Remove an object, if it is there."""
-
-    def head(self, name: str) -> Entry:
-        """Of an object."""
-
-    def listed(self, folder: str) -> Iterator[Entry]:
-        """The objects whose names begin with those of a folder ("": all), also of folders in it."""
-
-    def sweep(self) -> None:
-        """Remove folders, where there are such things and nothing is in them."""
-
-
-def opened(url: str) -> Objects:
-    """What a URL stands for. Raises UsageError where a package is missing, or it stands for nothing."""
-    text = os.environ.get(PATIENCE, "60")
-    if not text.isdecimal():
-        raise UsageError(f"{PATIENCE} is '{text}': give a number of seconds")
-    if url.startswith("hdfs:"):
-        from triplestore.storage.hadoop import HadoopObjects
-
-        return HadoopObjects(url, int(text))
-    return CloudObjects(url, _store_of(url, int(text)))
 
 
 class CloudObjects:
@@ -103,7 +52,7 @@ class CloudObjects:
     def blocks(self, name: str) -> Iterator[bytes]:
         """See `Objects`."""
         with self._asking(name):
-            for part in self._store.get(name).stream(min_chunk_size=_BLOCK):
+            for part in self._store.get(name).stream(min_chunk_size=BLOCK):
                 yield bytes(part)
 
     def part(self, name: str, start: int, length: int) -> bytes:
@@ -137,7 +86,7 @@ class CloudObjects:
         """See `Objects`. An object store has no folders."""
 
 
-def _store_of(url: str, patience: int) -> ObjectStore:
+def store_of(url: str, patience: int) -> ObjectStore:
     try:
         from obstore.exceptions import BaseError
         from obstore.store import from_url
