@@ -63,7 +63,7 @@ $(READY): pyproject.toml setup.py $(wildcard triplestore/server/web/bundle/*.js*
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark,dev,bench,server]'
 	@test -f triplestore/server/web/static/vendor.js \
 		|| echo "npm is missing or out of reach: the web page gets a plain editor, and draws no graphs."
-	@$(BIN)/python -c 'from triplestore.engine.java import java_home; java_home()' 2>/dev/null \
+	@$(BIN)/python -c 'from triplestore.engine.spark.java import java_home; java_home()' 2>/dev/null \
 		|| { echo "No Java 17 or newer here: installing one from PyPI ..." \
 		&& $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[jre]'; }
 	@for name in graphframes-spark4_2.13 graphframes-graphx-spark4_2.13; do \

@@ -3,6 +3,7 @@ somewhere."""
 
 from __future__ import annotations
 
+import importlib
 import re
 import shlex
 from collections.abc import Iterator
@@ -195,3 +196,8 @@ class TestReadme:
         targets = re.findall(r"^make (\w+)", self.TEXT, re.MULTILINE)
         assert targets == ["demo", "test"]
         assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
+
+    def test_make_looks_for_java_where_it_is_looked_for(self) -> None:
+        found = re.search(r"-c 'from (\S+) import (\w+); ", (ROOT / "Makefile").read_text(encoding="utf-8"))
+        assert found is not None
+        assert callable(getattr(importlib.import_module(found[1]), found[2]))

@@ -45,7 +45,7 @@ class HadoopObjects:
             renaming = jvm.org.apache.hadoop.fs.Options.Rename
             self._over = self._gateway.new_array(renaming, 1)
             self._over[0] = renaming.OVERWRITE
-            self._anew = self._gateway.new_array(renaming, 0)
+            self._absent = self._gateway.new_array(renaming, 0)
 
     def _path(self, name: str) -> Any:
         return self._jvm.Path(f"{self._url}/{name}" if name else self._url)
@@ -60,15 +60,15 @@ class HadoopObjects:
             yield
         except Py4JJavaError as error:
             kind = str(error.java_exception.getClass().getSimpleName())
-            said = str(error.java_exception.getMessage()).partition("\n")[0].strip().rstrip(".")
+            reason = str(error.java_exception.getMessage()).partition("\n")[0].strip().rstrip(".")
             if kind == "FileNotFoundException":
                 raise FileNotFoundError(ENOENT, os.strerror(ENOENT), shown) from error
             if kind in ("FileAlreadyExistsException", "ParentNotDirectoryException"):
                 raise FileExistsError(EEXIST, os.strerror(EEXIST), shown) from error
             if kind == "AccessControlException":
-                raise PermissionError(EACCES, f"access is refused ({said})", shown) from error
+                raise PermissionError(EACCES, f"access is refused ({reason})", shown) from error
             raise StorageError(
-                f"{shown}: {kind}: {said}. See to the network, the address and the rights, and run it again"
+                f"{shown}: {kind}: {reason}. See to the network, the address and the rights, and run it again"
             ) from error
         except (Py4JError, OSError) as error:
             raise StorageError(f"{shown}: Java has ended, by which HDFS is read; run it again") from error
@@ -117,7 +117,7 @@ class HadoopObjects:
                         target.close()
                 if folder:
                     self._files.mkdirs(self._path(folder))
-                self._names.rename(draft, self._path(name), self._anew if absent else self._over)
+                self._names.rename(draft, self._path(name), self._absent if absent else self._over)
             except BaseException:
                 self._files.delete(draft, False)
                 raise
