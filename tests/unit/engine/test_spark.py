@@ -156,6 +156,12 @@ engine.close()
         assert lines(engine, tmp_path / "a.nt.bz2") == [(0, "a"), (0, "b")]
         engine.close()
 
+    def test_without_what_reads_s3(self, spark: Any) -> None:
+        from triplestore.engine.spark import SparkEngine
+
+        with pytest.raises(EngineError, match=r"give Spark what reads it .*org\.apache\.hadoop:hadoop-aws"):
+            SparkEngine(spark).attach("far", ["s3a://lake/x.parquet"], [("a", "BIGINT")])
+
     def test_engines_of_one_session_do_not_see_each_other(self, spark: Any) -> None:
         from triplestore.engine.spark import SparkEngine
 

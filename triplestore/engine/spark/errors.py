@@ -4,6 +4,7 @@ the statement."""
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -12,6 +13,8 @@ from triplestore.engine.dialect import beyond
 from triplestore.engine.disk import disk_failure
 from triplestore.engine.spark.session import java_has_ended
 from triplestore.model.errors import EngineError, LimitError
+
+_NO_READER: Final = re.compile(r"Class org\.apache\.hadoop\.fs\.\S+ not found|No FileSystem for scheme")
 
 
 def failure(error: Exception, sql: str) -> BaseException:
@@ -24,6 +27,11 @@ def failure(error: Exception, sql: str) -> BaseException:
     if not isinstance(error, PySparkException | Py4JJavaError) and java_has_ended():
         return EngineError(
             "Spark's Java process has ended, most likely out of memory: give it more with --memory-limit", sql
+        )
+    if _NO_READER.search(message):
+        message += (
+            "; give Spark what reads it (spark.jars.packages, or --packages of spark-submit), for s3: "
+            "org.apache.hadoop:hadoop-aws in the version of PySpark's Hadoop"
         )
     return EngineError(message, sql)
 
