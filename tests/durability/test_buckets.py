@@ -12,7 +12,7 @@ import pytest
 from rdflib import OWL, RDF, RDFS
 
 from tests.support.buckets import KG, E, Objects, changed, content, made, whole
-from triplestore import Store
+from triplestore import Store, objects
 from triplestore.model.errors import ConflictError, DamagedStoreError, TriplakeError, UsageError
 from triplestore.storage import bucket, cache, leases
 from triplestore.storage.bucket import Bucket
@@ -33,10 +33,26 @@ class TestPlace:
             ("s3://id:secret@lake/kg", "give s3://lake/kg without a user"),
             ("s3://lake/kg?token=secret", "give s3://lake/kg without a user"),
             ("s3:///kg", "names no bucket"),
+            ("hdfs:///kg", "names no name node: give hdfs://HOST:PORT/PATH"),
         ):
             with pytest.raises(UsageError, match=what) as raised:
                 place_of(url)
             assert "secret" not in str(raised.value)
+
+    @pytest.mark.parametrize(
+        ("url", "of_hadoop", "root", "name"),
+        [
+            ("s3://lake/a/b.nt", "s3a://lake/a/b.nt", "s3://lake", "a/b.nt"),
+            ("s3a://lake/a/", "s3a://lake/a", "s3://lake", "a"),
+            ("gs://lake", "gs://lake", "gs://lake", ""),
+            ("az://me/box/a/b", "abfss://box@me.dfs.core.windows.net/a/b", "az://me/box", "a/b"),
+            ("hdfs://node:8020/a/b", "hdfs://node:8020/a/b", "hdfs://node:8020", "a/b"),
+        ],
+    )
+    def test_of_hadoop(self, url: str, of_hadoop: str, root: str, name: str) -> None:
+        assert objects.is_remote(url)
+        assert objects.of_hadoop(url) == of_hadoop
+        assert objects.divided(url) == (root, name)
 
     def test_one_of_many_creates(self, lake: dict[str, Objects]) -> None:
         place, won = Bucket(KG), list[int]()
