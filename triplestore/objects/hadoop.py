@@ -125,7 +125,7 @@ class HadoopObjects:
     def delete(self, name: str) -> None:
         """See `Objects`."""
         with self._asking(name):
-            self._files.delete(self._path(name), False)
+            self._files.delete(self._path(name), True)
 
     def head(self, name: str) -> Entry:
         """See `Objects`."""

@@ -36,7 +36,7 @@ class Objects(Protocol):
         """Make an object, seen by all or by none, in place of what was there. absent: only if there is none."""
 
     def delete(self, name: str) -> None:
-        """Remove an object, if it is there."""
+        """Remove an object (or a folder, where there are such things), if it is there."""
 
     def head(self, name: str) -> Entry:
         """Of an object."""

@@ -49,6 +49,7 @@ def as_files(frame: DataFrame, place: Place) -> Iterator[list[str]]:
         else:
             for entry in place.listed(f"{DATA}/{name}"):
                 place.remove(f"{DATA}/{name}/{entry.name}")
+            place.remove(f"{DATA}/{name}")
 
 
 def _elsewhere(frame: DataFrame) -> bool:
