@@ -130,6 +130,7 @@ with Store.create(store, engine="spark") as kg:
     except Exception as error:
         print(type(error).__name__)
     print(kg.load(rejects, on_error="skip").skipped)
+with Store.open(store, engine="spark") as kg:
     print(len([file for file in kg.facts_df().inputFiles() if not file.startswith("s3a://lake")]))
 """
 
