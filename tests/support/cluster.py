@@ -62,25 +62,26 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A cluster of workers with a core each, and an executor of 600 MB on each for each driver."""
+def cluster(folder: Path, workers: int = 2, megabytes: int = 600) -> Iterator[Cluster]:
+    """A cluster of workers with a core each, and an executor of so much memory on each for each driver."""
     (folder / "scratch").mkdir(parents=True)
     (folder / "spark-defaults.conf").write_text(
-        "spark.executor.memory 600m\nspark.executor.cores 1\nspark.driver.memory 900m\nspark.driver.host 127.0.0.1\n"
+        f"spark.executor.memory {megabytes}m\nspark.executor.cores 1\n"
+        "spark.driver.memory 900m\nspark.driver.host 127.0.0.1\n"
         "spark.driver.bindAddress 127.0.0.1\nspark.sql.shuffle.partitions 2\nspark.deploy.maxExecutorRetries -1\n"
         f"spark.driver.extraClassPath {of_s3a()}\nspark.executor.extraClassPath {of_s3a()}\n"
     )
     with (
         _started(folder, "master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0") as (_, url),
-        _all(folder, url, workers) as processes,
+        _all(folder, url, workers, megabytes + 100) as processes,
     ):
         yield Cluster(url, folder, processes)
 
 
 @contextmanager
-def _all(folder: Path, url: str, workers: int) -> Iterator[tuple[subprocess.Popen[bytes], ...]]:
+def _all(folder: Path, url: str, workers: int, megabytes: int) -> Iterator[tuple[subprocess.Popen[bytes], ...]]:
     with ExitStack() as stack:
-        rest = ("--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", "700m")
+        rest = ("--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", f"{megabytes}m")
         yield tuple(
             stack.enter_context(_started(folder, "worker", *rest, "--work-dir", str(folder / f"work{n}"), url))[0]
             for n in range(workers)
