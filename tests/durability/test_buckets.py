@@ -95,6 +95,21 @@ class TestPlace:
         with pytest.raises(FileNotFoundError):
             place.renew("x", "")
 
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
+    def test_a_forked_process_is_refused(self, lake: dict[str, Objects]) -> None:
+        """It would wait for ever."""
+        place = Bucket(KG)
+        place.replace("x", "")
+        read, write = os.pipe()
+        if (child := os.fork()) == 0:
+            try:
+                Bucket(KG).read("x")
+            except UsageError as error:
+                os.write(write, str(error).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert b"set_start_method" in os.read(read, 1000)
+
     def test_sizes(self, lake: dict[str, Objects]) -> None:
         place = Bucket(KG)
         for number in range(bucket.HEADS + 2):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from errno import EACCES, EEXIST, ENOENT
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,11 @@ class CloudObjects:
         from obstore import exceptions
 
         shown = f"{self._url}/{name}"
+        if os.getpid() != _process():
+            raise UsageError(
+                f"{shown} is asked for by a process that was forked from one that had asked an object store, which "
+                'would wait for ever: start it by multiprocessing.set_start_method("spawn")'
+            )
         try:
             yield
         except exceptions.AlreadyExistsError as error:
@@ -84,6 +90,12 @@ class CloudObjects:
 
     def sweep(self) -> None:
         """See `Objects`. An object store has no folders."""
+
+
+@cache
+def _process() -> int:
+    """The process that asked first: obstore's threads are in it, and in none that is forked from it."""
+    return os.getpid()
 
 
 def store_of(url: str, patience: int) -> ObjectStore:
