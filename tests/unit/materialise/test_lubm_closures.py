@@ -18,4 +18,5 @@ def test_each_difference_to_the_reference_closure_has_a_rule(ruleset: str) -> No
     """Their rules give their size, every further step is one rule, and the document shows these very numbers."""
     found = list(steps(ruleset))
     assert found[0].size == SIZES[ruleset]
-    assert table(ruleset, found) in BENCHMARKS.read_text(encoding="utf-8")
+    shown = " ".join(BENCHMARKS.read_text(encoding="utf-8").split())
+    assert " ".join(table(ruleset, found).split()) in shown
