@@ -187,6 +187,11 @@ class TestPages:
             assert target.exists(), link
             assert not anchor or anchor in anchors(target), link
 
+    def test_lines_are_short(self, name: str) -> None:
+        """But those of tables."""
+        lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+        assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
+
 
 class TestReadme:
     TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
