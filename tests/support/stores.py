@@ -24,7 +24,7 @@ def as_terms(triples: list[Triple]) -> list[tuple[object, object, object]]:
 
 def follow(store: Store, history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str) -> None:
     """Apply a history to an empty store; after each step compare it with the oracle, and with itself made anew. A step
-    that is refused, as it would leave no lists (or far too many) to rules that read some, leaves the store as it was."""
+    that is refused, as it would leave no lists or too many to rules that read some, leaves the store as it was."""
     rules = rules_of(program)
     start, updates = history
     asserted: set[Triple] = set()
