@@ -79,3 +79,17 @@ def test_a_wheel_takes_no_other_names(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-ES", "-c", run], cwd=here, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.split() == ["True", triplake.__version__, "3"]
+
+
+def test_a_store_is_opened_without_spark(tmp_path: Path) -> None:
+    """Nor with what reads object stores: both are extras, and slow to import."""
+    program = """
+import sys
+from triplestore.store import Store
+import triplestore.cli.entry
+with Store.create(sys.argv[1], ["none"], engine="duckdb"):
+    pass
+print([name for name in ("pyspark", "py4j", "obstore") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "kg")], capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("[]\n", 0), done.stderr

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from triplestore.engine.spark.session import is_local
 from triplestore.model.errors import UsageError
 from triplestore.storage.place import DATA, Place
 
@@ -54,5 +53,7 @@ def as_files(frame: DataFrame, place: Place) -> Iterator[list[str]]:
 
 def _elsewhere(frame: DataFrame) -> bool:
     """Whether other machines make a DataFrame: a session of Spark Connect does not say which."""
+    from triplestore.engine.spark.session import is_local  # with PySpark, which not everybody has
+
     context = None if "connect" in type(frame).__module__ else frame.sparkSession.sparkContext
     return context is None or not is_local(context.master)
