@@ -117,6 +117,7 @@ class TestStore:
         kg, file = f"{folder}/kg", tmp_path / "x.nt"
         file.write_text(f"<{E.a}> <{RDF.type}> <{E.A}> .\n<{E.A}> <{RDFS.subClassOf}> <{E.B}> .\n")
         objects.opened(folder).put("in/x.nt", file)
+        done("load", tmp_path / "of_a_folder", f"{folder}/in")
         done("load", kg, f"{folder}/in/*.nt")
         assert "yes" in done("query", kg, f"ASK {{ <{E.a}> a <{E.B}> }}")
         done("update", kg, "--delete", file)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from errno import EACCES, EEXIST, ENOENT
 from pathlib import Path
 from typing import Any, Final
@@ -115,8 +115,6 @@ class HadoopObjects:
                         target.hsync()
                     finally:
                         target.close()
-                if folder:
-                    self._files.mkdirs(self._path(folder))
                 self._names.rename(draft, self._path(name), self._absent if absent else self._over)
             except BaseException:
                 self._files.delete(draft, False)
@@ -131,19 +129,15 @@ class HadoopObjects:
         """See `Objects`."""
         with self._asking(name):
             status = self._files.getFileStatus(self._path(name))
-            if status.isDirectory():
-                raise FileNotFoundError(ENOENT, os.strerror(ENOENT), f"{self._url}/{name}")
-            return self._entry(status, name)
+            is_folder, found = status.isDirectory(), self._entry(status, name)
+        if is_folder:
+            raise FileNotFoundError(ENOENT, os.strerror(ENOENT), f"{self._url}/{name}")
+        return found
 
     def listed(self, folder: str) -> Iterator[Entry]:
         """See `Objects`."""
-        with self._asking(folder):
-            try:
-                found = self._files.listFiles(self._path(folder), True)
-            except Exception as error:
-                if "FileNotFoundException" in str(error):
-                    return
-                raise
+        with suppress(FileNotFoundError), self._asking(folder):
+            found = self._files.listFiles(self._path(folder), True)
             while found.hasNext():
                 status = found.next()
                 path = str(status.getPath().toUri().getPath())

@@ -197,7 +197,7 @@ def _settings(master: str, memory_limit: str | None, folder: Path) -> dict[str, 
 
 def _of_s3() -> dict[str, str]:
     """What `s3a:` needs to read what `s3:` of this environment is: Spark itself takes the keys from it."""
-    settings = {"spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
+    settings: dict[str, str] = {}
     if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL"):
         settings |= {"spark.hadoop.fs.s3a.endpoint": endpoint, "spark.hadoop.fs.s3a.path.style.access": "true"}
     if region := os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"):
