@@ -81,9 +81,14 @@ Watch = Callable[[IO[bytes]], None]
 """Receives a file that is read, as it lies on the disk: its position tells how far."""
 
 
+def is_object(path: str) -> bool:
+    """Whether a path is the URL of an object, and not that of a file which is called so."""
+    return is_remote(path) and not os.path.exists(path)
+
+
 def raw(path: str) -> IO[bytes]:
     """The bytes of a file, or of an object, as they lie there."""
-    return as_file(path) if is_remote(path) and not os.path.exists(path) else open(path, "rb")
+    return as_file(path) if is_object(path) else open(path, "rb")
 
 
 @contextmanager

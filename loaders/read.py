@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import pyarrow as pa
 
-from triplake.loaders.compression import opened, unpack
+from triplake.loaders.compression import is_object, opened, unpack
 from triplake.loaders.documents import document
 from triplake.loaders.faulty import note_bad_lines
 from triplake.loaders.lines import batches_of_lines, parse_lines
@@ -30,7 +30,7 @@ from triplestore.engine.queries import count
 from triplestore.model.dataset import TRIPLE, Quad
 from triplestore.model.errors import EngineError, InputError
 from triplestore.model.prefixes import Prefix, Prefixes
-from triplestore.objects import is_remote, of_hadoop
+from triplestore.objects import of_hadoop
 
 OnError = Literal["stop", "skip"]
 
@@ -323,7 +323,7 @@ class _Reading:
         brought, but where other machines read them. None for a file that cannot be read as a whole, where what cannot
         be read is left out."""
         try:
-            remote = is_remote(source.path)
+            remote = is_object(source.path)
             if remote and self.engine.elsewhere:
                 return of_hadoop(source.path)
             if not remote and (source.compression is None or source.path.endswith(".gz")):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from triplake.loaders.compression import COMPRESSIONS, compression
+from triplake.loaders.compression import COMPRESSIONS, compression, is_object
 from triplake.loaders.pipes import is_regular, spooled, spooled_pipe
 from triplake.loaders.seeming import head, other_xml, seeming
 from triplestore.model.errors import FaultyFilesError, InputError, UsageError
@@ -152,7 +152,7 @@ def _file(path: str, syntax: Syntax | None) -> Source:
         )
     if found is None:
         raise UnknownSuffixError(path)
-    if is_remote(path) and not os.path.exists(path):
+    if is_object(path):
         return Source(path, found, path, base=path)
     if not is_regular(path):
         return Source(spooled_pipe(path), found, path, base="", passing=True)
@@ -278,7 +278,7 @@ def _of(path: str, syntax: Syntax | None, passed_over: PassedOver) -> list[Sourc
     """The sources of standard input (-), a folder, or a file."""
     if path == "-":
         return [_spooled(syntax)]
-    if is_remote(path) and not os.path.exists(path):
+    if is_object(path):
         found = _matching(path)
         return [_file(path, syntax)] if found == [path] else _known(path, found, syntax, passed_over)
     return _folder(path, syntax, passed_over) if os.path.isdir(path) else [_file(path, syntax)]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.measure import supervise
+from tests.bench.workload import universities
 from triplestore import Store
 
 
@@ -29,22 +30,16 @@ class Measured:
     peak_mb: float
 
 
-def measure(universities: int, options: list[str], folder: Path) -> Measured:
+def measure(count: int, options: list[str], folder: Path) -> Measured:
     """Load so many universities with these options of `triplake load`, cold. Raises RuntimeError where it fails."""
-    data, ontology, store = folder / f"{universities}.nt", folder / "ontology.ttl", folder / "kg"
-    command = [sys.executable, "-m", "datasets.university"]
-    for arguments in (["-n", str(universities), "-o", str(data)], ["-n", "1", "--ontology", "-o", str(ontology)]):
-        status, *_, message = supervise([*command, *arguments], 3_600)
-        if status != "ok":
-            raise RuntimeError(message)
-    load = [sys.executable, "-m", "triplestore.cli", "load", str(store), str(ontology), str(data), "--quiet", *options]
+    data, store = universities(count, 0, folder), folder / "kg"
+    load = [sys.executable, "-m", "triplestore.cli", "load", str(store), *data.files, "--quiet", *options]
     status, seconds, peak, message = supervise(load, 7_200)
     if status != "ok":
         raise RuntimeError(message)
     with Store.open(store) as opened:
         stats = opened.stats()
-    data.unlink()
-    return Measured(universities, stats.asserted, stats.inferred, seconds, peak)
+    return Measured(count, stats.asserted, stats.inferred, seconds, peak)
 
 
 def fitted(one: Measured, other: Measured) -> tuple[float, float]:

@@ -9,11 +9,11 @@ there and has run a first job.
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.bench.measure import supervise
+from tests.bench.workload import universities
 from tests.support.cluster import cluster
 
 PROGRAM = """
@@ -30,7 +30,7 @@ print(time.monotonic() - began)
 """
 
 
-def seconds(workers: int, files: list[Path], megabytes: int) -> float:
+def seconds(workers: int, files: Sequence[str], megabytes: int) -> float:
     """What a load takes on so many workers. Raises RuntimeError where it fails."""
     with tempfile.TemporaryDirectory() as folder, cluster(Path(folder, "cluster"), workers, megabytes) as made:
         driver = made.run(PROGRAM, Path(folder, "kg"), *files)
@@ -47,18 +47,9 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=3000, help="memory of an executor")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        data, ontology = Path(folder, "data.nt"), Path(folder, "ontology.ttl")
-        command = [sys.executable, "-m", "datasets.university"]
-        for arguments in (
-            ["-n", str(options.universities), "-o", str(data)],
-            ["-n", "1", "--ontology", "-o", str(ontology)],
-        ):
-            status, *_, message = supervise([*command, *arguments], 3_600)
-            if status != "ok":
-                raise RuntimeError(message)
-        first = None
+        data, first = universities(options.universities, 0, Path(folder)), None
         for workers in options.workers:
-            took = seconds(workers, [ontology, data], options.megabytes)
+            took = seconds(workers, data.files, options.megabytes)
             first = first or took
             print(f"{workers} workers: {took:.1f} s, {first / took:.2f} x", flush=True)
 

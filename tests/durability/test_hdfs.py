@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from rdflib import RDF, RDFS
 
-from tests.support.buckets import E, changed, content, made, whole
+from tests.support.buckets import E, changed, content, made, whole, winners
 from tests.support.cli import done, run
 from tests.support.hadoop import NEEDS_HADOOP, hdfs
 from triplestore import Store, objects
@@ -53,20 +52,7 @@ class TestObjects:
             objects.head("x")
 
     def test_one_of_many_creates(self, objects: Objects) -> None:
-        won: list[int] = []
-
-        def create(number: int) -> None:
-            try:
-                objects.put("_versions/x", str(number).encode(), absent=True)
-            except FileExistsError:
-                return
-            won.append(number)
-
-        threads = [threading.Thread(target=create, args=[number]) for number in range(64)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        won = winners(lambda number: objects.put("_versions/x", str(number).encode(), absent=True))
         assert [str(number).encode() for number in won] == [objects.get("_versions/x")]
         assert [entry.name for entry in objects.listed("_versions")] == ["_versions/x"]
 

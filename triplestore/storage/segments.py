@@ -25,10 +25,10 @@ def attach(engine: Engine, versions: Versions, manifest: Manifest, table: Table,
     name = name or table.name
     stored = manifest.files_of(table.name)
     if not stored.tombstones:
-        engine.attach(name, _paths(engine, versions, stored.files), table.columns)
+        engine.attach(name, to_read(versions.place, engine, stored.files), table.columns)
         return
-    engine.attach(f"{name}_added", _paths(engine, versions, stored.files), table.columns)
-    engine.attach(f"{name}_dead", _paths(engine, versions, stored.tombstones), table.columns)
+    engine.attach(f"{name}_added", to_read(versions.place, engine, stored.files), table.columns)
+    engine.attach(f"{name}_dead", to_read(versions.place, engine, stored.tombstones), table.columns)
     engine.view(name, minus(f"{name}_added", f"{name}_dead", table.names))
 
 
@@ -68,7 +68,7 @@ class _Views:
     def of(self, label: str, files: Sequence[WrittenFile]) -> str:
         """The view of some files."""
         name = self.scratch.table(f"{self.table.name}_{label}")
-        self.engine.attach(name, _paths(self.engine, self.versions, files), self.table.columns)
+        self.engine.attach(name, to_read(self.versions.place, self.engine, files), self.table.columns)
         return name
 
     def whole(self, manifest: Manifest) -> str:
@@ -144,7 +144,3 @@ def patched_by(
         return patched(
             versions, table, before, TableRows(engine, new, rows), removed, left, lambda: TableRows(engine, now)
         )
-
-
-def _paths(engine: Engine, versions: Versions, files: Sequence[WrittenFile]) -> list[str]:
-    return to_read(versions.place, engine, files)
