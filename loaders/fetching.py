@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from triplake.loaders.compression import compression, compression_of
+from triplestore.engine import temporary
 from triplestore.model.errors import InputError
 from triplestore.model.stopping import check
 
@@ -55,7 +56,7 @@ def fetch(url: str, most: int) -> Fetched:
                 raise _too_large(url, most)
             first = answer.read(_PIECE)
             suffix = compression_of(first[:4]) or compression(urlsplit(answer.url).path) or ".txt"
-            handle, path = tempfile.mkstemp(prefix="triplake-fetched-", suffix=suffix)
+            handle, path = tempfile.mkstemp(prefix=temporary.prefix("fetched"), suffix=suffix)
             size = 0
             with os.fdopen(handle, "wb") as file:
                 while first:

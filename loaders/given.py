@@ -25,6 +25,7 @@ from triplake.loaders.sources import (
     syntax_of_format,
     syntax_of_path,
 )
+from triplestore.engine import temporary
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.terms import from_rdflib_quads, to_ntriples
 
@@ -107,7 +108,7 @@ def _graph_file(graph: Any) -> str:
     """A scratch file of N-Quads with what a graph or a dataset has."""
     quads: Iterable[Any] = graph.quads((None, None, None, None)) if callable(getattr(graph, "quads", None)) else graph
     rest = iter(quads)
-    handle, path = tempfile.mkstemp(prefix="triplake-graph-", suffix=".nq")
+    handle, path = tempfile.mkstemp(prefix=temporary.prefix("graph"), suffix=".nq")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             while some := list(islice(rest, _BATCH)):

@@ -20,7 +20,7 @@ from pyoxigraph import NamedNode
 
 from triplake.loaders.tables import Table, identifier, opened
 from triplake.loaders.template import Column, Kind, Shape, Template
-from triplestore.engine import Engine
+from triplestore.engine import Engine, temporary
 from triplestore.engine.dialect import string
 from triplestore.engine.waiting import waited
 from triplestore.model.errors import InputError
@@ -69,7 +69,7 @@ def read_tables(engine: Engine, name: str, given: Sequence[object], template: Te
     Raises UsageError for a column that a table has not, or of a type that gives no terms, InputError for what cannot be
     read, with the row (from 1)."""
     made, triples = False, 0
-    folder = tempfile.mkdtemp(prefix="triplake-table-")
+    folder = tempfile.mkdtemp(prefix=temporary.prefix("table"))
     try:
         for index, one in enumerate(given):
             with opened(one, index + 1, folder) as table:

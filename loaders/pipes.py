@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import IO, Final
 
 from triplake.loaders.compression import compression_of
+from triplestore.engine import temporary
 from triplestore.model.errors import InputError
 
 PATIENCE: Final = 5.0
@@ -21,7 +22,7 @@ PATIENCE: Final = 5.0
 def spooled(stream: IO[bytes]) -> str:
     """Copy a stream to a scratch file that goes when the process ends; its path, whose suffix tells the compression."""
     first = stream.read(4)
-    handle, path = tempfile.mkstemp(prefix="triplake-pipe-", suffix=compression_of(first) or ".txt")
+    handle, path = tempfile.mkstemp(prefix=temporary.prefix("pipe"), suffix=compression_of(first) or ".txt")
     atexit.register(lambda: _remove(path))
     with os.fdopen(handle, "wb") as file:
         file.write(first)

@@ -24,7 +24,7 @@ from triplake.loaders.rejects import Rejects
 from triplake.loaders.report import LoadReport
 from triplake.loaders.sources import Source, Syntax
 from triplake.loaders.tokens import Scope
-from triplestore.engine import Engine
+from triplestore.engine import Engine, temporary
 from triplestore.engine.arrow import strings
 from triplestore.engine.queries import count
 from triplestore.model.dataset import TRIPLE, Quad
@@ -329,7 +329,7 @@ class _Reading:
             if not remote and (source.compression is None or source.path.endswith(".gz")):
                 with opened(source.path, source.name):
                     return source.path
-            self._folder = self._folder or tempfile.mkdtemp(prefix="triplake-load-")
+            self._folder = self._folder or tempfile.mkdtemp(prefix=temporary.prefix("load"))
             self._begin("fetch" if remote else "unpack", source.name, source)
             return unpack(source.path, source.name, self._folder, self.meter.watch)
         except InputError:

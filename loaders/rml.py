@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from triplestore.engine import temporary
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.stopping import check
 
@@ -42,7 +43,7 @@ def mapped(mapping: str, database: str = "") -> str:
         raise InputError("there is no such file: check the path", mapping)
     if "\n" in database:
         raise UsageError("a database's URL has no line breaks")
-    folder = tempfile.mkdtemp(prefix="triplake-rml-")
+    folder = tempfile.mkdtemp(prefix=temporary.prefix("rml"))
     try:
         copy = Path(folder, "mapping").with_suffix(Path(mapping).suffix or ".ttl")
         shutil.copyfile(mapping, copy)
@@ -53,7 +54,7 @@ def mapped(mapping: str, database: str = "") -> str:
             encoding="utf-8",
         )
         _run(python, str(configuration), mapping, str(Path(folder, "log")))
-        handle, path = tempfile.mkstemp(prefix="triplake-rml-", suffix=".nq")
+        handle, path = tempfile.mkstemp(prefix=temporary.prefix("rml"), suffix=".nq")
         os.close(handle)
         if made.exists():  # there is none where nothing was made
             shutil.move(made, path)

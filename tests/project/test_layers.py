@@ -36,7 +36,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 
 ONLY: dict[str, tuple[str, ...]] = {
     "triplestore.model": (),
-    "triplestore.engine": ("triplestore.model.errors",),
+    "triplestore.engine": ("triplestore.model.errors", "triplestore.model.processes"),
     "triplake.rulesets": ("triplestore.model",),
     "triplestore.expressions": ("triplestore.model", "triplestore.dictionary", "triplestore.engine"),
     "triplestore.compile": ("triplestore.model", "triplestore.expressions", "triplestore.engine.dialect"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from triplestore.cli.options import NO, Common, counted, limit, say
+from triplestore.engine import temporary
 from triplestore.model.errors import EndlessError, InputError, UsageError
 from triplestore.model.terms import from_rdflib
 
@@ -53,7 +53,7 @@ def check(options: Common, files: Sequence[str], data: Sequence[str], others: Se
     beside = [rule for text in more for rule in rules_of(text)]
     works: list[Work] = []
     if data:
-        with tempfile.TemporaryDirectory(prefix="triplake-") as folder:
+        with temporary.folder("rules") as folder:
             found, works = _on_data(options, Path(folder), texts, rules, more, data)
     else:
         found = doubts(rules, beside, None)

@@ -7,7 +7,6 @@ over, queried and changed before the reader's eyes.
 from __future__ import annotations
 
 import shlex
-import tempfile
 import time
 from collections.abc import Mapping
 from importlib.resources import files
@@ -18,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from triplestore.engine import temporary
 from triplestore.model.errors import UsageError
 from triplestore.store import Store
 
@@ -53,7 +53,7 @@ def run(folder: str | None, engine_options: Mapping[str, Any], console: Console 
         Demo(_free(folder), shlex.quote(str(Path(folder).resolve())), museum, engine_options, console).show()
         console.print(f"The store is kept in {escape(folder)}.", soft_wrap=True)
         return
-    with tempfile.TemporaryDirectory(prefix="triplake-demo-") as scratch:
+    with temporary.folder("demo") as scratch:
         Demo(str(Path(scratch) / "kg"), "kg", museum, engine_options, console).show()
     console.print("The store was temporary: `triplake demo FOLDER` keeps it.")
 

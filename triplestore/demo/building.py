@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +10,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.markup import escape
 
+from triplestore.engine import temporary
 from triplestore.store import Store
 
 PREFIX: Final = "http://building.example/"
@@ -38,7 +38,7 @@ GROUP BY ?place ORDER BY ?place
 def run(engine_options: Mapping[str, Any], console: Console | None = None) -> None:
     """Run the demo and show it on stdout."""
     console = console or Console(highlight=False)
-    with tempfile.TemporaryDirectory(prefix="triplake-demo-") as folder:
+    with temporary.folder("demo") as folder:
         ontology, stream = Path(folder, "building.ttl"), Path(folder, "sensors.txt")
         ontology.write_text(ONTOLOGY, encoding="utf-8")
         stream.write_text("".join(_sensors()), encoding="utf-8")

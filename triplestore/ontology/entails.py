@@ -19,7 +19,6 @@ Suppositions are made in a scratch copy; the store itself is only read.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from rdflib import OWL, RDF, RDFS, BNode, Graph, URIRef
 from rdflib.collection import Collection
 from rdflib.term import Node
 
+from triplestore.engine import temporary
 from triplestore.ontology.axioms import (
     CLASS_AXIOMS,
     PROPERTY_KINDS,
@@ -133,7 +133,7 @@ class _Scratch(ExitStack):
     @property
     def store(self) -> Asked:
         if self._copy is None:
-            folder = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="triplake-entails-"))) / "copy"
+            folder = Path(self.enter_context(temporary.folder("entails"))) / "copy"
             self._original.copy(folder)
             self._copy = self.enter_context(closing(self._open(folder)))
         return self._copy

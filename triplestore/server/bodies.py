@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import tempfile
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
+from triplestore.engine import temporary
 from triplestore.server.faults import HttpError
 from triplestore.server.settings import MAX_QUERY
 
@@ -175,7 +175,7 @@ async def documents(request: Request, suffixes: Mapping[str, str], most: int) ->
     another media type or charset, 400 for a form that is none.
     """
     header = request.headers.get("content-type")
-    with tempfile.TemporaryDirectory(prefix="triplake-body-") as folder:
+    with temporary.folder("body") as folder:
         if media_type(header)[0] != MULTIPART:
             path = Path(folder, f"body{_suffix(header, suffixes)}")
             with path.open("wb") as out:

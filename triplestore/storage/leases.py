@@ -8,19 +8,17 @@ machine it is known whether it runs; of any other, its lease is taken for dead w
 from __future__ import annotations
 
 import json
-import os
-import platform
 import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from errno import EACCES, EPERM, EROFS
-from functools import cache
-from pathlib import Path
 from typing import Final
 
+from triplestore.model import processes
 from triplestore.model.errors import TriplakeError
+from triplestore.model.processes import Process
 from triplestore.storage.place import VERSIONS, Place
 
 RENEWAL: Final = 30.0
@@ -37,13 +35,9 @@ READER: Final = ".reader-"
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
-    """A process. host: the machine since it was started, and which numbers of processes it sees; born: when the process
-    was started, as the machine counts ("" where it does not say); version: of the store, on which it works."""
+class Holder(Process):
+    """A process at work in a store. version: of the store, on which it works."""
 
-    host: str
-    pid: int
-    born: str
     version: int = 0
 
 
@@ -139,7 +133,8 @@ class Reading:
 
 def holder_now(version: int = 0) -> Holder:
     """This process."""
-    return Holder(_host(), os.getpid(), _born(os.getpid()), version)
+    this = processes.this()
+    return Holder(this.host, this.pid, this.born, version)
 
 
 def written(held: Holder) -> str:
@@ -161,39 +156,6 @@ def living(place: Place, name: str, now: float) -> bool:
     if entry is None:
         return False
     found = holder(place, name)
-    if found is not None and found.host == _host() and _host():
-        return _running(found)
+    if found is not None and found.here:
+        return found.running()
     return now - entry.modified < SILENCE
-
-
-def _running(found: Holder) -> bool:
-    try:
-        os.kill(found.pid, 0)  # asks only; not on Windows, where `_host` is empty
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    born = _born(found.pid)
-    return not born or not found.born or born == found.born
-
-
-def _born(pid: int) -> str:
-    """When a process was started, in ticks since the machine was; "ended" where nobody has taken note of its end yet,
-    "" where the system does not say."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        return "ended" if fields[0] in "ZX" else fields[19]
-    except (OSError, IndexError):
-        return ""
-
-
-@cache
-def _host() -> str:
-    """This machine since it was started, as far as its numbers of processes go; "" where these cannot be asked for."""
-    if os.name == "nt":
-        return ""
-    parts = [platform.node()]
-    with suppress(OSError):
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
-        parts.append(os.readlink("/proc/self/ns/pid"))
-    return " ".join(parts)

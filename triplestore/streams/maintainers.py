@@ -14,7 +14,7 @@ import pyarrow as pa
 from triplake.sparql import Graph
 from triplake.sparql.constants import Known
 from triplestore.dictionary import encoding
-from triplestore.engine import Engine
+from triplestore.engine import Engine, temporary
 from triplestore.engine.queries import count
 from triplestore.maintain import dred, rematerialise
 from triplestore.materialise.statements import absent, triples_table
@@ -142,7 +142,7 @@ class ByUpdates:
         self.engine, self.switched = engine, switched
         self.name = "naive" if naive else "dred"
         self._maintain = rematerialise.NAME if naive else dred.NAME
-        self._folder = tempfile.mkdtemp(prefix="triplake-stream-")
+        self._folder = tempfile.mkdtemp(prefix=temporary.prefix("stream"))
         path = Path(self._folder, "window")
         versions = copy_of(background.versions, background.manifest.version, path)
         self._session = Session(versions, engine, versions.read(), pinned=False)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from triplestore.dictionary import encoding
-from triplestore.engine import Engine
+from triplestore.engine import Engine, temporary
 from triplestore.engine.queries import count, minus
 from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM, Table
 from triplestore.model.terms import to_ntriples
@@ -51,7 +50,7 @@ def deep(store: StoreVersion) -> list[Fault]:
     found = [fault for table in _IDS for fault in _layout(session, table)]
     if found:  # what is computed from such tables tells nothing
         return found
-    with tempfile.TemporaryDirectory(prefix="triplake-verify-") as folder:
+    with temporary.folder("verify") as folder:
         admin.copy(session, Path(folder, "copy"))
         versions = Versions(Path(folder, "copy"))
         copied = Session(versions, engine, versions.read(), pinned=False)

@@ -10,6 +10,7 @@ from typing import Final
 
 import duckdb
 
+from triplestore.engine import temporary
 from triplestore.engine.dialect import string
 from triplestore.engine.duckdb.connection import Connection
 from triplestore.engine.duckdb.files import DuckDBFiles
@@ -38,7 +39,7 @@ class DuckDBEngine(DuckDBFiles):
     """
 
     def __init__(self, memory_limit: str | None = None, scratch: str | None = None, threads: int | None = None) -> None:
-        self._folder = tempfile.mkdtemp(prefix="triplake-", dir=scratch)
+        self._folder = tempfile.mkdtemp(prefix=temporary.prefix("duckdb", scratch), dir=scratch)
         self._tidy = weakref.finalize(self, removed, self._folder)
         super().__init__(Connection(duckdb.connect(":memory:")), temporary=False)
         self._configure(memory_limit or MEMORY, threads)

@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from triplestore.engine import temporary
 from triplestore.model.errors import UsageError, how_to_install
 
 OLDEST: Final = 17
@@ -111,4 +112,4 @@ def cache_folder() -> Path:
             return folder
     except OSError:
         pass
-    return Path(tempfile.mkdtemp(prefix="triplake-java-"))
+    return Path(tempfile.mkdtemp(prefix=temporary.prefix("java")))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from triplestore.engine import written
+from triplestore.engine import temporary, written
 from triplestore.engine.dialect import Dialect, SparkDialect
 from triplestore.engine.plan import PlanStep
 from triplestore.engine.spark.driver import Driver
@@ -149,5 +149,6 @@ class SparkQueries:
                 )
             scratch = f"{shared}/tmp"
         if scratch is None or self._files.local(scratch):
-            return tempfile.mkdtemp(prefix="triplake-", dir=self._files.local(scratch) if scratch else None)
+            inside = self._files.local(scratch) if scratch else None
+            return tempfile.mkdtemp(prefix=temporary.prefix("tables", inside), dir=inside)
         return f"{scratch.rstrip('/')}/triplake-{os.urandom(8).hex()}"

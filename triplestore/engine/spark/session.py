@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from triplestore.engine import temporary
 from triplestore.engine.spark.java import java_home
 from triplestore.model.errors import EngineError, UsageError, how_to_install
 
@@ -122,7 +123,7 @@ def _start(master: str, memory_limit: str | None, with_spark: bool = True) -> No
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
 
-    folder = Path(tempfile.mkdtemp(prefix="triplake-spark-"))
+    folder = Path(tempfile.mkdtemp(prefix=temporary.prefix("spark")))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     settings, chatter = _settings(master, memory_limit, folder), folder / "spark.log"
     conf = SparkConf().setAppName("triplake").setMaster(master).setAll(list(settings.items()))
