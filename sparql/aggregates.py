@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from triplake.sparql import exists
-from triplake.sparql.algebra import Aggregate, Group, visible
+from triplake.sparql.algebra import Aggregate, Group, mentioned, visible
 from triplake.sparql.classes import expanded, folded, repeated, size_of, sized
 from triplake.sparql.context import Context
 from triplake.sparql.elimination import counted
@@ -20,7 +20,7 @@ from triplestore.expressions.aggregates import COUNTED_ONCE, parts, result, size
 from triplestore.expressions.evaluation import is_volatile
 from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import Value, token
-from triplestore.model.expression import Variable, variables_of
+from triplestore.model.expression import Variable
 
 
 def group(compiler: Context, node: Group) -> Relation:
@@ -29,7 +29,7 @@ def group(compiler: Context, node: Group) -> Relation:
     node = node if compiler.graph is None else replace(node, keys=(*node.keys, compiler.graph))
     read: frozenset[str] = frozenset(node.keys)
     for aggregate in node.aggregates:
-        read |= variables_of(aggregate.argument)
+        read |= mentioned(aggregate.argument)
         if aggregate.argument is None and aggregate.distinct:
             read |= frozenset(scope)
     steps, staging = compiler.steps, Staging()
@@ -37,7 +37,7 @@ def group(compiler: Context, node: Group) -> Relation:
     relation = replace(counted(compiler, node.pattern, read), order=())
     # A variable that is merely counted stays a class, and so does a key.
     computed = (a.argument for a in node.aggregates if not (a.function == "COUNT" and isinstance(a.argument, Variable)))
-    relation = expanded(steps, relation, frozenset().union(*map(variables_of, computed)))
+    relation = expanded(steps, relation, frozenset().union(*map(mentioned, computed)))
     if any(map(is_volatile, arguments)):
         relation = compiler.flat(relation)
     classes = folded(relation, relation.columns.keys() - set(node.keys))

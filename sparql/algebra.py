@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from triplake.sparql.paths import Repeat
-from triplestore.model.expression import Constant, Exists, Expression, Variable
+from triplestore.model.expression import Constant, Exists, Expression, Variable, walk
 
 Term = Variable | Constant
 Triple = tuple[Term, Term, Term]
@@ -253,6 +253,19 @@ def in_scope(node: Node) -> tuple[str, ...]:
         case Filter(pattern) | Distinct(pattern) | OrderBy(pattern) | Slice(pattern):
             found = list(in_scope(pattern))
     return tuple(dict.fromkeys(found))
+
+
+def mentioned(item: object) -> frozenset[str]:
+    """The variables that a pattern or an expression names anywhere, also in the patterns of EXISTS, in inline data and
+    in what sub-SELECTs project: where it is an EXISTS, those of a solution that it can depend on."""
+    found = set[str]()
+    for part in walk(item):
+        match part:
+            case Variable(name) | Extend(variable=name) | Aggregate(variable=name):
+                found.add(name)
+            case Values(variables=names) | Kept(variables=names) | Project(variables=names) | Group(keys=names):
+                found.update(names)
+    return frozenset(found)
 
 
 def visible(node: Node) -> tuple[str, ...]:

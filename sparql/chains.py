@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from triplake.sparql.algebra import mentioned
 from triplake.sparql.cursor import Cursor
-from triplestore.model.expression import Expression, variables_of
+from triplestore.model.expression import Expression
 
 LONGEST: Final = 100
 """Expressions in a chain. An engine plans a term's decoding for each, under all those before it: time grows with the
@@ -21,7 +22,7 @@ class Chains:
 
     def add(self, name: str, expression: Expression, offset: int) -> None:
         """Another assignment, at an offset; raises LimitError where its chain is too long."""
-        read = variables_of(expression)
+        read = mentioned(expression)
         self._lengths[name] = length = 1 + max((self._lengths.get(variable, 0) for variable in read), default=0)
         if length > LONGEST:
             reason = f"?{name} ends a chain of more than {LONGEST} expressions, each of which reads the one before it"

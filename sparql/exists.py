@@ -23,13 +23,14 @@ from triplake.sparql.algebra import (
     PathPattern,
     Slice,
     in_scope,
+    mentioned,
     pattern_of,
 )
 from triplake.sparql.classes import expanded, joinable
 from triplake.sparql.context import Context
 from triplake.sparql.paths import has_zero_length
 from triplake.sparql.relation import Column, Relation
-from triplestore.model.expression import Call, Exists, Expression, Variable, variables_of, walk
+from triplestore.model.expression import Call, Exists, Expression, Variable, walk
 
 
 def semi_join(compiler: Context, relation: Relation, test: Exists) -> Relation:
@@ -42,7 +43,7 @@ def semi_join(compiler: Context, relation: Relation, test: Exists) -> Relation:
         compiler.outer = outer
         conditions = [compiler.steps.compatible(a, b, name) for name in a.columns if name in b.columns]
         return joins.semi_join(compiler, a, b, conditions, test.negated)
-    relation = expanded(compiler.steps, relation, _mentioned(pattern))
+    relation = expanded(compiler.steps, relation, mentioned(pattern))
     keys, found = _substituted(compiler, relation, pattern)
     relation = _matched(compiler, keys, relation, found)
     return joins.semi_join(compiler, relation, found, _agree(compiler, keys, relation), test.negated)
@@ -57,7 +58,7 @@ def with_flags(
         if test in flags:
             continue
         steps = compiler.steps
-        relation = expanded(steps, relation, _mentioned(pattern_of(test)))
+        relation = expanded(steps, relation, mentioned(pattern_of(test)))
         keys, found = _substituted(compiler, relation, pattern_of(test))
         relation = _matched(compiler, keys, relation, found)
         hidden = f".exists{len(steps.done)}"
@@ -109,8 +110,8 @@ def _tests(expression: Expression) -> list[Exists]:
 def _substituted(compiler: Context, relation: Relation, pattern: Node) -> tuple[dict[str, str], Relation]:
     """(variable of the outer solutions -> the variable of the result that holds its value; the pattern's solutions)."""
     steps = compiler.steps
-    mentioned = _mentioned(pattern)
-    names = [name for name in relation.columns if name in mentioned or name == compiler.graph]
+    read = mentioned(pattern)
+    names = [name for name in relation.columns if name in read or name == compiler.graph]
     columns: dict[str, Column] = {}
     selected, keys = [], {}
     for name in names:
@@ -143,11 +144,6 @@ def _agree(compiler: Context, keys: dict[str, str], relation: Relation) -> list[
     return conditions
 
 
-def _mentioned(pattern: Node) -> set[str]:
-    """The variables of a pattern; inline data and BINDs name some that are no `Variable` in the algebra."""
-    return {part.name for part in walk(pattern) if isinstance(part, Variable)} | set(in_scope(pattern))
-
-
 def _reads_outside(pattern: Node, outer: frozenset[str]) -> bool:
     """Whether substituting the outer solution could differ from joining with it."""
     for part in walk(pattern):
@@ -155,12 +151,12 @@ def _reads_outside(pattern: Node, outer: frozenset[str]) -> bool:
         inside: frozenset[str] = frozenset()
         match part:
             case Filter(inner, condition):
-                reads, inside = variables_of(condition), frozenset(in_scope(inner))
+                reads, inside = mentioned(condition), frozenset(in_scope(inner))
             case Extend(inner, variable, expression):
-                reads, inside = variables_of(expression), frozenset(in_scope(inner))
+                reads, inside = mentioned(expression), frozenset(in_scope(inner))
                 reads |= {variable} - inside
             case LeftJoin(left, right, condition):
-                reads = variables_of(condition) | frozenset(in_scope(right))
+                reads = mentioned(condition) | frozenset(in_scope(right))
                 inside = frozenset(in_scope(left))
             case PathPattern(subject, path, object_) if has_zero_length(path):
                 reads = frozenset(t.name for t in (subject, object_) if isinstance(t, Variable))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from triplake.sparql.algebra import Node, in_scope
+from triplake.sparql.algebra import Node, in_scope, mentioned
 from triplake.sparql.classes import aligned, expanded, folded, joinable, only
 from triplake.sparql.context import Context, Needed
 from triplake.sparql.relation import Column, Relation, Steps
 from triplestore.expressions.columns import columns_read
 from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import Value, stored
-from triplestore.model.expression import Exists, Expression, variables_of, walk
+from triplestore.model.expression import Exists, Expression, walk
 
 
 def join(compiler: Context, a: Relation, b: Relation, needed: Needed) -> Relation:
@@ -30,7 +30,7 @@ def join(compiler: Context, a: Relation, b: Relation, needed: Needed) -> Relatio
 def left_join(compiler: Context, a: Relation, b: Relation, condition: Expression | None, needed: Needed) -> Relation:
     """Solutions of `a`, each with those of `b` that are compatible and fulfil the condition, or alone."""
     steps = compiler.steps
-    a, b = (expanded(steps, side, variables_of(condition)) for side in (a, b))
+    a, b = (expanded(steps, side, mentioned(condition)) for side in (a, b))
     a, b = joinable(steps, a, b)
     conditions = [steps.compatible(a, b, name) for name in a.columns if name in b.columns]
     if condition is not None:

@@ -36,6 +36,7 @@ from triplake.sparql.algebra import (
     Union,
     Values,
     in_scope,
+    mentioned,
 )
 from triplake.sparql.classes import CHOSEN, IRI_MEMBERS, copied, expanded, first, folded, only, repeated
 from triplake.sparql.conditions import chosen_of, conjuncts, exists_of
@@ -52,7 +53,7 @@ from triplestore.expressions.evaluation import is_volatile, least, weight
 from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import Value, token
 from triplestore.model.errors import LimitError, UnsupportedError
-from triplestore.model.expression import Call, Constant, Exists, Expression, Variable, variables_of
+from triplestore.model.expression import Call, Constant, Exists, Expression, Variable
 from triplestore.model.stopping import check
 
 EXPRESSIONS: Final = 500_000
@@ -146,7 +147,7 @@ class Compiler:
                 shared = needed | (frozenset(in_scope(left)) & frozenset(in_scope(right)))
                 return joins.join(self, self.node(left, shared), self.node(right, shared), needed)
             case LeftJoin(left, right, condition):
-                wanted = needed | variables_of(condition) | (frozenset(in_scope(left)) & frozenset(in_scope(right)))
+                wanted = needed | mentioned(condition) | (frozenset(in_scope(left)) & frozenset(in_scope(right)))
                 a, b = self.node(left, wanted), self.node(right, wanted)
                 return joins.left_join(self, a, b, condition, needed)
             case Union(left, right):
@@ -154,7 +155,7 @@ class Compiler:
             case Minus(left, right):
                 return joins.minus(self, left, right, needed)
             case Filter(pattern, condition):
-                read = variables_of(condition) & frozenset(in_scope(pattern))
+                read = mentioned(condition) & frozenset(in_scope(pattern))
                 return self.filtered(self.node(pattern, needed | read), condition)
             case Extend():
                 return self._extend(node, needed)
@@ -182,9 +183,10 @@ class Compiler:
     def _subselect(self, node: Node) -> Relation:
         """A sub-SELECT inside EXISTS: evaluated by itself, then joined; what it does not project is not substituted."""
         outer, self.outer = self.outer, None
+        assert outer is not None
         inner = replace(self.flat(self.node(node, frozenset(in_scope(node)))), order=())
         self.outer = outer
-        return self._leaf(inner, frozenset(in_scope(node)))
+        return self._leaf(inner, frozenset(in_scope(node)) | outer.columns.keys())
 
     # -- leaves -----------------------------------------------------------------------------------------------------
 
@@ -238,7 +240,7 @@ class Compiler:
             elif not isinstance(part, Exists):
                 plain.append(part)
         if plain:
-            relation = expanded(self.steps, relation, frozenset().union(*map(variables_of, plain)))
+            relation = expanded(self.steps, relation, frozenset().union(*map(mentioned, plain)))
             kept = relation.columns
             relation, tested = exists.with_flags(self, relation, plain)
             staging = Staging()
@@ -262,14 +264,14 @@ class Compiler:
                 if self.outer is not None and inner.variable in self.outer.columns:
                     raise UnsupportedError(f"BIND of ?{inner.variable} inside EXISTS: it is bound outside already")
                 wanted.discard(inner.variable)
-                wanted |= variables_of(inner.expression)
+                wanted |= mentioned(inner.expression)
                 chain.append(inner)
             inner = inner.pattern
         relation = self.node(inner, frozenset(wanted))
         long = sum(weight(bind.expression) for bind in chain) >= least(self.rows, self.steps.dialect)
         while chain:
             layer: list[Extend] = []
-            while chain and not variables_of(chain[-1].expression) & {bind.variable for bind in layer}:
+            while chain and not mentioned(chain[-1].expression) & {bind.variable for bind in layer}:
                 layer.append(chain.pop())
             relation = self._bind(relation, layer, long)
         return relation
@@ -278,7 +280,7 @@ class Compiler:
         """One step of BINDs over the same relation. long: they are part of a long chain."""
         if any(is_volatile(bind.expression) for bind in layer):
             relation = self.flat(relation)
-        relation = expanded(self.steps, relation, frozenset().union(*(variables_of(bind.expression) for bind in layer)))
+        relation = expanded(self.steps, relation, frozenset().union(*(mentioned(bind.expression) for bind in layer)))
         kept = relation.columns
         relation, tested = exists.with_flags(self, relation, [bind.expression for bind in layer])
         columns, selected, staging = dict(kept), [], Staging()
@@ -320,7 +322,7 @@ class Compiler:
         return Relation(self.steps.add("distinct", grouped), relation.columns, order=(("place", False),))
 
     def _order(self, pattern: Node, keys: Sequence[tuple[Expression, bool]], needed: Needed) -> Relation:
-        read = frozenset().union(*(variables_of(key) for key, _ in keys))
+        read = frozenset().union(*(mentioned(key) for key, _ in keys))
         relation = replace(expanded(self.steps, self.node(pattern, needed | read), read), order=())
         kept = relation.columns
         relation, tested = exists.with_flags(self, relation, [key for key, _ in keys])
