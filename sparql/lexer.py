@@ -16,10 +16,11 @@ NESTED: Final = 100
 PATTERNS: Final = 500
 """Triple patterns, steps of paths and parts of groups in a query or in one operation of an update."""
 
-IRI = r"""<[^\x00-\x20<>"{}|^`\\]*(?:\\[uU][0-9A-Fa-f]+[^\x00-\x20<>"{}|^`\\]*)*>"""
+# Possessive: what is not closed is given up at once, and a long string costs no place on a stack for each character.
+IRI = r"""<[^\x00-\x20<>"{}|^`\\]*+(?:\\[uU][0-9A-Fa-f]++[^\x00-\x20<>"{}|^`\\]*+)*+>"""
 STRING = (
-    r'''"""(?:"{0,2}(?:[^"\\]|\\.))*"""|"(?:[^"\\\n\r]|\\.)*"'''
-    r"""|'''(?:'{0,2}(?:[^'\\]|\\.))*'''|'(?:[^'\\\n\r]|\\.)*'"""
+    r'''"""(?:"{0,2}(?:[^"\\]++|\\.))*+"""|"(?:[^"\\\n\r]++|\\.)*+"'''
+    r"""|'''(?:'{0,2}(?:[^'\\]++|\\.))*+'''|'(?:[^'\\\n\r]++|\\.)*+'"""
 )
 _BASE: Final = (  # PN_CHARS_BASE
     r"A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f"
@@ -33,6 +34,7 @@ _TOKEN = re.compile(
     (?P<space>[\x20\t\r\n]+ | \#[^\n\r]*)
   | (?P<iri>{IRI.replace("#", "[#]")})
   | (?P<string>{STRING})
+  | (?P<unclosed>"(?:[^"\\\n\r]++|\\.)*+|'(?:[^'\\\n\r]++|\\.)*+)
   | (?P<tag>@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[A-Za-z]+)?)
   | (?P<variable>[?$][{_BASE}_0-9][{_BASE}_0-9{_MORE}]*)
   | (?P<name>
@@ -59,7 +61,6 @@ _LISTED: Final = """
 """
 KEYWORDS: Final = frozenset(_LISTED.split())
 _SPLIT: Final = re.compile("|".join([*sorted(KEYWORDS, key=len, reverse=True), r"\d+"]), re.IGNORECASE)
-_RUN_ON: Final = re.compile(rf"(?:{_SPLIT.pattern})+", re.IGNORECASE)
 _BRACKETS: Final = re.compile(rf"{STRING}|{IRI}|\\.|\#[^\n\r]*|[(){{}}\[\]]", re.DOTALL)
 _ESCAPED: Final = re.compile(rf"({STRING}|{IRI}|\#[^\n\r]*)|\\u([0-9A-Fa-f]{{4}})|\\U([0-9A-Fa-f]{{8}})|\\.", re.DOTALL)
 
@@ -81,12 +82,28 @@ def words(text: str, start: int = 0) -> Iterator[Word]:
     """
     for found in _TOKEN.finditer(text, start):
         kind = found.lastgroup or "mark"
-        if kind == "word" and found.group().upper() not in KEYWORDS and _RUN_ON.fullmatch(found.group()):
-            for part in _SPLIT.finditer(text, found.start(), found.end()):
+        if kind == "word" and found.group().upper() not in KEYWORDS and (parts := _run_on(found.group())):
+            for part in parts:
                 number = part.group().isdigit()
-                yield Word("number" if number else kind, part.group(), part.start(), part.end())
+                first, last = found.start() + part.start(), found.start() + part.end()
+                yield Word("number" if number else kind, part.group(), first, last)
+        elif kind == "unclosed":
+            yield Word("mark", found.group()[0], found.start(), found.start() + 1)
         elif kind != "space":
             yield Word(kind, found.group(), found.start(), found.end())
+
+
+def _run_on(word: str) -> list[re.Match[str]]:
+    """The keywords and numbers that a word consists of, the longest first; none where anything else is in it."""
+    parts: list[re.Match[str]] = []
+    end = 0
+    while end < len(word):
+        found = _SPLIT.match(word, end)
+        if found is None:
+            return []
+        parts.append(found)
+        end = found.end()
+    return parts
 
 
 def place(text: str, offset: int) -> tuple[int, int]:

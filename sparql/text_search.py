@@ -33,6 +33,7 @@ from triplake.sparql.algebra import (
     Values,
 )
 from triplake.sparql.cursor import NIL, Cursor
+from triplake.sparql.lexer import NESTED
 from triplake.sparql.paths import Path
 from triplake.sparql.translation import join
 from triplestore.model.errors import UsageError
@@ -45,6 +46,9 @@ QUERY: Final = Constant(f"<{PREFIX}query>")
 
 MOST_WORDS: Final = 30
 """Words of a search: each is a regular expression that every literal is held against."""
+
+LONGEST: Final = 1_000
+"""Characters of a search."""
 
 _FIRST, _REST = Constant(f"<{RDF}first>"), Constant(f"<{RDF}rest>")
 
@@ -70,7 +74,7 @@ class Clauses:
 Search = Words | Clauses
 
 _TOKEN: Final = re.compile(
-    r'\s*(?:(?P<phrase>"(?:[^"\\]|\\.)*")|(?P<sign>[-+!()]|&&|\|\|)|(?P<word>(?:[^\s"()\\&|]|\\.)+))'
+    r'\s*(?:(?P<phrase>"(?:[^"\\]++|\\.)*+")|(?P<sign>[-+!()]|&&|\|\|)|(?P<word>(?:[^\s"()\\&|]++|\\.)++))'
 )
 _FOREIGN: Final = re.compile(r"(?<!\\)[~^:\[\]{}]|^/")
 
@@ -78,8 +82,10 @@ _FOREIGN: Final = re.compile(r"(?<!\\)[~^:\[\]{}]|^/")
 def parsed(text: str) -> Search:
     """A search string. Raises UsageError."""
     tokens: list[tuple[str, str]] = []
-    place = 0
+    place = open_ = 0
     text = text.rstrip()
+    if len(text) > LONGEST:
+        raise UsageError(f"a search has up to {LONGEST:,} characters, not {len(text):,}")
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:
@@ -88,6 +94,9 @@ def parsed(text: str) -> Search:
             )
         tokens.append((str(found.lastgroup), found.group(str(found.lastgroup))))
         place = found.end()
+        open_ += {"(": 1, ")": -1}.get(tokens[-1][1], 0)
+        if open_ > NESTED:
+            raise UsageError(f"a search has up to {NESTED} brackets open at a time")
     if not tokens:
         raise UsageError("the search needs a word or more to look for")
     search, rest = _clauses(tokens)
@@ -144,13 +153,14 @@ def _words(kind: str, text: str) -> Words:
         )
     text = re.sub(r"\\(.)", lambda m: " " if not m[1].isalnum() else m[1], text)
     words = (_LETTERS if kind == "phrase" else _WILD).findall(unicodedata.normalize("NFC", text))
+    words = [word for word in words if word.strip("*?")]
     if not words:
         raise UsageError(f"the search has no letter or digit in {text!r}")
     return Words(tuple(words))
 
 
 _LETTERS: Final = re.compile(r"[^\W_]+")
-_WILD: Final = re.compile(r"(?:[^\W_]|[*?])*[^\W_](?:[^\W_]|[*?])*")
+_WILD: Final = re.compile(r"(?:[^\W_]|[*?])++")
 
 
 def _size(search: Search) -> int:

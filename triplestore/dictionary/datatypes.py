@@ -63,7 +63,7 @@ class Value:
         """Whether the dictionary tells the value by a column of numbers, not by its canonical token: a decimal of at
         most 20 digits before the point and 18 after it, a finite double or float that is not zero."""
         if isinstance(self.number, Decimal):
-            whole, _, fraction = f"{abs(self.number):f}".partition(".")
+            whole, _, fraction = f"{self.number.copy_abs():f}".partition(".")
             return len(whole) <= 20 and len(fraction) <= 18
         return self.number is not None and math.isfinite(self.number) and self.number != 0
 

@@ -16,7 +16,7 @@ TERM_DEPTH: Final = 100
 
 _ESCAPE: Final = re.compile(r"\\(.)")
 _CHARACTERS: Final = {"n": "\n", "r": "\r"}
-_INSIDE: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<<\(')
+_INSIDE: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"|<<\(')
 
 
 def triple_token(subject: str, predicate: str, obj: str) -> str | None:

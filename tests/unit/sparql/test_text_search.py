@@ -87,6 +87,9 @@ def test_patterns(engine: Engine, pattern: str, expected: list[str]) -> None:
         ("?s text:query '\"a'", "quotation mark"),
         ("?s text:query '!!! ...'", "no letter or digit"),
         (f"?s text:query '{'a ' * 31}'", "up to 30 words"),
+        (f"?s text:query '{'*' * 1000}'", "no letter or digit"),
+        (f"?s text:query '{'*' * 30_000}'", "up to 1,000 characters"),
+        (f"?s text:query '{'(' * 400}a{')' * 400}'", "up to 100 brackets"),
     ],
 )
 def test_what_is_refused(embedded: Engine, pattern: str, message: str) -> None:

@@ -1,0 +1,59 @@
+"""Texts of queries that a reader may send take time that grows with their length, not faster."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+import pytest
+
+from tests.support.sparql import make_graph
+from triplake.sparql import query
+from triplake.sparql.lexer import words
+from triplestore.engine import Engine
+from triplestore.model.errors import StoppedError, TriplakeError
+from triplestore.model.stopping import Stop, heeding
+
+SECONDS = 10.0
+"""Far more than any takes; the square of their lengths, or more, took minutes."""
+
+LONG = {
+    "digits in a word": f"ASK {{ A{'1' * 200_000}_ ?p ?o }}",
+    "keywords in a word": f"ASK {{ {'INTO' * 30_000}_ ?p ?o }}",
+    "an IRI that is not closed": "ASK { <" + r"\uAAAA" * 50_000,
+    "a string": f'ASK {{ ?s ?p "{"a" * 2_000_000}" }}',
+    "a string of escapes": f'ASK {{ ?s ?p "{chr(92)}u0041{(chr(92) + "u0041") * 200_000}" }}',
+    "a string that is not closed": 'ASK { ?s ?p "' + "a" * 2_000_000,
+    "quotation marks that are escaped": '"\\' * 100_000,
+    "apostrophes that are escaped": "'\\" * 100_000,
+    "a long string that is not closed": "'''" + r"\'''" * 50_000,
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_words_are_found_in_time(embedded: Engine, text: str) -> None:
+    began = time.monotonic()
+    assert sum(1 for _ in words(text)) > 0
+    with suppress(TriplakeError):
+        query(make_graph(embedded, []), text)
+    assert time.monotonic() - began < SECONDS
+
+
+def test_keywords_need_nothing_between_them() -> None:
+    assert [word.text for word in words("FILTERsameTerm")] == ["FILTER", "sameTerm"]
+    assert [word.text for word in words("LIMIT10OFFSET2")] == ["LIMIT", "10", "OFFSET", "2"]
+    assert [word.text for word in words("LIMITED10")] == ["LIMITED10"]
+    assert [(word.kind, word.text) for word in words('"a')] == [("mark", '"')]
+
+
+def test_many_patterns_are_ordered_in_time(embedded: Engine) -> None:
+    graph = make_graph(embedded, [("<u:a>", "<u:p>", "<u:a>")])
+    began = time.monotonic()
+    with heeding(Stop(0.5)), pytest.raises(StoppedError):
+        query(graph, f"SELECT * {{ ?s {'/'.join(['<u:p>'] * 480)} ?o }}")
+    assert time.monotonic() - began < 2 * SECONDS
+
+
+def test_a_number_of_a_million_digits(embedded: Engine) -> None:
+    with pytest.raises(TriplakeError, match="too long"):
+        query(make_graph(embedded, []), f"SELECT (({'9' * 1_000_000} + 1) AS ?x) {{}}")
