@@ -7,7 +7,7 @@ unifying its ends. With equality `rewrite` that is all it can match; with `axiom
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final
@@ -30,7 +30,16 @@ from triplestore.compile.plan import (
     canonical,
 )
 from triplestore.compile.program import Program
-from triplestore.compile.schema import LENGTH, Binding, Constants, SchemaFacts, filled, is_schema_atom, matches
+from triplestore.compile.schema import (
+    LENGTH,
+    Binding,
+    Constants,
+    SchemaFacts,
+    filled,
+    is_schema_atom,
+    matches,
+    spelling,
+)
 from triplestore.compile.slots import Slots, absences, compared, grouped, holds, made
 from triplestore.compile.symmetry import half
 from triplestore.compile.unify import SAME_AS_TOKEN, Reading, Unifier, parted, readings
@@ -62,12 +71,25 @@ LONGEST_COMPARED: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """How a match of a rule's schema part becomes an instance: the shape, and what fills each parameter."""
+    """How a match of a rule's schema part becomes an instance: the shape, and what fills each parameter.
+
+    asked: parameters of the body, where a number stands for all of its value. matched: those that are the literal which
+    an atom of the schema part matched, with its `spelling`.
+    """
 
     shape: Shape
     sources: tuple[Term, ...]
-    asked: frozenset[int]  # parameters of the body, where a number stands for all of its value
+    asked: frozenset[int]
+    matched: Mapping[int, str]
     checks: tuple[tuple[Term, Term], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """What a body yields: the head, under unification, and the atoms that were met."""
+
+    head: tuple[Term, ...] | None
+    evidence: Sequence[Atom]
 
 
 class DataRule:
@@ -156,12 +178,16 @@ class DataRule:
         choices = [
             constants.all(source)
             if isinstance(source, str) and number in recipe.asked
-            else (filled(source, constants, binding),)
+            else (self._filled(source, recipe.matched.get(number), constants, binding),)
             for number, source in enumerate(recipe.sources)
         ]
         for row in product(*choices):
             if self.head is None or not self._is_idle(recipe.shape, row):
                 self._add_row(recipe.shape, row, program)
+
+    @staticmethod
+    def _filled(source: Term, matched: str | None, constants: Constants, binding: Binding) -> int:
+        return binding[matched] if matched in binding else filled(source, constants, binding)
 
     def _is_idle(self, shape: Shape, row: Row) -> bool:
         """Whether an instance derives what holds anyway: an atom of its body (`?x a :C` of `?x a :C` and `:C
@@ -199,12 +225,10 @@ class DataRule:
         head = None
         if self.head is not None:
             head = unroll_atom(self.head, length)[0] if length is not None else self.head
-        evidence = [] if head is None else [head]
-        if head is None or self._evidence:
-            evidence += [e for e in rule.body if isinstance(e, Atom)]
+        evidence = [e for e in rule.body if isinstance(e, Atom)] if head is None or self._evidence else []
         recipes = []
         for reading in readings(same, stored=self.equality != Equality.REWRITE):
-            recipe = self._reading(rule, atoms, reading, evidence, binding, pair)
+            recipe = self._reading(rule, atoms, reading, head, evidence, binding, pair)
             if recipe is not None and recipe not in recipes:
                 recipes.append(recipe)
         return recipes
@@ -214,7 +238,8 @@ class DataRule:
         rule: Rule,
         atoms: Sequence[Atom],
         reading: Reading,
-        output: Sequence[Atom],
+        head: Atom | None,
+        evidence: Sequence[Atom],
         binding: Binding,
         pair: Pair | None,
     ) -> _Recipe | None:
@@ -244,18 +269,15 @@ class DataRule:
         occurring = dict.fromkeys(
             s for s in (now(atom.s) for atom in reflexive) if s not in mentioned and (is_free(s) or isinstance(s, str))
         )
-        out = [
-            tuple(t if column and isinstance(t, Var) and t.name in self._read else now(t) for t in atom.terms)
-            for column, atom in enumerate(output)
-        ]
-        if self.head is not None:
-            s, p, o = out[0]
+        derived = None if head is None else tuple(map(now, head.terms))
+        if derived is not None:
+            s, p, o = derived
             itself = self.equality != Equality.OFF and p == SAME_AS_TOKEN and s == o and is_free(s)
-            spells = any(map(_is_literal, out[0]))  # the head a literal as it is written, the body all of its value
-            if itself or (out[0] in stored and not spells):
+            spells = any(map(_is_literal, derived))  # the head a literal as it is written, the body all of its value
+            if itself or (derived in stored and not spells):
                 return None  # derives what its body says, or x sameAs x of a term of its body
-        bound = frozenset(binding)
-        if self.head is not None and self.equality != Equality.OFF and out[0][1] == SAME_AS_TOKEN and rule.monotone:
+        out, bound = _Output(derived, evidence), frozenset(binding)
+        if derived is not None and self.equality != Equality.OFF and derived[1] == SAME_AS_TOKEN and rule.monotone:
             recipe = self._recipe(rule, stored, tuple(occurring), spelled, now, out, bound, checks, share=True)
             if recipe is not None and half(recipe.shape) is not None:
                 return recipe
@@ -268,7 +290,7 @@ class DataRule:
         occurring: Sequence[Term],
         spelled: Sequence[tuple[Term, Term]],
         now: Callable[[Term], Term],
-        output: Sequence[tuple[Term, ...]],
+        output: _Output,
         bound: frozenset[str],
         checks: Sequence[tuple[Term, Term]],
         share: bool = False,
@@ -276,10 +298,8 @@ class DataRule:
     ) -> _Recipe | None:
         """The recipe of a body; None where it never matches. share: see `Slots`."""
         slots = Slots(lambda term: isinstance(term, Var) and term.name not in bound, share)
-        body: list[OpenElement] = [
-            *(tuple(slots.of(t) for t in terms) for terms in stored),
-            *((slots.of(t),) for t in occurring),
-        ]
+        facts = [tuple(slots.of(t) for t in terms) for terms in stored]
+        body: list[OpenElement] = [*facts, *((slots.of(t),) for t in occurring)]
         conditions: list[Callable[[Numbering], Condition]] = [
             compared(Filter("=", variable, literal), now, slots) for variable, literal in spelled
         ]
@@ -306,17 +326,29 @@ class DataRule:
                         return None
                     body.append(table)
         columns: list[OpenSlot | Callable[[Numbering], Made]] = [
-            made(self.made[t.name], now, slots)
-            if isinstance(t, Var) and t.name in self.made
-            else made(Variable(t.name), now, slots)
-            if column and isinstance(t, Var) and t.name in self._read
-            else slots.of(t)
-            for column, terms in enumerate(output)
-            for t in terms
+            made(self.made[t.name], now, slots) if isinstance(t, Var) and t.name in self.made else slots.of(t)
+            for t in output.head or ()
         ]
+        matched: dict[int, str] = {}
+        for atom in output.evidence:
+            terms = tuple(map(now, atom.terms))
+            for place, (term, written) in enumerate(zip(terms, atom.terms, strict=True)):
+                read = isinstance(written, Var) and written.name in self._read
+                meant = written if read else term
+                if isinstance(meant, Var) and meant.name in self.made:
+                    columns.append(made(self.made[meant.name], now, slots))
+                elif isinstance(meant, Var) and read:
+                    columns.append(made(Variable(meant.name), now, slots))
+                elif _is_literal(term) and terms in stored:  # that of the fact, which the body's own slot has
+                    columns.append(facts[stored.index(terms)][place])
+                else:
+                    if _is_literal(term):
+                        matched[len(slots.sources)] = spelling(atom)
+                    columns.append(slots.of(term))
         shape, holes = canonical(body, conditions, columns)
-        numbers = frozenset(number for number, hole in enumerate(holes) if hole < asked)
-        return _Recipe(shape, tuple(slots.sources[hole] for hole in holes), numbers, tuple(checks))
+        asked_now = frozenset(number for number, hole in enumerate(holes) if hole < asked)
+        matched_now = {number: matched[hole] for number, hole in enumerate(holes) if hole in matched}
+        return _Recipe(shape, tuple(slots.sources[hole] for hole in holes), asked_now, matched_now, tuple(checks))
 
 
 def _is_literal(term: Term) -> bool:

@@ -23,23 +23,25 @@ def lists_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> Iterato
     """The cells of the rdf lists that start at `head`; `objects(s, p)` are the objects of the facts (s, p, ?).
 
     Well-formed data has one list; where equal or broken nodes give several rdf:first or rdf:rest, each way to rdf:nil
-    is a list of its own. A way never visits a node twice. Raises LimitError for more than `WAYS`.
+    is a list of its own. A way never visits a node twice. rdf:nil itself begins a list where it is, or equals, a cell.
+    Raises LimitError for more than `WAYS`.
     """
     ways: list[tuple[int, tuple[Cell, ...], frozenset[int]]] = []
     node, seen = head, {head}
     cells: list[Cell] = []
-    while node != NIL:  # the common case, one way only, without copying
+    while True:  # the common case, one way only, without copying
         firsts, rests = objects(node, FIRST), objects(node, REST)
         if len(firsts) != 1 or len(rests) != 1:
             ways.append((node, tuple(cells), frozenset(seen)))
             break
         cells.append((firsts[0], rests[0]))
         node = rests[0]
+        if node == NIL:
+            yield tuple(cells)
+            return
         if node in seen:
             return
         seen.add(node)
-    else:
-        yield tuple(cells)
     steps = 0
     while ways:
         node, so_far, visited = ways.pop()
@@ -49,12 +51,12 @@ def lists_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> Iterato
                 f"rules read the lists of the data, and from one node more than {WAYS:,} ways lead along rdf:rest: "
                 "give each node of a list one rdf:rest, or leave out the rules over lists"
             )
-        if node == NIL:
+        if node == NIL and so_far:
             yield so_far
             continue
         for first in objects(node, FIRST):
             for rest in objects(node, REST):
-                if rest not in visited:
+                if rest not in visited or rest == NIL:
                     ways.append((rest, (*so_far, (first, rest)), visited | {rest}))
 
 
@@ -66,7 +68,7 @@ def members_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> list[
     """
     found: list[tuple[int, int]] = []
     node, seen, place = head, {head}, 0
-    while node != NIL:
+    while node != NIL or not found:
         firsts, rests = objects(node, FIRST), objects(node, REST)
         if len(rests) > 1:
             every = (enumerate(item for item, _ in cells) for cells in lists_at(head, objects))

@@ -17,8 +17,8 @@ from triplestore.model.terms import BUILTIN_IDS, BUILTIN_IRIS, OWL, RDF, RDFS, S
 
 Fact = tuple[int, int, int]
 Binding = dict[str, int]
-"""Variable name -> id (or list position); the length of the rule's list is under `LENGTH`; a number's token -> the
-literal of its value that was matched."""
+"""Variable name -> id (or list position); the length of the rule's list is under `LENGTH`, and the literal that an atom
+with a number matched, which may be another of its value, under `spelling` of the atom."""
 
 LENGTH: Final = "#n"
 
@@ -212,10 +212,15 @@ def holds(condition: Filter, constants: Constants, binding: Binding) -> bool:
     return (left == right) == (condition.operator == "=")
 
 
+def spelling(atom: Atom) -> str:
+    """Where a binding has the literal that an atom with a number matched."""
+    return f"{atom.s} {atom.p} {atom.o}"
+
+
 def filled(term: Term, constants: Constants, binding: Binding) -> int:
     """The value of a term that is no variable, or bound."""
     if isinstance(term, str):
-        return binding[term] if term in binding else constants[term]
+        return constants[term]
     assert isinstance(term, Var), term
     return binding[term.name]
 
@@ -241,10 +246,12 @@ def _extend(
                 ends = [(t, v) for t, v in zip((element.s, element.o), found, strict=True) if not isinstance(t, str)]
                 for extended in _bind(ends, constants, binding):
                     if isinstance(element.o, str) and element.o in constants.equal:
-                        extended[element.o] = found[1]
+                        extended[spelling(element)] = found[1]
                     yield extended
         return
     start = _value(element.list, constants, binding)
+    if start is None and isinstance(element.list, str):
+        return  # a list that no term of the store is
     heads = [start] if start is not None else sorted({s for s, _ in facts.match(None, builtin(RDF + "first"), None)})
     for head in heads:
         base = dict(binding)
@@ -283,8 +290,7 @@ def _bind(pairs: Sequence[tuple[Term, int]], constants: Constants, binding: Bind
     extended = dict(binding)
     for term, value in pairs:
         known = _value(term, constants, extended)
-        if known is None:
-            assert isinstance(term, Var)
+        if known is None and isinstance(term, Var):
             extended[term.name] = value
         elif known != value:
             return

@@ -325,6 +325,20 @@ def numbers_equal_to(engine: Queries, tokens: Iterable[str]) -> dict[str, list[i
     return found
 
 
+def computed_forms(tokens: Iterable[str]) -> set[str]:
+    """The literals that arithmetic makes of the exact numbers among these: their values as xsd:integer and
+    xsd:decimal, in the canonical form."""
+    found = set[str]()
+    for token in tokens:
+        if token.startswith('"') and (value := _exact(*split_literal(token)[:2])) is not None:
+            text = f"{value:f}"
+            text = (text.rstrip("0").rstrip(".") if "." in text else text) if value else "0"
+            found.add(f'"{text}"^^<{XSD}decimal>')
+            if "." not in text:
+                found.add(f'"{text}"^^<{XSD}integer>')
+    return found
+
+
 def _exact(lexical: str, datatype: str) -> Decimal | None:
     """The value of an exact number; None of anything else."""
     text = lexical.strip(" \t\r\n")

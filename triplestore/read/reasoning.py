@@ -21,7 +21,7 @@ from triplestore.materialise.datatypes import Datatypes
 from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.expression import Call
-from triplestore.model.rule import Rule, constants_of
+from triplestore.model.rule import Aggregate, Bind, Filter, Rule, constants_of
 from triplestore.model.terms import BUILTIN_IDS, OWL
 from triplestore.storage.manifest import Manifest, RulesetText
 
@@ -104,13 +104,19 @@ def all_rules(manifest: Manifest) -> tuple[Rule, ...]:
     return rules + (rulesets.named("equality").rules if manifest.equality == Equality.AXIOMS else ())
 
 
-def head_constants(manifest: Manifest) -> set[str]:
-    """Tokens of rules that are not built in and that the dictionary must have: those that they can put into facts, and
-    all that negation and expressions speak of."""
+def rule_constants(manifest: Manifest) -> set[str]:
+    """Tokens of rules that are not built in, and that the dictionary must have: what rules put into facts, or compare
+    terms with, and the forms in which they may make a number that they match. With datatypes a literal that is only
+    matched is left out: it is looked up by its value, and what the data has of that value is to be the first of it."""
     rules = all_rules(manifest)
-    tokens = {t for r in rules for atom in r.heads for t in atom.terms if isinstance(t, str)}
-    if not all(rule.monotone for rule in rules):
-        tokens.update(token for rule in rules for token in constants_of(rule))
+    tokens = {token for rule in rules for token in constants_of(rule)}
+    if not ClosureView.of(manifest).by_value:
+        if any(isinstance(element, Aggregate | Bind) for rule in rules for element in rule.body):
+            tokens |= encoding.computed_forms(tokens)
+    elif all(rule.monotone for rule in rules):
+        kept = {t for rule in rules for atom in rule.heads for t in atom.terms}
+        kept |= {t for rule in rules for e in rule.body if isinstance(e, Filter) for t in (e.left, e.right)}
+        tokens = {token for token in tokens if token[0] != '"' or token in kept}
     return tokens - BUILTIN_IDS.keys()
 
 

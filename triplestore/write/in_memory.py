@@ -316,6 +316,22 @@ class InMemory(ChangeSet):
         self.tx.workspace.memory = _content(self.tx.workspace.manifest), self.memory
 
 
+def keep_beside(tx: Transaction, before: Manifest, now: Manifest, new: Iterable[str] | None) -> None:
+    """Keep the closure in memory, if that of `before` is there, for a version with the same facts and more terms.
+    new: their tokens, None where they are not known. It is not kept where it depends on them: on what rules speak of,
+    and on literals, whose values it compares."""
+    workspace = tx.workspace
+    if workspace.memory is None or workspace.memory[0] != _content(before):
+        return
+    memory = workspace.memory[1]
+    terms = None if new is None else list(new)
+    if terms is None or any(t[0] == '"' or t.startswith("<<(") for t in terms) or touched(memory.reasoning, terms):
+        workspace.memory = None
+    else:
+        workspace.memory = _content(now), memory
+
+
 def _content(manifest: Manifest) -> object:
     """What a closure in memory was read from: while it is the same, what was read holds, published or not."""
-    return manifest.rulesets, tuple(manifest.files_of(table.name) for table in (ASSERTED, FACT, SAME_AS, VIOLATION))
+    tables = (ASSERTED, FACT, SAME_AS, VIOLATION, TERM)
+    return manifest.rulesets, tuple(manifest.files_of(table.name) for table in tables)

@@ -29,7 +29,7 @@ from triplestore.model.tables import (
     VIOLATION,
     Table,
 )
-from triplestore.read.reasoning import head_constants, reasoning
+from triplestore.read.reasoning import reasoning, rule_constants
 from triplestore.storage.manifest import Counters, Manifest
 from triplestore.storage.patches import TableRows
 from triplestore.write.change import Change, ChangeSet, Facts, Reason, Refused, TableChange
@@ -135,7 +135,7 @@ def initial(tx: Transaction) -> ChangeSet:
     engine = tx.engine
     encoding.builtin_terms(engine, "term")
     engine.load("raw", token_table([]))
-    _, counters = encoding.encode(engine, "raw", Counters(), head_constants(tx.workspace.manifest))
+    _, counters = encoding.encode(engine, "raw", Counters(), rule_constants(tx.workspace.manifest))
     engine.append("term", [Select("new_term", TERM.names)])
     engine.create("stored_term", Select("term", TERM.names))
     engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")

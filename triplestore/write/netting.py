@@ -17,7 +17,7 @@ from triplestore.maintain.cache import ClosureCache
 from triplestore.materialise.statements import triples_table
 from triplestore.model.dataset import TRIPLE, UNNAMED, Quad
 from triplestore.model.tables import ASSERTED, QUAD, TERM, token_sql
-from triplestore.read.reasoning import head_constants
+from triplestore.read.reasoning import rule_constants
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import Counters
 from triplestore.storage.place import to_read
@@ -137,7 +137,7 @@ def net_encoded(
 def encoded(tx: Transaction, raw: str, counters: Counters, graphs_too: bool = False) -> tuple[int, Counters]:
     """`encoding.encode` with the constants that the store's rules can derive. graphs_too: with the names of graphs."""
     tx.workspace.views(TERM, ASSERTED)
-    return encoding.encode(tx.engine, raw, counters, head_constants(tx.workspace.manifest), graphs_too)
+    return encoding.encode(tx.engine, raw, counters, rule_constants(tx.workspace.manifest), graphs_too)
 
 
 def extend_terms(workspace: Workspace) -> None:

@@ -12,7 +12,7 @@ from triplestore.maintain.policy import check as check_algorithm
 from triplestore.model.errors import UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.model.tables import ASSERTED
-from triplestore.read.reasoning import check_countable, head_constants, ruleset_text
+from triplestore.read.reasoning import check_countable, rule_constants, ruleset_text
 from triplestore.read.session import Session
 from triplestore.storage.manifest import RulesetText
 from triplestore.write import in_memory, in_tables
@@ -64,7 +64,7 @@ def _maintained(tx: Transaction, rulesets: tuple[RulesetText, ...], algorithm: s
         if isinstance(memory, Refused):
             found = memory
         else:
-            terms = numbered(workspace, (), head_constants(after))
+            terms = numbered(workspace, (), rule_constants(after))
             change = Change(0, 0, terms.counters, facts=Facts((), (), terms))
             found = in_memory.maintained_rules(tx, memory, change, before, algorithm)
     if not isinstance(found, Refused):

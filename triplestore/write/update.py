@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from triplestore.dictionary.encoding import Numbered
@@ -14,6 +14,7 @@ from triplestore.model.report import UpdateReport
 from triplestore.model.tables import QUAD, TERM, Table
 from triplestore.model.terms import from_rdflib_quads
 from triplestore.read.session import Session
+from triplestore.storage.manifest import Manifest
 from triplestore.storage.patches import TableRows
 from triplestore.write import in_memory, in_tables
 from triplestore.write.change import Change, ChangeSet, Facts, Reason, Refused, TableChange
@@ -101,4 +102,18 @@ def graphs_only(tx: Transaction, change: Change) -> ChangeSet:
         tables[QUAD] = change.quads
         if change.facts is None or change.facts.terms.new:
             tables[TERM] = Extended(TableRows(tx.engine, "new_term"))
-    return ChangeSet(change, change.counters, tables=tables)
+    return GraphsOnly(change, change.counters, tables=tables, tx=tx, before=tx.workspace.manifest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphsOnly(ChangeSet):
+    """The change set where only graphs differ. The closure in memory is that of the next version too, unless it has to
+    learn of new terms. before: the version that is changed."""
+
+    tx: Transaction
+    before: Manifest
+
+    def keep(self, now: Manifest) -> None:
+        """See `ChangeSet`."""
+        facts = self.change.facts
+        in_memory.keep_beside(self.tx, self.before, now, None if facts is None else facts.terms.new)
