@@ -18,7 +18,7 @@ from triplake.loaders.documents import document
 from triplake.loaders.lines import batches_of_lines, parse_lines
 from triplake.loaders.sources import Source, Syntax
 from triplake.loaders.tokens import Scope
-from triplestore.model.dataset import TRIPLE, Quad
+from triplestore.model.dataset import Quad, QuadOperation
 from triplestore.model.errors import InputError
 from triplestore.model.prefixes import Prefix
 from triplestore.model.terms import XSD
@@ -49,17 +49,14 @@ def quads_of(source: Source, first_file: int | None, declared: list[Prefix] | No
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One transaction's net effect: quads to add and to delete (never the same one), in the order written.
+    """One transaction: quads that are added and deleted, in order. It is not netted here: whether deleting a triple
+    deletes it from all graphs is the store's to say.
 
-    prefixes: of its PA and PD rows, those without an IRI for PD. rows: where some name a graph, all of its rows in
-    order, each a quad and whether it is added: whether deleting a triple deletes it from all graphs is the store's
-    to say.
+    prefixes: of its PA and PD rows, those without an IRI for PD.
     """
 
-    add: list[Quad]
-    delete: list[Quad]
+    operations: Sequence[QuadOperation]
     prefixes: Sequence[Prefix] = ()
-    rows: Sequence[tuple[bool, Quad]] = ()
 
 
 _PIECE: Final = re.compile(
@@ -100,23 +97,17 @@ class _Row:
 
 @dataclass(slots=True)
 class _Transaction:
-    """The changes since TX. Invariant: no quad is in both; dicts keep the order."""
+    """The changes since TX, one operation for rows of one kind that follow each other."""
 
-    add: dict[Quad, None] = field(default_factory=dict)
-    delete: dict[Quad, None] = field(default_factory=dict)
-    rows: list[tuple[bool, Quad]] = field(default_factory=list)
+    operations: list[tuple[bool, list[Quad]]] = field(default_factory=list)
     prefixes: list[Prefix] = field(default_factory=list)
 
     def apply(self, operation: str, quad: Quad) -> None:
-        """The last word on a quad counts."""
-        into, out_of = (self.add, self.delete) if operation == "A" else (self.delete, self.add)
-        out_of.pop(quad, None)
-        into[quad] = None
-        self.rows.append((operation == "A", quad))
-
-    def change(self) -> Change:
-        named = any(len(quad) > TRIPLE for _, quad in self.rows)
-        return Change(list(self.add), list(self.delete), tuple(self.prefixes), tuple(self.rows) if named else ())
+        """A row A or D."""
+        insert = operation == "A"
+        if not self.operations or self.operations[-1][0] != insert:
+            self.operations.append((insert, []))
+        self.operations[-1][1].append(quad)
 
 
 def read_patch(path: str | Path, name: str | None = None) -> list[Change]:
@@ -165,7 +156,7 @@ def read_patch(path: str | Path, name: str | None = None) -> list[Change]:
         outside.prefixes += waiting
     if current is not None:
         raise InputError("the transaction is not ended: add a row `TC .` (or `TA .`)", source.name, began, 1)
-    return [transaction.change() for transaction in done if transaction.add or transaction.delete]
+    return [Change(each.operations, tuple(each.prefixes)) for each in done if each.operations]
 
 
 def _checked(source: Source) -> Iterator[tuple[_Row, Quad | None]]:

@@ -5,11 +5,15 @@ A *quad* is a triple of tokens, with the name of its graph as a fourth where it 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
 Quad = tuple[str, ...]
 """Subject, predicate, object; then the name of the graph, where it has one."""
+
+QuadOperation = tuple[bool, Sequence[Quad]]
+"""Whether quads are added, or else deleted, and these."""
 
 TRIPLE: Final = 3
 """Tokens of a quad that is in the unnamed graph."""

@@ -174,7 +174,7 @@ class ByUpdates:
         add = self._others([triple for triple in new if triple in ends])
         delete = self._others([triple for triple in gone if triple not in new])
         if add or delete:
-            apply(self._session, add, delete, self._maintain, False)
+            apply(self._session, [(False, delete), (True, add)], self._maintain, False)
 
     def _others(self, triples: Sequence[Triple]) -> list[Triple]:
         """Those that the background does not assert itself."""

@@ -1,9 +1,9 @@
 """The one way of a write: a `Change` of what is asserted, by a maintainer, becomes a `ChangeSet`, which is committed.
 
-    triples --netting--> Change --in_memory--> ChangeSet --commit--> files, manifest
-                            |          |           ^
-                            |       Refused        |
-                            +------in_tables-------+
+    operations --pending--> quads --netting--> Change --in_memory--> ChangeSet --commit--> files, manifest
+                                                  |          |           ^
+                                                  |       Refused        |
+                                                  +------in_tables-------+
 
 A maintainer changes neither files nor the version: a dry run looks at the change set and undoes it, the operations of a
 request stage one after another, and publish once.

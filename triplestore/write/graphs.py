@@ -100,7 +100,7 @@ def net_in_memory(
     unwanted: Collection[QuadIds],
 ) -> tuple[list[Fact], list[Fact], LoadedPatch | None, int]:
     """The net change of a few quads, of triples `touched`, of which `asserted` are asserted: triples that are asserted
-    from now on, and no more; how `quad` changes; how many of the unwanted quads there were."""
+    from now on, and no more; how `quad` changes; how many of the unwanted quads are neither there nor wanted."""
     kind, before = Membership.of(workspace), dict[Fact, set[int]]()
     for graph, s, p, o in _rows_of(workspace, touched):
         before.setdefault((s, p, o), set()).add(graph)
@@ -108,14 +108,14 @@ def net_in_memory(
         if fact not in before or not kind.union:
             before.setdefault(fact, set()).add(UNNAMED)
     after = {fact: set(before.get(fact, ())) for fact in touched}
-    found = 0
-    for graph, *triple in unwanted:
-        fact = (triple[0], triple[1], triple[2])
-        gone = set(after[fact]) if graph == EVERYWHERE else after[fact] & {graph}
-        found += bool(gone & before.get(fact, set()))
-        after[fact] -= gone
-    for graph, *triple in wanted:
-        after[triple[0], triple[1], triple[2]].add(graph)
+    for graph, s, p, o in unwanted:
+        after[s, p, o] -= after[s, p, o] if graph == EVERYWHERE else {graph}
+    for graph, s, p, o in wanted:
+        after[s, p, o].add(graph)
+    missing = 0
+    for graph, s, p, o in unwanted:
+        there = before.get((s, p, o), set()) | after[s, p, o]
+        missing += not there if graph == EVERYWHERE else graph not in there
     added, removed = list[Fact](), list[Fact]()
     quads: tuple[list[QuadIds], list[QuadIds]] = [], []
     for fact in sorted(touched):
@@ -126,7 +126,7 @@ def net_in_memory(
         quads[0].extend((graph, *fact) for graph in sorted(rows_now - rows))
         quads[1].extend((graph, *fact) for graph in sorted(rows - rows_now))
     patch = LoadedPatch(workspace, _quad_table(quads[0]), _quad_table(quads[1])) if quads[0] or quads[1] else None
-    return added, removed, patch, found
+    return added, removed, patch, missing
 
 
 def _rows_of(workspace: Workspace, touched: Collection[Fact]) -> list[QuadIds]:
@@ -155,7 +155,7 @@ def load_quads(scratch: Scratch, label: str, quads: Collection[QuadIds]) -> str:
 def net_in_tables(tx: Transaction, counters: Counters, wanted: str, unwanted: str | None) -> Change:
     """The net change of quads in working tables (g, s, p, o; distinct): of those in `unwanted`, then those in `wanted`.
     Makes the working tables `plus`, `minus`, `quad_plus` and `quad_minus`. not_asserted of the change: how many of the
-    unwanted there were not."""
+    unwanted are neither there nor wanted."""
     engine, kind = tx.engine, Membership.of(tx.workspace)
     tx.workspace.views(ASSERTED_TABLE, QUAD)
     with engine.scratch() as scratch:
@@ -173,7 +173,8 @@ def net_in_tables(tx: Transaction, counters: Counters, wanted: str, unwanted: st
         else:
             hit = f"u.s = b.s AND u.p = b.p AND u.o = b.o AND (u.g = b.g OR u.g = {EVERYWHERE})"
             left = f"SELECT g, s, p, o FROM {before} b WHERE NOT EXISTS (SELECT 1 FROM {unwanted} u WHERE {hit})"
-            missing = count(engine, f"{unwanted} u WHERE NOT EXISTS (SELECT 1 FROM {before} b WHERE {hit})")
+            either = f"SELECT g, s, p, o FROM {before} UNION ALL SELECT g, s, p, o FROM {wanted}"
+            missing = count(engine, f"{unwanted} u WHERE NOT EXISTS (SELECT 1 FROM ({either}) b WHERE {hit})")
             engine.create(after, f"{left} UNION SELECT g, s, p, o FROM {wanted}")
         seen = [_seen(name, kind) for name in (before, after)]
         added = engine.create("plus", minus(f"({seen[1]})", f"({seen[0]})", "spo"))

@@ -67,16 +67,16 @@ def _net_quads_in_memory(
     """The same where there are named graphs."""
     ids, everywhere = terms.ids, graphs.Membership.of(tx.workspace).unnamed
     wanted = graphs.with_ids(add, ids, UNNAMED)
-    unwanted = graphs.with_ids(delete, ids, everywhere) - wanted
+    unwanted = graphs.with_ids(delete, ids, everywhere)
     touched = {(s, p, o) for _, s, p, o in (*wanted, *unwanted)}
     new = set(terms.new.values())
     asserted = memory.asserted_among([fact for fact in touched if new.isdisjoint(fact)])
-    added, removed, quads, found = graphs.net_in_memory(tx.workspace, asserted, touched, wanted, unwanted)
+    added, removed, quads, missing = graphs.net_in_memory(tx.workspace, asserted, touched, wanted, unwanted)
     return Change(
         len(added),
         len(removed),
         _with_file(terms.counters, file),
-        len(set(delete) - set(add)) - found,
+        missing + len(delete) - len(unwanted),
         Facts(added, removed, terms),
         quads,
     )
@@ -96,23 +96,26 @@ def net_in_tables(
     if clear:
         return net_encoded(tx, counters, replacing=True, graphs_too=several)
     if several:
-        return _net_quads_in_tables(tx, counters, delete)
-    known = encoding.lookup(engine, {token for triple in delete for token in triple})
-    wanted = [t for t in delete if all(token in known for token in t)]
+        return _net_quads_in_tables(tx, counters, add, delete)
+    gone = {*delete} - {*add}
+    known = encoding.lookup(engine, {token for triple in gone for token in triple})
+    found = [t for t in gone if all(token in known for token in t)]
     with engine.scratch() as scratch:
-        unwanted = scratch.load("unwanted", triples_table([(known[s], known[p], known[o]) for s, p, o in wanted]))
+        unwanted = scratch.load("unwanted", triples_table([(known[s], known[p], known[o]) for s, p, o in found]))
         removed = engine.create("minus", common(unwanted, "asserted", "spo"))
-    return replace(net_encoded(tx, counters), removed=removed, not_asserted=len(delete) - removed)
+    return replace(net_encoded(tx, counters), removed=removed, not_asserted=len(gone) - removed)
 
 
-def _net_quads_in_tables(tx: Transaction, counters: Counters, delete: Sequence[Quad]) -> Change:
+def _net_quads_in_tables(tx: Transaction, counters: Counters, add: Sequence[Quad], delete: Sequence[Quad]) -> Change:
     """Net the quads in working table `encoded` and those to delete against the tables."""
     engine, everywhere = tx.engine, graphs.Membership.of(tx.workspace).unnamed
-    unwanted = graphs.with_ids(delete, encoding.lookup(engine, graphs.names_of(delete)), everywhere)
+    known, gone = encoding.lookup(engine, graphs.names_of(delete)), {*delete} - {*add}
+    unwanted = graphs.with_ids(delete, known, everywhere)
     with engine.scratch() as scratch:
         change = graphs.net_in_tables(tx, counters, "encoded", graphs.load_quads(scratch, "unwanted", unwanted))
     engine.drop("encoded")
-    return replace(change, not_asserted=change.not_asserted + len(set(delete)) - len(unwanted))
+    unknown = len(gone) - len(graphs.with_ids(gone, known, everywhere))
+    return replace(change, not_asserted=change.not_asserted + unknown)
 
 
 def net_encoded(

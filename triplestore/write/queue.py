@@ -1,9 +1,9 @@
 """Updates that wait for their turn, and are carried out together: one transaction for all that have come meanwhile.
 
 What becomes of the store is what it would be if each were carried out alone, in the order in which they were brought:
-of plain ones the last word on a triple counts, and a request with patterns sees what those before it have made. So an
-addition and a deletion of one triple cancel each other before any work is done (Illich and Glimm: fully dynamic
-updates), and one commit makes all of them durable.
+plain ones are netted (`pending`), and a request with patterns sees what those before it have made. So an addition and a
+deletion of one triple cancel each other before any work is done (Illich and Glimm: fully dynamic updates), and one
+commit makes all of them durable.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Waiting:
     def change(self, session: Session, number: int) -> Change | Request:
         """It as a transaction whose blank nodes have this file number. Raises InputError, UsageError."""
         if self.text is None:
-            return Change(list(self.add), list(self.delete))
+            return Change([(False, self.delete), (True, self.add)])
         graphs = self.default_graphs, self.named_graphs
         return requested(self.text, number, self.base, session.manifest.prefixes, *graphs)
 

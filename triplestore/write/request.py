@@ -1,6 +1,6 @@
 """A SPARQL Update request as one transaction: a chain of change sets.
 
-Operations are netted, triple by triple, for as long as none has to look at the graph. One that does sees the closure
+Operations on quads are netted (`pending`) for as long as none has to look at the graph. One that does sees the closure
 after all before it: what is pending then is maintained and staged, as a draft of the next version. Publishing comes
 once, at the end; until then nothing of it can be seen.
 """
@@ -19,7 +19,7 @@ from triplake.sparql.update import Clear, Create, Data, Load, Modify, Operation,
 from triplestore.closure.quads import named_sql, unnamed_sql
 from triplestore.dictionary.encoding import lookup
 from triplestore.maintain.policy import check as check_algorithm
-from triplestore.model.dataset import DEFAULT, TRIPLE, UNNAMED, DefaultGraph, Quad
+from triplestore.model.dataset import DEFAULT, UNNAMED, DefaultGraph, Quad
 from triplestore.model.errors import InputError, TriplakeError, UsageError
 from triplestore.model.prefixes import Prefix
 from triplestore.model.report import UpdateReport
@@ -31,6 +31,7 @@ from triplestore.write.change import Change, ChangeSet, Reason, Refused, Request
 from triplestore.write.commit import dry_run, publish, stage
 from triplestore.write.graphs import net_in_tables
 from triplestore.write.netting import numbered
+from triplestore.write.pending import Pending
 from triplestore.write.transaction import Transaction, check_numbers, retried, writing
 from triplestore.write.update import maintained, netted
 
@@ -68,43 +69,6 @@ def carry_out(
 
 
 @dataclass(slots=True)
-class Pending:
-    """The net effect of operations since the last draft: whether all that was there is removed, then the last word on
-    each quad, true for one to add. everywhere: a triple that is deleted without the name of a graph is deleted from
-    all graphs, those that have been added to meanwhile among them."""
-
-    everywhere: bool
-    clear: bool = False
-    quads: dict[Quad, bool] = field(default_factory=dict)
-    named: bool = False  # whether a quad that was added is in a named graph
-
-    def __bool__(self) -> bool:
-        return self.clear or bool(self.quads)
-
-    @property
-    def sides(self) -> tuple[list[Quad], list[Quad]]:
-        """The quads to add, and those to delete."""
-        add = [quad for quad, insert in self.quads.items() if insert]
-        return add, [quad for quad, insert in self.quads.items() if not insert]
-
-    def put(self, insert: bool, quads: Sequence[Quad]) -> None:
-        """Add, or delete, quads."""
-        if not insert and self.named and self.everywhere:
-            triples = {quad for quad in quads if len(quad) == TRIPLE}
-            for quad in [quad for quad, added in self.quads.items() if added and quad[:TRIPLE] in triples]:
-                del self.quads[quad]
-        for quad in quads:
-            self.quads.pop(quad, None)
-            self.quads[quad] = insert
-        self.named = self.named or (insert and any(len(quad) != TRIPLE for quad in quads))
-
-    def remove_all(self) -> None:
-        """Delete all that there is."""
-        self.clear = True
-        self.quads.clear()
-
-
-@dataclass(slots=True)
 class Chain:
     """The operations of a transaction, each on what those before it have made.
 
@@ -128,7 +92,7 @@ class Chain:
         self.pending = self._none()
 
     def _none(self) -> Pending:
-        return Pending(self.tx.default_graph == DefaultGraph.UNION)
+        return Pending(self.tx.default_graph)
 
     def add(self, operation: Operation, document: int) -> None:
         """Carry out one more operation. document: the file number of the document, if it loads one."""
@@ -267,10 +231,9 @@ class Chain:
         if self.waiting is not None:
             made, self.waiting = self.waiting, None
             return made(in_tables)
-        (add, delete), clear = self.pending.sides, self.pending.clear
-        self.pending = self._none()
+        pending, self.pending = self.pending, self._none()
         refused = Refused(Reason.DRAFT) if in_tables else None
-        return maintained(self.tx, add, delete, self.algorithm, self.number, clear, refused)
+        return maintained(self.tx, pending, self.algorithm, self.number, refused)
 
     def _stage(self, found: ChangeSet) -> None:
         """Make a change set a draft."""

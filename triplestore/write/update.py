@@ -8,7 +8,7 @@ from typing import Any
 
 from triplestore.dictionary.encoding import Numbered
 from triplestore.maintain.policy import check as check_algorithm
-from triplestore.model.dataset import Quad
+from triplestore.model.dataset import Quad, QuadOperation
 from triplestore.model.prefixes import Prefix
 from triplestore.model.report import UpdateReport
 from triplestore.model.tables import QUAD, TERM, Table
@@ -21,13 +21,15 @@ from triplestore.write.change import Change, ChangeSet, Facts, Reason, Refused, 
 from triplestore.write.commit import commit, dry_run
 from triplestore.write.graphs import facts_of
 from triplestore.write.netting import net_in_memory, net_in_tables
+from triplestore.write.pending import Pending
 from triplestore.write.table_changes import Extended
 from triplestore.write.transaction import Transaction, check_numbers, retried, writing
 
 
 def update(session: Session, add: Iterable[Any], delete: Iterable[Any], algorithm: str, dry: bool) -> UpdateReport:
     """See `Store.update`. dry: a dry run."""
-    return apply(session, *sides(add, delete), algorithm, dry)
+    added, deleted = sides(add, delete)
+    return apply(session, [(False, deleted), (True, added)], algorithm, dry)
 
 
 def sides(add: Iterable[Any], delete: Iterable[Any]) -> tuple[list[Quad], list[Quad]]:
@@ -39,40 +41,41 @@ def sides(add: Iterable[Any], delete: Iterable[Any]) -> tuple[list[Quad], list[Q
 @retried
 def apply(
     session: Session,
-    add: Sequence[Quad],
-    delete: Sequence[Quad],
+    operations: Sequence[QuadOperation],
     algorithm: str,
     dry: bool,
     file: int = 0,
     prefixes: Sequence[Prefix] = (),
     began: int | None = None,
 ) -> UpdateReport:
-    """One transaction that deletes quads, then adds some. file: the number of the last input
-    file. prefixes: those that are declared with it. began: see `check_numbers`."""
+    """Carry out operations on quads, in order, as one transaction. file: the number of the last input file. prefixes:
+    those that are declared with it. began: see `check_numbers`."""
     with writing(session, "update") as tx:
         check_numbers(session, began)
         tx.prefixes = tx.prefixes.met(prefixes)
         check_algorithm(algorithm, session.manifest.counting)
-        found = maintained(tx, add, delete, algorithm, file)
+        pending = Pending(tx.default_graph)
+        for insert, quads in operations:
+            pending.put(insert, quads)
+        found = maintained(tx, pending, algorithm, file)
         report = dry_run(tx, found) if dry else commit(tx, found)
         return replace(report, not_asserted=found.change.not_asserted)
 
 
 def maintained(
     tx: Transaction,
-    add: Sequence[Quad],
-    delete: Sequence[Quad],
+    pending: Pending,
     algorithm: str,
     file: int = 0,
-    clear: bool = False,
     tables_only: Refused | None = None,
 ) -> ChangeSet:
-    """What deleting quads, then adding some, makes of the version at hand. clear: all that was asserted is removed
-    first. tables_only: why it is not to be maintained in memory, if so."""
-    refused = Refused(Reason.REPLACED) if clear else tables_only
+    """What pending changes make of the version at hand. tables_only: why it is not to be maintained in memory, if
+    so."""
+    add, delete = [*pending.add], [*pending.delete]
+    refused = Refused(Reason.REPLACED) if pending.clear else tables_only
     memory = refused or in_memory.closure(tx, len(add) + len(delete), algorithm)
     if isinstance(memory, Refused):
-        change = net_in_tables(tx, add, delete, file, clear)
+        change = net_in_tables(tx, add, delete, file, pending.clear)
     else:
         with tx.phase("net"):
             change = net_in_memory(tx, memory, add, delete, file)

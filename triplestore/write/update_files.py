@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +12,7 @@ from triplake.loaders import Source, sources
 from triplake.loaders.compression import open_text
 from triplake.loaders.patch import Change, quads_of, read_patch
 from triplake.loaders.report import of_relative
-from triplestore.model.dataset import TRIPLE, Quad
+from triplestore.model.dataset import Quad
 from triplestore.model.errors import ConflictError, UsageError
 from triplestore.model.prefixes import Prefix, Prefixes
 from triplestore.model.report import UpdateReport
@@ -108,7 +107,7 @@ def apply_all(
         free = None if session.manifest.counters.files >= number else began
         try:
             if isinstance(change, Change):
-                report = apply(session, change.add, change.delete, algorithm, dry, number, change.prefixes, free)
+                report = apply(session, change.operations, algorithm, dry, number, change.prefixes, free)
             else:
                 requests = [replace(request, last=number) for request in change]
                 report = carry_out(session, requests, algorithm, dry, load_folder, free)
@@ -218,16 +217,12 @@ def update_files(paths: Sequence[str]) -> list[str]:
 
 def grouped(changes: Sequence[Change | Request], most: int) -> Iterator[tuple[Change | tuple[Request, ...], int]]:
     """Transactions put together, up to `most` in each: a group as one transaction, and how many it is made of. What
-    becomes of the store is the same: the last word on a triple counts, and a request sees what those before it did."""
+    becomes of the store is the same: all operations are carried out in order."""
     for group in (changes[start : start + most] for start in range(0, len(changes), most)):
         plain = [change for change in group if isinstance(change, Change)]
-        if len(plain) == len(group) and not any(len(quad) > TRIPLE for c in plain for quad in (*c.add, *c.delete)):
-            last = {
-                triple: added for c in plain for side, added in ((c.delete, False), (c.add, True)) for triple in side
-            }
-            add = [triple for triple, added in last.items() if added]
-            prefixes = [prefix for change in plain for prefix in change.prefixes]
-            yield Change(add, [t for t, added in last.items() if not added], prefixes=prefixes), len(group)
+        if len(plain) == len(group):
+            operations = [operation for change in plain for operation in change.operations]
+            yield Change(operations, [prefix for change in plain for prefix in change.prefixes]), len(group)
         else:
             yield tuple(_as_request(change) for change in group), len(group)
 
@@ -237,11 +232,7 @@ def _as_request(change: Change | Request) -> Request:
 
     if isinstance(change, Request):
         return change
-    if change.rows:
-        runs = groupby(change.rows, lambda row: row[0])
-        operations = tuple(Data(added, tuple(quad for _, quad in run)) for added, run in runs)
-        return Request(operations, 0, 0, change.prefixes)
-    return Request((Data(False, tuple(change.delete)), Data(True, tuple(change.add))), 0, 0, change.prefixes)
+    return Request(tuple(Data(insert, tuple(quads)) for insert, quads in change.operations), 0, 0, change.prefixes)
 
 
 def _suffix(path: str) -> str:
@@ -263,7 +254,7 @@ def read_changes(
         what = "an update is read from a file: write it to one (.ru)" if "{" in path else "check the path"
         raise UsageError(f"{path}: no such file; {what}")
     if suffix in PATCH_SUFFIXES:
-        return [_as_request(change) if change.rows else change for change in read_patch(path)]
+        return [*read_patch(path)]
     if suffix in SPARQL_SUFFIXES:
         with open_text(path) as file:
             return [sparql_request(file.read(), number, path, base, known)]
@@ -289,4 +280,4 @@ def plain_change(
 
     added = {t: None for i, source in enumerate(sources(add, None)) for t in read(source, number + i)}
     deleted = {t: None for source in sources(delete, None) for t in read(source, None) if t not in added}
-    return Change(list(added), list(deleted), prefixes), list(relative)
+    return Change([(False, list(deleted)), (True, list(added))], prefixes), list(relative)
