@@ -99,12 +99,13 @@ def step(rng: Random, store: Store, model: Model, folder: Path) -> str:
         for quad in quads:
             model.delete(quad)
     elif kind == 4:
-        one, other = quads[:1], [(*random_triple(rng), rng.choice(GRAPHS))]
-        insert = f"INSERT DATA {{ {written(other)} }}"
-        text = f"{insert} ; DELETE DATA {{ {written(one)} }} ; {insert}"
-        model.add(other[0])
-        model.delete(one[0])
-        model.add(other[0])
+        texts, places = [], [(), *((name,) for name in names)]
+        for _ in range(rng.randint(2, 5)):
+            insert, some = rng.random() < 0.5, [(*rng.choice(quads)[:3], *rng.choice(places)) for _ in range(2)]
+            texts.append(f"{'INSERT' if insert else 'DELETE'} DATA {{ {written(some)} }}")
+            for quad in some:
+                (model.add if insert else model.delete)(quad)
+        text = " ; ".join(texts)
     elif kind == 5:
         source, target = rng.sample(names, 2)
         form = rng.choice(["ADD", "COPY", "MOVE"])

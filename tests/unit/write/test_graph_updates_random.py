@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from random import Random
 
@@ -12,6 +13,7 @@ from tests.conftest import MakeStore
 from tests.support.seeds import seeds
 from tests.support.sparql import ox_token
 from triplestore import Store
+from triplestore.model.dataset import DEFAULT
 
 E = "http://e/"
 TERMS = [f"<{E}{name}>" for name in "abc"]
@@ -43,6 +45,11 @@ class Writer:
             parts.append(triples if self.rng.random() < 0.4 else f"GRAPH {graph} {{ {triples} }}")
         return " ".join(parts)
 
+    def data(self) -> str:
+        """Quads, the unnamed graph by either of its names."""
+        quads = self.quads(False)
+        return quads if self.rng.random() < 0.5 else f"{quads} GRAPH {DEFAULT} {{ {self.triples(False)} }}"
+
     def where(self) -> str:
         parts = []
         for _ in range(self.rng.randint(1, 2)):
@@ -59,9 +66,9 @@ class Writer:
         graph, other = self.rng.sample([*(f"GRAPH {name}" for name in GRAPHS), "DEFAULT"], 2)
         match self.rng.randrange(10):
             case 0 | 1 | 2:
-                return f"INSERT DATA {{ {self.quads(False)} }}"
+                return f"INSERT DATA {{ {self.data()} }}"
             case 3:
-                return f"DELETE DATA {{ {self.quads(False)} }}"
+                return f"DELETE DATA {{ {self.data()} }}"
             case 4:
                 return f"DELETE WHERE {{ {self.where_only()} }}"
             case 5:
@@ -92,7 +99,7 @@ def check_updates(store: Store, rng: Random, number: int, note: str) -> None:
         text = writer.request()
         done.append(text)
         store.sparql_update(text)
-        other.update(text)
+        other.update(re.sub(rf"GRAPH {DEFAULT} {{(.*?)}}", r"\1", text))  # a name that is ours alone
         ours = {quad for batch in store.quad_batches() for quad in batch}
         theirs = set()
         for quad in other:
