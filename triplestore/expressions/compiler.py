@@ -15,7 +15,7 @@ from triplestore.expressions.decimals import NULL
 from triplestore.expressions.evaluation import MANY, Program, weight
 from triplestore.expressions.functions import FUNCTIONS, KEEPING
 from triplestore.expressions.membership import among, listed
-from triplestore.expressions.regex import growth, replacement, translate
+from triplestore.expressions.regex import replacement, translate
 from triplestore.expressions.strings import replaced
 from triplestore.expressions.terms import TRUE
 from triplestore.expressions.values import (
@@ -296,15 +296,14 @@ class Expressions:
         java = self.dialect.java_regex
         flags = plain[len(others) - 1] if len(plain) == len(others) else ""
         try:
-            pattern, by = translate(plain[0], flags, java), "" if name == "REGEX" else replacement(plain[1], java)
+            if name == "REGEX":
+                return boolean(self.dialect.contains_match(text, translate(plain[0], flags, java)))
+            how = replacement(plain[0], plain[1], flags, java)
         except UnsupportedError:
             raise
         except UsageError:  # an error of the expression, as the standard has it
             return ERROR
-        if name == "REGEX":
-            return boolean(self.dialect.contains_match(text, pattern))
-        grown = growth(translate(plain[0], flags, java=False), plain[1])
-        return string(replaced(self.dialect, self.keep, text, pattern, by, grown), subject.lang)
+        return string(replaced(self.dialect, self.keep, text, how), subject.lang)
 
 
 __all__ = ["ERROR", "Expressions"]

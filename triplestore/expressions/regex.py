@@ -7,6 +7,8 @@ Functions 3.1, section 5.6.1 have it. What RE2 has not (back-references) or XPat
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from itertools import count
 from typing import Final
 
 import pyarrow as pa
@@ -29,6 +31,11 @@ _INSIDE: Final = {
     "s": r" \t\n\r",
 }
 _PLAIN: Final = set("nrt\\|.?*+(){}[]^$-")
+_GROUP: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(\((?!\?))", re.DOTALL)
+"""In a translated pattern: an escape, a character class, or (the first group) what opens a group that captures."""
+_PART: Final = re.compile(r"\$([0-9]{1,9})|\\([\\$])|([^\\$]+)")
+_MOST_GROUPS: Final = 9
+"""Groups that a replacement may name: RE2 has \\1 to \\9."""
 
 
 def translate(pattern: str, flags: str, java: bool) -> str:
@@ -93,35 +100,59 @@ def _escape(pattern: str, place: int, inside: bool) -> str:
     raise UnsupportedError(f"\\{char} in the REGEX pattern {pattern!r} is not supported")
 
 
-def replacement(text: str, java: bool) -> str:
-    """The replacement string of REPLACE ($1 a group, \\$ and \\\\ themselves) for the engine."""
-    out: list[str] = []
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What REPLACE does. pattern, by: the regular expression and the text in place of its matches, for the engine.
+    groups, made: how many groups that text repeats, and the bytes by which it is longer besides, at most."""
+
+    pattern: str
+    by: str
+    groups: int
+    made: int
+
+
+def replacement(pattern: str, new: str, flags: str, java: bool) -> Replacement:
+    """REPLACE of a pattern by a text with `$1` for a group, `\\$` and `\\\\` for these signs, as the engine takes them.
+
+    Groups that the text does not name become non-capturing: RE2 knows nine of them. Raises as `translate` does,
+    UsageError for a bad text, UnsupportedError where it names more than nine groups.
+    """
+    found = translate(pattern, flags, java)
+    captured = sum(bool(part[1]) for part in _GROUP.finditer(found))
+    parts = [new] if "q" in flags else _parts(new, captured)
+    used = sorted({part for part in parts if isinstance(part, int)} - {0})
+    if len(used) > _MOST_GROUPS:
+        raise UnsupportedError(
+            f"the replacement {new!r} of REPLACE names {len(used)} groups: more than {_MOST_GROUPS} are not supported"
+        )
+    number, places = count(1), {group: place for place, group in enumerate([0, *used])}
+    found = _GROUP.sub(lambda part: "(?:" if part[1] and next(number) not in places else part[0], found)
+    made = sum(len(part.encode()) for part in parts if isinstance(part, str))
+    if made and not _matches_nothing(translate(pattern, flags, java=False)):
+        made -= 1  # what is replaced has a byte at least
+    escaped, sign = (r"([\\$0-9])", "$") if java else (r"(\\)", "\\")
+    by = [re.sub(escaped, r"\\\1", part) if isinstance(part, str) else f"{sign}{places[part]}" for part in parts]
+    return Replacement(found, "".join(by), sum(isinstance(part, int) for part in parts), made)
+
+
+def _parts(text: str, captured: int) -> list[str | int]:
+    """The texts and the groups of a replacement, by XPath and XQuery Functions 3.1, section 5.6.4: as many digits are
+    read as there are groups for, and a group that the pattern does not have is the empty text."""
+    parts: list[str | int] = []
     place = 0
     while place < len(text):
-        pair = text[place : place + 2]
-        if pair in (r"\$", r"\\"):
-            out.append(pair if java else {r"\$": "$", r"\\": r"\\"}[pair])
-            place += 2
-        elif re.fullmatch(r"\$[0-9]", pair):
-            out.append(pair if java else f"\\{pair[1]}")
-            place += 2
-        elif text[place] in "\\$":
+        part = _PART.match(text, place)
+        if part is None:
             raise UsageError(f"the replacement {text!r} of REPLACE is wrong: write \\\\ and \\$ for these signs")
-        else:
-            out.append(text[place])
-            place += 1
-    return "".join(out)
-
-
-def growth(pattern: str, new: str) -> tuple[int, int]:
-    """How many groups a replacement of REPLACE repeats, and the bytes by which it makes the text longer besides, at
-    most, for each match. pattern: as translated for RE2."""
-    parts = re.findall(r"\\.|\$[0-9]|.", new, re.DOTALL)
-    groups = sum(part[0] == "$" for part in parts)
-    made = sum(len(part[-1].encode()) for part in parts) - groups
-    if made and not _matches_nothing(pattern):
-        made -= 1  # what is replaced has a byte at least
-    return groups, made
+        place = part.end()
+        if part[1] is None:
+            parts.append(part[2] or part[3])
+            continue
+        digits = part[1]
+        while len(digits) > 1 and int(digits) > captured:
+            digits, place = digits[:-1], place - 1
+        parts.append(int(digits) if int(digits) <= captured else "")
+    return parts
 
 
 def _matches_nothing(pattern: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 
 from triplestore.engine.dialect import OWN, Dialect
 from triplestore.expressions.decimals import NULL
+from triplestore.expressions.regex import Replacement
 from triplestore.expressions.values import STRING, Value, boolean, integer, string, string_literal
 
 Function = Callable[..., Value]
@@ -28,16 +29,15 @@ def bounded(d: Dialect, keep: Keep, texts: list[str]) -> str:
     return f"CASE WHEN {' + '.join(map(d.bytes, kept))} <= {MOST_BYTES} THEN {' || '.join(kept)} END"
 
 
-def replaced(d: Dialect, keep: Keep, text: str, pattern: str, by: str, grown: tuple[int, int]) -> str:
-    """The text with what matches a pattern replaced, NULL if it could become too long. grown: see `regex.growth`."""
-    groups, made = grown
-    if not (groups or made):
-        return d.replace_matches(text, pattern, by)
+def replaced(d: Dialect, keep: Keep, text: str, how: Replacement) -> str:
+    """The text with what matches a pattern replaced, NULL if it could become too long."""
+    if not (how.groups or how.made):
+        return d.replace_matches(text, how.pattern, how.by)
     text = keep(text)
     size, most = d.bytes(text), MOST_BYTES
-    exactly = f"{size} * {1 + groups} + {d.count_matches(text, pattern)} * {made} <= {most}"
-    short = f"CASE WHEN {size} * {1 + groups + made} + {made} <= {most} THEN TRUE ELSE {exactly} END"
-    return f"CASE WHEN {short} THEN {d.replace_matches(text, pattern, by)} END"
+    exactly = f"{size} * {1 + how.groups} + {d.count_matches(text, how.pattern)} * {how.made} <= {most}"
+    short = f"CASE WHEN {size} * {1 + how.groups + how.made} + {how.made} <= {most} THEN TRUE ELSE {exactly} END"
+    return f"CASE WHEN {short} THEN {d.replace_matches(text, how.pattern, how.by)} END"
 
 
 def same_lang(a: Value, sql: str) -> Value:

@@ -23,7 +23,7 @@ from triplestore.expressions.decoding import rest
 from triplestore.expressions.evaluation import evaluated
 from triplestore.expressions.iris import is_absolute, resolve
 from triplestore.expressions.numerals import plain_text
-from triplestore.expressions.regex import growth, replacement, translate
+from triplestore.expressions.regex import replacement, translate
 from triplestore.expressions.strings import MOST_BYTES
 from triplestore.model.errors import UsageError
 from triplestore.model.stopping import check
@@ -101,14 +101,13 @@ def _regex(text: str, pattern: str, flags: str) -> Text:
 
 def _replace(text: str, pattern: str, new: str, flags: str) -> Text:
     try:
-        translated, by = translate(pattern, flags, java=False), replacement(new, java=False)
+        how = replacement(pattern, new, flags, java=False)
         texts = pa.array([text])
-        groups, made = growth(translated, new)
-        if groups or made:
-            matches = pc.count_substring_regex(texts, translated)[0].as_py()
-            if len(text.encode()) * (1 + groups) + matches * made > MOST_BYTES:
+        if how.groups or how.made:
+            matches = pc.count_substring_regex(texts, how.pattern)[0].as_py()
+            if len(text.encode()) * (1 + how.groups) + matches * how.made > MOST_BYTES:
                 return None
-        return str(pc.replace_substring_regex(texts, translated, by)[0].as_py())
+        return str(pc.replace_substring_regex(texts, how.pattern, how.by)[0].as_py())
     except (UsageError, pa.ArrowInvalid):
         return None
 

@@ -217,26 +217,6 @@ CASES: dict[str, str | None] = {
     "langMatches('en', 'en-GB')": FALSE,
     "langMatches('fr', '*')": TRUE,
     "langMatches('', '*')": FALSE,
-    # regular expressions
-    "REGEX('Alice', '^ali', 'i')": TRUE,
-    "REGEX('Alice', '^ali')": FALSE,
-    "REGEX('a\\nb', 'a.b')": FALSE,
-    "REGEX('a\\nb', 'a.b', 's')": TRUE,
-    "REGEX('a\\nb', '^b$')": FALSE,
-    "REGEX('a\\nb', '^b$', 'm')": TRUE,
-    "REGEX('ab\\n', 'b$')": FALSE,
-    "REGEX('caf\u00e9', '^\\\\w+$')": TRUE,
-    "REGEX('a.b', 'a.b', 'q')": TRUE,
-    "REGEX('axb', 'a.b', 'q')": FALSE,
-    "REGEX('it\\'s', \"it's\")": TRUE,
-    "REGEX('a-b', '[\\\\w-]+')": TRUE,
-    "REGEX('\u00c9', '\u00e9', 'i')": TRUE,
-    "REGEX(1, '1')": ERROR,
-    "REGEX('a'@en, 'a')": TRUE,
-    "REPLACE('abcd', 'b', 'Z')": '"aZcd"',
-    "REPLACE('abab'@en, 'B', 'Z', 'i')": '"aZaZ"@en',
-    "REPLACE('abab', '(a)(b)', '$2$1')": '"baba"',
-    "REPLACE('a$', '\\\\$', '\\\\$\\\\$')": '"a$$"',
     # times
     "YEAR('2011-01-10T14:45:13.815-05:00'^^xsd:dateTime)": integer("2011"),
     "MONTH('2011-01-10T14:45:13.815-05:00'^^xsd:dateTime)": integer("1"),
@@ -360,19 +340,3 @@ def test_iris_against_a_base(embedded: Engine) -> None:
     selected = " ".join(f'(IRI("{text}") AS ?e{place})' for place, text in enumerate(wanted))
     (row,) = query(make_graph(embedded, []), f"BASE <http://e/x/a> SELECT {selected} {{}}").tokens()
     assert dict(zip(wanted, row, strict=True)) == wanted
-
-
-@pytest.mark.parametrize(
-    ("pattern", "reason"),
-    [("(a)\\\\1", "not supported"), ("(?=a)", "not supported"), ("[a-z-[b]]", "subtraction")],
-)
-def test_a_foreign_or_bad_regex_is_refused(engine: Engine, pattern: str, reason: str) -> None:
-    with pytest.raises(UsageError, match=reason):
-        query(make_graph(engine, []), f"SELECT (REGEX('a', '{pattern}') AS ?v) {{}}")
-
-
-def test_a_computed_regex(engine: Engine) -> None:
-    graph = make_graph(engine, [("<http://e/a>", "<http://e/p>", '"abc"'), ("<http://e/a>", "<http://e/p>", '"B"')])
-    text = "SELECT ?o { ?s ?p ?o BIND(SUBSTR('xb', 2) AS ?r) "
-    text += "FILTER REGEX(?o, ?r, 'i') FILTER(REPLACE(?o, ?r, '-') = 'a-c') }"
-    assert list(query(graph, text).tokens()) == [('"abc"',)]
