@@ -6,7 +6,7 @@ node of a pattern is a variable too, named ``_:label``, which no query can name 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from triplake.sparql.paths import Repeat
@@ -77,11 +77,12 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Extend:
-    """``BIND(expression AS ?variable)``, also made of select expressions."""
+    """``BIND(expression AS ?variable)``, also made of select expressions. bound: it is never an error."""
 
     pattern: Node
     variable: str
     expression: Expression
+    bound: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +285,7 @@ def certain(node: Node) -> frozenset[str]:
             return certain(left) | certain(right)
         case Union(left, right):
             return certain(left) & certain(right)
-        case Extend(pattern, variable, Constant()):
+        case Extend(pattern, variable, Constant()) | Extend(pattern, variable, bound=True):
             return certain(pattern) | {variable}
         case Values(variables, rows):
             return frozenset(name for place, name in enumerate(variables) if all(row[place] for row in rows))

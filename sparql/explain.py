@@ -74,7 +74,7 @@ def tree(node: Node) -> dict[str, Any]:
     """An algebra expression as plain data: `operator`, and its parts by their names in `sparql.algebra`, operators as
     trees and everything else as text."""
     found: dict[str, Any] = {"operator": type(node).__name__}
-    for part in fields(node):
+    for part in (part for part in fields(node) if part.repr):
         value = getattr(node, part.name)
         found[part.name] = tree(value) if isinstance(value, get_args(Node)) else _shown(value)
     return found

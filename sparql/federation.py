@@ -146,9 +146,9 @@ class Federation:
                 conditions = (*beside.conditions, *conjuncts(condition))
                 found = self._node(pattern, replace(beside, conditions=conditions))
                 return Filter(*self._tested(found, condition, beside))
-            case Extend(pattern, variable, expression):
+            case Extend(pattern, _, expression):
                 found, expression = self._tested(self._node(pattern, beside), expression, beside)
-                return Extend(found, variable, expression)
+                return replace(node, pattern=found, expression=expression)
             case GraphPattern(name, pattern):
                 before, self.graph = self.graph, name
                 found = self._node(pattern, beside)

@@ -263,9 +263,12 @@ class PatternParser:
         search = searches(self.at, found, start.start) if paths_too else None
         plain = tuple((s, p, o) for s, p, o in found if isinstance(p, Variable | Constant))
         node: Node = Bgp(plain) if search is None else join(Bgp(plain), search)
-        for s, path, o in found:
-            if not isinstance(path, Variable | Constant):
-                node = join(node, translated(self.at, s, path, o))
+        made: set[Term] = {variable for variable, _ in self.terms.made}
+        paths = [triple for triple in found if not isinstance(triple[1], Variable | Constant)]
+        for s, path, o in sorted(paths, key=lambda one: made.isdisjoint((one[0], one[2]))):
+            if made.isdisjoint((s, o)):  # those between triple terms are before
+                node = self.terms.matched(node)
+            node = join(node, translated(self.at, s, path, o))
         return self.terms.matched(node) if paths_too else node
 
     def _properties(self, subject: Term, found: list[tuple[Term, Path, Term]], paths_too: bool) -> None:

@@ -298,7 +298,7 @@ class Compiler:
                     columns[bind.variable] = Column()
                     selected.append(f"CAST({self.ids[text]} AS BIGINT) AS {name}")
                 case computed:
-                    columns[bind.variable] = Column(token=True, nullable=True)
+                    columns[bind.variable] = Column(token=True, nullable=not bind.bound)
                     selected.append(f"{token(expressions.value(computed))} AS {name}")
         source = self._staged(relation, staging, *selected)
         relation = replace(relation, columns=kept)

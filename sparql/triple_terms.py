@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from triplake.sparql.algebra import Extend, Filter, Node, Term, Triple, in_scope
+from triplake.sparql.algebra import Extend, Filter, Node, Project, Term, Triple, in_scope
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.paths import Path
 from triplestore.model.expression import Call, Constant, Expression, Variable
@@ -104,19 +104,22 @@ class TripleTerms:
                 reifier = None
 
     def matched(self, pattern: Node) -> Node:
-        """A pattern with what holds of the triple terms that its variables stand for."""
+        """A pattern with what holds of the triple terms that its variables stand for, evaluated by itself and then
+        joined, as a sub-SELECT is: inside EXISTS, outer solutions may bind the variables within triple terms."""
+        if not self.made:
+            return pattern
         bound = set(in_scope(pattern))
         for variable, parts in self.made:
             pattern = Filter(pattern, Call("ISTRIPLE", (variable,)))
             for function, part in zip(_PARTS, parts, strict=True):
                 value = Call(function, (variable,))
                 if isinstance(part, Variable) and part.name not in bound:
-                    pattern = Extend(pattern, part.name, value)
+                    pattern = Extend(pattern, part.name, value, bound=True)
                     bound.add(part.name)
                 else:
                     pattern = Filter(pattern, Call("SAMETERM", (value, part)))
         self.made = []
-        return pattern
+        return Project(pattern, in_scope(pattern))
 
     def keep(self) -> None:
         """What was made is of a template."""

@@ -92,6 +92,16 @@ QUERIES: dict[str, set[tuple[str | None, ...]]] = {
     "SELECT ?t { :a :p ?o BIND(<<( :a :p ?o )>> AS ?t) ?r rdf:reifies ?t }": {(f"({A} {P} {B})",)},
     "SELECT ?r { ?r rdf:reifies ?t OPTIONAL { ?r :q <<( ?s ?p ?o )>> } FILTER(!BOUND(?s)) }": {("_:r",)},
     "SELECT ?r { ?r rdf:reifies ?t FILTER NOT EXISTS { ?r rdf:reifies <<( ?s ?p :b )>> } }": {(f"<{E}s>",)},
+    "SELECT * { ?s :p ?o FILTER NOT EXISTS { << ?s :p ?o >> :q ?n } }": {(B, C)},
+    "SELECT * { ?s ?p ?o FILTER EXISTS { ?r rdf:reifies <<( ?s ?p ?o )>> } }": {(A, P, B)},
+    "SELECT ?r { ?r :q ?n FILTER(?r = :s || EXISTS { ?r rdf:reifies <<( ?s ?p :b )>> }) }": {("_:r",), (f"<{E}s>",)},
+    "SELECT ?x ?s { VALUES ?x { :a :b } OPTIONAL { ?x :p :c BIND(?x AS ?s) } "
+    "FILTER EXISTS { ?r rdf:reifies <<( ?s :p :b )>> . ?x :p|:none ?o } }": {(A, None)},
+    "SELECT ?o { VALUES ?o { :b :none } FILTER EXISTS { ?r rdf:reifies <<( ?s :p :b )>> . ?o :none? ?o } }": {
+        (B,),
+        (f"<{E}none>",),
+    },
+    "SELECT ?o { ?r :p?/rdf:reifies <<( ?s ?p ?o )>> . ?s :p/:p :c }": {(B,), ('"x"@en',)},
     "CONSTRUCT { ?r :said <<( ?s :p <<( :a :b ?o )>> )>> } { ?r rdf:reifies <<( ?s ?p ?o )>> }": {
         ("_:r", f"<{E}said>", f"({A} {P} <<( {A} {B} {B} )>>)"),
         (f"<{E}s>", f"<{E}said>", f'({A} {P} <<( {A} {B} "x"@en )>>)'),
