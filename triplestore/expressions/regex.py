@@ -33,6 +33,8 @@ _INSIDE: Final = {
 _PLAIN: Final = set("nrt\\|.?*+(){}[]^$-")
 _GROUP: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(\((?!\?))", re.DOTALL)
 """In a translated pattern: an escape, a character class, or (the first group) what opens a group that captures."""
+_SPACE: Final = re.compile(r"(\\[^ \t\n\r]|\[(?:\\.|[^\]\\])*\])|[ \t\n\r]", re.DOTALL)
+"""White space of XML, which flag x removes from a pattern; or, in the first group, an escape or a class that stays."""
 _PART: Final = re.compile(r"\$([0-9]{1,9})|\\([\\$])|([^\\$]+)")
 _MOST_GROUPS: Final = 9
 """Groups that a replacement may name: RE2 has \\1 to \\9."""
@@ -45,7 +47,7 @@ def translate(pattern: str, flags: str, java: bool) -> str:
     if "q" in flags:
         return ("(?iu)" if java else "(?i)") * ("i" in flags) + re.escape(pattern)
     if "x" in flags:
-        pattern = re.sub(r"\s+", "", pattern)
+        pattern = _SPACE.sub(r"\1", pattern)
     out: list[str] = []
     place, inside = 0, False
     while place < len(pattern):
