@@ -12,6 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from triplestore.dictionary.datatypes import BOUNDS
+from triplestore.dictionary.term_rows import ZONE
 from triplestore.model.terms import XSD, split_literal, to_ntriples
 
 _INTEGERS: Final = frozenset(BOUNDS)
@@ -84,7 +85,7 @@ def _instant(text: str) -> datetime:
 _NUMERAL: Final = r"([0-9]+([.][0-9]*)?|[.][0-9]+)"
 _DAY: Final = "(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME: Final = f"{_DAY}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{{1,6}})?"
-_ZONE: Final = "(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])"
+_ZONE: Final = ZONE.removesuffix("?")
 _DECIMAL: Final = rf"[+-]?(?=[.]?[0-9])0*[0-9]{{0,{38 - _SCALE}}}([.][0-9]{{0,{_SCALE}}}0*)?"
 _DOUBLE: Final = rf"[+-]?{_NUMERAL}([eE][+-]?[0-9]+)?|[+-]?INF|NaN"
 

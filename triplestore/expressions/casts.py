@@ -9,11 +9,10 @@ from collections.abc import Callable
 from typing import Final
 
 from triplestore.dictionary.datatypes import NO_CHARACTERS, TEXTS
-from triplestore.dictionary.term_rows import INSTANTS
+from triplestore.dictionary.term_rows import INSTANTS, ZONE
 from triplestore.expressions import calendar
 from triplestore.model.terms import XSD
 
-_ZONE: Final = "(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)?"
 _YEAR: Final = "-?([1-9][0-9]{3,}|0[0-9]{3})"
 _MONTH: Final = "(0[1-9]|1[0-2])"
 _DAY: Final = "(0[1-9]|[12][0-9]|3[01])"
@@ -60,7 +59,7 @@ def cast(datatype: str, text: str, source: str) -> str | None:
     form, made = _PARTS[datatype.removeprefix(XSD)]
     if source in INSTANTS:
         return _part(made, collapsed, source)
-    return collapsed if (written or source == datatype) and re.fullmatch(form + _ZONE, collapsed) else None
+    return collapsed if (written or source == datatype) and re.fullmatch(form + ZONE, collapsed) else None
 
 
 def _part(made: str, text: str, source: str) -> str | None:

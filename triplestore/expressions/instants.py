@@ -12,21 +12,20 @@ import re
 from datetime import datetime
 from typing import Final
 
-from triplestore.dictionary.term_rows import micros_sql
+from triplestore.dictionary.term_rows import ZONE, micros_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.decimals import NULL
 
-_ZONE: Final = r"(Z|[+-][0-9]{2}:[0-9]{2})?"
 _CLOCK: Final = r"(([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]+)?|24:00:00([.]0+)?)"
 _DAY: Final = r"-?([1-9][0-9]{4,17}|[0-9]{4})-[0-9]{2}-[0-9]{2}"
-DATE: Final = _DAY + _ZONE
-DATE_TIME: Final = _DAY + "T" + _CLOCK + _ZONE
+DATE: Final = _DAY + ZONE
+DATE_TIME: Final = _DAY + "T" + _CLOCK + ZONE
 ANY_DAY: Final = "1972-12-31"
 """The day on which times without one are compared (XPath and XQuery Functions 3.1, section 9.5)."""
-TIME: Final = _CLOCK + _ZONE
-PLAIN_DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}" + _ZONE
+TIME: Final = _CLOCK + ZONE
+PLAIN_DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}" + ZONE
 PLAIN: Final = (
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,6}0*)?|24:00:00([.]0+)?)" + _ZONE
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,6}0*)?|24:00:00([.]0+)?)" + ZONE
 )
 _SECONDS: Final = 12_622_780_800
 """Of 400 years."""

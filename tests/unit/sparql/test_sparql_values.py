@@ -110,6 +110,16 @@ TIMES: dict[str, str | None] = {
     'xsd:date("2020-02-28T10:00:00Z"^^xsd:dateTime)': "2020-02-28Z",
     'xsd:dateTime("2020-02-28Z"^^xsd:date)': "2020-02-28T00:00:00Z",
     'xsd:date("2020-02-28")': "2020-02-28",
+    'xsd:dateTime("2020-01-01T00:00:00+14:00")': "2020-01-01T00:00:00+14:00",
+    'xsd:dateTime("2020-01-01T00:00:00+15:00")': None,
+    'xsd:dateTime("12020-01-01T00:00:00-14:01")': None,
+    'xsd:date("2020-01-01+14:01")': None,
+    'xsd:date("2020-01-01-13:60")': None,
+    'xsd:time("10:00:00+99:99")': None,
+    'YEAR("2020-01-01T00:00:00+15:00"^^xsd:dateTime)': None,
+    'TZ("2020-01-01T00:00:00+15:00"^^xsd:dateTime)': None,
+    '"2020-01-01+14:01"^^xsd:date < "2021-01-01"^^xsd:date': None,
+    '"2020-01-01T00:00:00+15:00"^^xsd:dateTime + "P1D"^^xsd:dayTimeDuration': None,
 }
 STRINGS: dict[str, str | None] = {
     'UCASE("ß")': "SS",
@@ -168,6 +178,7 @@ QUERIES: dict[str, list[tuple[str, ...]]] = {
     "SELECT ?o { ?s :f ?o FILTER(?o = 0.1e0) }": [],
     "SELECT (SUM(?o) AS ?x) { ?s :p|:f ?o }": [("1.0E20",)],
     "SELECT (?o * 1e0 AS ?x) { ?s :z ?o }": [("0.0E0",)],
+    "SELECT (COALESCE(MONTH(?o), ?o < '2021-01-01T00:00:00Z'^^xsd:dateTime, 0) AS ?x) { ?s :bad ?o }": [("0",)],
     "SELECT ?o { ?s :q ?o FILTER(?o NOT IN ('x', 1)) }": [],  # they cannot be compared
 }
 
@@ -179,6 +190,7 @@ def test_stored_terms(engine: Engine) -> None:
     facts += [("<http://e/a>", "<http://e/t>", f'"{text}"^^<{XSD}dateTime>') for text in INSTANTS]
     facts.append(("<http://e/a>", "<http://e/f>", f'"0.1"^^<{XSD}float>'))
     facts.append(("<http://e/a>", "<http://e/z>", f'"-0.0"^^<{XSD}decimal>'))
+    facts.append(("<http://e/a>", "<http://e/bad>", f'"2020-01-01T00:00:00+15:00"^^<{XSD}dateTime>'))
     facts.append(("<http://e/a>", "<http://e/q>", '"q"^^<http://e/t>'))
     graph = make_graph(engine, facts)
     for text, expected in QUERIES.items():
