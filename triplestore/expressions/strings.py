@@ -66,19 +66,20 @@ def strlen(d: Dialect, a: Value) -> Value:
 def substr(d: Dialect, a: Value, start: Value, length: Value | None = None) -> Value:
     """Positions p with round(start) <= p < round(start) + round(length), from 1."""
     first, text = _rounded(start), string_literal(a)
-    begin = f"greatest({first}, 1)"
-    if length is None:
-        sql = f"CASE WHEN ({first}) IS NOT NULL THEN substr({text}, {begin}) END"
-    else:
-        size = f"({first}) + ({_rounded(length)}) - {begin}"
-        sql = f"CASE WHEN ({size}) IS NOT NULL THEN substr({text}, {begin}, greatest({size}, 0)) END"
-    return same_lang(a, sql)
+    begin, end = _position(first), first if length is None else f"({first}) + ({_rounded(length)})"
+    size = "" if length is None else f", greatest({_position(end)} - {begin}, 0)"
+    found = f"CASE WHEN isnan({end}) THEN '' ELSE substr({text}, {begin}{size}) END"
+    return same_lang(a, f"CASE WHEN ({end}) IS NOT NULL THEN {found} END")
 
 
 def _rounded(value: Value) -> str:
-    """A number as a position: an SQL INT, within the bounds of any text."""
-    bounded = f"greatest(least(floor(({value.double}) + 0.5), CAST(1e9 AS DOUBLE)), CAST(-1e9 AS DOUBLE))"
-    return f"CAST(CASE WHEN ({value.rank}) IS NOT NULL AND NOT isnan({value.double}) THEN {bounded} END AS INTEGER)"
+    """A number as an SQL DOUBLE without a fraction; NULL for anything else."""
+    return f"CASE WHEN ({value.rank}) IS NOT NULL THEN floor(({value.double}) + 0.5) END"
+
+
+def _position(double: str) -> str:
+    """The place in a text at or behind a DOUBLE: an SQL INT from 1 on, within the bounds of any text."""
+    return f"TRY_CAST(greatest(least({double}, CAST(1e9 AS DOUBLE)), CAST(1 AS DOUBLE)) AS INTEGER)"
 
 
 def _compatible(a: Value, b: Value) -> str:
