@@ -33,9 +33,14 @@ _INSIDE: Final = {
 _PLAIN: Final = set("nrt\\|.?*+(){}[]^$-")
 _GROUP: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(\((?!\?))", re.DOTALL)
 """In a translated pattern: an escape, a character class, or (the first group) what opens a group that captures."""
+_CATEGORY: Final = r"[pP]\{(L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|Z[slp]?|S[mcko]?|C[cfon]?)\}"
+_NAMED: Final = re.compile(r"\\[pP]\{\w+\}(-?)")
+"""A category, which Python's expressions do not have, and a hyphen behind it, which is no range."""
+_QUANTIFIER: Final = re.compile(r"(?:[?*+]|\{[0-9]+(?:,[0-9]*)?\})\??(?![?*+{])")
 _SPACE: Final = re.compile(r"(\\[^ \t\n\r]|\[(?:\\.|[^\]\\])*\])|[ \t\n\r]", re.DOTALL)
 """White space of XML, which flag x removes from a pattern; or, in the first group, an escape or a class that stays."""
 _PART: Final = re.compile(r"\$([0-9]{1,9})|\\([\\$])|([^\\$]+)")
+_SHOWN: Final = 60
 _MOST_GROUPS: Final = 9
 """Groups that a replacement may name: RE2 has \\1 to \\9."""
 
@@ -65,8 +70,17 @@ def translate(pattern: str, flags: str, java: bool) -> str:
             inside = True
             out.append("[^" if pattern[place : place + 1] == "^" else "[")
             place += pattern[place : place + 1] == "^"
-        elif char == "(" and pattern[place : place + 1] == "?" and pattern[place : place + 2] != "?:":
-            raise UnsupportedError(f"(?{pattern[place + 1 : place + 2]} in a REGEX pattern is not supported")
+        elif char == "(" and pattern[place : place + 1] == "?":
+            if pattern[place : place + 2] != "?:":
+                raise UnsupportedError(f"(?{pattern[place + 1 : place + 2]} in a REGEX pattern is not supported")
+            out.append("(?:")
+            place += 2
+        elif char in "?*+{":
+            found = _QUANTIFIER.match(pattern, place - 1)
+            if found is None:
+                raise UsageError(f"the REGEX pattern {pattern!r} has no quantifier at character {place}")
+            out.append(found[0])
+            place = found.end()
         elif char == "." and "s" not in flags:
             out.append(r"[^\n\r]")
         elif char in "^$" and "m" not in flags:
@@ -75,14 +89,25 @@ def translate(pattern: str, flags: str, java: bool) -> str:
             out.append(char)
     text = "".join(out)
     try:
-        re.compile(re.sub(r"\\[pP]\{\w+\}", "a", text.replace(r"\z", r"\Z")))
-        if not java:
-            _matches_nothing(text)  # RE2 bounds what a pattern may come to
-    except (re.error, pa.ArrowInvalid, RecursionError, OverflowError) as error:
+        re.compile(_NAMED.sub(lambda found: r"\d" + r"\-" * len(found[1]), text.replace(r"\z", r"\Z")))
+    except re.error as error:
         raise UsageError(f"the REGEX pattern {pattern!r} is not a regular expression: {error}") from error
+    except (RecursionError, OverflowError) as error:
+        raise _beyond(pattern, error) from error
+    if not java:
+        try:
+            _matches_nothing(text)
+        except pa.ArrowInvalid as error:
+            raise _beyond(pattern, error) from error
     letters = "".join(letter for letter in "ism" if letter in flags)
     letters += ("u" if "i" in flags else "") + ("d" if "m" in flags else "") if java else ""
     return f"(?{letters})" * bool(letters) + text
+
+
+def _beyond(pattern: str, error: Exception) -> UnsupportedError:
+    """The error for what is a pattern of XPath, but not for the engine."""
+    shown = pattern if len(pattern) <= _SHOWN else f"{pattern[:_SHOWN]}.."
+    return UnsupportedError(f"the REGEX pattern {shown!r} is not supported ({error}): ask for less in one pattern")
 
 
 def _escape(pattern: str, place: int, inside: bool) -> str:
@@ -90,7 +115,9 @@ def _escape(pattern: str, place: int, inside: bool) -> str:
         raise UsageError(f"the REGEX pattern {pattern!r} ends with a backslash")
     char = pattern[place]
     if char in "pP":
-        found = re.match(r"[pP]\{[A-Z][a-z]?\}", pattern[place:])
+        found = re.match(_CATEGORY, pattern[place:])
+        if not found and pattern[place + 1 : place + 4] != "{Is":
+            raise UsageError(f"\\{char} in the REGEX pattern {pattern!r} names no category of characters")
         if not found:
             raise UnsupportedError(f"\\{char} blocks in the REGEX pattern {pattern!r} are not supported")
         return "\\" + found.group()

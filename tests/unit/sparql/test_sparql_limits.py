@@ -14,7 +14,7 @@ import pytest
 from triplake.sparql.parser import parse_query
 from triplake.sparql.update import parse_update
 from triplestore import Store
-from triplestore.model.errors import LimitError, TriplakeError
+from triplestore.model.errors import LimitError, TriplakeError, UnsupportedError
 from triplestore.model.terms import XSD
 
 SHAPES = {
@@ -184,7 +184,17 @@ def test_a_thousand_arguments(tmp_path: Path) -> None:
         assert str(found) == "http://e/" * 1_000
 
 
-@pytest.mark.parametrize("pattern", ["(a{1,900}){1,900}", "(a", "(" * 5_000], ids=["large", "open", "deep"])
+@pytest.mark.parametrize("pattern", ["(a{1,900}){1,900}", "(" * 5_000, "a{99999999999}"], ids=["large", "deep", "many"])
+def test_a_pattern_beyond_the_engine_is_refused(tmp_path: Path, pattern: str) -> None:
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        for call in (f"REGEX('a', '{pattern}')", f"REPLACE('a', '{pattern}', 'b')"):
+            with pytest.raises(
+                UnsupportedError, match=r"^the REGEX pattern .{,90} is not supported \(.{,90}\): ask for"
+            ):
+                store.query(f"SELECT (COALESCE({call}, 1) AS ?x) {{ }}")
+
+
+@pytest.mark.parametrize("pattern", ["(a", "a{,2}", "a++", r"\\p{Zz}"])
 def test_a_pattern_that_is_none_is_an_error_of_the_expression(tmp_path: Path, pattern: str) -> None:
     condition = f"!BOUND(?z) || REGEX(?x, '{pattern}')"
     text = f"SELECT ?x (REPLACE(?x, '{pattern}', 'b') AS ?y) {{ VALUES ?x {{ 'a' }} FILTER({condition}) }}"

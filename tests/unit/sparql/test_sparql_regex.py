@@ -26,6 +26,14 @@ CASES: dict[str, str | None] = {
     "REGEX('\u00c9', '\u00e9', 'i')": TRUE,
     "REGEX(1, '1')": ERROR,
     "REGEX('a'@en, 'a')": TRUE,
+    "REGEX('aaa', '^a{2,}?a$')": TRUE,
+    "REGEX('aaa', 'a{,2}')": ERROR,
+    "REGEX('aaa', 'a{3')": ERROR,
+    "REGEX('aaa', '^a*+a$')": ERROR,
+    "REGEX('a-1', '^[\\\\w-]+[\\\\d-.]$')": TRUE,
+    "REGEX('a', '[+-\\\\d]')": ERROR,
+    "REGEX('a', '\\\\p{Ll}')": TRUE,
+    "REGEX('a', '\\\\p{Lx}')": ERROR,
     "REGEX('ab', ' a b # ', 'x')": FALSE,
     "REGEX('ab', ' a\\tb ', 'x')": TRUE,
     "REGEX('a b', 'a[ ]b', 'x')": TRUE,
@@ -57,7 +65,12 @@ def test_constant_patterns(engine: Engine) -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "reason"),
-    [("(a)\\\\1", "not supported"), ("(?=a)", "not supported"), ("[a-z-[b]]", "subtraction")],
+    [
+        ("(a)\\\\1", "not supported"),
+        ("(?=a)", "not supported"),
+        ("[a-z-[b]]", "subtraction"),
+        ("\\\\p{IsGreek}", "not supported"),
+    ],
 )
 def test_a_foreign_or_bad_regex_is_refused(engine: Engine, pattern: str, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
