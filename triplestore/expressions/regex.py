@@ -50,9 +50,28 @@ def translate(pattern: str, flags: str, java: bool) -> str:
     if unknown := set(flags) - set("ismxq"):
         raise UsageError(f"REGEX has no flag {sorted(unknown)[0]!r}: its flags are i, s, m, x and q")
     if "q" in flags:
-        return ("(?iu)" if java else "(?i)") * ("i" in flags) + re.escape(pattern)
-    if "x" in flags:
-        pattern = _SPACE.sub(r"\1", pattern)
+        flags, text = "i" * ("i" in flags), re.escape(pattern)
+    else:
+        text = _translated(_SPACE.sub(r"\1", pattern) if "x" in flags else pattern, flags)
+    try:
+        re.compile(_NAMED.sub(lambda found: r"\d" + r"\-" * len(found[1]), text.replace(r"\z", r"\Z")))
+    except re.error as error:
+        raise UsageError(f"the REGEX pattern {pattern!r} is not a regular expression: {error}") from error
+    except (RecursionError, OverflowError) as error:
+        raise _beyond(pattern, error) from error
+    letters = "".join(letter for letter in "ism" if letter in flags)
+    letters += ("u" if "i" in flags else "") + ("d" if "m" in flags else "") if java else ""
+    text = f"(?{letters})" * bool(letters) + text
+    if not java:
+        try:
+            _matches_nothing(text)
+        except pa.ArrowInvalid as error:
+            raise _beyond(pattern, error) from error
+    return text
+
+
+def _translated(pattern: str, flags: str) -> str:
+    """The pattern, not yet verified, without its flags."""
     out: list[str] = []
     place, inside = 0, False
     while place < len(pattern):
@@ -87,21 +106,7 @@ def translate(pattern: str, flags: str, java: bool) -> str:
             out.append(r"\A" if char == "^" else r"\z")
         else:
             out.append(char)
-    text = "".join(out)
-    try:
-        re.compile(_NAMED.sub(lambda found: r"\d" + r"\-" * len(found[1]), text.replace(r"\z", r"\Z")))
-    except re.error as error:
-        raise UsageError(f"the REGEX pattern {pattern!r} is not a regular expression: {error}") from error
-    except (RecursionError, OverflowError) as error:
-        raise _beyond(pattern, error) from error
-    if not java:
-        try:
-            _matches_nothing(text)
-        except pa.ArrowInvalid as error:
-            raise _beyond(pattern, error) from error
-    letters = "".join(letter for letter in "ism" if letter in flags)
-    letters += ("u" if "i" in flags else "") + ("d" if "m" in flags else "") if java else ""
-    return f"(?{letters})" * bool(letters) + text
+    return "".join(out)
 
 
 def _beyond(pattern: str, error: Exception) -> UnsupportedError:
@@ -144,9 +149,12 @@ def replacement(pattern: str, new: str, flags: str, java: bool) -> Replacement:
     """REPLACE of a pattern by a text with `$1` for a group, `\\$` and `\\\\` for these signs, as the engine takes them.
 
     Groups that the text does not name become non-capturing: RE2 knows nine of them. Raises as `translate` does,
-    UsageError for a bad text, UnsupportedError where it names more than nine groups.
+    UsageError for a bad text or a pattern that matches the empty text (err:FORX0003), UnsupportedError where the text
+    names more than nine groups.
     """
     found = translate(pattern, flags, java)
+    if _matches_nothing(translate(pattern, flags, java=False) if java else found):
+        raise UsageError(f"the pattern {pattern!r} of REPLACE matches the empty text: write one that does not")
     captured = sum(bool(part[1]) for part in _GROUP.finditer(found))
     parts = [new] if "q" in flags else _parts(new, captured)
     used = sorted({part for part in parts if isinstance(part, int)} - {0})
@@ -157,8 +165,7 @@ def replacement(pattern: str, new: str, flags: str, java: bool) -> Replacement:
     number, places = count(1), {group: place for place, group in enumerate([0, *used])}
     found = _GROUP.sub(lambda part: "(?:" if part[1] and next(number) not in places else part[0], found)
     made = sum(len(part.encode()) for part in parts if isinstance(part, str))
-    if made and not _matches_nothing(translate(pattern, flags, java=False)):
-        made -= 1  # what is replaced has a byte at least
+    made = max(made - 1, 0)  # what is replaced has a byte at least
     escaped, sign = (r"([\\$0-9])", "$") if java else (r"(\\)", "\\")
     by = [re.sub(escaped, r"\\\1", part) if isinstance(part, str) else f"{sign}{places[part]}" for part in parts]
     return Replacement(found, "".join(by), sum(isinstance(part, int) for part in parts), made)

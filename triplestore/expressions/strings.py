@@ -36,7 +36,7 @@ def replaced(d: Dialect, keep: Keep, text: str, how: Replacement) -> str:
     text = keep(text)
     size, most = d.bytes(text), MOST_BYTES
     exactly = f"{size} * {1 + how.groups} + {d.count_matches(text, how.pattern)} * {how.made} <= {most}"
-    short = f"CASE WHEN {size} * {1 + how.groups + how.made} + {how.made} <= {most} THEN TRUE ELSE {exactly} END"
+    short = f"CASE WHEN {size} * {1 + how.groups + how.made} <= {most} THEN TRUE ELSE {exactly} END"
     return f"CASE WHEN {short} THEN {d.replace_matches(text, how.pattern, how.by)} END"
 
 
