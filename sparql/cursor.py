@@ -129,10 +129,11 @@ class Cursor:
         return f"{self.source}:{line}:{column}" if self.source else f"line {line}, column {column}"
 
     def pattern(self, number: int = 1) -> None:
-        """One more pattern (or several); raises LimitError where there are too many of them."""
+        """One more pattern, select expression or key (or several); raises LimitError where there are too many."""
         self._patterns += number
         if self._patterns > PATTERNS:
-            self.limit(f"these are more than {PATTERNS} patterns: ask for less at a time", self.peek().start)
+            reason = f"these are more than {PATTERNS} patterns, expressions of SELECT and keys: ask for less at a time"
+            self.limit(reason, self.peek().start)
 
     def operation(self) -> None:
         """Another operation of an update begins, with patterns of its own."""

@@ -148,7 +148,9 @@ class Parser:
             if (variable := self.at.variable()) is not None:
                 selected.append(_Selected(variable.name, None, word.start))
             elif self.at.accept("("):
+                aggregated = len(expressions.aggregates or ())
                 expression = expressions.expression()
+                self.at.pattern(len(expressions.aggregates or ()) == aggregated)  # aggregates are counted already
                 self.at.expect("AS")
                 word = self.at.peek()
                 selected.append(_Selected(self.at.named().name, expression, word.start))
@@ -275,6 +277,7 @@ class Parser:
             scope = set(in_scope(pattern))
             aggregates, expressions.aggregates = expressions.aggregates, None
             while (key := self._group_key(scope)) is not None:
+                self.at.pattern()
                 found.group.append(key)
             expressions.aggregates = aggregates
             if not found.group:
@@ -282,10 +285,12 @@ class Parser:
         if self.at.accept("HAVING"):
             while not found.having or self._at_constraint():
                 start = self.at.peek().start
+                self.at.pattern()
                 found.having.append((expressions.constraint(), start))
         if self.at.accept("ORDER"):
             self.at.expect("BY")
             while (order := self._order_key()) is not None:
+                self.at.pattern()
                 found.order.append(order)
             if not found.order:
                 self.at.fail("expected what to order by")

@@ -270,9 +270,10 @@ class Compiler:
         relation = self.node(inner, frozenset(wanted))
         long = sum(weight(bind.expression) for bind in chain) >= least(self.rows, self.steps.dialect)
         while chain:
-            layer: list[Extend] = []
-            while chain and not mentioned(chain[-1].expression) & {bind.variable for bind in layer}:
+            layer, bound = list[Extend](), set[str]()
+            while chain and bound.isdisjoint(mentioned(chain[-1].expression)):
                 layer.append(chain.pop())
+                bound.add(layer[-1].variable)
             relation = self._bind(relation, layer, long)
         return relation
 

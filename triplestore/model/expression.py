@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 
+from triplestore.model.stopping import check
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:
@@ -52,6 +54,7 @@ def walk(item: object) -> Iterator[object]:
         yield found
         kind: type = type(found)
         if isinstance(found, tuple):
+            check()
             left.extend(reversed(found))
         else:
             left.extend([getattr(found, name) for name in _fields(kind)])

@@ -14,7 +14,9 @@ import pytest
 from triplake.sparql.parser import parse_query
 from triplake.sparql.update import parse_update
 from triplestore import Store
-from triplestore.model.errors import LimitError, TriplakeError, UnsupportedError
+from triplestore.model.errors import LimitError, StoppedError, TriplakeError, UnsupportedError
+from triplestore.model.expression import Call, Variable, walk
+from triplestore.model.stopping import Stop, heeding
 from triplestore.model.terms import XSD
 
 SHAPES = {
@@ -41,6 +43,11 @@ SHAPES = {
     "sequences": lambda n: f"SELECT * {{ ?s {'/'.join(['<u:p>'] * n)} ?o }}",
     "alternatives": lambda n: f"SELECT * {{ ?s {'|'.join(['<u:p>'] * n)} ?o }}",
     "repetitions": lambda n: f"SELECT * {{ ?s {'(' * n}<u:p>{')*' * n} ?o }}",
+    "expressions": lambda n: f"SELECT {' '.join(f'(1+{i} AS ?x{i})' for i in range(n))} {{ }}",
+    "aggregates": lambda n: f"SELECT {' '.join(f'(COUNT(?s{i}) AS ?x{i})' for i in range(n))} {{ ?s ?p ?o }}",
+    "groups by": lambda n: f"SELECT (1 AS ?x) {{ ?s ?p ?o }} GROUP BY {' '.join(f'(?o+{i})' for i in range(n))}",
+    "having": lambda n: f"SELECT ?s {{ ?s ?p ?o }} GROUP BY ?s HAVING {' '.join(f'(?s!={i})' for i in range(n))}",
+    "orders": lambda n: f"SELECT * {{ ?s ?p ?o }} ORDER BY {' '.join(f'(?o+{i})' for i in range(n))}",
     "unclosed quotes": lambda n: "SELECT (" + "\\'''x\n" * n,
     "unclosed brackets": lambda n: "SELECT " + "(" * n,
     "a name of dots": lambda n: "SELECT " + "a." * n,
@@ -84,6 +91,21 @@ def test_a_limit_is_told_with_its_place() -> None:
         parse_query(f"SELECT\n({'(' * 200}1{')' * 200} AS ?x) {{ }}".replace("((", "       ((", 1))
     with pytest.raises(LimitError, match=r"line 1, column \d+: these are more than 500 patterns"):
         parse_query(SHAPES["unions"](12_000))
+
+
+@pytest.mark.parametrize("shape", ["expressions", "aggregates", "groups by", "having", "orders"])
+def test_select_expressions_and_keys_count_as_patterns(shape: str) -> None:
+    parse_query(SHAPES[shape](490))
+    with pytest.raises(LimitError, match=r"more than 500 patterns, expressions of SELECT and keys"):
+        parse_query(SHAPES[shape](510))
+
+
+def test_a_walk_through_a_long_expression_heeds_the_limit() -> None:
+    """A million operands take seconds, a few times over."""
+    over = Stop()
+    over.stop("it is over")
+    with heeding(over), pytest.raises(StoppedError, match="it is over"):
+        list(walk(Call("CONCAT", (Variable("x"),) * 3)))
 
 
 def test_a_chain_of_assignments_is_bounded() -> None:
