@@ -14,7 +14,8 @@ NESTED: Final = 100
 """Brackets of a query or update that may be open at a time, and operators before one operand."""
 
 PATTERNS: Final = 500
-"""Triple patterns, steps of paths and parts of groups in a query or in one operation of an update."""
+"""Triple patterns, steps of paths, parts of groups, expressions of SELECT and keys in a query or in one operation of an
+update."""
 
 # Possessive: what is not closed is given up at once, and a long string costs no place on a stack for each character.
 IRI = r"""<[^\x00-\x20<>"{}|^`\\]*+(?:\\[uU][0-9A-Fa-f]++[^\x00-\x20<>"{}|^`\\]*+)*+>"""
