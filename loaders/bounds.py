@@ -1,18 +1,16 @@
 r"""Bounds on documents, checked by scans of the text before a native parser sees it.
 
 The parsers of JSON-LD and of triple terms recurse with the text's nesting and overflow their stack, which ends the
-process; that of RDF/XML takes time in the square of its nesting, and expands entities in entities. Turtle's and
-TriG's collections and blank nodes may nest as they like: their parser keeps its own stack.
+process. Turtle's and TriG's collections and blank nodes may nest as they like: their parser keeps its own stack.
+RDF/XML is bounded where it is rewritten, in `loaders.rdfxml`.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import IO, Final
-from xml.parsers import expat
 
 import numpy as np
 
@@ -22,24 +20,10 @@ from triplestore.model.triple_terms import TERM_DEPTH
 JSON_DEPTH: Final = 250
 """Most levels of arrays and objects in JSON-LD: a stack of 1 MiB (threads on some platforms) holds twice as many."""
 
-XML_DEPTH: Final = 1_000
-"""Most levels of elements in RDF/XML."""
-
-ENTITY: Final = 1 << 16
-"""Most bytes that one entity of XML may expand to."""
-
-ENTITIES: Final = 1 << 20
-"""Most bytes that all declared entities of a document may hold; and what their uses may add to a document of any
-size."""
-
-EXPANSION: Final = 32
-"""How many times the bytes of a document its entities may expand to, beyond ENTITIES."""
-
 Again = Callable[[], AbstractContextManager[IO[bytes]]]
 """Opens the same document again."""
 
 _BLOCK: Final = 1 << 20
-_PIECE: Final = 1 << 15
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -187,138 +171,3 @@ class Json(Bounded):
                     raise InputError(reason, self.name, self._lines + lines + 1, column)
             elif match[2]:
                 depth -= 1
-
-
-class Xml(Bounded):
-    """RDF/XML: elements and entities. Blocks end before a `<` or after a `>`, so that none ends within a declaration.
-
-    Depth is counted roughly, from above; only where that goes beyond the bound, or the text has what a rough count
-    goes wrong by, is it counted exactly, by an XML parser, once for the whole document.
-    """
-
-    _ENTITY: Final = re.compile(rb'<!ENTITY([^"]*)"([^"]*)')
-    _USE: Final = re.compile(rb"&[^&;\s#]+;")
-    _ODD: Final = re.compile(rb"""=\s*(?:"[^"<>]*[<>]|'[^'<>]*[<>])|<!--|<!\[|<\?""")
-    _NOT_ANGLES: Final = bytes(set(range(256)) - set(b"<>"))
-    _STRIP: Final = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
-
-    def __init__(self, file: IO[bytes], name: str, again: Again) -> None:
-        super().__init__(file, name)
-        self._again = again
-        self._rest = b""
-        self._depth = 0
-        self._counted = False
-        self._entities: dict[bytes, int] = {}
-        self._declared = self._expanded = self._bytes = 0
-
-    def scanned(self, block: bytes) -> bytes:
-        text = self._rest + block
-        while (cut := self._cut(text)) == 0 and block:
-            block = self._file.read(_BLOCK)
-            text += block
-        if not block:
-            cut = len(text)
-        part, self._rest = text[:cut], text[cut:]
-        self._bytes += len(part)
-        if self._entities or b"<!ENTITY" in part:
-            self._bound_entities(part)
-        if not self._counted:
-            self._bound_depth(part)
-        return part
-
-    @staticmethod
-    def _cut(text: bytes) -> int:
-        """Where a text can be cut: outside of tags, declarations and comments; anywhere in a huge one."""
-        if len(text) > (16 << 20):
-            return len(text)
-        tag, comment = text.rfind(b"<"), text.rfind(b"<!--")
-        cut = len(text) if tag < text.rfind(b">") else tag
-        return min(cut, comment) if comment > text.rfind(b"-->") else cut
-
-    def _bound_entities(self, part: bytes) -> None:
-        for declared, value in self._ENTITY.findall(part):
-            # As the parser has it: `%` and what stands before it is passed over, a name ends at a white space.
-            name = declared.decode(errors="replace").lstrip().removeprefix("%").lstrip()
-            name = re.split(r"[ \t\n\f\r]", name, maxsplit=1)[0]
-            size = self._size(value)
-            self._declared += size
-            if size > ENTITY or self._declared > ENTITIES:
-                what, most = (f"the entity {name}", ENTITY) if size > ENTITY else ("its entities", ENTITIES)
-                raise InputError(
-                    f"{what} would expand to more than {most >> 10:,} KiB, the most that is read",
-                    self.name,
-                    *self._place_of(b"<!ENTITY" + declared),
-                )
-            self._entities[f"&{name};".encode()] = size
-        self._expanded += self._size(part)
-        if self._expanded > ENTITIES + EXPANSION * self._bytes:
-            raise InputError(
-                f"its entities would expand the document more than {EXPANSION} times, the most that is read", self.name
-            )
-
-    def _size(self, text: bytes) -> int:
-        """The bytes that a text has with its entities expanded."""
-        uses = Counter(self._USE.findall(text))
-        return len(text) + sum(n * (self._entities[use] - len(use)) for use, n in uses.items() if use in self._entities)
-
-    def _place_of(self, declaration: bytes) -> tuple[int | None, int | None]:
-        """Line and column of a declaration in the document's first block."""
-        with self._again() as file:
-            text = file.read(_BLOCK)
-        return place_in(text, at) if (at := text.find(declaration)) >= 0 else (None, None)
-
-    def _bound_depth(self, part: bytes) -> None:
-        if b"<!" in part or b"<?" in part:
-            part = self._STRIP.sub(b"", part)
-        angles = part.translate(None, self._NOT_ANGLES)
-        if angles != b"<>" * (len(angles) // 2) and self._ODD.search(part):
-            self._count()
-            return
-        pieces, at = [], 0
-        while at < len(part):
-            end = part.find(b"<", at + _PIECE)
-            pieces.append(part[at : end if end > 0 else len(part)])
-            at += len(pieces[-1])
-        pieces.reverse()
-        while pieces and not self._counted:
-            piece = pieces.pop()
-            ends = piece.count(b"</")
-            starts = piece.count(b"<") - ends - piece.count(b"<!") - piece.count(b"/>")
-            if self._depth + starts <= XML_DEPTH:
-                self._depth += starts - ends
-                continue
-            middle = piece.find(b"<", len(piece) // 2)
-            if len(piece) < _PIECE // 8 or middle <= 0 or starts - ends > XML_DEPTH:
-                self._count()
-            pieces += [piece[middle:], piece[:middle]]
-
-    def _count(self) -> None:
-        """Count levels exactly. Raises InputError where they are too many, or the document is not well-formed."""
-        self._counted = True
-        with self._again() as file:
-            check_xml_depth(file, self.name)
-
-
-def check_xml_depth(file: IO[bytes], name: str) -> None:
-    """Raise InputError at the element that is nested too deep, or where a document stops being well-formed XML."""
-    depth = 0
-    parser = expat.ParserCreate()
-
-    def start(_: str, __: dict[str, str]) -> None:
-        nonlocal depth
-        depth += 1
-        if depth > XML_DEPTH:
-            reason = too_deep("elements", XML_DEPTH)
-            raise InputError(reason, name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
-
-    def end(_: str) -> None:
-        nonlocal depth
-        depth -= 1
-
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.DefaultHandler = lambda _: None  # entities in text stay as they are
-    try:
-        parser.ParseFile(file)
-    except expat.ExpatError as error:
-        reason = f"not well-formed XML: {expat.ErrorString(error.code)}"
-        raise InputError(reason, name, error.lineno, error.offset + 1) from error

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from io import BytesIO
 from typing import IO, Final, cast
-from xml.parsers import expat
 
 from pyoxigraph import RdfFormat, parse
 
-from triplake.loaders.bounds import Again, Bounded, Json, Turtle, Xml, check_terms, place_in
+from triplake.loaders.bounds import Again, Bounded, Json, Turtle, check_terms
 from triplake.loaders.compression import Watch, opened
+from triplake.loaders.rdfxml import Xml, place_of_tag
 from triplake.loaders.seeming import head, seeming
 from triplake.loaders.sources import Source, Syntax, syntax_of_path
 from triplake.loaders.tokens import TOO_LONG, Scope, place_and_reason
@@ -38,22 +39,23 @@ def document(
             parser = parse(cast("IO[bytes]", text), _FORMATS[source.syntax], base_iri=source.base_iri)
             yield from scope.quads(parser)
             if declared is not None:
-                declared.update(_namespaces(source) if source.syntax is Syntax.RDFXML else _spaces(parser.prefixes))
-        except SyntaxError as error:
-            if instead := seeming(head(source.path, source.name), source.syntax.value):
-                raise InputError(instead, source.name, 1, 1) from error
-            line, column, reason = place_and_reason(error)
-            if line is None and source.syntax is Syntax.RDFXML:
-                line, column = _place_in_xml(source, text.handed)
-            raise InputError(reason, source.name, line, column) from error
-        except InputError as error:  # of the bounds, which name the file, or of triple terms, whose place is not known
-            raise error if error.file else InputError(error.reason, source.name) from error
+                declared.update(text.prefixes if isinstance(text, Xml) else _spaces(parser.prefixes))
+        except (SyntaxError, InputError) as error:
+            raise _fault(source, error, text.handed) from error
         except MemoryError as error:
             raise InputError(TOO_LONG, source.name) from error
 
 
-_HEAD: Final = 1 << 16
-"""Bytes of an RDF/XML document that its root element is looked for in."""
+def _fault(source: Source, error: SyntaxError | InputError, read: int) -> InputError:
+    """What is wrong with a document, by the error that its reading ended with after so many bytes."""
+    if instead := seeming(head(source.path, source.name), source.syntax.value):
+        return InputError(instead, source.name, 1, 1)
+    if isinstance(error, InputError):  # of the bounds and expat, with its place, or of triple terms, without
+        return error if error.file else InputError(error.reason, source.name)
+    line, column, reason = place_and_reason(error)
+    if source.syntax is Syntax.RDFXML:
+        line, column = _place_in_xml(source, read)
+    return InputError(reason, source.name, line, column)
 
 
 def _spaces(prefixes: Mapping[str, str]) -> dict[str, str]:
@@ -61,28 +63,11 @@ def _spaces(prefixes: Mapping[str, str]) -> dict[str, str]:
     return {name: iri for name, iri in prefixes.items() if iri[-1:] in ("#", "/", ":", "?", "=", "_", "-")}
 
 
-def _namespaces(source: Source) -> dict[str, str]:
-    """The prefixes that the root element of an RDF/XML document declares."""
-    found: dict[str, str] = {}
-
-    def declares(name: str | None, iri: str) -> None:
-        found[name or ""] = iri
-
-    def begins(name: str, attributes: Mapping[str, str]) -> None:
-        parser.StartNamespaceDeclHandler = parser.StartElementHandler = None
-
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.StartNamespaceDeclHandler, parser.StartElementHandler = declares, begins
-    with opened(source.path, source.name) as file, suppress(expat.ExpatError):
-        parser.Parse(file.read(_HEAD), False)
-    return found
-
-
 def bounded(file: IO[bytes], syntax: Syntax, name: str, again: Again) -> Bounded:
     """A document's text for its parser, scanned for what the parser cannot bear; `again` opens it once more."""
     match syntax:
         case Syntax.RDFXML:
-            return Xml(file, name, again)
+            return Xml(file, name)
         case Syntax.JSONLD:
             return Json(file, name)
         case _:
@@ -102,16 +87,17 @@ def check_bounds(text: str, path: str) -> None:
 
 
 class _Slowly:
-    """A stream that from a place on gives one byte at a time, so that it tells how far a parser has come."""
+    """A stream that from a place on gives one byte at a time, so that it tells how far a parser has come: how many
+    tags have begun."""
 
-    def __init__(self, file: IO[bytes], place: int) -> None:
-        self._file, self._place = file, place
-        self.text = bytearray()
+    def __init__(self, file: Bounded, place: int) -> None:
+        self._file, self._left = file, place
+        self.tags = 0
 
     def read(self, size: int = -1) -> bytes:
-        left = self._place - len(self.text)
-        part = self._file.read(min(size, left) if left > 0 else 1)
-        self.text += part
+        part = self._file.read(min(size, self._left) if self._left > 0 else 1)
+        self._left -= len(part)
+        self.tags += part.count(b"<")
         return part
 
 
@@ -120,20 +106,10 @@ _NEAR: Final = 1 << 14
 
 
 def _place_in_xml(source: Source, read: int) -> tuple[int | None, int | None]:
-    """Where an XML document stops being well-formed, or else where the tag begins that its parser refuses, after having
-    read so many bytes."""
-    parser = expat.ParserCreate()
+    """Where the tag begins that the parser of RDF/XML refuses, after having read so many bytes."""
     with opened(source.path, source.name) as file:
-        try:
-            parser.ParseFile(file)
-        except expat.ExpatError as error:
-            return error.lineno, error.offset + 1
+        slowly = _Slowly(Xml(file, source.name), read - _NEAR)
+        with suppress(SyntaxError):
+            deque(parse(cast("IO[bytes]", slowly), RdfFormat.RDF_XML, base_iri=source.base_iri), maxlen=0)
     with opened(source.path, source.name) as file:
-        slowly = _Slowly(file, read - _NEAR)
-        try:
-            for _ in parse(cast("IO[bytes]", slowly), RdfFormat.RDF_XML, base_iri=source.base_iri):
-                pass
-        except SyntaxError:
-            text = bytes(slowly.text)
-            return place_in(text, max(text.rfind(b"<"), 0))
-    return None, None
+        return place_of_tag(file, slowly.tags)

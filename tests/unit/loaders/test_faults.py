@@ -91,12 +91,16 @@ def is_plain(syntax: Syntax, suffix: str) -> bool:
     return suffix == ""
 
 
+def is_no_xml(syntax: Syntax, suffix: str) -> bool:
+    return syntax is not Syntax.RDFXML
+
+
 FAULTS = {
     "wrong": Fault("", second_line(lambda line: b"} oops"), read=(1, 3), line=2),
     "cut-short": Fault("", lambda text: text[:-8], read=(1, 2), line=3),
     "not-utf8": Fault("save the file as UTF-8", second_line(lambda x: x.replace(b" 2", b"\xe9")), read=(1, 3), line=2),
     "html": Fault("an HTML page", lambda text: b"<!DOCTYPE html>\n<html><body>Not found</body></html>\n", entries=2),
-    "utf16": Fault("UTF-16", lambda text: text.decode().encode("utf-16"), entries=4),
+    "utf16": Fault("UTF-16", lambda text: text.decode().encode("utf-16"), entries=4, only=is_no_xml),
     "zip": Fault("ZIP archive", lambda text: b"PK\x03\x04" + bytes(40)),
     "pdf": Fault("a PDF document", lambda text: b"%PDF-1.7\n"),
     "gzip": Fault("give its name the suffix .gz", packed=gzip.compress, entries=-1, only=is_plain),

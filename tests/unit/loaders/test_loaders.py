@@ -105,7 +105,7 @@ def test_duplicates_and_files_without_triples(engine: Engine, tmp_path: Path) ->
         ("x.ttl", f"{A} {P} e:b .", 1, 27),
         ("x.n3", f"{{ {A} {P} {B} }} => {{ {A} {P} {A} }} .", 1, None),
         ("x.trig", f"{A} {{ {A} {P} {B} \n}} {{", 2, None),
-        ("x.rdf", "<rdf:RDF\n  xmlns:rdf='x'>\n<a></b></rdf:RDF>", 3, None),
+        ("x.rdf", f"<rdf:RDF\n  xmlns:rdf='{RDF}'>\n<a></b></rdf:RDF>", 3, None),
         ("x.rdf", f"<rdf:RDF xmlns:rdf='{RDF}'>\n <rdf:li/></rdf:RDF>", 2, 2),
         ("x.jsonld", '{"@id":', 1, 8),
         ("x.jsonld", '{"@context": "http://e/remote", "a": 1}', None, None),

@@ -61,7 +61,6 @@ SEEMING = [
     pytest.param("x.nt", gzip.compress(TRIPLE.encode(), mtime=0), "compressed: give .* suffix .gz", id="gzip-nt"),
     pytest.param("x.ttl", TRIPLE.encode("utf-16"), "1:1: this seems to be UTF-16", id="utf16-ttl"),
     pytest.param("x.nt", TRIPLE.encode("utf-16"), "1:1: this seems to be UTF-16", id="utf16-nt"),
-    pytest.param("x.rdf", RDFXML.encode("utf-16"), "1:1: this seems to be UTF-16", id="utf16-rdf"),
 ]
 
 

@@ -1,0 +1,113 @@
+"""RDF/XML: only what is well-formed is read, and read as XML 1.0 says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import run
+from triplake.loaders import Source, Syntax, quads_of
+from triplestore.model.errors import InputError
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+ROOT = f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="http://e/">'
+
+
+def objects(folder: Path, text: str | bytes) -> list[str]:
+    """The objects of a document, in order."""
+    path = folder / "x.rdf"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return [quad[2] for quad in quads_of(Source(str(path), Syntax.RDFXML, "x.rdf"), 1)]
+
+
+def node(inside: str) -> str:
+    return f'{ROOT}<rdf:Description rdf:about="http://e/x">{inside}</rdf:Description></rdf:RDF>'
+
+
+WHOLE = f'{ROOT}\n<e:C rdf:about="http://e/x">\n<e:p>text</e:p>\n</e:C>\n</rdf:RDF>'
+
+
+@pytest.mark.parametrize("end", range(len(ROOT) - 1, len(WHOLE) - 1, 3))
+def test_a_document_that_is_cut_short_is_refused(tmp_path: Path, end: int) -> None:
+    with pytest.raises(InputError, match=r"^x\.rdf:\d+:\d+: not well-formed XML: (no element found|unclosed token)"):
+        objects(tmp_path, WHOLE[:end])
+
+
+def test_load_ends_with_the_place(tmp_path: Path) -> None:
+    (tmp_path / "x.rdf").write_text(WHOLE.removesuffix("</rdf:RDF>"))
+    outcome = run("load", tmp_path / "kg", tmp_path / "x.rdf")
+    assert outcome.code == 3
+    assert "x.rdf:5:1: not well-formed XML: no element found" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (node("") + node(""), "1:{end}: not well-formed XML: junk after document element"),
+        (node("<e:p>&#1;</e:p>"), "reference to invalid character number"),
+        (node("<e:p>a]]>b</e:p>"), "not well-formed XML"),
+        (node('<e:p rdf:ID="a"rdf:resource="b"/>'), "not well-formed XML"),
+        (node("<e:p>&no;</e:p>"), "undefined entity"),
+        ("", "1:1: not well-formed XML: no element found"),
+    ],
+)
+def test_what_is_not_well_formed_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        objects(tmp_path, text)
+    assert says.format(end=len(node("")) + 1) in str(caught.value)
+
+
+def test_the_first_fault_is_named(tmp_path: Path) -> None:
+    """Of RDF before one of XML, with the line that it has in the file."""
+    text = node("\n<e:p>a<!--\n\n--></e:p>\n <e:q rdf:ID='a b'/>\n<e:r>")
+    with pytest.raises(InputError, match=r"x\.rdf:5:2: a b is not a valid rdf:ID value"):
+        objects(tmp_path, text)
+
+
+def test_line_ends_are_those_of_xml(tmp_path: Path) -> None:
+    text = node("<e:p>a\r\nb\rc\nd&#13;e</e:p>").encode()
+    assert objects(tmp_path, text) == ['"a\nb\nc\nd\re"']
+    assert objects(tmp_path, node('<e:p e:q="a\r\nb\tc&#10;d&#9;e"/>').encode())[0] == '"a b c\nd\te"'
+
+
+def test_text_may_be_in_pieces(tmp_path: Path) -> None:
+    text = "a<!-- <b> -->b<![CDATA[<&]]>c<?pi d?>&lt;d"
+    assert objects(tmp_path, node(f"<e:p>{text}</e:p>")) == ['"ab<&c<d"']
+    (literal,) = objects(tmp_path, node(f'<e:p rdf:parseType="Literal">{text}<f g="&quot;&lt;"/>"&gt;</e:p>'))
+    assert literal.startswith('"ab&lt;&amp;c&lt;d<f g="&quot;&lt;"')
+    assert literal.endswith(f'</f>&quot;&gt;"^^<{RDF}XMLLiteral>')
+
+
+def test_no_language(tmp_path: Path) -> None:
+    """An empty one is none, but for where it would end another, which is refused."""
+    assert objects(tmp_path, node('<e:p xml:lang="">a</e:p><e:q xml:lang="en">b</e:q><e:r xml:lang="">c</e:r>')) == [
+        '"a"',
+        '"b"@en',
+        '"c"',
+    ]
+    with pytest.raises(InputError, match="language tag"):
+        objects(tmp_path, node('<e:D xml:lang="en"><e:p xml:lang="">a</e:p></e:D>'))
+
+
+@pytest.mark.parametrize("encoding", ["US-ASCII", "ISO-8859-1", "windows-1252", "UTF-16", "utf-8"])
+def test_encodings(tmp_path: Path, encoding: str) -> None:
+    value = "e" if encoding == "US-ASCII" else "é"
+    text = f'<?xml version="1.0" encoding="{encoding}"?>\n' + node(f"<e:p>{value}</e:p>")
+    assert objects(tmp_path, text.encode(encoding)) == [f'"{value}"']
+
+
+def test_entities(tmp_path: Path) -> None:
+    """The first of two declarations holds; one that is elsewhere, or is used before it, is not read."""
+
+    def declared(inside: str, text: str, system: str = "") -> list[str]:
+        return objects(tmp_path, f"<!DOCTYPE rdf:RDF {system} [{inside}]>{node(text)}")
+
+    assert declared('<!ENTITY a "1"><!ENTITY a "2">', "<e:p>&a;</e:p>") == ['"1"']
+    assert declared("<!ENTITY a '<e:p>1</e:p>'>", "&a;") == ['"1"']
+    assert declared("", "<e:p>&amp;</e:p>", 'SYSTEM "x.dtd"') == ['"&"']
+    for text in ("<e:p>&a;</e:p>", '<e:p e:q="&a;"/>'):
+        with pytest.raises(InputError, match="the entity a is not declared in the document"):
+            declared("", text, 'SYSTEM "x.dtd"')
+    with pytest.raises(InputError, match="the entity a uses b, which is not declared before it"):
+        declared('<!ENTITY a "&b;"><!ENTITY b "1">', "<e:p>&a;</e:p>")
