@@ -77,6 +77,13 @@ class _Zstd(io.RawIOBase):
         self._ready = b"".join(pieces)
 
 
+class ChecksumError(InputError):
+    """A compressed file can be unpacked, but not to what was packed: its checksum or its length is wrong."""
+
+
+_OF_SUMS: Final = ("CRC check", "Incorrect length", "checksum")
+"""What the errors of gzip and zstandard say of such a file."""
+
 Watch = Callable[[IO[bytes]], None]
 """Receives a file that is read, as it lies on the disk: its position tells how far."""
 
@@ -102,7 +109,8 @@ def opened(path: str, name: str, watch: Watch | None = None) -> Iterator[IO[byte
             with _unpacked(packed, compression(path)) as file:
                 yield file
     except (EOFError, zlib.error, zstandard.ZstdError, gzip.BadGzipFile) as error:
-        raise InputError(f"the compressed file is damaged ({error}): fetch or compress it again", name) from error
+        kind = ChecksumError if any(words in str(error) for words in _OF_SUMS) else InputError
+        raise kind(f"the compressed file is damaged ({error}): fetch or compress it again", name) from error
     except OSError as error:
         raise InputError(f"cannot read or unpack the file: {error.strerror or error}", name) from error
 

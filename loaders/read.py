@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import pyarrow as pa
 
-from triplake.loaders.compression import is_object, opened, unpack
+from triplake.loaders.compression import ChecksumError, is_object, opened, unpack
 from triplake.loaders.documents import document
 from triplake.loaders.faulty import note_bad_lines
 from triplake.loaders.lines import batches_of_lines, parse_lines
@@ -222,12 +222,12 @@ class _Reading:
 
     def lines(self, syntax: Syntax, sources: list[Source], first_file: int) -> None:
         """Read files of one by-line syntax, numbered from first_file on."""
-        label = sources[0].name if len(sources) == 1 else f"{len(sources)} files"
         bad: set[int] = set()
-        paths = [self._engine_path(source) for source in sources]
-        self._begin("parse", label, *sources)
+        label, given = sources[0].name if len(sources) == 1 else f"{len(sources)} files", sources
+        sources, paths = self._engine_paths(given)
+        self._begin("parse", label, *given)
         whole = [path for path in paths if path is not None]
-        if len(whole) < len(paths) or not self._all_cut(sources, whole, first_file, bad):
+        if sources and (len(whole) < len(paths) or not self._all_cut(sources, whole, first_file, bad)):
             bad = {
                 index for index, path in enumerate(paths) if self._line_file(sources[index], path, first_file + index)
             }
@@ -318,26 +318,45 @@ class _Reading:
             wrong = True
         return wrong
 
+    def _engine_paths(self, sources: Sequence[Source]) -> tuple[list[Source], list[str | None]]:
+        """Of sources those that are read, with the paths for the engine. The others have a wrong checksum: any of their
+        lines may be wrong."""
+        found: list[Source] = []
+        paths: list[str | None] = []
+        for source in sources:
+            try:
+                paths.append(self._engine_path(source))
+                found.append(source)
+            except ChecksumError as error:
+                self.note(source.name, error)
+        return found, paths
+
     def _engine_path(self, source: Source) -> str | None:
-        """A path that engines can read as lines: bzip2 and zstd are unpacked first (DuckDB reads no bzip2), objects are
-        brought, but where other machines read them. None for a file that cannot be read as a whole, where what cannot
-        be read is left out."""
+        """A path that engines can read as lines: packed files are unpacked first (DuckDB reads no bzip2, not all of
+        gzip, and checks no sum), objects are brought, but where other machines read them. None for a file that cannot
+        be read as a whole, where what cannot be read is left out. Raises ChecksumError."""
         try:
-            remote = is_object(source.path)
-            if remote and self.engine.elsewhere:
+            if self._is_read_elsewhere(source):
                 return of_hadoop(source.path)
-            if not remote and (source.compression is None or source.path.endswith(".gz")):
+            remote = is_object(source.path)
+            if not remote and source.compression is None:
                 with opened(source.path, source.name):
                     return source.path
             self._folder = self._folder or tempfile.mkdtemp(prefix=temporary.prefix("load"))
             self._begin("fetch" if remote else "unpack", source.name, source)
             return unpack(source.path, source.name, self._folder, self.meter.watch)
+        except ChecksumError:
+            raise
         except InputError:
             return None
 
+    def _is_read_elsewhere(self, source: Source) -> bool:
+        """Whether other machines read a source where it is."""
+        return self.engine.elsewhere and is_object(source.path)
+
     def _is_damaged(self, source: Source) -> bool:
-        """Whether a compressed file cannot be unpacked to its end."""
-        if source.compression is None:
+        """Whether a compressed file cannot be unpacked to its end (what this machine reads is unpacked already)."""
+        if source.compression is None or not self._is_read_elsewhere(source):
             return False
         try:
             with opened(source.path, source.name) as file:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -197,6 +199,37 @@ def test_wrong_lines_are_skipped_and_listed(engine: Engine, tmp_path: Path) -> N
     assert listed[1::2] == [line for line in lines if line in WRONG_LINES]
     numbers = [number for number, line in enumerate(lines, 1) if line in WRONG_LINES]
     assert [int(re.match(rf"# {re.escape(str(path))}:(\d+): .", text)[1]) for text in listed[::2]] == numbers
+
+
+@pytest.mark.parametrize("at", [-8, -4], ids=["checksum", "length"])
+def test_a_wrong_checksum(engine: Engine, tmp_path: Path, at: int) -> None:
+    """Any line may be wrong: none is read."""
+    path, right = write(tmp_path, "x.nt.gz", f"{A} {P} 1 .\n"), write(tmp_path, "y.nt.gz", f"{A} {P} {B} .\n")
+    packed = bytearray(gzip.compress(f"{A} {P} {A} .\n".encode()))
+    packed[at] ^= 1
+    path.write_bytes(packed)
+    with pytest.raises(InputError, match=r"x\.nt\.gz: the compressed file is damaged .*: fetch or compress it again"):
+        read(engine, path, right)
+    found, report = read(engine, path, right, on_error="skip")
+    assert found == Counter([(A, P, B)])
+    assert [(left.file, left.entries) for left in report.left_out] == [(str(path), 1)]
+
+
+def test_odd_gzip(engine: Engine, tmp_path: Path) -> None:
+    """Flags of the header, several members, and zeros behind them."""
+    plain = gzip.compress(f"{A} {P} {B} .\n".encode(), mtime=0)
+    head, rest = plain[:10], plain[10:]
+
+    def flagged(flag: int, field: bytes) -> bytes:
+        return head[:3] + bytes([flag]) + head[4:] + field + rest
+
+    checksum = zlib.crc32(flagged(2, b"")[:10]).to_bytes(4, "little")[:2]
+    kinds = [flagged(1, b""), flagged(2, checksum), flagged(16, b"comment\0"), flagged(8, b"name\0")]
+    kinds += [flagged(4, b"\2\0ab"), plain + bytes(512), plain + plain]
+    paths = [tmp_path / f"{number}.nt.gz" for number in range(len(kinds))]
+    for path, data in zip(paths, kinds, strict=True):
+        path.write_bytes(data)
+    assert read(engine, *paths)[0] == Counter({(A, P, B): len(kinds) + 1})
 
 
 def test_many_wrong_lines(engine: Engine, tmp_path: Path) -> None:
