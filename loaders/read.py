@@ -20,7 +20,7 @@ from triplake.loaders.faulty import note_bad_lines
 from triplake.loaders.lines import batches_of_lines, parse_lines
 from triplake.loaders.ntriples import cut
 from triplake.loaders.progress import Meter, Progress, ticking
-from triplake.loaders.rejects import Rejects
+from triplake.loaders.rejects import Rejects, check_rejects
 from triplake.loaders.report import LoadReport
 from triplake.loaders.sources import Source, Syntax
 from triplake.loaders.tokens import Scope
@@ -61,9 +61,12 @@ def read_into(
         several, and leaves no table: all files are read first; "skip" leaves bad lines out (of Turtle, TriG, RDF/XML
         and JSON-LD the whole file; of a compressed file what cannot be unpacked) and lists them in `rejects`.
     refused: what is wrong with files that are no sources: as if they had been read, and were faulty as a whole.
+    rejects: UsageError is raised where it cannot be written, or is a source.
     progress: is called where a step begins (its name), and between ("parsed"). live: is called by another thread,
     each half second, and when all is read.
     """
+    if rejects is not None:
+        check_rejects(rejects, [*(source.path for source in sources), *(error.file or "" for error in refused)])
     columns = "spog" if any(source.syntax.of_datasets or source.graph for source in sources) else "spo"
     meter = Meter(sources, engine.share)
     reading = _Reading(engine, name, on_error, Rejects(rejects), progress, columns, meter)

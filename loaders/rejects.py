@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TextIO
 
-from triplestore.model.errors import FaultyFilesError, InputError
+from triplestore.model.errors import FaultyFilesError, InputError, UsageError
 
 COUNTED: Final = 100
 """Wrong lines of a file that are counted where none may be left out."""
+
+
+def check_rejects(path: Path, read: Iterable[str]) -> None:
+    """Raise UsageError where a rejects file cannot be written, or is one of the files that are read."""
+    if path.is_dir():
+        raise UsageError(f"the rejects file {path} is a folder: give a file (--rejects)")
+    if not path.parent.is_dir():
+        raise UsageError(f"the rejects file {path} cannot be written: there is no folder {path.parent} (--rejects)")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"the rejects file {path} cannot be written: permission denied (--rejects)")
+    if path.is_file() and any(os.path.isfile(file) and path.samefile(file) for file in read):
+        raise UsageError(f"the rejects file {path} is one of the files to load, which it would overwrite (--rejects)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,22 @@ class TestLoad:
         done("load", "clean", "more.nt", "--on-error", "skip")
         assert not Path("clean.rejects").exists()
 
+    def test_a_rejects_file_that_cannot_be(self) -> None:
+        """It is refused before anything is read or written, by whatever name it is given."""
+        Path("bad.nt").write_text("oops .\n")
+        Path("link").symlink_to("bad.nt")
+        Path("folder").mkdir()
+        for name, says in {
+            "bad.nt": "is one of the files to load",
+            "link": "is one of the files to load",
+            "folder": "is a folder",
+            "none/x": "there is no folder none",
+        }.items():
+            outcome = run("load", "kg", "bad.nt", "--on-error", "skip", "--rejects", name)
+            assert (outcome.code, says in outcome.err) == (2, True), outcome
+        assert Path("bad.nt").read_text() == "oops .\n"
+        assert not Path("kg").exists()
+
     def test_the_settings_of_a_store_stay(self, kg: Path) -> None:
         done("load", kg, "more.nt", "--rules", "owl2rl", "--equality", "rewrite")
         refused(

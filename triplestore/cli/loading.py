@@ -30,6 +30,7 @@ from triplestore.cli.options import (
 )
 from triplestore.model.dataset import DefaultGraph
 from triplestore.model.errors import UsageError
+from triplestore.objects import is_remote
 
 if TYPE_CHECKING:
     from triplake.loaders import OnError
@@ -178,7 +179,7 @@ def load(
                 *files,
                 format=format_,
                 on_error=on_error,
-                rejects=rejects or (f"{store.rstrip('/')}.rejects" if on_error == "skip" else None),
+                rejects=rejects or (f"{_beside(store)}.rejects" if on_error == "skip" else None),
                 base=base,
                 graph_per_file=graph_per_file,
                 most_fetched=max_download << 20,
@@ -220,6 +221,12 @@ LEFT_OUT: Final = 3
 
 _NAMED: Final = 20
 """Files that are named of those of which something was left out."""
+
+
+def _beside(store: str) -> str:
+    """A store's path without a slash at its end; of one in an object store its name, in this folder."""
+    path = store.rstrip("/")
+    return path.rsplit("/", 1)[-1] if is_remote(store) else path
 
 
 def check_base(base: str | None) -> None:
