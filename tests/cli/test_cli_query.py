@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import re
+import threading
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -148,6 +151,38 @@ class TestExport:
         assert sorted(done("export", kg).encode().splitlines()) == lines
         done("export", kg, "--sorted", "-o", "out.nt")
         assert Path("out.nt").read_bytes().splitlines() == lines
+
+    def test_what_the_output_is_stays(self, kg: Path) -> None:
+        """A mode, a link, and a pipe; and files beside it are the user's."""
+        Path("out.nt").touch(mode=0o600)
+        Path("out.nt.part").write_text("mine")
+        Path("link.nt").symlink_to("out.nt")
+        done("export", kg, "-o", "link.nt")
+        assert Path("link.nt").is_symlink()
+        assert Path("out.nt").stat().st_mode & 0o777 == 0o600
+        assert Path("out.nt.part").read_text() == "mine"
+        whole = Path("out.nt").read_bytes()
+        before = os.umask(0o027)
+        try:
+            done("export", kg, "-o", "NEW.NT.GZ")
+        finally:
+            os.umask(before)
+        assert Path("NEW.NT.GZ").stat().st_mode & 0o777 == 0o640
+        assert gzip.decompress(Path("NEW.NT.GZ").read_bytes()) == whole
+        os.mkfifo("pipe.nt")
+        read: list[bytes] = []
+        reader = threading.Thread(target=lambda: read.append(Path("pipe.nt").read_bytes()))
+        reader.start()
+        done("export", kg, "-o", "pipe.nt")
+        reader.join(10)
+        assert read == [whole]
+        assert Path("pipe.nt").is_fifo()
+
+    @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no disk that is always full here")
+    @pytest.mark.parametrize("suffix", ["nt", "nt.gz", "ttl"])
+    def test_a_full_disk(self, kg: Path, suffix: str) -> None:
+        Path(f"full.{suffix}").symlink_to("/dev/full")
+        refused(6, "export", kg, "-o", f"full.{suffix}", says=f"full.{suffix}: No space left on device")
 
     def test_refusals(self, kg: Path) -> None:
         refused(2, "export", kg, "-o", "out.xyz", says="out.xyz: the suffix gives the format: use one of .nt, .ttl")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import bz2
 import gzip
 import os
+import secrets
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
+from triplestore.engine.disk import DISK, told
 from triplestore.model.dataset import DEFAULT, Quad
-from triplestore.model.errors import UsageError
+from triplestore.model.errors import StorageError, UsageError
 from triplestore.model.prefixes import Names
 
 if TYPE_CHECKING:
@@ -41,14 +43,15 @@ def write_export(
 
     N-Quads and TriG have what is asserted in its graphs, and what is inferred in the unnamed one. graph: write the
     asserted triples of this graph (a token) and nothing else. A file appears whole or not at all. Raises UsageError for
-    an unknown suffix, or an order that a format cannot keep.
+    an unknown suffix, an order that a format cannot keep, or where the file cannot be written; StorageError for a disk
+    that is full or fails.
     """
     if output is None and graph is not None:
         return _write_format(sys.stdout.buffer, "nt", store.graph_batches(graph), store.prefixes.names)
     if output is None:
         return _write_lines(sys.stdout.buffer, store.lines(what, same_as, ordered, virtual, prefer))
-    suffixes = [s for s in Path(output).suffixes if s not in (".gz", ".bz2", ".zst")]
-    suffix = suffixes[-1].lower() if suffixes else ""
+    suffixes = [s for s in map(str.lower, Path(output).suffixes) if s not in (".gz", ".bz2", ".zst")]
+    suffix = suffixes[-1] if suffixes else ""
     if suffix not in FORMATS and suffix not in DATASETS:
         known = ", ".join((*FORMATS, *DATASETS))
         raise UsageError(f"{output}: the suffix gives the format: use one of {known} (.gz, .bz2, .zst on top)")
@@ -56,9 +59,8 @@ def write_export(
         raise UsageError(f"{output}: graphs have what was asserted, as it was: leave --same-as and --virtual out")
     if ordered and suffix != ".nt":
         raise UsageError(f"{output}: --sorted orders N-Triples lines; give a .nt file")
-    draft = f"{output}.part"
     try:
-        with _compressed(draft, Path(output).suffix) as file:
+        with _replacing(output) as plain, _compressed(plain, Path(output).suffix.lower()) as file:
             if suffix in DATASETS:
                 count = _write_dataset(file, DATASETS[suffix], _quads(store, what, graph), store.prefixes.names)
             elif graph is not None:
@@ -68,11 +70,12 @@ def write_export(
             else:
                 batches = store.token_batches(what, same_as, virtual, prefer, grouped=True)
                 count = _write_format(file, FORMATS[suffix], batches, store.prefixes.names)
-        os.replace(draft, output)
+    except BrokenPipeError:
+        raise
     except OSError as error:
+        if error.errno in DISK:
+            raise StorageError(told(error.strerror, output)) from error
         raise UsageError(f"{output}: cannot be written ({error.strerror or error})") from error
-    finally:
-        Path(draft).unlink(missing_ok=True)
     return count
 
 
@@ -131,18 +134,38 @@ def _write_format(file: IO[bytes], name: str, batches: Iterable[list[TokenTriple
 
 
 @contextmanager
-def _compressed(path: str, suffix: str) -> Iterator[IO[bytes]]:
+def _replacing(output: str) -> Iterator[IO[bytes]]:
+    """A file beside the one that is named, or that a link of that name leads to, which takes its place and its mode
+    when it is whole. What is no regular file, as a pipe or a device, is written to as it is."""
+    target = Path(os.path.realpath(output))
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:
+            yield file
+        return
+    draft = target.with_name(f".triplake-{secrets.token_hex(8)}.part")
+    try:
+        with draft.open("xb") as file:
+            if target.exists():
+                draft.chmod(target.stat().st_mode & 0o7777)
+            yield file
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def _compressed(plain: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
+    """What packs what is written to it into a file, by the file's suffix."""
     if suffix == ".gz":
-        with gzip.open(path, "wb", compresslevel=6) as file:
+        with gzip.GzipFile("", "wb", 6, plain) as file:
             yield file  # type: ignore[misc]
     elif suffix == ".bz2":
-        with bz2.open(path, "wb") as file:
+        with bz2.open(plain, "wb") as file:
             yield file
     elif suffix == ".zst":
         import zstandard
 
-        with open(path, "wb") as raw, zstandard.ZstdCompressor().stream_writer(raw) as file:
+        with zstandard.ZstdCompressor().stream_writer(plain, closefd=False) as file:
             yield file
     else:
-        with open(path, "wb") as plain:
-            yield plain
+        yield plain

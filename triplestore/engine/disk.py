@@ -6,13 +6,13 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import EDQUOT, EIO, ENOSPC
+from errno import EDQUOT, EFBIG, EIO, ENOSPC
 from pathlib import Path
 from typing import Final
 
 from triplestore.model.errors import StorageError
 
-DISK: Final = frozenset((ENOSPC, EDQUOT, EIO))
+DISK: Final = frozenset((ENOSPC, EDQUOT, EFBIG, EIO))
 """Errors of the disk, not of what was asked."""
 
 _MESSAGE: Final = re.compile("|".join(re.escape(os.strerror(number)) for number in sorted(DISK)), re.IGNORECASE)
