@@ -118,6 +118,21 @@ def test_a_full_disk_that_an_engine_meets(tmp_path: Path) -> None:
     engine.close()
 
 
+ALL = "SELECT * { ?s ?p ?o }"
+
+
+@pytest.mark.parametrize("what", [["query", ALL], ["query", ALL, "--format", "csv"], ["log"], ["export"], ["stats"]])
+def test_a_reader_that_goes(kg: Path, what: list[str]) -> None:
+    """A pipe that nobody reads any more is no failure, and nothing to tell of."""
+    name, *rest = what
+    with subprocess.Popen(command(name, kg, *rest), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
 @pytest.mark.parametrize(
     ("said", "file"),
     [

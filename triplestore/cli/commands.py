@@ -20,6 +20,7 @@ from triplestore.cli import (
     streaming,
     suspects,
 )
+from triplestore.cli.group import Commands
 
 COMMANDS: Final = (
     loading.init,
@@ -56,7 +57,7 @@ COMMANDS: Final = (
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="triplake", prog_name="triplake")
 def cli() -> None:
     """An RDF triple store that reasons: OWL 2 RL, equality by rewriting, kept right as data and axioms change.

@@ -8,12 +8,14 @@ import sys
 import traceback
 import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from errno import EACCES, EISDIR, EMFILE, ENAMETOOLONG, ENOTDIR, EPERM, EROFS
 from typing import IO, Final
 
 import click
 
 from triplestore.cli import signals
+from triplestore.cli.group import ReaderGoneError
 from triplestore.engine.disk import DISK
 from triplestore.engine.disk import told as disk_told
 from triplestore.engine.waiting import heeding_signals, left
@@ -54,6 +56,7 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
             from triplestore.cli.commands import cli  # what takes long to import, once signals are heard
 
             cli.main(arguments, prog_name="triplake", standalone_mode=False)
+            sys.stdout.flush()
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
@@ -69,8 +72,9 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
         return fail(FAULT, "\n".join((f"{message}", *_notes(error), _REPORT)))
     except TriplakeError as error:
         return fail(error.exit_code, "\n".join((str(error), *_notes(error))))
-    except BrokenPipeError:
-        sys.stderr.close()
+    except (ReaderGoneError, BrokenPipeError):
+        with suppress(OSError):  # what is left of the output goes nowhere, at the end of the process too
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, click.Abort) as error:  # click makes the one the other
         return ended(error)
