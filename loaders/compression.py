@@ -163,3 +163,19 @@ def unpack(path: str, name: str, folder: str, watch: Watch | None = None) -> str
     with opened(path, name, watch) as packed, os.fdopen(handle, "wb") as plain:
         shutil.copyfileobj(packed, plain, 1 << 20)
     return plain_path
+
+
+def is_utf8(path: str) -> bool:
+    """Whether a path is text: the names of files may be any bytes."""
+    return not any("\ud800" <= character <= "\udfff" for character in path)
+
+
+def linked(path: str, name: str, folder: str) -> str:
+    """The path of a link in `folder` to a file, which engines take where the file's own is no text. Raises InputError
+    where it cannot be read."""
+    with opened(path, name):
+        handle, link = tempfile.mkstemp(prefix="linked-", suffix=".txt", dir=folder)
+        os.close(handle)
+        os.unlink(link)
+        os.symlink(os.path.abspath(path), link)
+    return link

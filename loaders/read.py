@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import pyarrow as pa
 
-from triplake.loaders.compression import ChecksumError, is_object, opened, unpack
+from triplake.loaders.compression import ChecksumError, is_object, is_utf8, linked, opened, unpack
 from triplake.loaders.documents import document
 from triplake.loaders.faulty import note_bad_lines
 from triplake.loaders.lines import batches_of_lines, parse_lines
@@ -336,16 +336,19 @@ class _Reading:
 
     def _engine_path(self, source: Source) -> str | None:
         """A path that engines can read as lines: packed files are unpacked first (DuckDB reads no bzip2, not all of
-        gzip, and checks no sum), objects are brought, but where other machines read them. None for a file that cannot
-        be read as a whole, where what cannot be read is left out. Raises ChecksumError."""
+        gzip, and checks no sum), objects are brought, but where other machines read them; a name that is not UTF-8 is
+        linked to. None for a file that cannot be read as a whole, where what cannot be read is left out. Raises
+        ChecksumError."""
         try:
             if self._is_read_elsewhere(source):
                 return of_hadoop(source.path)
             remote = is_object(source.path)
-            if not remote and source.compression is None:
+            if not remote and source.compression is None and is_utf8(source.path):
                 with opened(source.path, source.name):
                     return source.path
             self._folder = self._folder or tempfile.mkdtemp(prefix=temporary.prefix("load"))
+            if not remote and source.compression is None:
+                return linked(source.path, source.name, self._folder)
             self._begin("fetch" if remote else "unpack", source.name, source)
             return unpack(source.path, source.name, self._folder, self.meter.watch)
         except ChecksumError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
 import re
 import zlib
@@ -230,6 +231,16 @@ def test_odd_gzip(engine: Engine, tmp_path: Path) -> None:
     for path, data in zip(paths, kinds, strict=True):
         path.write_bytes(data)
     assert read(engine, *paths)[0] == Counter({(A, P, B): len(kinds) + 1})
+
+
+def test_names_of_files_may_be_any_bytes(engine: Engine, tmp_path: Path) -> None:
+    names = [b"\xff.nt", b"\xff.nq", b"\xff.nt.gz", b"\xff.ttl"]
+    paths = [write(tmp_path, os.fsdecode(name), f"{A} {P} {B} .\n") for name in names]
+    assert read(engine, *paths, write(tmp_path, "x.nt", f"{A} {P} {A} .\n"))[0] == {(A, P, B): 4, (A, P, A): 1}
+    wrong = write(tmp_path, os.fsdecode(b"\xfe.nt"), "oops\n")
+    found, report = read(engine, paths[0], wrong, on_error="skip", rejects=tmp_path / "rejects")
+    assert (found, report.skipped) == ({(A, P, B): 1}, 1)
+    assert b"\xfe.nt:1: " in (tmp_path / "rejects").read_bytes()
 
 
 def test_many_wrong_lines(engine: Engine, tmp_path: Path) -> None:
