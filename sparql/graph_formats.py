@@ -73,9 +73,10 @@ def rdfxml(batches: Batches, names: Names) -> Iterator[str]:
 def _property(p: str, o: str) -> str:
     """A property element."""
     name = _NAME.search(p[1:-1])
-    if name is None or (name.start() == len(RDF) and p[1:].startswith(RDF) and name.group() in _RESERVED):
+    namespace = "" if name is None else p[1 : name.start() + 1]
+    if name is None or namespace == _XMLNS or (namespace == RDF and name.group() in _RESERVED):
         raise FormatError(f"RDF/XML has no way to write the predicate {p}: take Turtle")
-    element, space = name.group(), quoteattr(p[1 : name.start() + 1])
+    element, space = name.group(), quoteattr(namespace)
     if o[0] == "(":
         raise FormatError(f"no triple term is written as RDF/XML: take Turtle (it is {to_ntriples(o)})")
     if o[0] != '"':
@@ -108,9 +109,25 @@ _NAME: Final = re.compile(rf"[{_START}][{_START}0-9.\xb7\u0300-\u036f\u203f\u204
 """The longest XML name (without a colon) that an IRI ends in."""
 
 _RESERVED: Final = frozenset(
-    ("RDF", "ID", "about", "parseType", "resource", "nodeID", "datatype", "li", "Description", "bagID", "aboutEach")
+    (
+        "RDF",
+        "ID",
+        "about",
+        "parseType",
+        "resource",
+        "nodeID",
+        "datatype",
+        "li",
+        "Description",
+        "bagID",
+        "aboutEach",
+        "aboutEachPrefix",
+    )
 )
 """Names of RDF's own that are no property elements."""
+
+_XMLNS: Final = "http://www.w3.org/2000/xmlns/"
+"""The namespace that no document may declare."""
 
 NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 """Characters that XML 1.0 cannot hold, escaped or not."""
