@@ -67,6 +67,8 @@ def seeming(data: bytes, syntax: str) -> str | None:
         return "this seems to be UTF-16: save it as UTF-8"
     if packed := compression_of(data[:4]):
         return f"this seems to be compressed: give its name the suffix {packed}"
+    if data.startswith(b"\xfd7zXZ\0"):
+        return "this seems to be xz, which is not read: unpack it first (`xz -d`)"
     if data.startswith(b"PK\x03\x04"):
         return "this seems to be a ZIP archive: unpack it first"
     if data[257:262] == b"ustar":

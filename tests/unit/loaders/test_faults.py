@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import lzma
 import re
 import zlib
 from collections import Counter
@@ -257,6 +258,7 @@ UNKNOWN = {
     "x.tar": (bytes(257) + b"ustar" + bytes(250), "this seems to be a tar archive: unpack it first"),
     "x.db": (b"SQLite format 3\0", "an SQLite database, which is not read"),
     "x.bin": (b"\1\2\0\3", "no text, but binary data"),
+    "x.nt.xz": (lzma.compress(b"x"), "this seems to be xz, which is not read: unpack it first (`xz -d`)"),
     "x.md": (b"# Read me\n", "use .nt .nq .ttl .n3 .trig .rdf .owl .xml .jsonld, with .gz .bz2 .zst on top"),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import lzma
 import os
 import threading
 from pathlib import Path
@@ -40,6 +41,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 SEEMING = [
     pytest.param("x.ttl", HTML.encode(), "1:1: this seems to be an HTML page", id="html-ttl"),
     pytest.param("x.nt", HTML.encode(), "1:1: this seems to be an HTML page", id="html-nt"),
+    pytest.param("x.nt", lzma.compress(TRIPLE.encode()), r"this seems to be xz, .* \(`xz -d`\)", id="xz-nt"),
+    pytest.param("x.ttl", lzma.compress(TRIPLE.encode()), "this seems to be xz", id="xz-ttl"),
     pytest.param("x.rdf", HTML.encode(), "1:1: this seems to be an HTML page", id="html-rdf"),
     pytest.param("x.ttl", RDFXML.encode(), "1:1: this seems to be RDF/XML: name it .rdf", id="rdfxml-ttl"),
     pytest.param("x.nt", RDFXML.encode(), "1:1: this seems to be RDF/XML: name it .rdf", id="rdfxml-nt"),
