@@ -13,6 +13,7 @@ import itertools
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -188,7 +189,7 @@ def _of_file(connection: duckdb.DuckDBPyConnection, file: _File, folder: str) ->
 
 def _header(path: str, name: str, delimiter: str) -> tuple[str, list[str]]:
     """The delimiter (where none is given, that of , ; | and tabs that the first line has most of) and the names of the
-    columns of a CSV file; a name that is there twice has a number behind it."""
+    columns of a CSV file. Raises InputError for a name that is there twice, in whatever case."""
     with opened_bytes(path, name) as packed:
         file = io.TextIOWrapper(packed, "utf-8-sig", errors="replace", newline="")  # DuckDB finds what is no UTF-8
         first = file.readline()
@@ -196,15 +197,13 @@ def _header(path: str, name: str, delimiter: str) -> tuple[str, list[str]]:
             plain = re.sub('"[^"]*"', "", first)
             delimiter = max(_DELIMITERS, key=plain.count)
         record = next(csv.reader(itertools.chain([first], file), delimiter=delimiter), [])
-    found: dict[str, None] = {}
-    for place, column in enumerate(record, 1):
-        own, number = column or f"column{place}", 1
-        while own in found:
-            own, number = f"{column}_{number}", number + 1
-        found[own] = None
-    if not found:
+    if not record:
         raise InputError("the first line is empty: a table begins with the names of its columns", name, 1)
-    return delimiter, list(found)
+    columns = [column or f"column{place}" for place, column in enumerate(record, 1)]
+    # DuckDB takes a name in any case for the same.
+    if twice := [column for column, times in Counter(map(str.lower, columns)).items() if times > 1]:
+        raise InputError(f"more than one column is called {twice[0]!r}: give each a name of its own", name, 1)
+    return delimiter, columns
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, str]:

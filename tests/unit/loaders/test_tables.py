@@ -291,12 +291,16 @@ def test_wrong_templates(store: Store, template: str, message: str) -> None:
 def test_wrong_tables(store: Store, tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "short.csv").write_text("id,v\n1,2\n3,4,5,6\n")
+    (tmp_path / "twice.csv").write_text("id,v,v\n1,2,3\n")
+    (tmp_path / "case.csv").write_text("id,v,ID\n1,2,3\n")
     (tmp_path / "latin.csv").write_bytes(b"id,v\n1,\xe9t\xe9\n")
     (tmp_path / "no.parquet").write_bytes(b"PAR1 no")
     (tmp_path / "t.txt").write_text("id,v\n")
     for given, kind, message in (
         ("empty.csv", InputError, "empty.csv: the file is empty"),
         ("short.csv", InputError, "short.csv:3"),
+        ("twice.csv", InputError, "twice.csv:1: more than one column is called 'v': give each a name of its own"),
+        ("case.csv", InputError, "case.csv:1: more than one column is called 'id'"),
         ("latin.csv", InputError, "latin.csv.*not UTF-8: convert it"),
         ("no.parquet", InputError, "no.parquet: "),
         ("none.csv", InputError, "none.csv: there is no such file: check the path"),
