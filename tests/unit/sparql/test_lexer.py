@@ -11,8 +11,7 @@ from tests.support.sparql import make_graph
 from triplake.sparql import query
 from triplake.sparql.lexer import words
 from triplestore.engine import Engine
-from triplestore.model.errors import StoppedError, TriplakeError
-from triplestore.model.stopping import Stop, heeding
+from triplestore.model.errors import TriplakeError
 
 SECONDS = 10.0
 """Far more than any takes; the square of their lengths, or more, took minutes."""
@@ -44,14 +43,6 @@ def test_keywords_need_nothing_between_them() -> None:
     assert [word.text for word in words("LIMIT10OFFSET2")] == ["LIMIT", "10", "OFFSET", "2"]
     assert [word.text for word in words("LIMITED10")] == ["LIMITED10"]
     assert [(word.kind, word.text) for word in words('"a')] == [("mark", '"')]
-
-
-def test_many_patterns_are_ordered_in_time(embedded: Engine) -> None:
-    graph = make_graph(embedded, [("<u:a>", "<u:p>", "<u:a>")])
-    began = time.monotonic()
-    with heeding(Stop(0.5)), pytest.raises(StoppedError):
-        query(graph, f"SELECT * {{ ?s {'/'.join(['<u:p>'] * 480)} ?o }}")
-    assert time.monotonic() - began < 2 * SECONDS
 
 
 def test_a_number_of_a_million_digits(embedded: Engine) -> None:

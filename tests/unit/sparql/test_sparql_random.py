@@ -14,6 +14,7 @@ from random import Random
 import pytest
 
 from tests.support.answers import check, check_seed
+from tests.support.exists_random import random_exists_query
 from tests.support.seeds import seeds
 from tests.support.sparql import expanded, make_graph
 from tests.support.sparql_random import everywhere, random_graph, random_grouped_query, random_path_query, random_query
@@ -77,6 +78,11 @@ def test_paths_are_those_of_the_expanded_graph(fresh: Engine, seed: int) -> None
 @pytest.mark.parametrize("seed", range(3000, 3080))
 def test_many_paths_are_those_of_the_expanded_graph(fresh: Engine, seed: int) -> None:
     check_seed(fresh, seed, random_path_query, 3, everywhere())
+
+
+@pytest.mark.parametrize("seed", seeds(range(6000, 6100), 6))
+def test_exists_reads_what_is_outside(fresh: Engine, seed: int) -> None:
+    check_seed(fresh, seed, random_exists_query, 4, everywhere())
 
 
 @pytest.mark.parametrize("seed", seeds(range(4000, 4015), 3))
