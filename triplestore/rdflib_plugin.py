@@ -165,7 +165,11 @@ class TriplakeStore(rdflib.store.Store):
             add: Iterable[Any] = (quad for quad, _ in self._pending)
             if not all(there for _, there in self._pending):
                 add, delete = self._net()
-            self.triplake.update(add=add, delete=delete)
+            try:
+                self.triplake.update(add=add, delete=delete)
+            except UsageError as error:
+                error.add_note("what was changed since the last commit is still to be committed: `rollback` forgets it")
+                raise
             self._pending.clear()
 
     def _net(self) -> tuple[list[Any], list[Any]]:

@@ -26,7 +26,10 @@ import threading
 from collections.abc import Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
+
+from triplestore.model.legal_terms import check_characters, check_legal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -213,30 +216,39 @@ def _quietly() -> Iterator[None]:
         _QUIET.here.quiet = before
 
 
-def from_rdflib_quads(triples: Iterable[Any]) -> list[tuple[str, ...]]:
+def from_rdflib_quads(triples: Iterable[Any], legal: bool = True) -> list[tuple[str, ...]]:
     """The tokens of many rdflib triples, and of quads: the name of a graph (a term or an rdflib Graph) comes fourth,
-    where that is a named one. Raises UsageError for what is no triple of RDF terms."""
+    where that is a named one. legal: each has to be what can be stored. Raises UsageError for what is no triple of RDF
+    terms."""
     from rdflib.term import Literal, URIRef
 
     ends: dict[tuple[str | None, str | None], str] = {}  # what follows a literal's lexical form
 
     def other(term: Node) -> str:
-        if type(term) is not Literal:
+        if not isinstance(term, Literal):
             return from_rdflib(term)
         key = term.language, term.datatype
         if key not in ends:
             ends[key] = from_rdflib(term)[len(term) + 1 :]
         return f'"{term}{ends[key]}'
 
-    return [
+    join = "".join  # half the time of formatting
+    found = [
         (
-            f"<{s}>" if type(s) is URIRef else other(s),
-            f"<{p}>" if type(p) is URIRef else other(p),
-            f"<{o}>" if type(o) is URIRef else other(o),
+            join(("<", s, ">")) if type(s) is URIRef else other(s),
+            join(("<", p, ">")) if type(p) is URIRef else other(p),
+            join(("<", o, ">")) if type(o) is URIRef else other(o),
             *graph_names(graph),
         )
         for s, p, o, *graph in map(_as_triple, triples)
     ]
+    distinct = set(chain.from_iterable(found))
+    check_characters(join(distinct))
+    if legal:
+        check_legal(
+            [*(token for token in distinct if token[0] != '"'), *(f'"{end}' for end in ends.values() if end != '"')]
+        )
+    return found
 
 
 _DEFAULT_GRAPH: Final = "urn:x-rdflib:default"
@@ -279,14 +291,17 @@ def from_rdflib(term: Node) -> str:
     from triplestore.model.errors import UsageError
 
     if isinstance(term, URIRef):
-        return f"<{term}>"
-    if isinstance(term, BNode):
-        return f"_:{term}"
-    if isinstance(term, Literal):
-        return literal_token(str(term), str(term.datatype) if term.datatype else None, term.language)
-    if isinstance(term, _triple_term()):
-        return str(term)
-    raise UsageError(f"{term!r} is not an RDF term: give an rdflib URIRef, BNode or Literal")
+        token = f"<{term}>"
+    elif isinstance(term, BNode):
+        token = f"_:{term}"
+    elif isinstance(term, Literal):
+        token = literal_token(str(term), str(term.datatype) if term.datatype else None, term.language)
+    elif isinstance(term, _triple_term()):
+        token = str(term)
+    else:
+        raise UsageError(f"{term!r} is not an RDF term: give an rdflib URIRef, BNode or Literal")
+    check_characters(token)
+    return token
 
 
 def escape(lexical: str) -> str:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from triplestore.model.legal_terms import TERM_DEPTH as TERM_DEPTH
 from triplestore.model.terms import to_ntriples
-
-TERM_DEPTH: Final = 100
-"""Most levels of triple terms in triple terms."""
 
 _ESCAPE: Final = re.compile(r"\\(.)")
 _CHARACTERS: Final = {"n": "\n", "r": "\r"}

@@ -33,9 +33,10 @@ def update(session: Session, add: Iterable[Any], delete: Iterable[Any], algorith
 
 
 def sides(add: Iterable[Any], delete: Iterable[Any]) -> tuple[list[Quad], list[Quad]]:
-    """The quads of rdflib to add, and those to delete; one in both is added."""
+    """The quads of rdflib to add, and those to delete; one in both is added. What is deleted may be what an older
+    version stored, which is legal or not."""
     added = dict.fromkeys(from_rdflib_quads(add))
-    return list(added), [quad for quad in dict.fromkeys(from_rdflib_quads(delete)) if quad not in added]
+    return list(added), [quad for quad in dict.fromkeys(from_rdflib_quads(delete, legal=False)) if quad not in added]
 
 
 @retried

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import logging
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import rdflib.store
-from rdflib import Graph, Literal, Namespace, URIRef, plugin
+from rdflib import BNode, Graph, Literal, Namespace, URIRef, plugin
 
 from tests.conftest import MakeStore
 from tests.support.cli import done, run
 from triplestore import Store
 from triplestore.model.errors import UsageError
-from triplestore.model.terms import XSD, from_rdflib, literal_token, to_ntriples, to_rdflib
+from triplestore.model.rdflib_terms import TripleTerm
+from triplestore.model.terms import RDF, XSD, from_rdflib, literal_token, to_ntriples, to_rdflib
 
 EX = Namespace("http://ex/")
 
@@ -143,3 +146,111 @@ def test_what_is_no_triple(tmp_path: Path, given: object) -> None:
         store.update(add=[[EX.a, EX.p, Literal(1)], (EX.a, EX.p, Literal(2), EX.g), (EX.a, EX.p, Literal(3), None)])
         assert len(list(store.triples())) == 3
         assert [quad[3] for quad in store.match_quads(object=Literal(2))] == [EX.g]
+
+
+class _Tagged(Literal):
+    """A literal with a language tag that rdflib would refuse."""
+
+    def __new__(cls, tag: str) -> _Tagged:
+        made = str.__new__(cls, "x")
+        made._language, made._datatype, made._value, made._ill_typed = tag, None, "x", None
+        return made
+
+
+ILLEGAL = [
+    URIRef("http://ex/a b"),
+    URIRef("http://ex/x> <http://ex/y> <http://ex/more> .\n<http://ex/i"),
+    URIRef("http://ex/a>\n<http://ex/b"),
+    URIRef("http://ex/%zz"),
+    URIRef("relative"),
+    URIRef(""),
+    BNode("a b"),
+    BNode("a\n<..>"),
+    BNode("a "),
+    BNode("a . #"),
+    BNode("a:b"),
+    BNode("-a"),
+    BNode(""),
+    Literal("x", datatype=URIRef("d t")),
+    Literal("x", datatype=URIRef("relative")),
+    Literal("x", datatype=URIRef(RDF + "langString")),
+    _Tagged("en us"),
+    _Tagged("en--up"),
+    TripleTerm("(<http://ex/a> <http://ex/b> <http://ex/c d>)"),
+    TripleTerm("(<http://ex/a>  <http://ex/b> <http://ex/c>)"),
+    TripleTerm("(<http://ex/a> <http://ex/b> <http://ex/c> )>> . # )"),
+]
+LEGAL = [
+    URIRef("http://ex/\u00e4?q=%20#\u65e5"),
+    URIRef("a:"),
+    URIRef("http://[::1]:80/"),
+    URIRef("mailto:a@ex"),
+    BNode(),
+    BNode("\u00e4.b"),
+    BNode("f1_x"),
+    Literal('<a b> " \n\r \x00 \\ #', datatype=EX.own),
+    Literal("x", lang="en-GB"),
+    _Tagged("ar--rtl"),
+    TripleTerm('(<http://ex/a> <http://ex/b> "c \\" # . \\n"@fr)'),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("term", ILLEGAL, ids=repr)
+def test_what_is_no_legal_term_is_not_stored(tmp_path: Path, term: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL)
+    with Store.create(tmp_path / "kg", ["none"]) as store:
+        for more in ([], LEGAL):  # the plain ones are all known at once
+            with pytest.raises(UsageError, match="is no legal term of RDF"):
+                store.update(add=[(EX.a, EX.p, other) for other in (*more, term)])
+        if not isinstance(term, Literal | TripleTerm):
+            with pytest.raises(UsageError, match="is no legal term of RDF"):
+                store.update(add=[(term, EX.p, EX.a)])
+            with pytest.raises(UsageError, match="is no legal term of RDF"):
+                store.update(add=[(EX.a, EX.p, EX.a, term)])
+        assert list(store.match(object=term)) == list(store.match_quads(object=term)) == []  # may be asked for
+        assert list(store.query("SELECT * { ?s ?p ?o }", bindings={"o": term})) == []
+        assert store.update(delete=[(EX.a, EX.p, term)]).not_asserted == 1  # older versions stored it
+        assert store.version == 1
+
+
+def test_legal_terms_are_stored_and_exported(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "kg", ["none"]) as store:
+        store.update(add=[(EX.a, EX.p, term) for term in LEGAL])
+        (tmp_path / "all.nt").write_text("\n".join(line for some in store.lines() for line in some), "utf-8")
+        assert len(list(store.triples())) == len(LEGAL)
+    with Store.create(tmp_path / "other", ["none"]) as store:
+        assert store.load(tmp_path / "all.nt").triples == len(LEGAL)
+
+
+def test_half_a_surrogate_pair(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "kg", ["none"]) as store:
+        for term in (
+            Literal("x\ud800"),
+            URIRef("http://ex/\ud800"),
+            BNode("x\ud800"),
+            Literal("x", datatype=EX["\ud800"]),
+        ):
+            asks: list[Callable[[], object]] = [
+                lambda term=term: store.update(add=[(EX.a, EX.p, term)]),  # type: ignore[misc]
+                lambda term=term: store.update(delete=[(EX.a, EX.p, term)]),  # type: ignore[misc]
+                lambda term=term: list(store.match(object=term)),  # type: ignore[misc]
+                lambda term=term: store.load(Graph().add((EX.a, EX.p, term))),  # type: ignore[misc]
+            ]
+            for ask in asks:
+                with pytest.raises(UsageError, match="half of a surrogate pair is no character"):
+                    ask()
+
+
+def test_what_is_no_legal_term_in_a_graph_of_rdflib(tmp_path: Path) -> None:
+    plugin.register("Triplake", rdflib.store.Store, "triplestore.rdflib_plugin", "TriplakeStore")
+    graph = Graph(store="Triplake")
+    graph.open(str(tmp_path / "kg"), create=True)
+    graph.add((EX.a, EX.p, BNode("a b")))
+    with pytest.raises(UsageError, match="'_:a b' is no legal term of RDF") as raised:
+        graph.commit()
+    assert "`rollback` forgets it" in raised.value.__notes__[0]
+    graph.rollback()
+    graph.add((EX.a, EX.p, EX.b))
+    assert list(graph) == [(EX.a, EX.p, EX.b)]
+    graph.close()
