@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, get_args
 
 from triplake.loaders import MOST, LoadReport, Mapping, OnError
+from triplestore.model.errors import UsageError
 from triplestore.read.turns import in_turn
 from triplestore.read.version import StoreVersion
 from triplestore.write import frames, load, tables
@@ -13,6 +14,11 @@ from triplestore.write import frames, load, tables
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from rdflib import Graph
+
+
+def _check_on_error(on_error: str) -> None:
+    if on_error not in get_args(OnError):
+        raise UsageError(f"on_error is one of {', '.join(map(repr, get_args(OnError)))}, not {on_error!r}")
 
 
 class LoadedStore(StoreVersion):
@@ -44,6 +50,7 @@ class LoadedStore(StoreVersion):
         into one of each file, named by its `file:` IRI, or URL. dry_run: commit nothing; `effect` of the report tells
         what would be. Raises InputError with file, line and column; nothing is committed then.
         """
+        _check_on_error(on_error)
         into = load.Into.graph(graph, graph_per_file)
         given = self._session, files, format, materialise, on_error, rejects, maintain, base, into
         return load.load(*given, data=data, most=most_fetched, dry=dry_run)
@@ -56,6 +63,7 @@ class LoadedStore(StoreVersion):
         on_error: as for `load`. The store need not be on Spark itself. Raises UsageError for other columns, InputError
         for what is no term.
         """
+        _check_on_error(on_error)
         with frames.as_files(frame, self._session.versions.place) as files:
             return load.load(self._session, files, frames.FORMAT, True, on_error, None, maintain, None, load.Into())
 
