@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+import duckdb
 import pytest
 
 from tests.conftest import MakeStore
@@ -22,7 +24,7 @@ from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.engine.duckdb.errors import failure
 from triplestore.engine.duckdb.reader import DuckDBReader
 from triplestore.engine.duckdb.spill import removed
-from triplestore.model.errors import StoppedError, StorageError
+from triplestore.model.errors import StoppedError, StorageError, UsageError
 from triplestore.model.tables import GROUP
 from triplestore.server.faults import http_error
 from triplestore.storage import folder
@@ -147,7 +149,30 @@ def test_messages_of_engines(said: str, file: str) -> None:
     found = disk_failure(said)
     assert found is not None
     assert str(found).startswith(f"{file}: ")
+    assert isinstance(found, StorageError)
     assert disk_failure("a term with no such space") is None
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE])
+def test_messages_of_engines_that_are_refused_a_file(number: int) -> None:
+    said = f'IO Error: Cannot open file "/kg/data/x.parquet": {os.strerror(number)}'
+    found = failure(duckdb.IOException(said), "COPY ...")
+    assert isinstance(found, UsageError)
+    assert str(found) == f"/kg/data/x.parquet: {os.strerror(number)}; nothing was committed"
+
+
+def test_a_limit_of_the_size_of_files(kg: Path) -> None:
+    (kg.parent / "many.nt").write_text("".join(f'<urn:s{n}> <urn:p> "{n * 7919:x}" .\n' for n in range(30_000)))
+    process = subprocess.run(
+        command("load", kg, kg.parent / "many.nt"),
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)),
+    )
+    assert process.returncode == 6, process.stderr
+    assert f"{os.strerror(errno.EFBIG)}; nothing was committed" in process.stderr
+    assert "fault" not in process.stderr
+    assert Versions(kg).numbers() == [1, 2]
 
 
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"])

@@ -9,14 +9,13 @@ import traceback
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
-from errno import EACCES, EISDIR, EMFILE, ENAMETOOLONG, ENOTDIR, EPERM, EROFS
 from typing import IO, Final
 
 import click
 
 from triplestore.cli import signals
 from triplestore.cli.group import ReaderGoneError
-from triplestore.engine.disk import DISK
+from triplestore.engine.disk import DISK, REFUSED, refused
 from triplestore.engine.disk import told as disk_told
 from triplestore.engine.waiting import heeding_signals, left
 from triplestore.model.errors import EngineError, StorageError, TriplakeError
@@ -81,9 +80,9 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
     except OSError as error:
         if error.errno in DISK:
             return fail(StorageError.exit_code, disk_told(error.strerror, error.filename))
-        if error.errno not in _OF_THE_MACHINE:
+        if error.errno not in REFUSED:
             return fail(FAULT, f"{type(error).__name__}: {error}\n{_REPORT}")
-        return fail(2, f"{error.filename or 'a file'}: {error.strerror}; nothing was committed")
+        return fail(2, refused(error.strerror, error.filename))
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
     except Exception as error:
@@ -97,9 +96,6 @@ def _notes(error: BaseException | None) -> list[str]:
     """What was added to an error on its way: what was committed before it."""
     return getattr(error, "__notes__", [])
 
-
-_OF_THE_MACHINE = frozenset((EACCES, EPERM, EROFS, ENOTDIR, EISDIR, ENAMETOOLONG, EMFILE))
-"""What the operating system refuses and the user can put right: permissions, paths."""
 
 _REPORT = (
     "This is a fault of Triplake's, not yours. Please report it with the command you ran and its --verbose output."

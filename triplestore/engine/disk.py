@@ -1,4 +1,4 @@
-"""The disk's faults in the words of engines, which wrap the message of the operating system."""
+"""What the operating system refuses or fails at, in the words of engines, which wrap its message."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import EDQUOT, EFBIG, EIO, ENOSPC
+from errno import EACCES, EDQUOT, EFBIG, EIO, EISDIR, EMFILE, ENAMETOOLONG, ENOSPC, ENOTDIR, EPERM, EROFS
 from pathlib import Path
 from typing import Final
 
-from triplestore.model.errors import StorageError
+from triplestore.model.errors import StorageError, TriplakeError, UsageError
 
-DISK: Final = frozenset((ENOSPC, EDQUOT, EFBIG, EIO))
-"""Errors of the disk, not of what was asked."""
+DISK: Final = frozenset((ENOSPC, EDQUOT, EIO, EFBIG))
+"""Errors of the disk, or of a limit of it, not of what was asked."""
 
-_MESSAGE: Final = re.compile("|".join(re.escape(os.strerror(number)) for number in sorted(DISK)), re.IGNORECASE)
+REFUSED: Final = frozenset((EACCES, EPERM, EROFS, EMFILE, ENOTDIR, EISDIR, ENAMETOOLONG))
+"""What the operating system refuses and the user can put right: permissions, paths, limits."""
+
+_NUMBERS: Final = {os.strerror(number).lower(): number for number in sorted(DISK | {EACCES, EPERM, EROFS, EMFILE})}
+_MESSAGE: Final = re.compile("|".join(map(re.escape, _NUMBERS)), re.IGNORECASE)
 _FILE: Final = re.compile(r"""["']((?:file:)?[^\\"']*/[^\\"']+)\\?["']| ((?:file:)?/[^\\"':\s]+)""")
 
 
@@ -40,15 +44,26 @@ def storage_errors() -> Iterator[None]:
         raise StorageError(told(error.strerror, error.filename)) from error
 
 
-def disk_failure(message: str) -> StorageError | None:
-    """The error to raise where an engine's message is about a disk that is full or fails, else None."""
+def disk_failure(message: str) -> TriplakeError | None:
+    """The error to raise where an engine's message is about a disk that is full or fails (StorageError), or about a
+    file that the operating system refuses (UsageError), else None."""
     found = _MESSAGE.search(message)
     if found is None:
         return None
-    file = _FILE.search(message)
-    return StorageError(told(found[0], file and (file[1] or file[2])))
+    in_message = _FILE.search(message)
+    file = in_message and (in_message[1] or in_message[2])
+    return (
+        StorageError(told(found[0], file))
+        if _NUMBERS[found[0].lower()] in DISK
+        else UsageError(refused(found[0], file))
+    )
 
 
 def told(what: str | None, file: str | None) -> str:
     """What to say of a disk that is full or fails."""
     return f"{file or 'a file'}: {what}; nothing was committed. Make room on the disk, or see to it, and run it again"
+
+
+def refused(what: str | None, file: str | None) -> str:
+    """What to say of a file that the operating system refuses to open, make or write."""
+    return f"{file or 'a file'}: {what}; nothing was committed"
