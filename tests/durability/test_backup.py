@@ -207,6 +207,36 @@ def test_a_store_is_brought_back(kg: Path, tmp_path: Path, damage: Callable[[Pat
         assert store.version == 7
 
 
+@pytest.mark.parametrize("also", [(), ("triplake.json",), ("data",)], ids=["alone", "and the mark", "and the data"])
+def test_versions_that_were_all_lost(kg: Path, tmp_path: Path, also: tuple[str, ...]) -> None:
+    """What is told of the store says how to bring it back, and that does."""
+    backup(kg, tmp_path / "backup")
+    shutil.rmtree(kg / "_versions")
+    for name in also:
+        if name == "data":
+            shutil.rmtree(kg / name)
+        else:
+            (kg / name).write_text("{")
+    if also != ("triplake.json",):
+        with pytest.raises(DamagedStoreError, match=r"`triplake restore .*kg --from BACKUP` brings it back"):
+            Store.open(kg)
+    restore(kg, tmp_path / "backup")
+    same(kg, tmp_path / "backup")
+
+
+def test_the_lost_versions_of_another_store(kg: Path, tmp_path: Path) -> None:
+    with Store.create(tmp_path / "other", ["none"], engine="duckdb") as store:
+        store.update(add=[(E.a, E.b, E.c)])
+    backup(tmp_path / "other", tmp_path / "backup")
+    shutil.rmtree(kg / "_versions")
+    held = sorted(kg.rglob("*"))
+    with pytest.raises(
+        UsageError, match=r"kg is no backup of .*backup: it has files of others, and .*backup has 1 to 2"
+    ):
+        restore(kg, tmp_path / "backup")
+    assert sorted(kg.rglob("*")) == held
+
+
 def test_newer_versions_stay(kg: Path, tmp_path: Path) -> None:
     backup(kg, tmp_path / "b")
     with Store.open(kg) as store:

@@ -58,8 +58,8 @@ def backup(store: str | Path, dest: str | Path) -> BackedUp:
 
 
 def restore(store: str | Path, copy: str | Path) -> BackedUp:
-    """Bring a store back from a backup: files and versions that are missing or damaged, or all of it. Versions of its
-    own, newer than the backup's, stay.
+    """Bring a store back from a backup: files and versions that are missing or damaged, all versions among them, or all
+    of it. Versions of its own, newer than the backup's, stay.
 
     Raises UsageError where the backup is of another store, DamagedStoreError where it is damaged itself.
     """
@@ -69,9 +69,10 @@ def restore(store: str | Path, copy: str | Path) -> BackedUp:
         source.read()
     if within(source.path, target.path) and within(target.path, source.path):
         raise UsageError(f"{store} is the backup itself; say which store to bring back")
-    if target.numbers():
-        target.adopt_mark(source)
+    if target.numbers() or _lost(target):
         _same_store(source, target, either=True)
+        target.place.prepare()
+        target.adopt_mark(source)
         whole = [number for number in target.numbers() if _manifest(target, number) is not None]
         return _brought(source, target, whole, repairing=True)
     target.create()
@@ -80,6 +81,14 @@ def restore(store: str | Path, copy: str | Path) -> BackedUp:
     except BaseException:
         target.withdraw()
         raise
+
+
+def _lost(versions: Versions) -> bool:
+    """Whether a store without a version has had some."""
+    try:
+        return versions.exists()
+    except DamagedStoreError:  # its mark, too
+        return True
 
 
 def copy_of(source: Versions, number: int, path: Path) -> Versions:
@@ -151,7 +160,7 @@ def _manifest(versions: Versions, number: int) -> Manifest | None:
 
 def _same_store(source: Versions, target: Versions, either: bool = False) -> None:
     """Raise UsageError where two folders hold different stores: versions of one number that are not the same, or
-    neither a version nor a file in common; or, unless `either` may be ahead, newer ones in `target`."""
+    neither a version nor a file in common, if any; or, unless `either` may be ahead, newer ones in `target`."""
     ours, theirs = source.numbers(), target.numbers()
     common = sorted({*ours} & {*theirs})
     for number in common:
@@ -160,10 +169,12 @@ def _same_store(source: Versions, target: Versions, either: bool = False) -> Non
             raise UsageError(
                 f"{target.path} is no backup of {source.path}: version {number} is another there; give another folder"
             )
-    akin = bool(common) or not _named(source).keys().isdisjoint(_named(target))
+    held = _named(target).keys() if theirs else {entry.name for entry in target.place.listed(DATA)}
+    akin = bool(common) or not _named(source).keys().isdisjoint(held) or not (theirs or held)
     if not akin or (not either and theirs[-1] > ours[-1]):
+        has = f"version {theirs[-1]}" if theirs else "files of others"
         raise UsageError(
-            f"{target.path} is no backup of {source.path}: it has version {theirs[-1]}, and {source.path} has "
+            f"{target.path} is no backup of {source.path}: it has {has}, and {source.path} has "
             f"{ours[0]} to {ours[-1]}; give another folder"
         )
 

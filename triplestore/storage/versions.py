@@ -241,7 +241,7 @@ class Versions:
             return UsageError(f"{self.path} is being made by another process; wait until it is done")
         return DamagedStoreError(
             f"{self.path} holds no version. If its making was interrupted, make it again with `triplake init` or "
-            f"`triplake load`; if {VERSIONS} was lost, restore it from a copy"
+            f"`triplake load`; if {VERSIONS} was lost, `triplake restore {self.path} --from BACKUP` brings it back"
         )
 
     def publish(self, manifest: Manifest) -> Manifest:
