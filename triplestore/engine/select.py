@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Final
 
 from triplestore.engine.protocol import Engine
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ENGINES: Final = ("auto", "duckdb", "spark")
+
+_SIZE: Final = re.compile(r"\s*(?=[\d.]*[1-9])\d+(?:\.\d+)?\s*(?:[kmgt]i?b?|b|bytes|%)?\s*", re.IGNORECASE)
 
 
 def make_engine(
@@ -23,9 +26,11 @@ def make_engine(
     """The engine of that name. `auto` is Spark where a session or a master is given (`SPARK_MASTER` counts) or
     `TRIPLAKE_ENGINE=spark` is set, DuckDB in this process otherwise.
 
-    memory_limit: a size ("2GB"), or for DuckDB a share of the machine ("35%"). Raises UsageError for an
-    unknown name.
+    memory_limit: a size ("2GB"), or for DuckDB a share of the machine ("35%"). Raises UsageError for what is neither,
+    and for an unknown name.
     """
+    if memory_limit is not None and _SIZE.fullmatch(memory_limit) is None:
+        raise UsageError(f"a memory limit is a size, as in 800MB or 2GB, or a share, as in 35%, not {memory_limit!r}")
     if _chosen(name, spark, master) == "spark":
         from triplestore.engine.spark import SparkEngine
 

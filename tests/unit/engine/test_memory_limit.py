@@ -11,6 +11,7 @@ from tests.support.cli import run
 from tests.support.server import serving, students
 from triplestore import Store
 from triplestore.engine.duckdb import DuckDBEngine
+from triplestore.engine.select import make_engine
 from triplestore.model.errors import MemoryLimitError, UsageError
 
 HUNGRY = f"SELECT (SUM(?n) AS ?x) {{ ?a ?p ?b . ?c ?q ?d . ?e ?r ?f BIND({'7' * 60} AS ?n) }}"
@@ -95,3 +96,16 @@ def test_a_memory_limit_that_is_no_size(tmp_path: Path) -> None:
     students(tmp_path / "kg").exists()
     with pytest.raises(UsageError, match="'a lot'"):
         Store.open(tmp_path / "kg", engine="duckdb", memory_limit="a lot")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+@pytest.mark.parametrize("wrong", ["", "-1GB", "0GB", "0%", "-5%", "GB", "1e3MB", "2 GBs"])
+def test_a_memory_limit_that_limits_nothing(wrong: str, engine: str) -> None:
+    """DuckDB takes -1GB for 16 EiB."""
+    with pytest.raises(UsageError, match="a memory limit is a size, as in 800MB or 2GB, or a share, as in 35%, not '"):
+        make_engine(engine, memory_limit=wrong)
+
+
+@pytest.mark.parametrize("right", ["300MB", "0.5GiB", "300 mb", "20%", "300000000 B"])
+def test_memory_limits(right: str) -> None:
+    make_engine("duckdb", memory_limit=right).close()
