@@ -13,7 +13,7 @@ from typing import IO, Final
 
 import click
 
-from triplestore.cli import signals
+from triplestore.cli import signals, standard
 from triplestore.cli.group import ReaderGoneError
 from triplestore.engine.disk import DISK, REFUSED, refused
 from triplestore.engine.disk import told as disk_told
@@ -26,6 +26,7 @@ FAULT: Final = 70
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point: runs a command and turns whatever it raises into a message and an exit code. Without arguments,
     the command is what this process is for."""
+    standard.prepare()
     given = sys.argv[1:] if arguments is None else list(arguments)
     verbose = "--verbose" in given or "-v" in given
     code = _run(given, arguments is None, verbose, sys.stderr)

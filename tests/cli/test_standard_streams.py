@@ -1,0 +1,65 @@
+"""Standard streams that are closed, or whose encoding lacks characters."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import command, done
+
+QUERY = "SELECT ?o { ?s <urn:q> ?o }"
+
+
+@pytest.fixture(scope="module")
+def kg(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("streams")
+    (folder / "x.ttl").write_text(
+        "<urn:a> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:b> . <urn:x> a <urn:a> ; <urn:q> '\u65e5' .",
+        encoding="utf-8",
+    )
+    done("load", folder / "kg", folder / "x.ttl")
+    return folder / "kg"
+
+
+def shell(redirected: str, *arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A command with streams as the shell redirects them."""
+    return subprocess.run(
+        ["/bin/sh", "-c", f'"$@" {redirected}', "sh", *command(*arguments)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, **variables},
+    )
+
+
+def test_outputs_that_are_closed(kg: Path, tmp_path: Path) -> None:
+    found = shell("2>&-", "query", kg, "ASK {}")
+    assert (found.returncode, found.stdout) == (0, "yes\n")
+    found = shell(">&-", "query", kg, "ASK {}")
+    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+    found = shell("<&- >&- 2>&-", "load", tmp_path / "new", kg.parent / "x.ttl")
+    assert found.returncode == 0
+    assert done("query", tmp_path / "new", QUERY, "--format", "csv") == done("query", kg, QUERY, "--format", "csv")
+
+
+def test_an_input_that_is_closed(kg: Path, tmp_path: Path) -> None:
+    for arguments in (("load", tmp_path / "new", "-", "--format", "nt"), ("query", kg, "-f", "-")):
+        found = shell("<&-", *arguments)
+        assert found.returncode == 2
+        assert found.stderr.startswith("triplake: standard input is closed: name a file")
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_encoding_that_lacks_characters(kg: Path) -> None:
+    found = shell("", "explain", kg, "<urn:x>", "a", "<urn:b>", PYTHONIOENCODING="latin-1")
+    assert found.stdout.splitlines()[1:] == [
+        "|- <urn:a> rdfs:subClassOf <urn:b>   [asserted]",
+        "`- <urn:x> a <urn:a>   [asserted]",
+    ], found.stderr
+    found = shell("", "query", kg, QUERY, "--format", "json", PYTHONIOENCODING="ascii")
+    (row,) = json.loads(found.stdout)["results"]["bindings"]
+    assert row["o"]["value"] == "\u65e5"
