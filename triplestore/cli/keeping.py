@@ -190,11 +190,11 @@ def retention(options: Common, store: str, versions: str | None, days: float | N
     opened.check()
     rule = opened.retention
     if versions is not None or days is not None:
-        newest = rule.versions
-        if versions is not None:
-            if versions != "all" and not versions.isdecimal():
-                raise UsageError(f"--keep-versions takes a number or `all`, not '{versions}'")
-            newest = None if versions == "all" else int(versions)
+        if versions not in (None, "all") and not str(versions).isdecimal():
+            raise UsageError(f"--keep-versions takes a number or `all`, not '{versions}'")
+        newest = rule.versions if versions is None else None if versions == "all" else int(versions)
+        if newest is None and days is not None:
+            raise UsageError("all versions are kept, those of these days too: give --keep-days with --keep-versions N")
         rule = Retention(newest, rule.days if days is None else days)
         opened.change_retention(rule)
     click.echo(f"keeps {rule}")

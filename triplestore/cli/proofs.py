@@ -85,9 +85,7 @@ LISTED: Final = 20
     "--limit",
     type=click.IntRange(min=0),
     metavar="N",
-    default=LISTED,
-    show_default=True,
-    help="Of a class, list N members and N bridges at most; 0 for all.",
+    help=f"Of a class, list N members and N bridges at most (default: {LISTED}); 0 for all.",
 )
 @click.option(
     "--cut",
@@ -103,7 +101,7 @@ def why_same(
     options: Common,
     store: str,
     terms: Sequence[str],
-    limit: int,
+    limit: int | None,
     cut: int | None,
     format_: str,
     prefixes: Sequence[str],
@@ -119,7 +117,10 @@ def why_same(
         raise UsageError("give one term, for its class, or two, for what makes them one")
     if cut is not None and (len(terms) != 2 or format_ == "dot"):
         raise UsageError("--cut needs two terms, and shows text or JSON")
-    given, most = prefixes_of(prefixes), limit or None
+    if limit is not None and len(terms) == 2:
+        raise UsageError("--limit is of the class of one term: give A alone, or leave it out")
+    most = (LISTED if limit is None else limit) or None
+    given = prefixes_of(prefixes)
     with opening(options, store, at) as opened:
         known = {**opened.prefixes.known, **given}
         write, nodes = writer(known), [to_rdflib(token_of(term, known)) for term in terms]
@@ -135,7 +136,7 @@ def why_same(
         as_json, lines = why_text.chain_json(chain), why_text.chain_text(chain, write)
         as_dot = why_text.chain_dot(chain, write)
     elif found is not None:
-        as_json, lines = why_text.class_json(found), why_text.class_text(found, write, limit or len(found.tokens))
+        as_json, lines = why_text.class_json(found), why_text.class_text(found, write, most or len(found.tokens))
         as_dot = why_text.class_dot(found, write)
     else:
         message = f"{terms[0]} equals nothing else" if len(terms) == 1 else f"{' and '.join(terms)} are not one"

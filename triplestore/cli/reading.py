@@ -73,6 +73,8 @@ def query(
     text = sparql if sparql is not None else read_text(str(file))
     if explain and format_ not in (None, "json"):
         raise UsageError(f"--explain is shown as text or as json, not as {format_}")
+    if explain and exit_code:
+        raise UsageError("--exit-code is of an answer, which --explain does not show")
     with opening(options, store, at) as opened:
         opened.services = allow_service
         if explain:
@@ -80,10 +82,12 @@ def query(
             click.echo(json.dumps(found.as_json(), indent=2) if format_ else found.text(), nl=bool(format_))
             return
         result = opened.query(text, same_as, stream=True, prefer=prefer)
+        if exit_code and result.kind != "ask":
+            raise UsageError(f"--exit-code is of ASK: this is a {result.kind.upper()}")
         for warning in result.warnings:
             click.echo(f"warning: {warning}", err=True)
         result.write(sys.stdout, format_ or ("ttl" if result.kind in ("construct", "describe") else "table"))
-    if exit_code and result.kind == "ask" and not result.boolean:
+    if exit_code and not result.boolean:
         raise SystemExit(NO)
 
 

@@ -53,6 +53,10 @@ def _chosen(name: str, spark: SparkSession | None, master: str | None) -> str:
     """The name of the engine that `make_engine` makes."""
     if name not in ENGINES:
         raise UsageError(f"no engine '{name}'; give one of {', '.join(ENGINES)}")
+    if name == "duckdb" and (spark is not None or master is not None):
+        raise UsageError(
+            "a master, or a session of Spark, is for the engine 'spark' (or 'auto'): leave one of them out"
+        )
     if name == "auto":
         name = os.environ.get("TRIPLAKE_ENGINE", "auto")
         if name not in ENGINES:
