@@ -175,7 +175,11 @@ def test_a_limit_of_the_size_of_files(kg: Path) -> None:
     assert Versions(kg).numbers() == [1, 2]
 
 
-@pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"])
+@pytest.mark.parametrize(
+    ("sign", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=["Ctrl-C", "SIGTERM", "SIGHUP"],
+)
 def test_signals_within_a_statement(kg: Path, tmp_path: Path, sign: signal.Signals, code: int) -> None:
     """Ended with a message, and with nothing left in the folder of temporary files."""
     scratch = tmp_path / "scratch"

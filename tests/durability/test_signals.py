@@ -17,7 +17,11 @@ from triplestore import Store
 CROSS = "?a ?p ?b . ?c ?q ?d . ?e ?r ?f FILTER(CONCAT(STR(?a), STR(?c)) < STR(?e))"
 
 
-BOTH = pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
+EACH = pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=["int", "term", "hup"],
+)
 
 
 def signalled(folder: Path, number: signal.Signals, *program: str) -> tuple[int, str, float]:
@@ -38,14 +42,14 @@ def signalled(folder: Path, number: signal.Signals, *program: str) -> tuple[int,
     return running.returncode, said, time.monotonic() - sent
 
 
-@BOTH
+@EACH
 def test_a_signal_ends_a_large_join(tmp_path: Path, number: signal.Signals, code: int) -> None:
     ended_by, said, seconds = signalled(tmp_path, number, "-m", "triplestore.cli")
     assert (ended_by, "nothing was committed" in said) == (code, True), said
     assert seconds < 15
 
 
-@BOTH
+@EACH
 def test_a_statement_that_no_interruption_ends(tmp_path: Path, number: signal.Signals, code: int) -> None:
     """It ends with the process: its connection is busy, and takes no statement that would clear up."""
     program = "from triplestore.cli import main\nfrom triplestore.engine import waiting\nwaiting.GRACE = 0.0\nmain()\n"
@@ -66,7 +70,7 @@ def ended(folder: Path, body: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 
 
-@BOTH
+@EACH
 def test_a_signal_while_modules_are_imported(tmp_path: Path, number: signal.Signals, code: int) -> None:
     """Dataclasses execute a text; CPython takes a KeyboardInterrupt that passes through one for its own end."""
     found = ended(tmp_path, f"import os\nos.kill(os.getpid(), {int(number)})\nwhile True: pass")
@@ -93,10 +97,12 @@ def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_the_caller_ignores_stays_ignored(tmp_path: Path) -> None:
-    """As for a shell's background job."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """As for a shell's background job, and under nohup."""
+    numbers = signal.SIGINT, signal.SIGHUP
+    before = [signal.signal(number, signal.SIG_IGN) for number in numbers]
     try:
-        found = ended(tmp_path, "import os\nos.kill(os.getpid(), 2)")
+        found = ended(tmp_path, "import os\nos.kill(os.getpid(), 2)\nos.kill(os.getpid(), 1)")
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
     assert (found.returncode, found.stderr) == (0, "")

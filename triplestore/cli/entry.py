@@ -47,8 +47,9 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
 
     def ended(error: BaseException) -> int:
         committed = _notes(error) or _notes(error.__cause__) or ["nothing was committed"]
-        why = (143, "ended by SIGTERM") if signal.SIGTERM in caught else (130, "interrupted")
-        return fail(why[0], f"{why[1]}; {committed[0]}")
+        by = next((number for number in caught if number in signals.ENDING), None)
+        code, why = (130, "interrupted") if by is None else (128 + by, f"ended by {signal.Signals(by).name}")
+        return fail(code, f"{why}; {committed[0]}")
 
     caught: list[int] = []
     try:

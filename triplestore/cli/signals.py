@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while a command runs: it ends, and what it has made for itself is tidied away."""
+"""Ctrl-C, SIGTERM and SIGHUP while a command runs: it ends, and what it has made for itself is tidied away."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
-_HEARD: Final = (signal.SIGINT, signal.SIGTERM)
+ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""What others end a command by; Windows has no SIGHUP."""
+
+_HEARD: Final = (signal.SIGINT, *ENDING)
 
 _AGAIN: Final = 0.02
 """Seconds after which a signal that was caught while a module was imported is raised once more."""
