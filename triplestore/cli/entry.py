@@ -45,6 +45,14 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
         err.write(f"triplake: {message}\n")
         return code
 
+    def faulty(error: Exception, message: str) -> int:
+        # Python has escaped the bytes of an argument that is not UTF-8, and no engine takes what it made of them.
+        shown = [os.fsencode(argument).decode("utf-8", "backslashreplace") for argument in arguments]
+        odd = next((s for s, argument in zip(shown, arguments, strict=True) if s != argument), None)
+        if odd is not None and "surrogate" in message:
+            return fail(2, f"'{odd}' is not UTF-8: give what is; nothing was committed")
+        return fail(FAULT, "\n".join((message, *_notes(error), _REPORT)))
+
     def ended(error: BaseException) -> int:
         committed = _notes(error) or _notes(error.__cause__) or ["nothing was committed"]
         by = next((number for number in caught if number in signals.ENDING), None)
@@ -69,8 +77,7 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
     except EngineError as error:
         if caught and left():  # what cleared up met a connection that is busy
             return ended(error)
-        message = error if verbose else str(error).splitlines()[0]
-        return fail(FAULT, "\n".join((f"{message}", *_notes(error), _REPORT)))
+        return faulty(error, str(error) if verbose else str(error).splitlines()[0])
     except TriplakeError as error:
         return fail(error.exit_code, "\n".join((str(error), *_notes(error))))
     except (ReaderGoneError, BrokenPipeError):
@@ -90,7 +97,7 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
     except Exception as error:
         if caught and left():
             return ended(error)
-        return fail(FAULT, f"{type(error).__name__}: {error}\n{_REPORT}")
+        return faulty(error, f"{type(error).__name__}: {error}")
     return 0
 
 

@@ -22,8 +22,12 @@ def is_url(path: str | os.PathLike[str]) -> bool:
 
 
 def place_of(path: str | os.PathLike[str]) -> Place:
-    """Where the store of a path, or a URL, is. Raises UsageError for a URL of another kind, or with what is secret."""
-    text = os.fspath(path)
+    """Where the store of a path, or a URL, is. Raises UsageError for what is no path, an empty one, a URL of another
+    kind, or one with what is secret."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(text := os.fspath(path), str):
+        raise UsageError(f"{path!r} is no path of a store: give a text, or a pathlib.Path")
+    if not text:
+        raise UsageError("the path of the store is empty: give a folder; . is the current one")
     found = _URL.match(text)
     if found is None:
         return Folder(path)
