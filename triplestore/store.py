@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from triplake.loaders import LoadReport, Source
 from triplestore.engine.select import make_engine
 from triplestore.materialise.limits import Limits
+from triplestore.model.arguments import check_text, check_whole
 from triplestore.model.errors import UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.read import shapes
@@ -110,6 +111,7 @@ class Store(StreamedStore, LoadedStore):
         """Make the content of an older version that is whole the newest version, whose number is returned: the way back
         from a damaged one, or from a mistake. Nothing of the versions in between is read. Raises UsageError,
         DamagedStoreError, ConflictError."""
+        check_whole("version", version, 1)
         return admin.restore(path, version)
 
     @staticmethod
@@ -140,6 +142,7 @@ class Store(StreamedStore, LoadedStore):
 
     @retries.setter
     def retries(self, times: int) -> None:
+        check_whole("retries", times)
         self._session.retries = times
 
     @property
@@ -255,6 +258,7 @@ class Store(StreamedStore, LoadedStore):
         that patterns read, as if each operation had USING and USING NAMED for them. Raises InputError (line, column)
         for a syntax error, UsageError for an update with graphs given that has USING or WITH itself.
         """
+        check_text("an update", text)
         chosen = several(default_graphs), several(named_graphs)
         return update_files.sparql_update(self._session, text, maintain, dry_run, load_folder, base, *chosen)
 
@@ -301,6 +305,7 @@ class Store(StreamedStore, LoadedStore):
         keep, keep_days: keep the newest so many versions, and of the older ones the last of each minute of so many
         days; where neither is given, the store's rule holds (`retention`). What another process reads or writes stays.
         dry_run: only tell what would go. Raises UsageError, DamagedStoreError (a version to keep is damaged)."""
+        check_whole("keep", keep, 1, none="the store's rule")
         return admin.vacuum(self._session, keep, keep_days, dry_run)
 
     @property

@@ -23,16 +23,17 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+from triplestore.model.errors import UsageError
 from triplestore.model.legal_terms import check_characters, check_legal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from rdflib.term import Identifier, Node
 
@@ -232,6 +233,8 @@ def from_rdflib_quads(triples: Iterable[Any], legal: bool = True) -> list[tuple[
             ends[key] = from_rdflib(term)[len(term) + 1 :]
         return f'"{term}{ends[key]}'
 
+    if not isinstance(triples, Iterable):
+        raise UsageError(f"{triples!r} holds no triples: give an iterable of them, an rdflib Graph, or () for none")
     join = "".join  # half the time of formatting
     found = [
         (
@@ -265,8 +268,6 @@ def graph_names(given: Sequence[Any]) -> tuple[str, ...]:
         return ()
     token = from_rdflib(name)
     if token[0] not in "<_":
-        from triplestore.model.errors import UsageError
-
         raise UsageError(f"{name!r} names no graph: give an rdflib URIRef or BNode, or a Graph that has one for a name")
     return (token,)
 
@@ -275,8 +276,6 @@ def _as_triple(given: Any) -> Any:
     if type(given) is tuple and len(given) >= 3:
         return given
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) < 3:
-        from triplestore.model.errors import UsageError
-
         raise UsageError(
             f"{given!r} is no triple: give tuples of subject, predicate and object, all rdflib terms"
             " (the text of a SPARQL update is for `sparql_update`)"
@@ -287,8 +286,6 @@ def _as_triple(given: Any) -> Any:
 def from_rdflib(term: Node) -> str:
     """The token of an rdflib term. Raises UsageError for anything that is not an RDF term."""
     from rdflib.term import BNode, Literal, URIRef
-
-    from triplestore.model.errors import UsageError
 
     if isinstance(term, URIRef):
         token = f"<{term}>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from triplestore.model.arguments import check_text, check_whole
 from triplestore.model.errors import UsageError
 from triplestore.model.terms import from_rdflib
 from triplestore.read import equality, proofs, search, suspects
@@ -34,6 +35,8 @@ class Explained:
     @in_turn
     def equality_classes(self, most: int = 10, members: int = 50) -> list[tuple[int, list[Node]]]:
         """The largest classes of equal terms: the size of each, and its first members (the first represents)."""
+        check_whole("most", most)
+        check_whole("members", members)
         return equality.equality_classes(self._session, most, members)
 
     @in_turn
@@ -42,18 +45,25 @@ class Explained:
 
         by: also look for the rules by which two values are one, and for proofs of what rests on equal terms.
         """
+        check_whole("limit", limit, none="all")
         return proofs.check(self._session, limit, by)
 
     @in_turn
     def explain(self, triple: Any) -> Proof | None:
         """Why a triple (rdflib terms) of the closure holds: a proof of smallest depth, down to asserted triples. None
         if it does not hold."""
+        if isinstance(triple, str) or not isinstance(triple, Sequence) or len(triple) < 3:
+            raise UsageError(
+                f"{triple!r} is no triple: give a tuple of subject, predicate and object, all rdflib terms"
+            )
         s, p, o = triple[:3]
         return proofs.explain(self._session, (from_rdflib(s), from_rdflib(p), from_rdflib(o)))
 
     @in_turn
     def explain_violation(self, rule: str, number: int = 1) -> Proof:
         """Why the closure is inconsistent: a proof of the violation of that number (from 1) of a rule in `check`."""
+        check_text("rule", rule)
+        check_whole("number", number, 1)
         return proofs.explain_violation(self._session, rule, number)
 
     @in_turn
@@ -66,6 +76,7 @@ class Explained:
     def equality_class(self, term: Node, most: int | None = 20) -> EqualityClass | None:
         """The class of terms that are one with a term (rdflib's): members, links, and up to `most` bridges (None:
         all), links without which it would fall apart. None if the term equals no other."""
+        check_whole("most", most, none="all")
         return proofs.equality_class(self._session, from_rdflib(term), most)
 
     @in_turn
@@ -83,12 +94,14 @@ class Explained:
     def cuts(self, left: Node, right: Node, most: int = 5) -> list[Cut]:
         """The sets of links without which two terms (rdflib's) are two, up to `most`: those first whose links are most
         likely wrong. Each is minimal; none if the terms are not one. Raises UsageError with equality off."""
+        check_whole("most", most)
         return suspects.cuts(self._session, from_rdflib(left), from_rdflib(right), most)
 
     @in_turn
     def suspects(self, most: int | None = 10) -> list[Suspect]:
         """The links that make terms equal, by asserted equalities and keys, those most likely wrong first: up to `most`
         (None: all), each with its reasons and the asserted triples to delete. Raises UsageError with equality off."""
+        check_whole("most", most, none="all")
         return suspects.suspects(self._session, most)
 
     @in_turn
@@ -100,6 +113,8 @@ class Explained:
         them. properties: the literals' (rdflib terms; none: any); language: of the literals, as "en".
 
         Raises UsageError for a text that cannot be searched for."""
+        check_text("what to search for", text)
+        check_whole("most", most, none="all")
         return search.search(self._session, text, most, [from_rdflib(term) for term in properties], language)
 
     @in_turn
@@ -108,6 +123,7 @@ class Explained:
 
         most: the largest classes that are listed. Raises UsageError with equality off.
         """
+        check_whole("most", most)
         return equality.equality_stats(self._session, most)
 
     @in_turn

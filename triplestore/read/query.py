@@ -67,16 +67,21 @@ def query(
 
 
 def _inline(bindings: Mapping[str, object]) -> Values:
-    """Bindings as inline data of one row. Raises UsageError for what is no name of a variable."""
+    """Bindings as inline data of one row. Raises UsageError for what is no name of a variable, or no value of one."""
     from rdflib.term import Literal, Node
 
     from triplake.sparql.algebra import Values
 
+    if not isinstance(bindings, Mapping) or not all(isinstance(name, str) for name in bindings):
+        raise UsageError(f"bindings are a dict, variables -> rdflib terms or Python values: not {bindings!r}")
     names = [name.removeprefix("?").removeprefix("$") for name in bindings]
     for name in names:
         if not name.isidentifier():
             raise UsageError(f"bindings are by the names of variables, such as 'name': not {name!r}")
     terms = [value if isinstance(value, Node) else Literal(value) for value in bindings.values()]
+    for name, term, value in zip(names, terms, bindings.values(), strict=True):
+        if not isinstance(value, Node | str) and isinstance(term, Literal) and term.datatype is None:
+            raise UsageError(f"the binding of {name} is no value of a literal: give an rdflib term, not {value!r}")
     return Values(tuple(names), (tuple(from_rdflib(term) for term in terms),))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from triplestore.closure.expand import written, written_sql
+from triplestore.model.arguments import check_text
 from triplestore.model.dataset import Quad
 from triplestore.model.endpoints import normalised_all
 from triplestore.model.errors import UsageError
@@ -196,6 +197,7 @@ class StoreVersion(Explained):
         of graphs (IRIs) to read in place of those that the text chooses by FROM and FROM NAMED; none: what it says.
         bindings: variables -> rdflib terms, or Python values: as VALUES at the start of the WHERE.
         """
+        check_text("a query", text)
         chosen = several(default_graphs), several(named_graphs)
         found = query.query(self._session, text, same_as, stream, generalised, several(prefer), base, *chosen, bindings)
         return found.through(self._turns.pieces, self._turns.call) if stream else found
@@ -203,6 +205,7 @@ class StoreVersion(Explained):
     @in_turn
     def explain_query(self, text: str, same_as: str = "expand", prefer: str | Sequence[str] = ()) -> QueryExplanation:
         """Run a SPARQL query for how it is answered: algebra, SQL, and the engine's plan with the rows it counted."""
+        check_text("a query", text)
         return query.explain_query(self._session, text, same_as, several(prefer))
 
     def triples(

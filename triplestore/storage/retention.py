@@ -21,7 +21,7 @@ class Retention:
     def __post_init__(self) -> None:
         if self.versions is not None and self.versions < 1:
             raise UsageError("at least one version is kept; give 1 or more")
-        if not 0 <= self.days <= MOST_DAYS:
+        if not isinstance(self.days, int | float) or not 0 <= self.days <= MOST_DAYS:
             raise UsageError(f"versions are kept for 0 to {MOST_DAYS:,} days")
 
     def kept(self, numbers: Sequence[int], created: Callable[[int], str]) -> frozenset[int]:

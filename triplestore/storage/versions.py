@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 from triplestore.engine import WrittenFile
 from triplestore.engine.disk import DISK, storage_errors
 from triplestore.engine.written import sum_of
+from triplestore.model.arguments import check_whole
 from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, TriplakeError, UsageError
 from triplestore.storage import leases
 from triplestore.storage.making import MAKING, Making
@@ -214,6 +215,8 @@ class Versions:
 
     def read(self, version: int | None = None) -> Manifest:
         """The manifest of a version (default: the newest). Raises UsageError for an unknown one."""
+        if version is not None:
+            check_whole("version", version)
         if self._first is not None and version in (None, self._first.version):
             return self._first
         if version is not None and self._has(version):
