@@ -17,7 +17,7 @@ from triplake.sparql.nodes import UNBOUND, Nodes
 from triplake.sparql.typed import typed_column
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Names
-from triplestore.model.terms import to_ntriples, to_rdflib_all
+from triplestore.model.terms import from_rdflib, to_ntriples, to_rdflib_all
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,9 +54,23 @@ class Row(tuple["Node | None", ...]):
                 raise KeyError(f"the row has no {key!r}: its variables are {', '.join(self._fields)}") from None
         return tuple.__getitem__(self, key)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy. As tokens: pickled literals of rdflib's get another lexical form."""
+        return _restored, (self._fields, tuple(None if term is None else from_rdflib(term) for term in self))
+
     def as_dict(self) -> dict[str, Node]:
         """The variables that are bound, with their terms."""
         return {name: term for name, term in zip(self._fields, self, strict=True) if term is not None}
+
+
+def _row_of(fields: tuple[str, ...]) -> type[Row]:
+    """The class of the rows that have these variables."""
+    return type("Row", (Row,), {"__slots__": (), "_fields": fields})
+
+
+def _restored(fields: tuple[str, ...], tokens: tuple[str | None, ...]) -> Row:
+    terms = iter(to_rdflib_all(token for token in tokens if token is not None))
+    return _row_of(fields)(None if token is None else next(terms) for token in tokens)
 
 
 class Result:
@@ -169,7 +183,7 @@ class Result:
 
     def __iter__(self) -> Iterator[Row]:
         known: dict[str | None, Node | None] = {}
-        row = self._row()
+        row = _row_of(self.variables)
         for part in self._parts(_AT_ONCE):
             if len(known) > _REMEMBERED:
                 known.clear()
@@ -183,9 +197,6 @@ class Result:
             part = self._whole().take(pa.array(places, pa.int64()))
             return list(Result(self.kind, self.variables, part, self._truth, self._nodes))
         return next(iter(Result(self.kind, self.variables, self._whole().slice(places, 1), self._truth, self._nodes)))
-
-    def _row(self) -> type[Row]:
-        return type("Row", (Row,), {"__slots__": (), "_fields": self.variables})
 
     def _terms(self, column: pa.Array, known: dict[str | None, Node | None]) -> list[Node | None]:
         """The rdflib terms of a column; `known` has those of tokens that were met before."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -163,3 +165,17 @@ class TestBindings:
                 store.query("DESCRIBE <http://ex/a>", bindings={"x": 1})
             with pytest.raises(UsageError, match="already"):
                 store.query("SELECT * { BIND(1 AS ?x) }", bindings={"x": 1})
+
+
+def test_rows_are_pickled(make_store: MakeStore) -> None:
+    """With the names of the variables, and lexical forms as they are stored."""
+    store = make_store(["none"])
+    subject = URIRef("http://ex/a")
+    number = Literal("01", datatype=URIRef(XSD + "integer"), normalize=False)
+    store.update(add=[(subject, subject, o) for o in (number, Literal("chat", lang="fr"), BNode(), Literal(" x "))])
+    rows = list(store.query("SELECT ?o ?none { ?s ?p ?o }"))
+    for again in (pickle.loads(pickle.dumps(rows)), copy.deepcopy(rows), [copy.copy(row) for row in rows]):
+        assert again == rows
+        assert [row.o.n3() for row in again] == [row["o"].n3() for row in rows]
+        assert [row.as_dict() for row in again] == [row.as_dict() for row in rows]
+        assert {row.none for row in again} == {None}
