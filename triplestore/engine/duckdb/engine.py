@@ -28,6 +28,10 @@ THREADS: Final = "TRIPLAKE_THREADS"
 """The variable of the environment that says how many threads an engine takes; by default one a core."""
 
 
+MOST_THREADS: Final = 1024
+"""That an engine is given: the system runs out of them, or of memory for them, with tens of thousands."""
+
+
 class DuckDBEngine(DuckDBFiles):
     """An `Engine` on one in-memory DuckDB database; see the protocol for the methods.
 
@@ -62,9 +66,9 @@ class DuckDBEngine(DuckDBFiles):
             "disabled_optimizers": "'partial_aggregate_pushdown,statistics_propagation'",
         }
         if given := str(threads or os.environ.get(THREADS, "")):
-            if not given.isdecimal() or not int(given):
+            if not given.isdecimal() or not 1 <= int(given) <= MOST_THREADS:
                 self.close()
-                raise UsageError(f"{THREADS} is a number of threads, 1 or more, not {given!r}")
+                raise UsageError(f"{THREADS} is a number of threads, 1 to {MOST_THREADS:,}, not {given!r}")
             settings["threads"] = given
         for name, value in settings.items():
             self._connection.execute(f"SET {name} = {value}")
