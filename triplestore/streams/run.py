@@ -59,8 +59,9 @@ class StreamRun:
         names = self._windows.streams
         if set(sources) != set(names) and not (len(sources) == 1 and len(names) == 1):
             self.close()
+            read = ", ".join(names).strip() or "without a name"
             raise UsageError(
-                f"the queries read the streams {', '.join(names)}: say where each comes from "
+                f"the queries read the streams {read}: say where each comes from "
                 f"(given: {', '.join(sources) or 'none'})"
             )
         self._sources = dict(sources) if len(names) > 1 else {names[0]: next(iter(sources.values()))}

@@ -126,6 +126,8 @@ def test_several_streams_and_queries(kg: Path) -> None:
             found = [(answer.query, answer.time, len(answer.rows)) for answer in run]
         with pytest.raises(UsageError, match="say where each comes from"):
             store.stream({"a": a}, [text, other])
+        with pytest.raises(UsageError, match="the queries read the streams without a name: say where"):
+            store.stream({"a": a, "b": b}, "SELECT ?x { ?x a ?y }", width="2", step="1")
     assert sorted(found) == sorted(
         [("", i, min(i, 2) + min(i, 5)) for i in range(1, 9)] + [("b", i, 1) for i in range(1, 9)]
     )
