@@ -99,7 +99,7 @@ def test_versions_that_were_forgotten_stay(kg: Path, tmp_path: Path) -> None:
     with Store.open(kg) as store:
         store.compact()
     vacuum(Versions(kg), Retention(1))
-    with pytest.raises(UsageError, match="it has version 7, and"):  # nothing tells that it is the same store
+    with pytest.raises(UsageError, match="b has version 7, and"):  # nothing tells that it is the same store
         backup(kg, tmp_path / "b")
 
 
@@ -231,7 +231,7 @@ def test_the_lost_versions_of_another_store(kg: Path, tmp_path: Path) -> None:
     shutil.rmtree(kg / "_versions")
     held = sorted(kg.rglob("*"))
     with pytest.raises(
-        UsageError, match=r"kg is no backup of .*backup: it has files of others, and .*backup has 1 to 2"
+        UsageError, match=r"backup is no backup of .*kg: .*kg has files of others, and .*backup has 1 to 2"
     ):
         restore(kg, tmp_path / "backup")
     assert sorted(kg.rglob("*")) == held
@@ -275,17 +275,19 @@ def test_what_is_refused(kg: Path, tmp_path: Path) -> None:
     backup(kg, tmp_path / "b")
     with Store.open(tmp_path / "b") as written:
         changed(written, 9)
-    with pytest.raises(UsageError, match="it has version 7"):
+    with pytest.raises(UsageError, match="b has version 7"):
         backup(kg, tmp_path / "b")
     with Store.open(kg) as written:
         changed(written, 10)
     with pytest.raises(UsageError, match="version 7 is another there"):
         backup(kg, tmp_path / "b")
-    with pytest.raises(UsageError, match="is no backup of"):
+    with pytest.raises(UsageError, match=r"other is no backup of .*kg: version 1 is another there"):
         restore(kg, tmp_path / "other")
     with pytest.raises(UsageError, match="is not a Triplake store"):
         backup(tmp_path / "none", tmp_path / "c")
-    with pytest.raises(UsageError, match="is not a Triplake store"):
+    with pytest.raises(
+        UsageError, match=r"none is no backup: there is no store; name what `triplake backup .*kg DEST`"
+    ):
         restore(kg, tmp_path / "none")
     (tmp_path / "full").mkdir()
     (tmp_path / "full/notes.txt").write_text("mine")

@@ -64,12 +64,14 @@ def restore(store: str | Path, copy: str | Path) -> BackedUp:
     Raises UsageError where the backup is of another store, DamagedStoreError where it is damaged itself.
     """
     source, target = Versions(copy), Versions(store)
+    if not _is_store(source):
+        raise UsageError(f"{copy} is no backup: there is no store; name what `triplake backup {store} DEST` has made")
     source.check()
     if not source.numbers():
         source.read()
     if within(source.path, target.path) and within(target.path, source.path):
         raise UsageError(f"{store} is the backup itself; say which store to bring back")
-    if target.numbers() or _lost(target):
+    if target.numbers() or _is_store(target):
         _same_store(source, target, either=True)
         target.place.prepare()
         target.adopt_mark(source)
@@ -83,8 +85,8 @@ def restore(store: str | Path, copy: str | Path) -> BackedUp:
         raise
 
 
-def _lost(versions: Versions) -> bool:
-    """Whether a store without a version has had some."""
+def _is_store(versions: Versions) -> bool:
+    """Whether there is a store; without a version it has lost them."""
     try:
         return versions.exists()
     except DamagedStoreError:  # its mark, too
@@ -162,20 +164,19 @@ def _same_store(source: Versions, target: Versions, either: bool = False) -> Non
     """Raise UsageError where two folders hold different stores: versions of one number that are not the same, or
     neither a version nor a file in common, if any; or, unless `either` may be ahead, newer ones in `target`."""
     ours, theirs = source.numbers(), target.numbers()
+    copy, store = (source, target) if either else (target, source)
+    no_backup = f"{copy.path} is no backup of {store.path}"
     common = sorted({*ours} & {*theirs})
     for number in common:
         one, other = _manifest(source, number), _manifest(target, number)
         if one is not None and other is not None and one != other:
-            raise UsageError(
-                f"{target.path} is no backup of {source.path}: version {number} is another there; give another folder"
-            )
+            raise UsageError(f"{no_backup}: version {number} is another there; give another folder")
     held = _named(target).keys() if theirs else {entry.name for entry in target.place.listed(DATA)}
     akin = bool(common) or not _named(source).keys().isdisjoint(held) or not (theirs or held)
     if not akin or (not either and theirs[-1] > ours[-1]):
         has = f"version {theirs[-1]}" if theirs else "files of others"
         raise UsageError(
-            f"{target.path} is no backup of {source.path}: it has {has}, and {source.path} has "
-            f"{ours[0]} to {ours[-1]}; give another folder"
+            f"{no_backup}: {target.path} has {has}, and {source.path} has {ours[0]} to {ours[-1]}; give another folder"
         )
 
 

@@ -18,6 +18,7 @@ from triplestore.read.session import Session
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import Manifest, TableFiles
 from triplestore.storage.patches import TableRows, whole
+from triplestore.storage.place import within
 from triplestore.storage.retention import Retention
 from triplestore.storage.vacuum import VacuumReport
 from triplestore.storage.vacuum import vacuum as remove_unneeded
@@ -79,6 +80,8 @@ def withdrawing(versions: Versions) -> Iterator[None]:
 def copy(session: Session, path: str | Path) -> None:
     """See `Store.copy`."""
     target = Versions(path)
+    if within(target.path, session.versions.path):
+        raise UsageError(f"{path} is not apart from {session.path}; give another folder for the copy")
     target.create()
     with withdrawing(target):
         examine(session.versions, session.manifest, sums=True)
