@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.cli import command, done, refused, run
+from triplestore.engine.written import blocks_of
+from triplestore.storage import folder, verify
 
 
 @pytest.fixture
@@ -75,3 +79,45 @@ def test_arguments_that_are_not_utf8(kg: Path, arguments: tuple[str | bytes, ...
     assert b"\\xff" in found.stderr
     assert b"is not UTF-8: give what is; nothing was committed" in found.stderr
     assert sorted(kg.parent.iterdir()) == held
+
+
+def test_a_full_device(kg: Path) -> None:
+    with open("/dev/full", "w") as full:
+        found = subprocess.run(
+            command("query", kg, "ASK {}"), stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert found.returncode == 6
+    assert found.stderr.startswith("triplake: standard output, or a file: No space left on device")
+
+
+def test_a_copy_within_the_store(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(kg.parent)
+    refused(2, "copy", kg, kg / "x", says="kg/x is not apart from .*kg; give another folder for the copy")
+
+
+def test_inconsistencies_that_are_not_there(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(kg.parent)
+    refused(2, "explain", kg, "--violation", "", says="--violation takes RULE or RULE:NUMBER, .*, not ''")
+    refused(2, "explain", kg, "--violation", ":2", says="--violation takes RULE or RULE:NUMBER, .*, not ':2'")
+    for text, says in (("eq-diff1:x", "1 of the rule 'eq-diff1:x'"), ("eq-diff1:2", "2 of the rule 'eq-diff1'")):
+        refused(
+            2, "explain", kg, "--violation", text, says=f"there is no inconsistency {says}: `triplake check` lists 0"
+        )
+
+
+@pytest.mark.parametrize("name", ["triplake.json", "_versions/0000000002.json", "data/*.parquet"])
+def test_files_that_may_not_be_read(kg: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """That is no damage. Whoever runs the tests may read all, so that it is reading that refuses."""
+    (file, *_) = sorted(kg.glob(name))
+    read = Path.read_text
+
+    def refusing(path: Path, *args: Any, **kwargs: Any) -> Any:
+        if path == file:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return read(path, *args, **kwargs) if path.suffix == ".json" else blocks_of(path)
+
+    for place, function in ((Path, "read_text"), (folder, "blocks_of"), (verify, "blocks_of")):
+        monkeypatch.setattr(place, function, refusing)
+    found = run("verify", kg)
+    assert found.code == 2, found
+    assert f"triplake: {file}: Permission denied; nothing was committed\n" in found.err

@@ -88,7 +88,7 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
         return ended(error)
     except OSError as error:
         if error.errno in DISK:
-            return fail(StorageError.exit_code, disk_told(error.strerror, error.filename))
+            return fail(StorageError.exit_code, disk_told(error.strerror, error.filename or _UNNAMED))
         if error.errno not in REFUSED:
             return fail(FAULT, f"{type(error).__name__}: {error}\n{_REPORT}")
         return fail(2, refused(error.strerror, error.filename))
@@ -105,6 +105,9 @@ def _notes(error: BaseException | None) -> list[str]:
     """What was added to an error on its way: what was committed before it."""
     return getattr(error, "__notes__", [])
 
+
+_UNNAMED: Final = "standard output, or a file"
+"""What an error of the disk is about that names no file: writing to files names them."""
 
 _REPORT = (
     "This is a fault of Triplake's, not yours. Please report it with the command you ran and its --verbose output."

@@ -158,6 +158,9 @@ def _occurs(store: Store, node: Node) -> bool:
 
 
 def _numbered(violation: str) -> tuple[str, int]:
-    """A rule, and the number of one of its violations: 1 where none is given."""
+    """A rule, and the number of one of its violations: 1 where none is given. Raises UsageError for another text."""
     rule, colon, number = violation.rpartition(":")
-    return (rule, int(number)) if colon and number.isdigit() else (violation, 1)
+    found = (rule, int(number)) if colon and number.isdecimal() else (violation, 1)
+    if not found[0]:
+        raise UsageError(f"--violation takes RULE or RULE:NUMBER, as `triplake check` lists them, not '{violation}'")
+    return found

@@ -168,7 +168,7 @@ def explain_violation(session: Session, rule: str, number: int) -> Proof:
 
     rows = [row for violation, row in _violations(session) if violation.rule == rule]
     if not 1 <= number <= len(rows):
-        raise UsageError(f"no inconsistency {rule}:{number}: `triplake check` lists {len(rows)} of {rule}")
+        raise UsageError(f"there is no inconsistency {number} of the rule {rule!r}: `triplake check` lists {len(rows)}")
     return with_graphs(session, [explain_violation(source(session), rule, rows[number - 1])])[0]
 
 

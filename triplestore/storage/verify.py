@@ -102,6 +102,8 @@ def checked(versions: Versions, file: WrittenFile) -> pa.Table:
             raise _unreadable(versions, file, CHANGED)
         # `read_table` would import pandas where it is installed, which takes longer than all else.
         return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True).read()
+    except PermissionError:  # no damage
+        raise
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(versions, file, f"cannot be read ({error})") from error
 
@@ -141,6 +143,8 @@ def wrong(
             return "is missing"
         except DamagedStoreError as error:
             return str(error).removeprefix(f"{place.at(f'{DATA}/{file.path}')} ")
+        except PermissionError:  # no damage
+            raise
         except (pa.ArrowException, OSError) as error:
             return f"cannot be read ({error})"
         return ""

@@ -30,16 +30,7 @@ from triplestore.model.arguments import check_whole
 from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, TriplakeError, UsageError
 from triplestore.storage import leases
 from triplestore.storage.making import MAKING, Making
-from triplestore.storage.manifest import (
-    FORMAT,
-    READABLE,
-    Manifest,
-    TableFiles,
-    damaged,
-    from_json,
-    mark,
-    to_json,
-)
+from triplestore.storage.manifest import FORMAT, READABLE, Manifest, TableFiles, damaged, from_json, mark, to_json
 from triplestore.storage.place import DATA, MARK, VERSIONS
 from triplestore.storage.places import place_of
 from triplestore.storage.retention import DEFAULT, KEEP_ALL, Retention
@@ -177,6 +168,8 @@ class Versions:
             return part(json.loads(self.place.read(MARK)))
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except PermissionError:  # no damage
+            raise
         except (ValueError, KeyError, TypeError, AttributeError, OSError, UsageError) as error:
             raise DamagedStoreError(
                 f"{self.place.at(MARK)} cannot be read ({error}); restore it from a copy"
@@ -232,6 +225,8 @@ class Versions:
         """The manifest of a version that there is. Raises DamagedStoreError where it cannot be read."""
         try:
             return from_json(json.loads(self.text(version)))
+        except PermissionError:  # no damage
+            raise
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             raise DamagedStoreError(
                 f"{self.place.at(self.file(version))} cannot be read ({error}); restore it from a copy, read an older "
