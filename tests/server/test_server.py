@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -251,6 +252,31 @@ def test_faults(steady: httpx.Client, name: str) -> None:
     assert answer.headers["content-type"].startswith("text/plain")
     assert "/tmp" not in answer.text
     assert "Traceback" not in answer.text
+
+
+def test_faults_are_short(steady: httpx.Client) -> None:
+    """Whatever the request sends; and the place that JSON has is found in no time."""
+    long = "a" * 30_000
+    json = {"Accept": "application/json"}
+    asked = (
+        lambda: steady.get(f"/{long}", headers=json),
+        lambda: steady.get(f"/static/{long}", headers=json),
+        lambda: steady.options(f"/{long}", headers=json),
+        lambda: steady.request(long, "/health", headers=json),
+        lambda: steady.get("/health", headers=json | {"Host": long}),
+        lambda: steady.post("/sparql", headers=json | {"Origin": f"http://{long}{long}"}),
+        lambda: steady.post("/sparql", headers=json | {"Content-Type": f"text/{long}"}),
+        lambda: steady.get("/api/resource", params={"term": long}, headers=json),
+        lambda: steady.get("/data", params={"graph": long}, headers=json),
+        lambda: steady.get("/api/changes", params={"version": long}, headers=json),
+        lambda: sent(steady, f"SELECT * {{ ?s {long}:p ?o }}", QUERY, Accept="application/json"),
+    )
+    for ask in asked:
+        started = time.monotonic()
+        answer = ask()
+        assert time.monotonic() - started < 1.0, answer.text[:100]
+        assert 400 <= answer.status_code < 500, answer.text[:100]
+        assert len(answer.content) < 6_000, answer.text[:100]
 
 
 def test_faults_as_json(steady: httpx.Client) -> None:

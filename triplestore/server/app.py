@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from triplestore.model.errors import TriplakeError
 from triplestore.server import admin, facts, hierarchy, history, links, proofs, streams
 from triplestore.server.accounts import Account, Accounts
-from triplestore.server.faults import HttpError, answer, http_error
+from triplestore.server.faults import HttpError, answer, http_error, shown
 from triplestore.server.graph_store import graph_store
 from triplestore.server.guard import Guard
 from triplestore.server.metrics import MEDIA, Metrics
@@ -213,9 +213,10 @@ async def _failed(request: Request, error: Exception) -> Response:
 async def _unknown(request: Request, error: Exception) -> Response:
     """What the router refuses: unknown addresses and methods."""
     assert isinstance(error, HTTPException)
+    path = shown(request.url.path)
     messages = {
-        404: f"there is nothing at {request.url.path}: queries are at /sparql, the graph at /data?default, a page at /",
-        405: f"{request.method} is not for {request.url.path}",
+        404: f"there is nothing at {path}: queries are at /sparql, the graph at /data?default, a page at /",
+        405: f"{shown(request.method)} is not for {path}",
     }
     message = messages.get(error.status_code, str(error.detail))
     return answer(request, HttpError(error.status_code, message, error.headers))

@@ -16,7 +16,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
 from triplestore.engine import temporary
-from triplestore.server.faults import HttpError
+from triplestore.server.faults import HttpError, shown
 from triplestore.server.settings import MAX_QUERY
 
 FORM: Final = "application/x-www-form-urlencoded"
@@ -42,7 +42,7 @@ def media_type(header: str | None) -> tuple[str, str]:
 def check_charset(charset: str) -> None:
     """Raise HttpError (415) for a charset other than UTF-8."""
     if charset not in ("", "utf-8", "utf8", "us-ascii"):
-        raise HttpError(415, f"the charset {charset} is not understood: send UTF-8")
+        raise HttpError(415, f"the charset {shown(charset)} is not understood: send UTF-8")
 
 
 def parameters(encoded: str | bytes) -> Parameters:
@@ -67,7 +67,7 @@ async def chunks(request: Request, most: int) -> AsyncGenerator[bytes, None]:
         )
     coding = request.headers.get("content-encoding", "").strip().lower()
     if coding not in ("", "identity", "gzip", "x-gzip"):
-        raise HttpError(415, f"the content coding {coding} is not understood: send gzip, or none", ACCEPTED)
+        raise HttpError(415, f"the content coding {shown(coding)} is not understood: send gzip, or none", ACCEPTED)
     sent = _sent(request, most)
     if coding in ("", "identity"):
         async for chunk in sent:
@@ -190,7 +190,8 @@ async def documents(request: Request, suffixes: Mapping[str, str], most: int) ->
         paths = []
         for number, (name, part) in enumerate(form.multi_items()):
             if not isinstance(part, UploadFile):
-                raise HttpError(400, f"the part {name} of the form is no file: give it a filename and a content type")
+                message = f"the part {shown(name)} of the form is no file"
+                raise HttpError(400, f"{message}: give it a filename and a content type")
             paths.append(Path(folder, f"body{number}{_suffix(part.content_type, suffixes)}"))
             with paths[-1].open("wb") as out:
                 shutil.copyfileobj(part.file, out)
@@ -201,7 +202,7 @@ async def documents(request: Request, suffixes: Mapping[str, str], most: int) ->
 def _suffix(header: str | None, suffixes: Mapping[str, str]) -> str:
     media, charset = media_type(header)
     if media not in suffixes:
-        message = f"the content type {media} is not understood" if media else "the request says no content type"
+        message = f"the content type {shown(media)} is not understood" if media else "the request says no content type"
         raise HttpError(415, f"{message}: send {', '.join(suffixes)}")
     check_charset(charset)
     return suffixes[media]

@@ -16,7 +16,7 @@ from triplestore.model.terms import OWL, from_rdflib, to_rdflib
 from triplestore.read.names import token_of
 from triplestore.server.bodies import Parameters, parameters
 from triplestore.server.broadcast import Broadcast
-from triplestore.server.faults import HttpError
+from triplestore.server.faults import HttpError, shown
 from triplestore.server.work import Service
 from triplestore.store import Store
 
@@ -118,10 +118,11 @@ async def search(request: Request) -> Response:
 def token(sent: Parameters, name: str, store: Store) -> str:
     """The token of a parameter: a term as N-Triples writes it, an IRI, or a name with a prefix that the store knows.
     Raises HttpError (400)."""
+    given = sent.get(name, [""])[-1].strip()
     try:
-        return token_of(sent.get(name, [""])[-1].strip(), store.prefixes.known, "those of /api/vocabulary are")
+        return token_of(given, store.prefixes.known, "those of /api/vocabulary are")
     except UsageError as error:
-        raise HttpError(400, f"{name}: {error}") from error
+        raise HttpError(400, f"{name}: {error}".replace(given, shown(given))) from error
 
 
 def term_object(term: Node) -> dict[str, str]:

@@ -28,16 +28,31 @@ from triplestore.model.errors import (
 )
 from triplestore.server.negotiation import FAULTS, choose
 
+MESSAGE: Final = 4_000
+"""Characters of an error's message that are sent."""
+
+ECHOED: Final = 100
+"""Characters of what a request has sent that a message repeats."""
+
+
+def shown(text: str) -> str:
+    """What a request has sent, as a message repeats it: the beginning of what is long."""
+    return _cut(text, ECHOED)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
 
 class HttpError(Exception):
     """A request that is answered with an error. headers: more of them, such as Allow."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
-        self.status, self.message, self.headers = status, message, dict(headers or {})
-        super().__init__(message)
+        self.status, self.message, self.headers = status, _cut(message, MESSAGE), dict(headers or {})
+        super().__init__(self.message)
 
 
-_PLACE: Final = re.compile(r"(?:^|[^:]*:)?\bline (\d+), column (\d+)|^(\d+):(\d+): ")
+_PLACE: Final = re.compile(r"\bline (\d{1,9}), column (\d{1,9})\b|^(\d{1,9}):(\d{1,9}): ")
 
 
 def http_error(error: Exception) -> HttpError:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from triplestore.expressions.iris import is_absolute
 from triplestore.model.dataset import DEFAULT
 from triplestore.server.bodies import Parameters, documents, parameters
-from triplestore.server.faults import HttpError
+from triplestore.server.faults import HttpError, shown
 from triplestore.server.guard import require_writer
 from triplestore.server.jobs import Answer
 from triplestore.server.negotiation import GRAPHS, choose
@@ -87,7 +87,7 @@ def _graph(request: Request, sent: Parameters) -> str | None:
     if len(named) > 1:
         raise HttpError(400, "the request names more than one graph: name one")
     if named and not is_absolute(named[0]):
-        raise HttpError(400, f"graph: '{named[0]}' is no absolute IRI")
+        raise HttpError(400, f"graph: '{shown(named[0])}' is no absolute IRI")
     return named[0] if named else None
 
 
@@ -103,7 +103,7 @@ def _exists(store: Store, graph: str) -> bool:
 
 def _must_exist(store: Store, graph: str) -> None:
     if not _exists(store, graph):
-        raise HttpError(404, f"there is no graph <{graph}>")
+        raise HttpError(404, f"there is no graph <{shown(graph)}>")
 
 
 def _deleted(store: Store, graph: str, dry: bool) -> dict[str, Any]:

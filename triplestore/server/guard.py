@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from triplestore.server.accounts import Account, Accounts, Role
-from triplestore.server.faults import HttpError, answer
+from triplestore.server.faults import HttpError, answer, shown
 from triplestore.server.metrics import Metrics, address_of
 from triplestore.server.settings import MAX_HEAD, MAX_URL, Access, Settings
 
@@ -29,7 +29,7 @@ access_log = logging.getLogger("triplake.access")
 
 _OPEN: Final = ("/", "/health", "/openapi.json")
 _SHOWN: Final = 2_000
-"""Characters of a query in the log."""
+"""Characters of a query, a path or a message in the log."""
 
 
 class Guard:
@@ -107,12 +107,14 @@ class Guard:
             raise HttpError(431, f"the headers are longer than {MAX_HEAD:,} bytes")
         host = headers.get("host", "")
         if self._access.hosts and _without_port(host) not in self._access.hosts:
-            raise HttpError(400, f"this server is not called {host!r}: start it with --allow-host to give it that name")
+            message = f"this server is not called {shown(host)!r}"
+            raise HttpError(400, f"{message}: start it with --allow-host to give it that name")
         foreign = origin is not None and origin not in self._access.origins and urlsplit(origin).netloc != host
         if foreign and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
-            raise HttpError(403, f"pages of {origin} may not use this server; --cors {origin} would let them")
-        shown = path in _OPEN and (store or not self._stores or path != "/")
-        if scope["method"] == "OPTIONS" or shown or path.startswith("/static/"):
+            site = shown(origin or "")
+            raise HttpError(403, f"pages of {site} may not use this server; --cors {site} would let them")
+        for_all = path in _OPEN and (store or not self._stores or path != "/")
+        if scope["method"] == "OPTIONS" or for_all or path.startswith("/static/"):
             return
         managing = path.startswith("/admin/")
         if not self._access.authenticates:
@@ -155,7 +157,8 @@ class Guard:
         }
         for name, value in notes.items():
             if name not in ("query", "update") or self._settings.log_queries:
-                line[name] = value[:_SHOWN] if isinstance(value, str) else value
+                line[name] = value
+        line = {name: value[:_SHOWN] if isinstance(value, str) else value for name, value in line.items()}
         access_log.info("%s", json.dumps(line, ensure_ascii=False))
         return line
 

@@ -16,7 +16,7 @@ from triplestore.model.errors import InputError, TriplakeError, UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.server.bodies import FORM, Parameters, form, media_type, parameters, text
 from triplestore.server.description import describe
-from triplestore.server.faults import HttpError
+from triplestore.server.faults import HttpError, shown
 from triplestore.server.guard import require_writer
 from triplestore.server.jobs import Answer
 from triplestore.server.negotiation import GRAPHS, NAMES, ROWS, choose
@@ -50,7 +50,7 @@ async def sparql(request: Request) -> Response:
         require_writer(request)
         return await _update(request, service, _whole(await text(request, most)), sent)
     if media != FORM:
-        message = f"the content type {media} is not understood" if media else "the request says no content type"
+        message = f"the content type {shown(media)} is not understood" if media else "the request says no content type"
         raise HttpError(415, f"{message}: POST {_TYPES}")
     filled = await form(request, most)
     both = {name: [*filled.get(name, ()), *sent.get(name, ())] for name in {**filled, **sent}}
@@ -180,7 +180,7 @@ def _graphs(sent: Parameters, name: str) -> list[str]:
     found = [iri for iri in sent.get(name, ()) if iri]
     for iri in found:
         if not is_absolute(iri):
-            raise HttpError(400, f"{name}: '{iri}' is no absolute IRI")
+            raise HttpError(400, f"{name}: '{shown(iri)}' is no absolute IRI")
     return found
 
 

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from triplestore.server.bodies import chunks, parameters
 from triplestore.server.broadcast import Broadcast
-from triplestore.server.faults import HttpError
+from triplestore.server.faults import HttpError, shown
 from triplestore.server.guard import require_writer
 from triplestore.server.negotiation import choose
 from triplestore.server.settings import MAX_QUERY
@@ -52,7 +52,7 @@ async def follow(request: Request) -> Response:
     broadcast, name = _broadcast(request), request.path_params["name"]
     channel = broadcast.channels.get(name)
     if channel is None:
-        raise HttpError(404, f"no query is called {name}: there are {', '.join(broadcast.channels)}")
+        raise HttpError(404, f"no query is called {shown(name)}: there are {', '.join(broadcast.channels)}")
     if choose(request.headers.get("accept"), (EVENTS,)) is None:
         raise HttpError(406, f"the answers of a continuous query are sent as {EVENTS}")
     since = _time(request)
@@ -103,4 +103,4 @@ def _time(request: Request) -> int | None:
     try:
         return None if given is None else time_of(given)
     except ValueError:
-        raise HttpError(400, f"'{given}' is no time: give an integer, or as 2024-05-01T12:00:00Z") from None
+        raise HttpError(400, f"'{shown(given)}' is no time: give an integer, or as 2024-05-01T12:00:00Z") from None
