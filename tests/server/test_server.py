@@ -152,6 +152,7 @@ def late_control_character(form: str) -> str:
 
 FAULTS: dict[str, tuple[int, str, Callable[[httpx.Client], httpx.Response]]] = {
     "syntax": (400, "line 1, column", lambda c: sent(c, "SELECT * {?s ?p", QUERY)),
+    "no version": (404, "has no version 0", lambda c: c.get("/api/changes?version=0")),
     "syntax of an update": (400, "line 1, column", lambda c: sent(c, "INSERT DATA { <a", UPDATE)),
     "one comment": (400, "--data-binary", lambda c: sent(c, "# all people SELECT * {?s ?p ?o}", QUERY)),
     "one comment for an update": (400, "--data-binary", lambda c: sent(c, " # none CLEAR ALL", UPDATE)),

@@ -53,6 +53,7 @@ class TestAccess:
             evil, friend = {"Origin": "https://evil.example"}, {"Origin": "https://friend.example"}
             assert client.post("/sparql", data={"update": add("b")}, headers=evil).status_code == 403
             assert client.post("/sparql", data={"update": add("b")}, headers={"Origin": "null"}).status_code == 403
+            assert client.post("/sparql", data={"query": PEOPLE}, headers={"Origin": "http://[x"}).status_code == 403
             assert people(client) == ["a"]
             assert "access-control-allow-origin" not in client.get("/health", headers=evil).headers
             same = {"Origin": str(client.base_url).rstrip("/")}

@@ -109,7 +109,7 @@ class Guard:
         if self._access.hosts and _without_port(host) not in self._access.hosts:
             message = f"this server is not called {shown(host)!r}"
             raise HttpError(400, f"{message}: start it with --allow-host to give it that name")
-        foreign = origin is not None and origin not in self._access.origins and urlsplit(origin).netloc != host
+        foreign = origin is not None and origin not in self._access.origins and _host_of(origin) != host
         if foreign and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
             site = shown(origin or "")
             raise HttpError(403, f"pages of {site} may not use this server; --cors {site} would let them")
@@ -180,6 +180,14 @@ def _unknown(message: str) -> HttpError:
     how = "(Authorization: Bearer TOKEN), or a user's name and password (basic authentication)"
     asking = {"WWW-Authenticate": 'Bearer realm="triplake", Basic realm="triplake"'}
     return HttpError(401, f"{message}: send a token that the server was started with {how}", asking)
+
+
+def _host_of(origin: str) -> str | None:
+    """The host and port of a site; None: it is no address."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def _without_port(host: str) -> str:

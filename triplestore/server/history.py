@@ -56,7 +56,7 @@ def _changes(store: Store, number: int) -> dict[str, Any]:
                         if any(signs.values())
                     }
             except UsageError as error:
-                raise HttpError(404, str(error)) from error
+                raise HttpError(404, str(error).replace(str(store.path), "the store")) from error
             return {**entry.as_dict(), "before": found.before, "kinds": kinds}
     finally:
         _ONE.release()
