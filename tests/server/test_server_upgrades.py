@@ -14,7 +14,8 @@ import pytest
 from tests.support.server import EX, PATIENCE, QUERY, UPDATE, add, people, request, spoken
 from triplestore.server.bodies import text
 from triplestore.server.faults import HttpError
-from triplestore.server.settings import Clients
+from triplestore.server.held import Held, Room
+from triplestore.server.settings import Settings
 
 UPGRADE = (
     "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
@@ -83,11 +84,10 @@ class TestUpgrades:
             class state:
                 class served:
                     class service:
-                        class settings:
-                            clients = Clients()
+                        settings = Settings()
 
         headers = [(b"content-length", str(length).encode())]
-        scope = {"type": "http", "method": "POST", "headers": headers, "app": App}
+        scope = {"type": "http", "method": "POST", "headers": headers, "app": App, "triplake.body": Held(Room(0), "")}
         return await text(Request(scope, receive), 1_000)
 
     def test_a_body_that_was_dropped(self) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import shutil
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
-from urllib.parse import parse_qsl
+from typing import Final, TypeVar
+from urllib.parse import unquote_to_bytes
 
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -17,6 +17,8 @@ from starlette.requests import ClientDisconnect, Request
 
 from triplestore.engine import temporary
 from triplestore.server.faults import HttpError, shown
+from triplestore.server.guard import may_write
+from triplestore.server.held import SMALL, Held
 from triplestore.server.settings import MAX_QUERY
 
 FORM: Final = "application/x-www-form-urlencoded"
@@ -26,6 +28,8 @@ LEAST: Final = 1024
 """Bytes of a body that must come within the time that clients have for some progress."""
 
 Parameters = dict[str, list[str]]
+
+T = TypeVar("T")
 
 
 def media_type(header: str | None) -> tuple[str, str]:
@@ -45,17 +49,39 @@ def check_charset(charset: str) -> None:
         raise HttpError(415, f"the charset {shown(charset)} is not understood: send UTF-8")
 
 
-def parameters(encoded: str | bytes) -> Parameters:
-    """The parameters of a query string or a form, each with its values. Raises HttpError (400) for bad encoding."""
-    try:
-        text = encoded.decode("ascii") if isinstance(encoded, bytes) else encoded
-        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=1_000)
-    except (UnicodeDecodeError, ValueError) as error:
-        raise HttpError(400, "the parameters are not percent-encoded UTF-8") from error
+MOST_PARAMETERS: Final = 1_000
+"""Parameters of a request."""
+
+
+def parameters(encoded: str) -> Parameters:
+    """The parameters of a query string or a form, each with its values. Raises HttpError (400) for bad encoding, and
+    for more than `MOST_PARAMETERS`."""
+    if encoded.count("&") >= MOST_PARAMETERS:
+        raise HttpError(400, f"these are more than {MOST_PARAMETERS:,} parameters: send fewer")
     found: Parameters = {}
-    for name, value in pairs:
-        found.setdefault(name, []).append(value)
+    try:
+        for pair in filter(None, encoded.split("&")):
+            name, _, value = pair.partition("=")
+            found.setdefault(_decoded(name), []).append(_decoded(value))
+    except ValueError as error:
+        raise HttpError(400, "the parameters are not percent-encoded UTF-8") from error
     return found
+
+
+def _decoded(text: str) -> str:
+    """Percent-encoded UTF-8, decoded by the piece: each escape takes 40 bytes until the next are joined. Raises
+    UnicodeDecodeError."""
+    text = text.replace("+", " ")
+    if "%" not in text:
+        return text
+    found, start = bytearray(), 0
+    while start < len(text):
+        end = start + SMALL
+        within = text.rfind("%", end - 2, end)
+        end = end if within < 0 else within  # no escape is cut
+        found += unquote_to_bytes(text[start:end])
+        start = end
+    return found.decode()
 
 
 async def chunks(request: Request, most: int) -> AsyncGenerator[bytes, None]:
@@ -151,20 +177,41 @@ async def _unpacked(packed: AsyncIterator[bytes], most: int) -> AsyncGenerator[b
         raise HttpError(400, "the gzip of the body ends before its end")
 
 
+async def whole(request: Request, most: int) -> bytearray:
+    """The body, in memory until the request has ended. Raises HttpError: 413 past `most` bytes, 503 where other bodies
+    leave no room for it."""
+    held: Held = request.scope["triplake.body"]
+    share, found = not may_write(request), bytearray()
+    async for chunk in chunks(request, most):
+        held.add(len(chunk), share)
+        found += chunk
+    return found
+
+
 async def text(request: Request, most: int) -> str:
-    """The body as text. Raises HttpError: 413 past `most` bytes, 415 for another charset, 400 if it is not UTF-8."""
-    _, charset = media_type(request.headers.get("content-type"))
-    check_charset(charset)
-    body = b"".join([chunk async for chunk in chunks(request, most)])
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise HttpError(400, f"the body is not UTF-8: byte {error.start} is wrong") from error
+    """The body as text. Raises HttpError: 413 past `most` bytes, 415 for another charset, 400 if it is not UTF-8; 503
+    where other bodies leave no room for it."""
+    return await _made(request, most, lambda text: text)
 
 
 async def form(request: Request, most: int) -> Parameters:
-    """The body as a form."""
-    return parameters((await text(request, most)).replace("\n", "").replace("\r", ""))
+    """The body as a form. Raises what `text` and `parameters` raise."""
+    return await _made(request, most, lambda text: parameters(text.replace("\n", "").replace("\r", "")))
+
+
+async def _made(request: Request, most: int, make: Callable[[str], T]) -> T:
+    """What is made of the body's text: in a thread where it is long, so that others have their turn meanwhile."""
+    _, charset = media_type(request.headers.get("content-type"))
+    check_charset(charset)
+    body = await whole(request, most)
+
+    def work() -> T:
+        try:
+            return make(body.decode())
+        except UnicodeDecodeError as error:
+            raise HttpError(400, f"the body is not UTF-8: byte {error.start} is wrong") from error
+
+    return work() if len(body) <= SMALL else await asyncio.to_thread(work)
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from triplestore.server.accounts import Account, Accounts, Role
 from triplestore.server.faults import HttpError, answer, shown
+from triplestore.server.held import ROOM, Held, Room
 from triplestore.server.metrics import Metrics, address_of
 from triplestore.server.settings import MAX_HEAD, MAX_URL, Access, Settings
 
@@ -48,6 +49,7 @@ class Guard:
     ) -> None:
         self._app, self._settings, self._access = app, settings, settings.access
         self._accounts, self._metrics, self._stores, self.traces = accounts, metrics, frozenset(stores), traces
+        self._room = Room(max(ROOM, settings.limits.body))
         self.reload = reload
         """Read accounts and what else may change again: what was read. Raises TriplakeError; then those before stay."""
 
@@ -57,6 +59,7 @@ class Guard:
             return
         notes: dict[str, Any] = {}
         scope["triplake.log"] = notes
+        scope["triplake.body"] = held = Held(self._room, client_of(scope))
         started = time.perf_counter()
         sent = {"status": 0, "bytes": 0}
         headers = Headers(scope=scope)
@@ -88,6 +91,7 @@ class Guard:
             notes.setdefault("fault", "cut off")
             raise
         finally:
+            held.free()
             seconds = time.perf_counter() - started
             self._metrics.count(store, path, scope["method"], sent["status"], seconds)
             line = self._note(scope, notes, sent, seconds)
@@ -148,7 +152,7 @@ class Guard:
         """Write a line of the log, and return it."""
         line: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + "Z",
-            "client": (scope.get("client") or ("-",))[0],
+            "client": client_of(scope),
             "method": scope["method"],
             "path": scope["path"],
             "status": sent["status"],
@@ -163,17 +167,35 @@ class Guard:
         return line
 
 
+def client_of(scope: Scope) -> str:
+    """The address of who asks; of who asks a proxy on this machine, the one that it names (X-Forwarded-For)."""
+    return str((scope.get("client") or ("-",))[0])
+
+
 def require_writer(request: Request) -> None:
     """Raise HttpError where the request would change the store and may not: 403 read-only, 401 unidentified."""
+    refused = _refused(request)
+    if refused is not None:
+        raise refused
+
+
+def may_write(request: Request) -> bool:
+    """Whether the request may change the store."""
+    return _refused(request) is None
+
+
+def _refused(request: Request) -> HttpError | None:
+    """Why the request may not change the store."""
     access: Access = request.app.state.served.service.settings.access
     if access.read_only:
-        raise HttpError(403, "this server is read-only")
+        return HttpError(403, "this server is read-only")
     if access.authenticates:
         account: Account | None = request.scope.get("triplake.account")
         if account is None:
-            raise _unknown("updates need credentials")
+            return _unknown("updates need credentials")
         if account.role < Role.WRITE:
-            raise HttpError(403, f"{account.name} has the role {account.role.name.lower()}: updates need write")
+            return HttpError(403, f"{account.name} has the role {account.role.name.lower()}: updates need write")
+    return None
 
 
 def _unknown(message: str) -> HttpError:

@@ -20,6 +20,7 @@ from triplestore.engine import Reader
 from triplestore.model.errors import StoppedError, TriplakeError
 from triplestore.model.stopping import Stop, heeding
 from triplestore.server.faults import HttpError
+from triplestore.server.guard import client_of
 from triplestore.server.readers import Readers
 from triplestore.server.spooled import BUFFER, made
 from triplestore.store import Store
@@ -74,7 +75,7 @@ class Job:
         return {
             "number": self.number,
             "seconds": round(time.monotonic() - self._began, 3),
-            "client": (self._scope.get("client") or ("-",))[0],
+            "client": client_of(self._scope),
             "user": notes.get("user"),
             "path": self._scope["path"],
             "query": notes.get("query"),

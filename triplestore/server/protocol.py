@@ -17,7 +17,7 @@ from triplestore.model.report import UpdateReport
 from triplestore.server.bodies import FORM, Parameters, form, media_type, parameters, text
 from triplestore.server.description import describe
 from triplestore.server.faults import HttpError, shown
-from triplestore.server.guard import require_writer
+from triplestore.server.guard import may_write, require_writer
 from triplestore.server.jobs import Answer
 from triplestore.server.negotiation import GRAPHS, NAMES, ROWS, choose
 from triplestore.server.settings import MAX_QUERY
@@ -52,7 +52,7 @@ async def sparql(request: Request) -> Response:
     if media != FORM:
         message = f"the content type {shown(media)} is not understood" if media else "the request says no content type"
         raise HttpError(415, f"{message}: POST {_TYPES}")
-    filled = await form(request, most)
+    filled = await form(request, most if may_write(request) else min(most, MAX_QUERY))
     both = {name: [*filled.get(name, ()), *sent.get(name, ())] for name in {**filled, **sent}}
     check(both)
     if ("query" in filled) == ("update" in filled):

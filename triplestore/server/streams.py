@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from triplestore.server.bodies import chunks, parameters
+from triplestore.server.bodies import parameters, whole
 from triplestore.server.broadcast import Broadcast
 from triplestore.server.faults import HttpError, shown
 from triplestore.server.guard import require_writer
@@ -84,8 +84,8 @@ async def _post(request: Request) -> Response:
     if broadcast.ended:
         raise HttpError(503, f"the streams have ended{': ' if broadcast.fault else ''}{broadcast.fault}")
     most = min(request.app.state.served.service.settings.limits.body, MAX_QUERY)
-    body = b"".join([piece async for piece in chunks(request, most)])
-    taken = await asyncio.to_thread(broadcast.posted[names[0]].put, body, "the body")
+    body = await whole(request, most)
+    taken = await asyncio.to_thread(broadcast.posted[names[0]].put, bytes(body), "the body")
     if taken is None:
         raise HttpError(503, "the streams are read more slowly than they are posted", {"Retry-After": "1"})
     return JSONResponse({"triples": taken}, 202)
