@@ -76,7 +76,7 @@ DAMAGES: list[tuple[Callable[[Path], None], str]] = [
     (_newer_version, "version 2 was written by a newer Triplake; install that one"),
     (_newer_store, "kg is of store format 99, this program reads up to 7; install a newer Triplake"),
     (_no_mark, r"kg/triplake\.json cannot be read \(.*\); restore it"),
-    (_no_versions, "kg holds no version.*restore it from a copy"),
+    (_no_versions, "kg holds no version.*triplake restore kg --from BACKUP"),
 ]
 
 

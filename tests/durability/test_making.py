@@ -172,7 +172,7 @@ class TestLostVersions:
         before = contents(kg)
         outcome = run("load", "kg", name)
         assert outcome.code == 5
-        assert "if _versions was lost, restore it from a copy" in outcome.err
+        assert "if _versions was lost, `triplake restore" in outcome.err
         assert run("init", "kg").code in (2, 5)
         assert contents(kg) == before
 
