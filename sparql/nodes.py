@@ -6,7 +6,7 @@ answers over the same version of a store.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -67,6 +67,18 @@ class Nodes:
         """A column of ids that have been learned, as one of tokens."""
         encoded = ids.dictionary_encode()
         return pa.array(self.tokens(encoded.dictionary.to_pylist()), pa.string()).take(encoded.indices)
+
+    def parts(self, batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a batch, so many at a time that the tokens of its ids, which have been learned, take at most
+        `most` bytes, or one row."""
+        width = 0
+        for column in batch.columns:
+            if pa.types.is_int64(column.type):
+                tokens = self.tokens(column.fill_null(UNBOUND).unique().to_pylist())
+                width += 4 * max((len(token) for token in tokens if token is not None), default=0)
+        rows = max(most // max(width, 1), 1)
+        for start in range(0, batch.num_rows, rows):
+            yield batch.slice(start, rows)
 
     def terms(self, ids: Collection[int]) -> list[Node | None]:
         """The rdflib terms of ids that have been learned; None for `UNBOUND`."""

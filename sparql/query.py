@@ -35,6 +35,7 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.sql import Spelled
+from triplestore.engine.written import BATCH_BYTES
 from triplestore.expressions.vectorised import register
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import UsageError
@@ -320,8 +321,9 @@ class Run:
             beside.begin()
             for batch in chain(first, more):
                 nodes = self._nodes(beside, batch, constants)
-                columns = [nodes.column(c) if pa.types.is_int64(c.type) else c for c in batch.columns]
-                yield pa.record_batch(columns, names=batch.schema.names)
+                for part in nodes.parts(batch, BATCH_BYTES):
+                    columns = [nodes.column(c) if pa.types.is_int64(c.type) else c for c in part.columns]
+                    yield pa.record_batch(columns, names=batch.schema.names)
         finally:
             more.close()  # type: ignore[attr-defined]
             beside.end()
@@ -361,9 +363,9 @@ class Run:
 
 
 def _first(batches: Iterator[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], bool]:
-    """The first batches of a stream, `AT_ONCE` rows or more unless it ends before, and whether it did."""
+    """The first batches of a stream, `AT_ONCE` rows or `BATCH_BYTES` unless it ends before, and whether it did."""
     found: list[pa.RecordBatch] = []
-    while sum(batch.num_rows for batch in found) < AT_ONCE:
+    while sum(batch.num_rows for batch in found) < AT_ONCE and sum(batch.nbytes for batch in found) < BATCH_BYTES:
         batch = next(batches, None)
         if batch is None:
             return found, True

@@ -154,6 +154,27 @@ class TestLimits:
             assert client.put("/data?default", content=b" " * 1_001, headers=TURTLE).status_code == 413
             assert people(client) == ["a"]
 
+    @pytest.mark.parametrize(
+        "text", [f'CONCAT(STR(?a), "{"a" * 5_000}")', f'"{"a" * 30_000}"'], ids=["computed", "constant"]
+    )
+    def test_memory_stays_flat_over_long_texts(self, large: Path, text: str) -> None:
+        import psutil
+
+        process = psutil.Process()
+        with serving(large) as client:
+            peak, size, start = 0, 0, process.memory_info().rss
+            query = f"SELECT ({text} AS ?x) {{ ?a ?p ?b . ?c ?q ?d }}"
+            headers = {"Accept": "text/csv", "Accept-Encoding": "identity"}
+            with client.stream("POST", "/sparql", data={"query": query}, headers=headers) as answer:
+                assert answer.status_code == 200, answer.read()
+                for chunk in answer.iter_raw():
+                    size += len(chunk)
+                    peak = max(peak, process.memory_info().rss)
+                    if size > 100 << 20:
+                        break
+            assert size > 100 << 20
+            assert peak - start < 350 << 20
+
     def test_memory_stays_flat_over_a_large_answer(self, large: Path) -> None:
         import psutil
 

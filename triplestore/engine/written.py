@@ -18,9 +18,28 @@ from triplestore.engine.protocol import TURNED, WrittenFile
 BATCH: Final = 100_000
 """Rows of a batch of an answer that is streamed, at most."""
 
+BATCH_BYTES: Final = 16 << 20
+"""Bytes of such a batch, if it has more than `AT_ONCE` rows."""
+
+AT_ONCE: Final = 2_048
+"""Rows that an engine hands out at a time: those of DuckDB's vectors."""
 
 _BLOCK: Final = 1 << 20
 """Bytes of a file that are read at a time."""
+
+
+def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Small batches as larger ones, of `BATCH` rows or `BATCH_BYTES` bytes at most."""
+    found: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        if found and (rows + batch.num_rows > BATCH or size + batch.nbytes > BATCH_BYTES):
+            yield pa.concat_batches(found)
+            found, rows, size = [], 0, 0
+        found.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+    if found:
+        yield pa.concat_batches(found)
 
 
 def finished(path: Path, rows: int, name: str = "") -> WrittenFile:

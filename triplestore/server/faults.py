@@ -63,6 +63,8 @@ def http_error(error: Exception) -> HttpError:
         return HttpError(503, str(error), {"Retry-After": "60"})
     if isinstance(error, MemoryLimitError):
         return HttpError(503, str(error), {"Retry-After": "60"})
+    if isinstance(error, MemoryError):
+        return HttpError(503, "out of memory: ask for less (LIMIT, a closer pattern)", {"Retry-After": "60"})
     if isinstance(error, StorageError):
         return HttpError(507, str(error))
     if isinstance(error, EndpointError):

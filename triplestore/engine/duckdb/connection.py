@@ -139,10 +139,9 @@ class StoppableConnection(Connection):
 def _streamed(raw: duckdb.DuckDBPyConnection, sql: str) -> Generator[pa.RecordBatch]:
     """The rows of a SELECT as they are found; the connection is free again when the last is read, or this is closed."""
     try:
-        reader = waited(lambda: raw.sql(sql).to_arrow_reader(written.BATCH), raw.interrupt)
+        reader = waited(lambda: raw.sql(sql).to_arrow_reader(written.AT_ONCE), raw.interrupt)
         try:
-            while (batch := waited(lambda: next(reader, None), raw.interrupt)) is not None:
-                yield batch
+            yield from written.gathered(iter(lambda: waited(lambda: next(reader, None), raw.interrupt), None))
         finally:
             reader.close()
     except (duckdb.Error, RuntimeError, OSError) as error:  # OSError: Arrow's report of an error between two batches

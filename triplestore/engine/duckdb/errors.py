@@ -23,6 +23,8 @@ def failure(error: duckdb.Error | OSError | RuntimeError, sql: str) -> BaseExcep
         return full
     if (limit := beyond(message)) is not None:
         return LimitError(limit)
+    if "maximum total string size" in message:  # Arrow's, of 2,048 rows
+        return LimitError("an answer goes beyond a limit: its rows are of a megabyte each: ask for shorter texts")
     if "Max expression depth limit" in message:
         return LimitError("an expression goes beyond a limit: it is too long for one statement: say it in fewer parts")
     if not isinstance(error, duckdb.OutOfMemoryException) and _MEMORY not in message:

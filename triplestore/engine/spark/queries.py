@@ -80,14 +80,14 @@ class SparkQueries:
                 if not self._files.local(self.folder):
                     schema = self.query(f"SELECT * FROM ({text}) _rows LIMIT 0").schema
                     rows = frame.toLocalIterator(prefetchPartitions=True)
-                    while chunk := [row.asDict() for row in itertools.islice(rows, written.BATCH)]:
-                        yield pa.RecordBatch.from_pylist(chunk, schema)
+                    chunks = iter(lambda: [row.asDict() for row in itertools.islice(rows, written.AT_ONCE)], [])
+                    yield from written.gathered(pa.RecordBatch.from_pylist(chunk, schema) for chunk in chunks)
                     return
                 parts = self._evaluated(frame, text)
         for part in parts:
             try:
                 for file in self._files.parquet(part.path):
-                    yield from pq.ParquetFile(file).iter_batches(written.BATCH)
+                    yield from written.gathered(pq.ParquetFile(file).iter_batches(written.AT_ONCE))
             finally:
                 self._files.delete(part.path)
 
