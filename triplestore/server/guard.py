@@ -172,6 +172,12 @@ def client_of(scope: Scope) -> str:
     return str((scope.get("client") or ("-",))[0])
 
 
+def asked_by(scope: Scope) -> str:
+    """The address of who asks, with the account: those who share the places of the server."""
+    account: Account | None = scope.get("triplake.account")
+    return client_of(scope) if account is None else f"{client_of(scope)} {account.name}"
+
+
 def require_writer(request: Request) -> None:
     """Raise HttpError where the request would change the store and may not: 403 read-only, 401 unidentified."""
     refused = _refused(request)

@@ -18,6 +18,7 @@ from triplestore.model.errors import ConflictError, StoppedError, TriplakeError
 from triplestore.model.stopping import Stop, heeding
 from triplestore.server.faults import HttpError
 from triplestore.server.gate import Gate
+from triplestore.server.guard import asked_by
 from triplestore.server.jobs import INSIST, Answer, Job, Read, Streamed
 from triplestore.server.readers import Readers
 from triplestore.server.settings import Settings
@@ -53,7 +54,7 @@ class Service:
         self.path, self.settings, self._options = path, settings, options
         limits = settings.limits
         self.readers = Readers(path, limits.concurrent, verify=verify, services=settings.services, **options)
-        self.reads, self.writes = Gate(limits.concurrent, limits.queue), Gate(1, limits.queue)
+        self.reads, self.writes = Gate(limits.concurrent, limits.queue), Gate(1, limits.queue, shared=False)
         self._threads = ThreadPoolExecutor(limits.concurrent + 2, "triplake-read")
         self._writing = ThreadPoolExecutor(1, "triplake-write")
         self._writer: Store | None = None
@@ -139,9 +140,10 @@ class Service:
         loop = asyncio.get_running_loop()
         started = loop.time()
         self._open()
-        await self.reads.enter(limit)
+        address = asked_by(request.scope)
+        await self.reads.enter(address, limit)
         if self._closing:
-            self.reads.leave()
+            self.reads.leave(address)
             self._open()
         job = Job(self.readers, work, request.scope)
         self._jobs.add(job)
@@ -154,7 +156,7 @@ class Service:
             late.cancel()
             gone.cancel()
             self._jobs.discard(job)
-            self.reads.leave()
+            self.reads.leave(address)
 
         begun = loop.run_in_executor(self._threads, job.start)
         try:
