@@ -9,6 +9,7 @@ import secrets
 import threading
 import time
 from collections.abc import Collection
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from socket import SHUT_RDWR, socket
@@ -39,6 +40,12 @@ MOST_REDIRECTS: Final = 5
 
 LOOK: Final = 0.05
 """Seconds between two looks whether the query is to be stopped."""
+
+DEPTH: Final = "Triplake-Depth"
+"""The header that says in how many queries of endpoints a query is nested."""
+
+depth: ContextVar[int] = ContextVar("depth", default=0)
+"""In how many queries of endpoints the query is nested that this thread answers."""
 
 _PIECE: Final = 1 << 16
 _SHOWN: Final = 200
@@ -136,6 +143,7 @@ class _Exchange:
 
     address: str
     query: bytes
+    depth: int
     over: threading.Event = field(default_factory=threading.Event)
     answer: _Answer | None = None
     error: Exception | None = None
@@ -171,7 +179,8 @@ class _Exchange:
                 raise EndpointError("nobody waits")
             self._socket.settimeout(CONNECT + WHOLE)  # who waits stops it before
             target = f"{parts.path}?{parts.query}" if parts.query else parts.path
-            connection.request("POST", quote(target, safe="/?%!$&'()*+,;=:@~"), self.query, _HEADERS)
+            headers = {**_HEADERS, DEPTH: str(self.depth)}
+            connection.request("POST", quote(target, safe="/?%!$&'()*+,;=:@~"), self.query, headers)
             with connection.getresponse() as response:
                 return self._read(response)
         finally:
@@ -190,7 +199,7 @@ class _Exchange:
 
 def _exchange(address: str, query: str, ends: float) -> _Answer:
     """Ask an endpoint, and wait for what it answers until `ends`, by the monotonic clock."""
-    exchange = _Exchange(address, query.encode())
+    exchange = _Exchange(address, query.encode(), depth.get() + 1)
     check()
     threading.Thread(target=exchange.run, name="triplake-service", daemon=True).start()
     try:

@@ -75,6 +75,19 @@ def test_the_time_limit_holds(template: Path) -> None:
         over.set()
 
 
+def test_a_server_that_asks_itself_again_and_again(template: Path) -> None:
+    address = dead_address()
+    port = int(address.split(":")[2].removesuffix("/sparql"))
+    text = f"?x a <{EX}Person>"
+    with serving(template, services=(address,), port=port) as client:
+        for deep in range(1, 7):
+            text = f"SERVICE <{address}> {{ {text} }}"
+            answer = sent(client, f"SELECT * {{ {text} }}", QUERY)
+            assert answer.status_code == (200 if deep <= 3 else 502), answer.text
+        assert "more than 3 deep" in sent(client, "ASK {}", QUERY, **{"Triplake-Depth": "4"}).text
+        assert sent(client, "ASK {}", QUERY, **{"Triplake-Depth": "x"}).status_code == 508
+
+
 def test_a_server_that_asks_itself(template: Path) -> None:
     """It waits for itself where it answers one query at a time: to the end of its limit, and no longer."""
     address = dead_address()

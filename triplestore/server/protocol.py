@@ -66,6 +66,18 @@ async def sparql(request: Request) -> Response:
     return await _update(request, service, _one(filled, "update"), both)
 
 
+MOST_DEPTH: Final = 3
+"""Queries of endpoints in which a query may be nested."""
+
+
+def _depth(request: Request) -> int:
+    """In how many queries of other endpoints this one is nested. Raises HttpError (508) for more than `MOST_DEPTH`."""
+    given = request.headers.get("triplake-depth", "0")
+    if not re.fullmatch("[0-9]", given) or int(given) > MOST_DEPTH:
+        raise HttpError(508, f"a SERVICE asks an endpoint that asks others, more than {MOST_DEPTH} deep: nest less")
+    return int(given)
+
+
 def _whole(sent: str) -> str:
     """The text of a body. Raises HttpError (400) where all of it is one comment, which is no slip of who wrote it."""
     if sent.lstrip().startswith("#") and not re.search(r"[\r\n]", sent.strip()):
@@ -98,12 +110,19 @@ async def _query(request: Request, service: Service, query: str, sent: Parameter
     most, base = service.settings.limits.rows, endpoint_of(request)
     request.scope["triplake.log"]["query"] = query
 
+    nested = _depth(request)
+
     def work(store: Store) -> Answer:
+        from triplake.sparql.endpoint import depth
         from triplake.sparql.formats import REFUSING, pieces
 
-        result = store.query(
-            query, same_as, stream=True, base=base, prefer=prefer, default_graphs=default, named_graphs=named
-        )
+        before = depth.set(nested)
+        try:
+            result = store.query(
+                query, same_as, stream=True, base=base, prefer=prefer, default_graphs=default, named_graphs=named
+            )
+        finally:
+            depth.reset(before)
         offers = GRAPHS if result.kind in ("construct", "describe") else ROWS
         media = choose(accept, list(offers))
         if media is None:
