@@ -17,7 +17,7 @@ PATTERNS: Final = 500
 """Triple patterns, steps of paths, parts of groups, expressions of SELECT and keys in a query or in one operation of an
 update."""
 
-# Possessive: what is not closed is given up at once, and a long string costs no place on a stack for each character.
+# Possessive: what is not closed ends at once, and a long string costs no place on a stack for each character.
 IRI = r"""<[^\x00-\x20<>"{}|^`\\]*+(?:\\[uU][0-9A-Fa-f]++[^\x00-\x20<>"{}|^`\\]*+)*+>"""
 STRING = (
     r'''"""(?:"{0,2}(?:[^"\\]++|\\.))*+"""|"(?:[^"\\\n\r]++|\\.)*+"'''
