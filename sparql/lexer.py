@@ -17,6 +17,9 @@ PATTERNS: Final = 500
 """Triple patterns, steps of paths, parts of groups, expressions of SELECT and keys in a query or in one operation of an
 update."""
 
+RUN_ON: Final = 200
+"""Characters of a word that is taken for keywords with nothing between them."""
+
 # Possessive: what is not closed ends at once, and a long string costs no place on a stack for each character.
 IRI = r"""<[^\x00-\x20<>"{}|^`\\]*+(?:\\[uU][0-9A-Fa-f]++[^\x00-\x20<>"{}|^`\\]*+)*+>"""
 STRING = (
@@ -95,8 +98,11 @@ def words(text: str, start: int = 0) -> Iterator[Word]:
 
 
 def _run_on(word: str) -> list[re.Match[str]]:
-    """The keywords and numbers that a word consists of, the longest first; none where anything else is in it."""
+    """The keywords and numbers that a word consists of, the longest first; none where anything else is in it, or the
+    word is longer than anybody writes."""
     parts: list[re.Match[str]] = []
+    if len(word) > RUN_ON:
+        return parts
     end = 0
     while end < len(word):
         found = _SPLIT.match(word, end)

@@ -26,12 +26,14 @@ ENGINES = ["duckdb", pytest.param("spark", marks=pytest.mark.spark)]
 
 
 def pytest_configure() -> None:
-    """Children heed Ctrl-C, also where the tests are a background job, for which shells ignore it. What is imported is
-    no garbage, and looking through it took a ninth of the time."""
+    """Children heed Ctrl-C and SIGHUP, also where the tests are a background job, for which shells and nohup ignore
+    them. What is imported is no garbage, and looking through it took a ninth of the time."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

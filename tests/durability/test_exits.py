@@ -123,6 +123,7 @@ def test_a_full_disk_that_an_engine_meets(tmp_path: Path) -> None:
 ALL = "SELECT * { ?s ?p ?o }"
 
 
+@pytest.mark.sampled(each=2)
 @pytest.mark.parametrize("what", [["query", ALL], ["query", ALL, "--format", "csv"], ["log"], ["export"], ["stats"]])
 def test_a_reader_that_goes(kg: Path, what: list[str]) -> None:
     """A pipe that nobody reads any more is no failure, and nothing to tell of."""

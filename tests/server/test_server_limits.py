@@ -154,6 +154,7 @@ class TestLimits:
             assert client.put("/data?default", content=b" " * 1_001, headers=TURTLE).status_code == 413
             assert people(client) == ["a"]
 
+    @pytest.mark.sampled(each=2)
     @pytest.mark.parametrize(
         "text", [f'CONCAT(STR(?a), "{"a" * 5_000}")', f'"{"a" * 30_000}"'], ids=["computed", "constant"]
     )

@@ -101,7 +101,7 @@ def test_terms(store: Path) -> None:
         (("e:ada/x", "a", "owl:Thing"), "the prefix 'e:' is not declared"),
         (("owl:Thing", "a", '"1"^^e:int'), "the prefix 'e:' is not declared: give --prefix e=IRI"),
         (("a", "a", "a", "--violation", "x:1"), "--violation RULE:N"),
-        (("--violation", "cax-dw:2"), "lists 1 of cax-dw"),
+        (("--violation", "cax-dw:2"), "there is no inconsistency 2 of the rule 'cax-dw': `triplake check` lists 1"),
     ],
 )
 def test_wrong_usage(store: Path, arguments: tuple[str, ...], said: str) -> None:

@@ -19,6 +19,7 @@ SECONDS = 10.0
 LONG = {
     "digits in a word": f"ASK {{ A{'1' * 200_000}_ ?p ?o }}",
     "keywords in a word": f"ASK {{ {'INTO' * 30_000}_ ?p ?o }}",
+    "a keyword of one letter in a word": f"ASK {{ {'A' * 2_000_000} ?p ?o }}",
     "an IRI that is not closed": "ASK { <" + r"\uAAAA" * 50_000,
     "a string": f'ASK {{ ?s ?p "{"a" * 2_000_000}" }}',
     "a string of escapes": f'ASK {{ ?s ?p "{chr(92)}u0041{(chr(92) + "u0041") * 200_000}" }}',

@@ -143,7 +143,7 @@ def check_seed(folder: Path, seed: int, rounds: int) -> None:
         check(first, other, rng, rounds, folder, f"seed {seed}, {default_graph}, {rules}")
 
 
-@pytest.mark.parametrize("seed", seeds(range(8), 4))
+@pytest.mark.parametrize("seed", seeds(range(8), 2))
 def test_together_as_one_by_one(tmp_path: Path, seed: int) -> None:
     check_seed(tmp_path, seed, 8)
 
@@ -171,6 +171,7 @@ def test_on_either_engine(make_store: MakeStore, tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("way", WAYS[:4])
+@pytest.mark.sampled(each=3)
 def test_the_two_names_of_the_unnamed_graph(
     tmp_path: Path, way: Callable[..., Callable[[bool], Any]], done: list[Operation], default_graph: str
 ) -> None:
