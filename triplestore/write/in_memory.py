@@ -319,13 +319,13 @@ class InMemory(ChangeSet):
 def keep_beside(tx: Transaction, before: Manifest, now: Manifest, new: Iterable[str] | None) -> None:
     """Keep the closure in memory, if that of `before` is there, for a version with the same facts and more terms.
     new: their tokens, None where they are not known. It is not kept where it depends on them: on what rules speak of,
-    and on literals, whose values it compares."""
+    and on literals, whose values it compares, also within triple terms."""
     workspace = tx.workspace
     if workspace.memory is None or workspace.memory[0] != _content(before):
         return
     memory = workspace.memory[1]
     terms = None if new is None else list(new)
-    if terms is None or any(t[0] == '"' or t.startswith("<<(") for t in terms) or touched(memory.reasoning, terms):
+    if terms is None or any(t[0] not in "<_" for t in terms) or touched(memory.reasoning, terms):
         workspace.memory = None
     else:
         workspace.memory = _content(now), memory
