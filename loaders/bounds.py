@@ -15,7 +15,7 @@ from typing import IO, Final
 import numpy as np
 
 from triplestore.model.errors import InputError
-from triplestore.model.triple_terms import TERM_DEPTH
+from triplestore.model.legal_terms import TERM_DEPTH
 
 JSON_DEPTH: Final = 250
 """Most levels of arrays and objects in JSON-LD: a stack of 1 MiB (threads on some platforms) holds twice as many."""

@@ -18,7 +18,7 @@ from triplake.loaders.sources import Source, Syntax, syntax_of_path
 from triplake.loaders.tokens import TOO_LONG, Scope, place_and_reason
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import InputError
-from triplestore.model.triple_terms import TERM_DEPTH
+from triplestore.model.legal_terms import TERM_DEPTH
 
 _FORMATS: Final = {
     Syntax.TURTLE: RdfFormat.TURTLE,

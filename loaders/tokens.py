@@ -12,8 +12,9 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, RdfFormat, p
 from triplake.loaders.bounds import check_terms, too_deep
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import InputError
+from triplestore.model.legal_terms import TERM_DEPTH
 from triplestore.model.terms import XSD
-from triplestore.model.triple_terms import TERM_DEPTH, triple_token
+from triplestore.model.triple_terms import triple_token
 
 Triple = tuple[str, str, str]
 """Three tokens: subject, predicate, object."""

@@ -19,7 +19,7 @@ from urllib.parse import quote, urljoin, urlsplit
 import pyoxigraph
 
 from triplake.loaders.tokens import token_of
-from triplestore.model.endpoints import normalised
+from triplestore.model.endpoints import DEPTH, normalised
 from triplestore.model.errors import EndpointError, UsageError
 from triplestore.model.stopping import check
 
@@ -40,9 +40,6 @@ MOST_REDIRECTS: Final = 5
 
 LOOK: Final = 0.05
 """Seconds between two looks whether the query is to be stopped."""
-
-DEPTH: Final = "Triplake-Depth"
-"""The header that says in how many queries of endpoints a query is nested."""
 
 depth: ContextVar[int] = ContextVar("depth", default=0)
 """In how many queries of endpoints the query is nested that this thread answers."""

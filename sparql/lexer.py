@@ -22,9 +22,11 @@ RUN_ON: Final = 200
 
 # Possessive: what is not closed ends at once, and a long string costs no place on a stack for each character.
 IRI = r"""<[^\x00-\x20<>"{}|^`\\]*+(?:\\[uU][0-9A-Fa-f]++[^\x00-\x20<>"{}|^`\\]*+)*+>"""
+_OPEN: Final = r""""(?:[^"\\\n\r]++|\\.)*+""", r"""'(?:[^'\\\n\r]++|\\.)*+"""
+"""Strings of one line, without what closes them."""
 STRING = (
-    r'''"""(?:"{0,2}(?:[^"\\]++|\\.))*+"""|"(?:[^"\\\n\r]++|\\.)*+"'''
-    r"""|'''(?:'{0,2}(?:[^'\\]++|\\.))*+'''|'(?:[^'\\\n\r]++|\\.)*+'"""
+    rf'''"""(?:"{{0,2}}(?:[^"\\]++|\\.))*+"""|{_OPEN[0]}"'''
+    rf"""|'''(?:'{{0,2}}(?:[^'\\]++|\\.))*+'''|{_OPEN[1]}'"""
 )
 _BASE: Final = (  # PN_CHARS_BASE
     r"A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f"
@@ -38,7 +40,7 @@ _TOKEN = re.compile(
     (?P<space>[\x20\t\r\n]+ | \#[^\n\r]*)
   | (?P<iri>{IRI.replace("#", "[#]")})
   | (?P<string>{STRING})
-  | (?P<unclosed>"(?:[^"\\\n\r]++|\\.)*+|'(?:[^'\\\n\r]++|\\.)*+)
+  | (?P<unclosed>{_OPEN[0]}|{_OPEN[1]})
   | (?P<tag>@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[A-Za-z]+)?)
   | (?P<variable>[?$][{_BASE}_0-9][{_BASE}_0-9{_MORE}]*)
   | (?P<name>

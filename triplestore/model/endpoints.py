@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from triplestore.model.errors import UsageError
+
+DEPTH: Final = "Triplake-Depth"
+"""The header that says in how many queries of endpoints a query is nested."""
 
 _PORTS = {"http": 80, "https": 443}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from triplestore.model.legal_terms import TERM_DEPTH as TERM_DEPTH
+from triplestore.model.legal_terms import TERM_DEPTH
 from triplestore.model.terms import to_ntriples
 
 _ESCAPE: Final = re.compile(r"\\(.)")

@@ -37,8 +37,8 @@ class Held:
         room = self._room
         own = room.of[self._address] + more
         if more and (room.taken + more > room.most or (share and own > room.most // 2)):
-            raise HttpError(503, "the requests that the server holds leave no room for this body: try again later, or "
-                            "send less at a time", {"Retry-After": "5"})  # fmt: skip
+            message = "the requests that the server holds leave no room for this body"
+            raise HttpError(503, f"{message}: try again later, or send less at a time", {"Retry-After": "5"})
         self._counted += more
         room.taken += more
         room.of[self._address] = own

@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from triplake.loaders import LoadReport
 from triplestore.expressions.iris import is_absolute
+from triplestore.model.endpoints import DEPTH
 from triplestore.model.errors import InputError, TriplakeError, UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.server.bodies import FORM, Parameters, form, media_type, parameters, text
@@ -72,7 +73,7 @@ MOST_DEPTH: Final = 3
 
 def _depth(request: Request) -> int:
     """In how many queries of other endpoints this one is nested. Raises HttpError (508) for more than `MOST_DEPTH`."""
-    given = request.headers.get("triplake-depth", "0")
+    given = request.headers.get(DEPTH, "0")
     if not re.fullmatch("[0-9]", given) or int(given) > MOST_DEPTH:
         raise HttpError(508, f"a SERVICE asks an endpoint that asks others, more than {MOST_DEPTH} deep: nest less")
     return int(given)

@@ -18,7 +18,7 @@ from triplake.loaders.bounds import JSON_DEPTH, Json, Turtle
 from triplake.loaders.rdfxml import XML_DEPTH, Xml
 from triplake.rulesets import datalog
 from triplestore.model.errors import InputError
-from triplestore.model.triple_terms import TERM_DEPTH
+from triplestore.model.legal_terms import TERM_DEPTH
 from triplestore.read.reasoning import ruleset_text
 
 RDF = 'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/"'
