@@ -6,7 +6,7 @@ answers over the same version of a store.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -27,11 +27,18 @@ UNBOUND: Final = -1
 MOST: Final = 1 << 18
 """Terms that are kept from one answer to the next, at most."""
 
+MOST_CHARACTERS: Final = 1 << 26
+"""Characters of their tokens, at most."""
+
 
 class Nodes:
-    """Tokens and rdflib terms by id. Entries are never changed or removed: answers share them."""
+    """Tokens and rdflib terms by id. Entries are never changed or removed: answers share them.
+
+    characters: those of all tokens.
+    """
 
     def __init__(self) -> None:
+        self.characters = 0
         self._tokens: dict[int, str | None] = {UNBOUND: None}
         self._terms: dict[int, Node | None] = {UNBOUND: None}
 
@@ -52,11 +59,12 @@ class Nodes:
     def add(self, tokens: Mapping[int, str]) -> None:
         """Take what ids stand for from elsewhere."""
         self._tokens.update(tokens)
+        self.characters += sum(map(len, tokens.values()))
 
     def some(self, ids: Iterable[int]) -> Nodes:
         """A copy with these ids, which have been learned, to add others to."""
         found = Nodes()
-        found._tokens.update((number, self._tokens[number]) for number in ids)
+        found.add({number: token for number in ids if (token := self._tokens[number]) is not None})
         return found
 
     def tokens(self, ids: Iterable[int]) -> list[str | None]:
@@ -68,17 +76,14 @@ class Nodes:
         encoded = ids.dictionary_encode()
         return pa.array(self.tokens(encoded.dictionary.to_pylist()), pa.string()).take(encoded.indices)
 
-    def parts(self, batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
-        """The rows of a batch, so many at a time that the tokens of its ids, which have been learned, take at most
-        `most` bytes, or one row."""
+    def width(self, batch: pa.RecordBatch) -> int:
+        """Bytes that the tokens of a row take at most, one byte at least. All ids have been learned."""
         width = 0
         for column in batch.columns:
             if pa.types.is_int64(column.type):
                 tokens = self.tokens(column.fill_null(UNBOUND).unique().to_pylist())
                 width += 4 * max((len(token) for token in tokens if token is not None), default=0)
-        rows = max(most // max(width, 1), 1)
-        for start in range(0, batch.num_rows, rows):
-            yield batch.slice(start, rows)
+        return max(width, 1)
 
     def terms(self, ids: Collection[int]) -> list[Node | None]:
         """The rdflib terms of ids that have been learned; None for `UNBOUND`."""

@@ -20,7 +20,7 @@ from triplake.sparql.describe import about, described
 from triplake.sparql.endpoint import Row
 from triplake.sparql.explain import QueryExplanation, order, tree
 from triplake.sparql.federation import Federation
-from triplake.sparql.nodes import MOST, Nodes
+from triplake.sparql.nodes import MOST, MOST_CHARACTERS, Nodes
 from triplake.sparql.parser import not_too_deep, parse_query
 from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import Matching
@@ -303,6 +303,8 @@ class Run:
             if len(ids) <= MOST:
                 known.nodes = nodes
         nodes.learn(engine, fresh)
+        if nodes is known.nodes and nodes.characters > MOST_CHARACTERS:
+            known.nodes = Nodes()
         if own:
             nodes = nodes.some(ids)
             nodes.add(own)
@@ -319,11 +321,18 @@ class Run:
         beside = self.graph.engine.reader()
         try:
             beside.begin()
+            at_once = least = max(AT_ONCE, 1)  # rows whose tokens are in memory together
             for batch in chain(first, more):
-                nodes = self._nodes(beside, batch, constants)
-                for part in nodes.parts(batch, BATCH_BYTES):
-                    columns = [nodes.column(c) if pa.types.is_int64(c.type) else c for c in part.columns]
-                    yield pa.record_batch(columns, names=batch.schema.names)
+                start = 0
+                while start < batch.num_rows:
+                    rows = batch.slice(start, at_once)
+                    start += at_once
+                    nodes = self._nodes(beside, rows, constants)
+                    fitting = max(BATCH_BYTES // nodes.width(rows), 1)
+                    for part in (rows.slice(place, fitting) for place in range(0, rows.num_rows, fitting)):
+                        columns = [nodes.column(c) if pa.types.is_int64(c.type) else c for c in part.columns]
+                        yield pa.record_batch(columns, names=batch.schema.names)
+                    at_once = 2 * at_once if 2 * at_once <= fitting else least
         finally:
             more.close()  # type: ignore[attr-defined]
             beside.end()

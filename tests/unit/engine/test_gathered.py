@@ -5,7 +5,6 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from triplake.sparql.nodes import Nodes
 from triplestore.engine import written
 
 
@@ -18,12 +17,3 @@ def test_by_rows_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [value for batch in found for value in batch.column(0).to_pylist()] == texts
     assert [batch.num_rows for batch in found] == [5, 4, 2, 2, 1, 2]
     assert list(written.gathered([])) == []
-
-
-def test_by_the_bytes_of_tokens() -> None:
-    nodes = Nodes()
-    nodes.add({1: "a" * 100, 2: "b"})
-    batch = pa.record_batch([pa.array([1, 2, None, 1, 2], pa.int64())], names=["x"])
-    assert [part.num_rows for part in nodes.parts(batch, 800)] == [2, 2, 1]
-    assert [part.num_rows for part in nodes.parts(batch, 10)] == [1] * 5
-    assert [part.num_rows for part in nodes.parts(batch, 10_000)] == [5]

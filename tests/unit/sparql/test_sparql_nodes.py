@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 import rdflib
 
+from triplake.sparql.nodes import Nodes
 from triplestore import Store
 
 EX = rdflib.Namespace("http://e/")
@@ -58,6 +60,25 @@ def test_more_terms_than_are_kept(store: Store, monkeypatch: pytest.MonkeyPatch)
     assert set(every) == {(s, o) for s, _, o in FACTS}
     assert set(others) == {(EX[f"x{n}"],) for n in range(4, 9)}
     assert set(few) == {(EX.x0,), (EX.x1,)}
+
+
+def test_wide_terms_are_kept_and_streamed_by_their_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Literals of one character or 1,000: what is kept is bounded, and what a stream has in memory at a time."""
+    query = importlib.import_module("triplake.sparql.query")
+    for name, bound in {"MOST_CHARACTERS": 5_000, "AT_ONCE": 4, "BATCH_BYTES": 16_000}.items():
+        monkeypatch.setattr(query, name, bound)
+    facts = [(EX[f"x{n}"], EX.p, rdflib.Literal(f"{n % 10}" * (1_000 if 60 < n < 90 else 1))) for n in range(200)]
+    with Store.create(tmp_path / "kg", ["none"], engine="duckdb") as store:
+        store.update(add=facts)
+        text = PREFIX + "SELECT ?x ?o { ?x :p ?o } ORDER BY STRLEN(STR(?x)) ?x"
+        pieces = [len(batch) for batch in store.query(text, stream=True).token_batches()]
+        assert sum(pieces) == 200
+        assert max(pieces) > 10 > min(pieces)
+        for _ in range(2):
+            assert list(store.query(text, stream=True)) == [(s, o) for s, _, o in facts]
+            assert list(store.query(text)) == [(s, o) for s, _, o in facts]
+        gc.collect()
+        assert all(one.characters <= 5_000 for one in gc.get_objects() if isinstance(one, Nodes))
 
 
 def test_a_later_version_has_its_own(store: Store) -> None:
