@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import refused
+from tests.support.cli import done, refused, run
 from tests.support.pets import DOGS, stats, stored_files
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -99,3 +100,17 @@ class TestDamage:
     def test_an_older_version_can_be_read(self, kg: Path) -> None:
         _garbage(kg)
         assert stats("kg", "--at", "1")["asserted"] == 0
+
+    def test_a_lost_version_is_noticed(self, kg: Path) -> None:
+        """The store opens at the version before, as if the newest had never been; its files are there still."""
+        done("backup", "kg", "safe")
+        assert "no version names" not in run("verify", "kg").err
+        _newest(kg).unlink()
+        found = run("verify", "kg")
+        assert found.code == 0
+        assert re.search(r"no version names \d+ files of kg/data: .*triplake restore kg --from BACKUP", found.err)
+        assert json.loads(run("verify", "kg", "--json").out)["strays"]
+        assert json.loads(run("verify", "kg", "--at", "1", "--json").out)["strays"] == []
+        done("restore", "kg", "--from", "safe")
+        assert "no version names" not in run("verify", "kg").err
+        assert stats("kg")["asserted"] > 0

@@ -19,6 +19,7 @@ from triplestore.cli import (
     shapes,
     streaming,
     suspects,
+    verifying,
 )
 from triplestore.cli.group import Commands
 
@@ -46,7 +47,7 @@ COMMANDS: Final = (
     suspects.suspects,
     keeping.prefixes,
     keeping.log,
-    keeping.verify,
+    verifying.verify,
     keeping.restore,
     keeping.compact,
     keeping.vacuum,

@@ -159,3 +159,9 @@ def living(place: Place, name: str, now: float) -> bool:
     if found is not None and found.here:
         return found.running()
     return now - entry.modified < SILENCE
+
+
+def writing(place: Place) -> bool:
+    """Whether a writer is alive."""
+    now, names = place.now(), [file.name for file in place.listed(VERSIONS)]
+    return any(name.startswith(PREFIX) and living(place, f"{VERSIONS}/{name}", now) for name in names)

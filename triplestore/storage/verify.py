@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from triplestore.engine import WrittenFile
 from triplestore.engine.written import blocks_of, sum_of
 from triplestore.model.errors import DamagedStoreError
+from triplestore.storage import leases
 from triplestore.storage.manifest import Manifest, damaged
 from triplestore.storage.place import DATA
 from triplestore.storage.versions import Versions
@@ -35,13 +36,15 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was looked at. unsummed: files that had no checksum (of store format 2), whose footers were read only."""
+    """What was looked at. unsummed: files that had no checksum (of store format 2), whose footers were read only.
+    strays: files that no version names; none is listed where not all versions were read, or a writer is alive."""
 
     versions: tuple[int, ...]
     files: int
     bytes: int
     unsummed: int
     damages: tuple[Damage, ...]
+    strays: tuple[str, ...] = ()
 
     @property
     def whole(self) -> tuple[int, ...]:
@@ -57,6 +60,10 @@ class Verified:
 
 def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified:
     """Read every file of versions (default: of all), each once."""
+    # In this order: a file that is listed has a writer who is alive still, or whose version is among those read.
+    listed = [file.name for file in versions.place.listed(DATA)] if numbers is None else []
+    if leases.writing(versions.place):
+        listed = []
     asked = tuple(versions.numbers() if numbers is None else numbers)
     damages, named = list[Damage](), dict[WrittenFile, tuple[str, list[int]]]()
     for number in reversed(asked):  # newer ones may have checksums that older ones lack
@@ -70,7 +77,9 @@ def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified
         table, of = named[file]
         damages.append(Damage(f"{DATA}/{file.path}", table, what, tuple(of)))
     unsummed = sum(not file.sha256 for file in named)
-    return Verified(asked, len(named), sum(file.bytes for file in named), unsummed, tuple(damages))
+    read, paths = all(damage.table for damage in damages), {file.path for file in named}
+    strays = tuple(name for name in listed if read and name not in paths)
+    return Verified(asked, len(named), sum(file.bytes for file in named), unsummed, tuple(damages), strays)
 
 
 def examine(versions: Versions, *manifests: Manifest, sums: bool, among: Container[WrittenFile] | None = None) -> None:
