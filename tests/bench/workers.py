@@ -4,13 +4,22 @@ A master and workers of one core each are processes of this machine, the driver 
 executors' (the driver's DuckDB has none), and so are the cutting of lines and the writing of files: what is measured is
 how the work is shared, not how fast it is. The seconds are those of a load to a committed closure, once the session is
 there and has run a first job.
+
+A machine of few cores has none left for the driver and for Java's collectors of garbage, so that two workers share what
+one has to itself. `--cores 0.66` gives each worker, with its executor and the executor's Python, and the driver a
+control group of two thirds of a core: on two cores that is a cluster of three slower machines. It needs root, on Linux.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import signal
+import subprocess
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from tests.bench.workload import universities
@@ -30,10 +39,49 @@ print(time.monotonic() - began)
 """
 
 
-def seconds(workers: int, files: Sequence[str], megabytes: int) -> float:
+CONTROL_GROUPS = Path("/sys/fs/cgroup/cpu")
+"""Where version 1 of control groups has those of processors; version 2 has one tree, the folder above."""
+
+
+@contextmanager
+def confined(process: subprocess.Popen[bytes] | subprocess.Popen[str], cores: float) -> Iterator[None]:
+    """A process and all that it starts, with so many cores and no more. Leaving the context kills them.
+
+    Raises OSError where this user may not make control groups, or the kernel has none of processors.
+    """
+    quota, period = int(cores * 100_000), 100_000
+    if CONTROL_GROUPS.is_dir():
+        group, limits = CONTROL_GROUPS, {"cpu.cfs_period_us": f"{period}", "cpu.cfs_quota_us": f"{quota}"}
+    else:
+        group, limits = CONTROL_GROUPS.parent, {"cpu.max": f"{quota} {period}"}
+    group /= f"triplake-{process.pid}"
+    group.mkdir()
+    try:
+        for name, limit in limits.items():
+            (group / name).write_text(limit)
+        (group / "cgroup.procs").write_text(str(process.pid))
+        yield
+    finally:
+        while pids := (group / "cgroup.procs").read_text().split():
+            for pid in pids:
+                with suppress(ProcessLookupError):  # it has ended since
+                    os.kill(int(pid), signal.SIGKILL)
+            process.wait()
+            time.sleep(0.1)
+        group.rmdir()
+
+
+def seconds(workers: int, files: Sequence[str], megabytes: int, cores: float | None) -> float:
     """What a load takes on so many workers. Raises RuntimeError where it fails."""
-    with tempfile.TemporaryDirectory() as folder, cluster(Path(folder, "cluster"), workers, megabytes) as made:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        cluster(Path(folder, "cluster"), workers, megabytes) as made,
+        ExitStack() as limits,
+    ):
         driver = made.run(PROGRAM, Path(folder, "kg"), *files)
+        if cores:
+            for process in (*made.workers, driver):
+                limits.enter_context(confined(process, cores))
         out, err = driver.communicate()
     if driver.returncode:
         raise RuntimeError(err[-2000:])
@@ -45,11 +93,12 @@ def main() -> None:
     parser.add_argument("--universities", type=int, default=10)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--megabytes", type=int, default=3000, help="memory of an executor")
+    parser.add_argument("--cores", type=float, help="of a worker, and of the driver; default: what the machine gives")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         data, first = universities(options.universities, 0, Path(folder)), None
         for workers in options.workers:
-            took = seconds(workers, data.files, options.megabytes)
+            took = seconds(workers, data.files, options.megabytes, options.cores)
             first = first or took
             print(f"{workers} workers: {took:.1f} s, {first / took:.2f} x", flush=True)
 
