@@ -80,8 +80,9 @@ def seconds(workers: int, files: Sequence[str], megabytes: int, cores: float | N
     ):
         driver = made.run(PROGRAM, Path(folder, "kg"), *files)
         if cores:
-            for process in (*made.workers, driver):
-                limits.enter_context(confined(process, cores))
+            limits.enter_context(confined(driver, cores))
+            for worker in made.workers:
+                limits.enter_context(confined(worker, cores))
         out, err = driver.communicate()
     if driver.returncode:
         raise RuntimeError(err[-2000:])
