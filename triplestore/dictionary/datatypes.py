@@ -25,7 +25,7 @@ import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import MAX_EMAX, Context, Decimal
 from enum import StrEnum
 from typing import Final
 
@@ -186,7 +186,7 @@ def _single(number: float, lexical: str) -> float:
 
     Rounding twice may hit a midpoint, so a double that is not exact is first rounded to odd (Boldo and Melquiond 2005).
     """
-    if not math.isfinite(number):
+    if not math.isfinite(number) or number == 0:  # of any exponent, which a Decimal may have no room for
         return number
     exact, near = Decimal(lexical), Decimal(number)
     if exact != near and struct.pack("<d", number)[0] % 2 == 0:
@@ -219,7 +219,7 @@ def _date_time(lexical: str, datatype: str) -> Value | None:
     match = _DATE_TIME.fullmatch(lexical)
     if match is None or (datatype == XSD + "dateTimeStamp" and not match["zone"]):
         return None
-    date = int(match["year"]), int(match["month"]), int(match["day"])
+    date = match["year"], int(match["month"]), int(match["day"])
     hour, minute, second = match["hour"], match["minute"], match["second"]
     fraction = (match["fraction"] or "").rstrip("0")
     if date[2] > _days(date[0], date[1]):
@@ -236,26 +236,32 @@ def _date(lexical: str, datatype: str) -> Value | None:
     match = _DATE.fullmatch(lexical)
     if match is None:
         return None
-    date = int(match["year"]), int(match["month"]), int(match["day"])
+    date = match["year"], int(match["month"]), int(match["day"])
     if date[2] > _days(date[0], date[1]):
         return None
     return Value(Space.DATE, literal_token(_day_text(*date) + _zone(match), datatype))
 
 
-def _days(year: int, month: int) -> int:
-    """Days of a month, in the proleptic Gregorian calendar with a year 0."""
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+def _days(year: str, month: int) -> int:
+    """Days of a month, in the proleptic Gregorian calendar with a year 0. year: of any number of digits, of which the
+    last four tell."""
+    last = int(year[-4:])
+    leap = last % 4 == 0 and (last % 100 != 0 or last % 400 == 0)
     return (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
 
 
-def _next_day(year: int, month: int, day: int) -> tuple[int, int, int]:
+def _next_day(year: str, month: int, day: int) -> tuple[str, int, int]:
     if day < _days(year, month):
         return year, month, day + 1
-    return (year, month + 1, 1) if month < 12 else (year + 1, 1, 1)
+    if month < 12:
+        return year, month + 1, 1
+    after = Context(prec=len(year) + 1, Emax=MAX_EMAX).add(Decimal(year), 1)
+    return f"{'-' if after < 0 else ''}{after.copy_abs():f}", 1, 1
 
 
-def _day_text(year: int, month: int, day: int) -> str:
-    return f"{'-' if year < 0 else ''}{abs(year):04d}-{month:02d}-{day:02d}"
+def _day_text(year: str, month: int, day: int) -> str:
+    digits = year.lstrip("-").rjust(4, "0")
+    return f"{'-' if year[0] == '-' and digits != '0000' else ''}{digits}-{month:02d}-{day:02d}"
 
 
 def _zone(match: re.Match[str]) -> str:
@@ -284,13 +290,10 @@ def _uri(lexical: str, datatype: str) -> Value | None:
 
 
 def _xml(lexical: str, datatype: str) -> Value | None:
-    from xml.etree import ElementTree  # when asked for: few data have XML in them
+    from triplestore.dictionary.xml_literals import canonical_xml  # when asked for: few data have XML in them
 
-    try:
-        text = ElementTree.canonicalize(f"<r>{lexical}</r>", with_comments=True)
-    except (ElementTree.ParseError, ValueError):
-        return None
-    return Value(Space.XML, literal_token(text[3:-4] if text != "<r></r>" else "", datatype))
+    text = canonical_xml(lexical)
+    return None if text is None else Value(Space.XML, literal_token(text, datatype))
 
 
 _MAPPINGS: Final[dict[str, Callable[[str, str], Value | None]]] = {

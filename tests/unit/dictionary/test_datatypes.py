@@ -34,6 +34,7 @@ _floating = st.one_of(
     st.builds("{}{}E{}".format, _signs, st.sampled_from(["1", "16777217", "3.4028235677973366"]), _whole),
     st.floats().map(lambda x: repr(x).replace("inf", "INF").replace("nan", "NaN")),
     st.sampled_from(["0", "-0", "+0.0", "INF", "-INF", "+INF", "NaN", "inf", "1e400", "-1e400", "1e-400", "1e39"]),
+    st.sampled_from([f"{digits}e{sign}{'9' * 25}" for digits in ("0", "-1") for sign in ("", "-")]),
 )
 _texts = st.text("ab:-_1 \t\né\x00\ufffe", max_size=5)
 _zones = st.sampled_from(["", "Z", "+00:00", "-00:00", "+01:00", "-05:30", "+14:00", "+14:01", "+1:00"])
@@ -92,6 +93,7 @@ def test_every_datatype_of_the_profile_is_known() -> None:
 @given(st.lists(tokens, min_size=2, max_size=6))
 @example([literal_token(x, XSD + "float") for x in ("16777217", "16777216", "16777217.0000000001")])
 @example([literal_token(x, XSD + "double") for x in ("0.0", "-0.0", "1e-400")])
+@example([literal_token(x, XSD + "float") for x in ("0.0", f"1e-{'9' * 25}", f"0e{'9' * 25}")])
 def test_values_are_those_of_pythons_own_types(literals_: list[str]) -> None:
     found = [value_of(token) for token in literals_]
     wanted = [literal_values.value(token) for token in literals_]
@@ -106,6 +108,31 @@ def test_values_are_those_of_pythons_own_types(literals_: list[str]) -> None:
             assert canonical.canonical == one.canonical, "a canonical token is its own"
             for datatype in literal_values.DATATYPES:
                 assert in_space(one, datatype) == literal_values.within(one_wanted, datatype), datatype
+
+
+def test_years_of_any_number_of_digits() -> None:
+    """Python makes no integer of a text of more than 4,300 digits."""
+    for year, after in (("-0001", "0000"), ("-10000", "-9999"), ("9" * 5000, "1" + "0" * 5000)):
+        last, first = f"{year}-12-31T24:00:00Z", f"{after}-01-01T00:00:00+00:00"
+        one, other = (value_of(literal_token(text, XSD + "dateTime")) for text in (last, first))
+        assert one
+        assert one == other
+    assert value_of(literal_token(f"{'1' * 5000}-02-29", XSD + "date")) is None
+
+
+def test_xml_is_read_in_time_that_its_length_bounds() -> None:
+    """Elements nested so deep, or with so many namespaces around them, that each would look at all are compared as they
+    are written; whether they are well-formed is known."""
+    many = "".join(f" xmlns:n{i}='u{i}'" for i in range(4000))
+    for start, end in (("<a>" * 20_000, "</a>" * 20_000), (f"<a{many}>" + "<b/>" * 40_000, "</a>")):
+        texts = start + end, f"{start} {end}", start + end[4:]
+        one, other, broken = (value_of(literal_token(text, RDF + "XMLLiteral")) for text in texts)
+        assert one
+        assert other
+        assert one.canonical != other.canonical
+        assert broken is None
+    shallow = (value_of(literal_token(text * 20_000, RDF + "XMLLiteral")) for text in ("<b/>", "<b></b>"))
+    assert len(set(shallow)) == 1
 
 
 def numbered(engine: Engine, batches: list[list[str]], in_memory: bool) -> dict[str, dict[str, Any]]:
