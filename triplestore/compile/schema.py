@@ -7,13 +7,14 @@ the same code serves every engine, and costs no statement.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from triplestore.compile.dependency import ALL, Node, fact_node
 from triplestore.compile.lists import lists_at, members_at, unroll_atom
 from triplestore.model.errors import LimitError
 from triplestore.model.rule import Atom, Filter, ListOf, MemberOf, SchemaElement, Span, SpanEnd, Term, Var
-from triplestore.model.terms import BUILTIN_IDS, BUILTIN_IRIS, OWL, RDF, RDFS, SAME_AS, TYPE, builtin
+from triplestore.model.terms import BUILTIN_IDS, BUILTIN_IRIS, OWL, RDF, RDFS, SAME_AS, TYPE, builtin, iri_token
 
 Fact = tuple[int, int, int]
 Binding = dict[str, int]
@@ -41,6 +42,11 @@ class Constants(dict[str, int]):
             {token: normal(number) for token, number in self.items()},
             {token: list(dict.fromkeys(map(normal, numbers))) for token, numbers in self.equal.items()},
         )
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Which facts are schema under the representatives that the constants have."""
+        return Vocabulary.under(lambda number: self.get(iri_token(BUILTIN_IRIS[number]), number))
 
     def all(self, token: str) -> Sequence[int]:
         """Every id that a constant in a body atom matches; none for a term that the store lacks."""
@@ -76,17 +82,13 @@ METACLASSES: Final = _vocabulary(_DATA_CLASSES)
 """Classes whose instances are schema: `?x rdf:type owl:TransitiveProperty` and the like."""
 
 
-def is_schema(p: int, o: int) -> bool:
-    """Whether a fact with this predicate and object is a schema fact."""
-    return p in SCHEMA_PREDICATES or (p == TYPE and o in METACLASSES)
-
-
 def is_schema_atom(atom: Atom) -> bool:
     """Whether an atom of a rule can match schema facts only."""
     if not isinstance(atom.p, str):
         return False
     o = BUILTIN_IDS.get(atom.o, -1) if isinstance(atom.o, str) else -1
-    return is_schema(BUILTIN_IDS.get(atom.p, -1), o)
+    p = BUILTIN_IDS.get(atom.p, -1)
+    return p in SCHEMA_PREDICATES or (p == TYPE and o in METACLASSES)
 
 
 def atom_node(atom: Atom) -> Node:
@@ -108,11 +110,30 @@ def condition_of(nodes: Iterable[Node]) -> str:
     return f"({' OR '.join(parts)})" if parts else "FALSE"
 
 
-SCHEMA_CONDITION: Final = (
-    f"(p IN ({', '.join(map(str, sorted(SCHEMA_PREDICATES)))}) "
-    f"OR (p = {TYPE} AND o IN ({', '.join(map(str, sorted(METACLASSES)))})))"
-)
-"""The same test as SQL over columns p and o."""
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What makes a fact a schema fact, under some representatives: one of the `predicates`, or rdf:type and one of the
+    `classes`. Where a schema term equals rdf:type, rdfs:label or owl:Thing, say, all facts of that are schema."""
+
+    predicates: frozenset[int]
+    classes: frozenset[int]
+
+    @classmethod
+    def under(cls, normal: Callable[[int], int]) -> Vocabulary:
+        """normal: the representative of a built-in term."""
+        renamed = {normal(TYPE)} - {TYPE}  # its facts are no instances by name any more
+        predicates = renamed.union(map(normal, SCHEMA_PREDICATES)) - {SAME_AS}  # which makes classes, not facts
+        return cls(frozenset(predicates), frozenset(map(normal, METACLASSES)))
+
+    def has(self, p: int, o: int) -> bool:
+        """Whether a fact with this predicate and object is a schema fact."""
+        return p in self.predicates or (p == TYPE and o in self.classes)
+
+    @property
+    def condition(self) -> str:
+        """The same test as SQL over columns p and o."""
+        predicates, classes = (", ".join(map(str, sorted(ids))) for ids in (self.predicates, self.classes))
+        return f"(p IN ({predicates}) OR (p = {TYPE} AND o IN ({classes})))"
 
 
 class SchemaFacts:

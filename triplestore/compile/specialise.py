@@ -27,14 +27,12 @@ from triplestore.compile.passes import Options, drafts_of, may_join
 from triplestore.compile.program import Program
 from triplestore.compile.schema import (
     LENGTH,
-    SCHEMA_CONDITION,
     Constants,
     Fact,
     SchemaFacts,
     atom_node,
     condition_of,
     filled,
-    is_schema,
     is_schema_atom,
     matched,
     matches,
@@ -43,7 +41,7 @@ from triplestore.compile.unify import SAME_AS_TOKEN
 from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
 from triplestore.model.rule import Aggregate, Atom, Bind, ListOf, MemberOf, Rule, SchemaElement, constants_of
-from triplestore.model.terms import BUILTIN_IRIS, SAME_AS, iri_token
+from triplestore.model.terms import BUILTIN_IRIS, SAME_AS, TYPE, iri_token
 
 
 class Specialiser:
@@ -113,14 +111,14 @@ class Specialiser:
         those that speak of owl:sameAs itself."""
         here = self.under(constants)
         joined, matched = ({normal_node(n, constants) for n in nodes} for nodes in (here._joined, here._matched))
-        return frozenset(joined - matched)
+        return frozenset(joined - matched - {(TYPE, ALL)})  # what equals rdf:type is matched as its classes are
 
     def condition(self, constants: Constants) -> str:
         """Which facts (columns s, p, o) `schema` needs, as SQL."""
-        unread = self.unread(constants)
+        unread, schema = self.unread(constants), constants.vocabulary.condition
         if not unread:
-            return SCHEMA_CONDITION
-        return f"({SCHEMA_CONDITION} AND (s = {SAME_AS} OR o = {SAME_AS} OR NOT {condition_of(unread)}))"
+            return schema
+        return f"({schema} AND (s = {SAME_AS} OR o = {SAME_AS} OR NOT {condition_of(unread)}))"
 
     def close(
         self, schema: SchemaFacts, delta: Iterable[Fact], constants: Constants, most: int | None = None
@@ -130,7 +128,7 @@ class Specialiser:
         Returns the derived facts: schema facts that were new, and other facts (perhaps known ones). Raises
         SchemaGrowth, leaving `schema` half closed, when rules have derived `most` facts of one node that is splittable.
         """
-        unread = self.unread(constants)
+        unread, vocabulary = self.unread(constants), constants.vocabulary
         splittable = {normal_node(node, constants) for node in self.splittable - self.large}
         grown: Counter[Node] = Counter()
         fresh = [fact for fact in delta if schema.add(fact)]
@@ -151,7 +149,7 @@ class Specialiser:
             first = False
             fresh = []
             for fact in derived:
-                if not is_schema(fact[1], fact[2]) or fact_node(fact[1], fact[2]) in unread:
+                if not vocabulary.has(fact[1], fact[2]) or fact_node(fact[1], fact[2]) in unread:
                     others.add(fact)
                 elif schema.add(fact):
                     fresh.append(fact)

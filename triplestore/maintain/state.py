@@ -11,12 +11,12 @@ from typing import Final
 
 import numpy as np
 
-from triplestore.compile.schema import METACLASSES, SCHEMA_PREDICATES, Fact
+from triplestore.compile.schema import Fact, Vocabulary
 from triplestore.maintain.classes import Classes, Map
 from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, member, minus, union
 from triplestore.maintain.relation import Relation
 from triplestore.model.equality import Equality
-from triplestore.model.terms import SAME_AS, TYPE
+from triplestore.model.terms import BUILTIN_IRIS, SAME_AS, TYPE
 
 _FEW: Final = 64
 """Members of a class up to which the triples of a fact with it are looked up one by one."""
@@ -208,8 +208,11 @@ class ClosureState:
 
     @property
     def _schema_codes(self) -> tuple[Ids, Ids]:
-        """Built-in terms have their ids for codes."""
-        return np.array(sorted(SCHEMA_PREDICATES), np.int64), np.array(sorted(METACLASSES), np.int64)
+        """The predicates and classes of schema facts under pi, see `Vocabulary`. Built-in terms have their ids for
+        codes."""
+        terms = np.arange(len(BUILTIN_IRIS), dtype=np.int64)
+        under = Vocabulary.under(self.classes.normalise(terms).tolist().__getitem__)
+        return np.array(sorted(under.predicates), np.int64), np.array(sorted(under.classes), np.int64)
 
     # -- ids -------------------------------------------------------------------------------------------------------
 

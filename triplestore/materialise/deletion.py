@@ -17,7 +17,6 @@ from typing import Final
 
 from triplestore.compile.plan import K, Pattern, Row, Shape, V
 from triplestore.compile.program import Program
-from triplestore.compile.schema import is_schema
 from triplestore.compile.sql import Terms, select
 from triplestore.engine.queries import common, count
 from triplestore.engine.sql import Select
@@ -103,7 +102,8 @@ class Deletion:
             self.facts.summarise()
             self.engine.append(self._over, [Select("delta", "spo")])
             self.facts.leave_out("delta")
-            if any(is_schema(p, c) for p, c in self.facts.sizes):
+            vocabulary = self.specialisation.constants.vocabulary
+            if any(vocabulary.has(p, c) for p, c in self.facts.sizes):
                 raise NotDeletableError("an axiom is deleted, or depends on what is")
         return self.facts.new
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from triplestore.compile.dependency import ALL, Node
 from triplestore.compile.program import Program
-from triplestore.compile.schema import SCHEMA_CONDITION, Constants, Fact, SchemaFacts
+from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import SchemaGrowth, Specialiser, normal_node
 from triplestore.engine import Queries
 from triplestore.model.equality import Equality
@@ -43,7 +43,7 @@ class Ontology:
         """Count the facts of the closure in `fact`."""
         found = self.engine.query(
             f"SELECT p, CASE WHEN p = {TYPE} THEN o ELSE {ALL} END AS o, count(*) AS n FROM fact "
-            f"WHERE {SCHEMA_CONDITION} GROUP BY 1, 2"
+            f"WHERE {constants.vocabulary.condition} GROUP BY 1, 2"
         ).to_pydict()
         self.note(dict(zip(zip(found["p"], found["o"], strict=True), found["n"], strict=True)), constants)
 

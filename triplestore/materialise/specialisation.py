@@ -12,7 +12,7 @@ from typing import Final
 
 from triplestore.compile.plan import Grouped, K
 from triplestore.compile.program import Program
-from triplestore.compile.schema import SCHEMA_PREDICATES, Constants, Fact, SchemaFacts
+from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.unify import SAME_AS_TOKEN
 from triplestore.engine.queries import count
 from triplestore.materialise.aggregates import Aggregates
@@ -66,7 +66,8 @@ class Specialisation:
         facts = self.facts
         self.later = []
         self.stale = self.ontology.note(facts.sizes, self.constants) or self.stale
-        touched = any(p == TYPE or p in SCHEMA_PREDICATES for p, _ in facts.sizes)
+        predicates = self.constants.vocabulary.predicates
+        touched = self.stale or any(p == TYPE or p in predicates for p, _ in facts.sizes)
         starting, self._starting = both(self._starting, self._reading_grown()), {}
         if self.stale:
             self.ontology.facts = SchemaFacts()

@@ -14,7 +14,7 @@ from triplestore.compile import strata
 from triplestore.compile.dependency import ALL, Node, fact_node
 from triplestore.compile.plan import K, Row, Shape
 from triplestore.compile.program import Program
-from triplestore.compile.schema import Constants, Fact, is_schema
+from triplestore.compile.schema import Constants, Fact
 from triplestore.compile.specialise import Specialiser
 from triplestore.compile.strata import EQUALITY, OCCURRING, Step, Strata, UnstratifiableError
 from triplestore.dictionary import encoding
@@ -119,7 +119,8 @@ class Stages:
         if disturbed:
             tokens = encoding.decode(self.engine, {i for i in disturbed[0] if i >= 0})
             return f"the change can reach {_text(disturbed[0], tokens)}, which a NOT or AGGREGATE reads"
-        if any(is_schema(*node) for node in reached):
+        vocabulary = constants.vocabulary
+        if any(vocabulary.has(*node) for node in reached):
             return "the change can reach the schema, and there are rules with NOT or AGGREGATE"
         return None
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from triplestore.compile.backward import Backward, Body, BodyMatch, Known, Triple
 from triplestore.compile.plan import K, Pattern, Row, Shape, V
-from triplestore.compile.schema import SCHEMA_CONDITION, Fact, SchemaFacts
+from triplestore.compile.schema import Fact, SchemaFacts, Vocabulary
 from triplestore.compile.sql import select
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import instances, triples_table
@@ -78,9 +78,8 @@ class Slice:
         constants = source.own_constants
         used = {constants[t] for r in source.rules for t in constants_of(r) if t in constants}
         self.meet(used | {i for ids in constants.equal.values() for i in ids} | {SAME_AS})
-        self.schema = SchemaFacts(
-            self.source.engine.rows(f"SELECT s, p, o FROM {source.fact} WHERE {SCHEMA_CONDITION}")
-        )
+        schema = Vocabulary.under(self.normal).condition
+        self.schema = SchemaFacts(self.source.engine.rows(f"SELECT s, p, o FROM {source.fact} WHERE {schema}"))
         self.backward = Backward(source.rules, self.schema, constants, self.normal, source.same_as is not None)
 
     # -- ids -------------------------------------------------------------------------------------------------------
@@ -176,7 +175,8 @@ class Slice:
     def _computed(self) -> Computed:
         source = self.source
         if source.equality == Equality.AXIOMS:  # `fact` has every name; this slice is of its classes
-            facts = self.source.engine.rows(f"SELECT s, p, o FROM fact WHERE {SCHEMA_CONDITION}")
+            schema = source.own_constants.vocabulary.condition
+            facts = self.source.engine.rows(f"SELECT s, p, o FROM fact WHERE {schema}")
             return Computed(source, SchemaFacts(facts), lambda term: term)
         return Computed(source, self.schema, self.normal)
 

@@ -1,5 +1,6 @@
-"""owl:sameAs as a term: equal to other properties, below and above them, with axioms of its own. What holds of it by
-the rules is what the oracle says, by materialisation and by updates, in every mode; answers and proofs follow."""
+"""owl:sameAs as a term: equal to other properties, below and above them, with axioms of its own; and terms of the
+vocabulary that equal each other. What holds of it by the rules is what the oracle says, by materialisation and by
+updates, in every mode; answers and proofs follow."""
 
 from __future__ import annotations
 
@@ -71,6 +72,10 @@ def axiom(name: str) -> list[Triple]:
         "subclass by another name": [(SUB_CLASS, SAME, P), (P, SAME, SAME), (CLASSES[0], P, CLASSES[1])],
         "subproperty": [(SUB_PROPERTY, SAME, SAME), (P, SUB_PROPERTY, Q)],
         "said of itself": [(A, SAME, A), (P, SAME, SAME), (C, P, C)],
+        "subclass and type": [(TYPE, SAME, SUB_CLASS), (CLASSES[0], TYPE, CLASSES[1])],
+        "inverse and label": [(INVERSE, SAME, f"<{RDFS}label>"), (P, INVERSE, Q), (Q, f"<{RDFS}label>", PROPERTIES[2])],
+        "class and characteristic": [(f"{own}Thing>", SAME, f"{own}SymmetricProperty>"), (P, TYPE, f"{own}Thing>")],
+        "type and another": [(TYPE, SAME, f"{own}differentFrom>"), (Q, TYPE, f"{own}SymmetricProperty>")],
         "a literal": [(P, SAME, SAME), (A, P, '"v"')],
     }
     return found[name]
@@ -81,8 +86,12 @@ NAMES = (
     *("transitive", "functional", "inverse functional", "irreflexive", "domain", "range", "inverse"),
     *("inverse of itself", "chain", "in a chain", "some", "all", "value", "type", "subclass"),
     *("subclass by another name", "subproperty", "said of itself"),
+    *("subclass and type", "inverse and label", "class and characteristic", "type and another"),
 )
-QUICK = ("equal", "equal and below itself", "above and equal", "subclass", "said of itself")
+QUICK = (
+    *("equal", "equal and below itself", "above and equal", "subclass", "said of itself"),
+    *("subclass and type", "inverse and label"),
+)
 OWN = ("equal-too", "self", "everything", "any", "other", "unequal")
 cases = [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in NAMES]
 
