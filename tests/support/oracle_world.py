@@ -9,6 +9,7 @@ from dataclasses import fields
 from decimal import Decimal
 from itertools import product
 
+from tests.support import literal_values
 from tests.support.oracle_expressions import ExpressionError, aggregate, evaluate, is_true, same_value
 from triplestore.model.rule import (
     Aggregate,
@@ -224,9 +225,9 @@ def spread(element: BodyElement, n: int) -> list[BodyElement]:
 
 
 def exact(term: str) -> Decimal | None:
-    """The value of a literal of xsd:decimal or a type derived from it; None of anything else."""
+    """The value of a literal of xsd:decimal or a type derived from it; None of anything else, and of the ill-typed."""
     match = re.fullmatch(rf'"([+-]?(?:\d+\.?\d*|\.\d+))"\^\^<{XSD}(?:{EXACT})>', term)
-    return Decimal(match[1]) if match else None
+    return Decimal(match[1]) if match and literal_values.value(term) is not literal_values.ILL else None
 
 
 def value(term: Term, binding: Binding) -> str | int | None:

@@ -15,9 +15,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from triplestore.dictionary.datatypes import value_of
 from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.dictionary.literals import candidates, equals, settle
-from triplestore.dictionary.term_rows import DECIMAL, DECIMALS, EXACT, INTEGER, listed, names_sql, term_sql
+from triplestore.dictionary.term_rows import DECIMALS, EXACT, listed, names_sql, term_sql
 from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import count
@@ -340,11 +341,11 @@ def computed_forms(tokens: Iterable[str]) -> set[str]:
 
 
 def _exact(lexical: str, datatype: str) -> Decimal | None:
-    """The value of an exact number; None of anything else."""
-    text = lexical.strip(" \t\r\n")
-    if datatype not in DECIMALS or not re.fullmatch(DECIMAL if datatype == XSD + "decimal" else INTEGER, text):
+    """The value of an exact number; None of anything else, and of what is beyond the bounds of its datatype."""
+    if datatype not in DECIMALS:
         return None
-    return Decimal(text)
+    value = value_of(literal_token(lexical.strip(" \t\r\n"), datatype))
+    return value.number if value is not None and isinstance(value.number, Decimal) else None
 
 
 def _near(value: Decimal) -> str:

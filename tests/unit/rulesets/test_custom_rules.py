@@ -101,15 +101,15 @@ def test_constants_that_are_no_plain_numbers(make_store: MakeStore, tmp_path: Pa
     """A number in an atom matches every number of its value, however large; an ill-typed literal matches itself."""
     texts = {WIDE: f"00{WIDE}", f"0.{WIDE}": f"0.{WIDE}0", f"1{'0' * 400}": f"+1{'0' * 400}", "7": "07"}
     rules = "PREFIX : <http://e/>\n" + "\n".join(f"[?x, :is, :n{i}] :- [?x, :p, {t}] ." for i, t in enumerate(texts))
-    ill = Literal("abc", datatype=XSD_.integer)
-    rules += f"\n[?x, :is, :ill] :- [?x, :p, {ill.n3()}] ."
+    ill = [Literal("abc", datatype=XSD_.integer), Literal("200", datatype=XSD_.byte)]
+    rules += "".join(f"\n[?x, :is, :ill{i}] :- [?x, :p, {one.n3()}] ." for i, one in enumerate(ill))
     (tmp_path / "own.dlog").write_text(rules, encoding="utf-8")
     store = make_store(["none", str(tmp_path / "own.dlog")])
     numbers = (Literal(t, datatype=XSD_.decimal if "." in t else XSD_.integer) for t in texts.values())
-    objects = [*numbers, ill, Literal(WIDE), Literal("abcd", datatype=XSD_.integer)]
+    objects = [*numbers, *ill, Literal(WIDE), Literal("abcd", datatype=XSD_.integer), Literal(200)]
     store.update(add=[(E[f"x{i}"], E.p, o) for i, o in enumerate(objects)])
     found = {(str(s), str(o)) for s, o in store.query("SELECT ?s ?o { ?s <http://e/is> ?o }")}
-    assert found == {(f"{E}x{i}", f"{E}{f'n{i}' if i < 4 else 'ill'}") for i in range(5)}
+    assert found == {(f"{E}x{i}", f"{E}{f'n{i}' if i < 4 else f'ill{i - 4}'}") for i in range(6)}
 
 
 @pytest.mark.long_on_spark
