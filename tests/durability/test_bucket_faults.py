@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from obstore.exceptions import GenericError
 
 from tests.support.buckets import KG, Objects, at, changed, content, from_, made, read_only, whole
 from tests.support.cli import done, run
 from triplestore import Store
-from triplestore.model.errors import DamagedStoreError, StorageError
+from triplestore.model.errors import DamagedStoreError, PublishedError, StorageError
 from triplestore.storage import cache
 from triplestore.storage.verify import verify
 from triplestore.storage.versions import Versions
@@ -50,6 +52,25 @@ class TestFaults:
         assert content(KG) == after
         assert all("See to the network" in message and "opensesame" not in message for message in failed)
         assert failed
+
+    def test_a_publishing_whose_answer_is_lost(self, lake: dict[str, Objects]) -> None:
+        """It is looked whether the version is there; where nobody answers that either, the error says so."""
+
+        def publishing(number: int, kind: str, name: str) -> None:
+            if gone or (kind == "put" and name.startswith("_versions/0")):
+                gone.append(name) if network else None
+                raise GenericError("error sending request")
+
+        made(KG, 1)
+        for network, version in ((False, 4), (True, 5)):
+            gone = list[str]()
+            with Store.open(KG) as store:
+                lake[KG].answers_lost = publishing
+                with pytest.raises(PublishedError, match="not known whether version 5") if network else nullcontext():
+                    changed(store, version)
+                lake[KG].reset()
+                assert store.refresh() == version
+            whole(KG)
 
     def test_making_that_fails_leaves_nothing(self, lake: dict[str, Objects]) -> None:
         number, failing = 1, True

@@ -110,6 +110,11 @@ class StorageError(TriplakeError):
     exit_code = 6
 
 
+class PublishedError(StorageError):
+    """A version has been published, or may have been, and the disk or the object store fails after that. The change is
+    not to be made again before somebody has looked."""
+
+
 class EndlessError(TriplakeError):
     """Rules make more terms, or go on making some for more rounds, than they may. Nothing was committed."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Final
 
 from triplestore.engine import WrittenFile
@@ -139,6 +140,21 @@ def mark(retention: Mapping[str, Any]) -> str:
     return json.dumps({"format": FORMAT, **({"keep": dict(retention)} if retention else {})})
 
 
+def check_format(number: object, path: Path | str, marked: str) -> None:
+    """Raise DamagedStoreError where the format of the store at a path, as the file `marked` says, cannot be read."""
+    if not isinstance(number, int):
+        raise DamagedStoreError(f"{marked} holds no format number; restore it from a copy")
+    if number > FORMAT:
+        raise DamagedStoreError(
+            f"{path} is of store format {number}, this program reads up to {FORMAT}; install a newer Triplake"
+        )
+    if number not in READABLE:
+        raise DamagedStoreError(
+            f"{path} is of store format {number}, this program reads from {READABLE[0]} on; export its asserted "
+            "triples with the Triplake that made it (`triplake export --what asserted`), and load those"
+        )
+
+
 def to_json(manifest: Manifest) -> dict[str, Any]:
     prefixes = [asdict(found) for found in manifest.prefixes.declarations]
     data = json.loads(json.dumps({"format": FORMAT, **asdict(manifest), "prefixes": prefixes}))
@@ -192,6 +208,21 @@ def from_json(data: dict[str, Any]) -> Manifest:
         graphs=graphs,
         **data,
     )
+
+
+def summed(manifest: Manifest, sum_of: Callable[[str], str]) -> Manifest:
+    """A version with a checksum of each file, also of those that were written without. sum_of: of a file by its name
+    in `DATA`."""
+
+    def one(file: WrittenFile) -> WrittenFile:
+        sha256 = file.sha256 or sum_of(file.path)
+        return replace(file, sha256=sha256, turned=None if file.turned is None else one(file.turned))
+
+    def of(files: tuple[WrittenFile, ...]) -> tuple[WrittenFile, ...]:
+        return tuple(map(one, files))
+
+    tables = {name: TableFiles(of(t.files), of(t.tombstones)) for name, t in manifest.tables.items()}
+    return replace(manifest, tables=tables)
 
 
 def damaged(place: Place, path: str, table: str, manifest: Manifest, what: str) -> DamagedStoreError:

@@ -23,14 +23,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from triplestore.engine import WrittenFile
 from triplestore.engine.disk import DISK, storage_errors
 from triplestore.engine.written import sum_of
 from triplestore.model.arguments import check_whole
-from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, TriplakeError, UsageError
+from triplestore.model.errors import (
+    ConflictError,
+    DamagedStoreError,
+    PublishedError,
+    StorageError,
+    TriplakeError,
+    UsageError,
+)
 from triplestore.storage import leases
 from triplestore.storage.making import MAKING, Making
-from triplestore.storage.manifest import FORMAT, READABLE, Manifest, TableFiles, damaged, from_json, mark, to_json
+from triplestore.storage.manifest import (
+    FORMAT,
+    READABLE,
+    Manifest,
+    check_format,
+    damaged,
+    from_json,
+    mark,
+    summed,
+    to_json,
+)
 from triplestore.storage.place import DATA, MARK, VERSIONS
 from triplestore.storage.places import place_of
 from triplestore.storage.retention import DEFAULT, KEEP_ALL, Retention
@@ -189,17 +205,7 @@ class Versions:
                 f"{self.path} is not a Triplake store; make one with `triplake init {self.path}` "
                 f"or `triplake load {self.path} FILE...`"
             )
-        if not isinstance(number, int):
-            raise DamagedStoreError(f"{self.place.at(MARK)} holds no format number; restore it from a copy")
-        if number > FORMAT:
-            raise DamagedStoreError(
-                f"{self.path} is of store format {number}, this program reads up to {FORMAT}; install a newer Triplake"
-            )
-        if number not in READABLE:
-            raise DamagedStoreError(
-                f"{self.path} is of store format {number}, this program reads from {READABLE[0]} on; export its "
-                "asserted triples with the Triplake that made it (`triplake export --what asserted`), and load those"
-            )
+        check_format(number, self.path, self.place.at(MARK))
 
     def numbers(self) -> list[int]:
         """The versions that can be read, ascending."""
@@ -218,7 +224,8 @@ class Versions:
         if not numbers:
             raise self._none()
         if version is not None:
-            raise UsageError(f"{self.path} has no version {version}; it has {_ranges(numbers)}")
+            known = " to ".join(map(str, dict.fromkeys((numbers[0], numbers[-1]))))
+            raise UsageError(f"{self.path} has no version {version}; it has {known}")
         return self.manifest(numbers[-1])
 
     def manifest(self, version: int) -> Manifest:
@@ -254,12 +261,15 @@ class Versions:
     def _publish(self, manifest: Manifest) -> Manifest:
         manifest = replace(manifest, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
         self._upgrade()
-        manifest = self._summed(manifest)
+        if not all(f.sha256 for _, f in manifest.named):
+            self._check_there(manifest)
+            manifest = summed(manifest, lambda name: sum_of(self.place.blocks(name)))
         self.place.deliver(file for _, file in manifest.named)
         self._check_there(manifest)
         stems, self._stems = self._stems, []  # from here on they may be part of a version
+        text = json.dumps(to_json(manifest), indent=1)
         try:
-            self.place.create(self.file(manifest.version), json.dumps(to_json(manifest), indent=1))
+            self.place.create(self.file(manifest.version), text)
         except ConflictError:
             self._stems = stems
             raise
@@ -269,12 +279,26 @@ class Versions:
                 f"another writer published version {manifest.version} of {self.path} first; "
                 "nothing was changed, run the command again"
             ) from error
-        except OSError:
-            if not self._has(manifest.version):
-                self._stems = stems
-            raise
+        except (OSError, StorageError) as error:
+            if not self._is_there(manifest.version, text):
+                if isinstance(error, OSError):  # else a request that got lost may arrive yet
+                    self._stems = stems
+                raise
         self._done(manifest.version)
         return manifest
+
+    def _is_there(self, number: int, text: str) -> bool:
+        """Whether a version was published after all. Raises PublishedError where that cannot be known."""
+        try:
+            return self.text(number) == text
+        except FileNotFoundError:
+            return False
+        except (OSError, StorageError) as error:
+            raise PublishedError(
+                f"{str(error).partition('. See to')[0]}, so it is not known whether version {number} of {self.path} "
+                f"was published. See to the network or the disk, then to `triplake log {self.path}`, before you run "
+                "this again"
+            ) from error
 
     def _done(self, number: int) -> None:
         """A version has been published."""
@@ -284,7 +308,7 @@ class Versions:
         try:
             self.place.settle()
         except OSError as error:
-            raise StorageError(
+            raise PublishedError(
                 f"version {number} of {self.path} is published, but {error.strerror or error}: the disk does not say "
                 "that it would outlive a crash of the machine; see to the disk, and do not run this again"
             ) from error
@@ -324,22 +348,6 @@ class Versions:
         """Let the mark of a store of an older format say that it is of this one: older programs refuse it then."""
         if self._format() not in (None, FORMAT):
             self._mark(self.retention)
-
-    def _summed(self, manifest: Manifest) -> Manifest:
-        """A version with a checksum of each file, also of those that were written without."""
-
-        def summed(files: tuple[WrittenFile, ...]) -> tuple[WrittenFile, ...]:
-            return tuple(map(one, files))
-
-        def one(file: WrittenFile) -> WrittenFile:
-            sha256 = file.sha256 or sum_of(self.place.blocks(file.path))
-            return replace(file, sha256=sha256, turned=None if file.turned is None else one(file.turned))
-
-        if all(f.sha256 for _, f in manifest.named):
-            return manifest
-        self._check_there(manifest)
-        tables = {name: TableFiles(summed(t.files), summed(t.tombstones)) for name, t in manifest.tables.items()}
-        return replace(manifest, tables=tables)
 
     def _check_there(self, manifest: Manifest) -> None:
         """Raise ConflictError where a file that a version to be published names is not there."""
@@ -389,7 +397,3 @@ class Versions:
 
     def _has(self, version: int) -> bool:
         return self.place.entry(self.file(version)) is not None
-
-
-def _ranges(numbers: list[int]) -> str:
-    return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 
 from triplake.loaders.patch import Change
 from triplestore.model.dataset import Quad
-from triplestore.model.errors import StoppedError, TriplakeError, UsageError
+from triplestore.model.errors import PublishedError, StoppedError, TriplakeError, UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.read.session import Session
 from triplestore.write.change import Request
@@ -109,9 +109,12 @@ def each(
 ) -> list[T]:
     """What becomes of updates that are carried out together or, where that fails, one half after the other, and so on:
     so one that is refused spoils no other. What takes too long is tried alone next, since each may take its time.
-    carry_out: raises TriplakeError where nothing has been changed. refused: makes what becomes of one of its error."""
+    carry_out: raises TriplakeError where nothing has been changed, PublishedError where that may be. refused: makes
+    what becomes of one of its error."""
     try:
         return [*carry_out(waiting)]
+    except PublishedError as error:
+        return [refused(error) for _ in waiting]
     except TriplakeError as error:
         if len(waiting) == 1:
             return [refused(error)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 import threading
 from concurrent.futures import CancelledError, Future
@@ -18,8 +20,9 @@ from tests.support.seeds import seeds
 from tests.support.stores import as_terms, rule_names, tokens
 from triplestore import Store
 from triplestore.engine import Engine
-from triplestore.model.errors import ConflictError, InputError, UsageError
+from triplestore.model.errors import ConflictError, InputError, PublishedError, UsageError
 from triplestore.model.report import UpdateReport
+from triplestore.storage.folder import Folder
 from triplestore.write import queue as module
 from triplestore.write.queue import UpdateQueue, Waiting
 
@@ -211,3 +214,27 @@ def test_a_conflict_is_each_ones_error(tmp_path: Path, monkeypatch: pytest.Monke
         assert [type(error) for error in found] == [ConflictError] * 5
         assert calls == [5, 3, 2, 1, 1, 1, 2, 1, 1]
         assert rule_names(("owl2rl",), str(tmp_path)) == [r.name for r in store.rulesets]
+
+
+def test_what_was_published_is_not_carried_out_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though the disk fails after that: who waits is told so, and nothing is counted twice."""
+    count = (
+        "DELETE { <http://ex/c> <http://ex/n> ?x } INSERT { <http://ex/c> <http://ex/n> ?y } "
+        "WHERE { <http://ex/c> <http://ex/n> ?x BIND(?x + 1 AS ?y) }"
+    )
+
+    def fails(place: Folder) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with made(tmp_path / "kg", rules="none") as store, store.updates() as queue:
+        store.sparql_update("INSERT DATA { <http://ex/c> <http://ex/n> 0 }")
+        free = held(store, queue)
+        futures = [queue.sparql_update(count) for _ in range(4)]
+        with monkeypatch.context() as patch:
+            patch.setattr(Folder, "settle", fails)
+            free.set()
+            for future in futures:
+                with pytest.raises(PublishedError, match="do not run this again"):
+                    future.result(60)
+        store.refresh()
+        assert bool(store.query("ASK { <http://ex/c> <http://ex/n> 4 }"))
