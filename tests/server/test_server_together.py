@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -16,8 +17,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.server import EX, UPDATE, add, people, sent
+from tests.support.server import EX, UPDATE, add, eventually, people, sent, serving
 from triplestore import Store
+from triplestore.server.readers import Readers
+from triplestore.server.work import LOOK
 
 CLIENTS = 64
 
@@ -38,6 +41,29 @@ def test_what_follows_in_a_connection_sees_it(client: httpx.Client) -> None:
     for number in range(5):
         assert sent(client, add(f"q{number}")).status_code == 200
         assert f"q{number}" in people(client)
+
+
+def test_readers_that_fail_undo_no_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is published is answered so, and is not carried out again; the server follows once readers can."""
+    with Store.create(tmp_path / "kg", "none", engine="duckdb") as store:
+        store.sparql_update(f"INSERT DATA {{ <{EX}c> <{EX}n> 0 }}")
+    where = f"<{EX}c> <{EX}n>"
+    count = f"DELETE {{ {where} ?x }} INSERT {{ {where} ?y }} WHERE {{ {where} ?x BIND(?x + 1 AS ?y) }}"
+
+    def fails(readers: Readers) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    def counted() -> str:
+        text: str = client.get("/sparql", params={"query": f"SELECT ?n {{ {where} ?n }}"}).text
+        return text
+
+    with serving(tmp_path / "kg") as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(Readers, "refresh", fails)
+            answers = asyncio.run(at_once(str(client.base_url), [count] * 6))
+            assert [answer.status_code for answer in answers] == [200] * 6
+            time.sleep(2 * LOOK)
+        eventually(lambda: '"6"' in counted())
 
 
 async def at_once(base: str, texts: list[str]) -> list[httpx.Response]:

@@ -39,7 +39,9 @@ class LogEntry(Report):
 
 
 def log(session: Session, version: int | None) -> list[LogEntry]:
-    """See `Store.log`."""
+    """See `Store.log`. The version at hand is known, and not read again."""
+    if version == session.manifest.version:
+        return [_entry(session.manifest)]
     return log_of(session.versions, version)
 
 

@@ -170,9 +170,7 @@ class Tools:
         """Change the store by a SPARQL 1.1 Update request. With dry_run nothing is changed: it tells what would be,
         which terms would become one or two, and which inconsistencies it would make or mend. Do that first."""
         with Store.open(self.path, **self._options) as store, heeding(self._stop()):
-            found = store.sparql_update(sparql, dry_run=dry_run).as_dict()
-        self._readers.refresh()
-        return found
+            return store.sparql_update(sparql, dry_run=dry_run).as_dict()
 
     def _stop(self) -> Stop:
         return Stop(self._seconds, f"the answer took more than {self._seconds:g} seconds: ask for less at a time")

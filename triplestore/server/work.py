@@ -63,6 +63,7 @@ class Service:
         self._updates = Updates(self.writes, limits.queue, self._writing, self._together)
         self._jobs: set[Job] = set()
         self._closing = False
+        self._unread = ""  # why the newest version cannot be read
         self._loop: asyncio.AbstractEventLoop | None = None
         if settings.shapes:
             try:
@@ -117,16 +118,20 @@ class Service:
 
     async def _look(self) -> None:
         """Follow the versions that other processes publish."""
-        failed = ""
         while True:
             await asyncio.sleep(LOOK)
-            try:
-                await asyncio.to_thread(self.readers.refresh)
-                failed = ""
-            except TriplakeError as error:
-                if str(error) != failed:
-                    failed = str(error)
-                    log.warning("the newest version cannot be read: %s", error)
+            await asyncio.to_thread(self._follow)
+
+    def _follow(self) -> None:
+        """Let who reads from now on read the newest version. Where that cannot be read, the log says so, once: what
+        has been published stays published, and the next look may succeed."""
+        try:
+            self.readers.refresh()
+            self._unread = ""
+        except Exception as error:
+            if str(error) != self._unread:
+                self._unread = str(error)
+                log.warning("the newest version cannot be read: %s", error)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -267,7 +272,7 @@ class Service:
                 if attempt == ATTEMPTS - 1:
                     raise
             finally:
-                self.readers.refresh()
+                self._follow()
         raise AssertionError("unreachable")
 
     def _writable(self) -> None:
