@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rdflib import Literal, URIRef
@@ -15,11 +20,13 @@ from rdflib import Literal, URIRef
 from tests.support.cli import done, run
 from tests.support.writers import hold_before_publishing
 from triplestore import Store
-from triplestore.model.errors import ConflictError
+from triplestore.model.errors import ConflictError, UsageError
+from triplestore.read.log import log_of
 from triplestore.storage import leases
+from triplestore.storage.folder import Folder
 from triplestore.storage.retention import DEFAULT, Retention
 from triplestore.storage.vacuum import vacuum
-from triplestore.storage.verify import examine
+from triplestore.storage.verify import examine, verify
 from triplestore.storage.versions import Versions
 from triplestore.write import transaction
 
@@ -193,3 +200,90 @@ def test_a_load_of_what_is_there_makes_no_version(kg: Path, tmp_path: Path) -> N
         store.load(tmp_path / "a.nt")
         store.update(add=[triple("c")])
         assert len(list(store.triples())) == 3
+
+
+class At:
+    """Calls something once, before a folder is asked its question of a number."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, number: int, other: Callable[[], object]) -> None:
+        self._left, self._other = number, other
+        self.reached = False
+        for name in ("read", "create", "claim", "remove", "entry", "listed", "sizes", "here"):
+            monkeypatch.setattr(Folder, name, self._asked(getattr(Folder, name)))
+
+    def _asked(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def asked(*given: Any) -> Any:
+            self._left -= 1
+            if self._left == 0:
+                self.reached = True
+                self._other()
+            return method(*given)
+
+        return asked
+
+
+def rewritten(path: Path) -> Path:
+    """A store of seven versions, each of the first with files that the newest does not name."""
+    with Store.create(path, ["none"], engine="duckdb") as store:
+        for name in "ab":
+            store.update(add=[triple(name)])
+            store.compact()
+        store.update(add=[triple("c")])
+        store.compact()
+    return path
+
+
+def forgetting(path: Path) -> int:
+    vacuum(Versions(path), Retention(1))
+    return 0
+
+
+def restoring(path: Path) -> int:
+    """0 where it comes too late."""
+    refused = None
+    try:
+        return Store.restore(path, 2)
+    except (ConflictError, UsageError) as error:
+        refused = str(error)
+    assert re.search("has no version 2|nothing was changed", refused)
+    return 0
+
+
+def looking(path: Path) -> int:
+    """Nothing that was forgotten is told as damage."""
+    found = verify(Versions(path))
+    assert (found.damages, found.strays) == ((), ())
+    assert "damaged" not in [entry.last.operation for entry in log_of(Versions(path), None)]
+    Store.open(path, engine="duckdb").close()
+    return 0
+
+
+def _noted(last: list[int], work: Callable[[Path], int], path: Path) -> None:
+    last.append(work(path))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(forgetting, restoring), (restoring, forgetting), (forgetting, forgetting), (looking, forgetting)],
+)
+def test_beside_another(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    one: Callable[[Path], int],
+    other: Callable[[Path], int],
+) -> None:
+    """Whenever the other comes: a version that was made stays, and is whole."""
+    made, number, reached = rewritten(tmp_path / "kg"), 0, True
+    while reached:
+        number += 3
+        kg, last = tmp_path / str(number), list[int]()
+        shutil.copytree(made, kg)
+        with monkeypatch.context() as patch:
+            at = At(patch, number, partial(_noted, last, other, kg))
+            _noted(last, one, kg)
+            reached = at.reached
+        versions = Versions(kg)
+        assert versions.version == max(7, *last)
+        examine(versions, versions.read(), sums=True)
+        shutil.rmtree(kg)
+    assert number > 9

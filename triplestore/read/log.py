@@ -53,6 +53,8 @@ def log_of(versions: Versions, version: int | None) -> list[LogEntry]:
     for number in versions.numbers() or [versions.read().version]:
         try:
             entries.append(_entry(versions.manifest(number)))
+        except FileNotFoundError:  # it has been forgotten since
+            continue
         except DamagedStoreError:
             entries.append(LogEntry(number, "", "", 0, 0, 0, UpdateReport(DAMAGED)))
     return entries

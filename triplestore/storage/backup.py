@@ -74,7 +74,7 @@ def restore(store: str | Path, copy: str | Path) -> BackedUp:
     if target.numbers() or _is_store(target):
         _same_store(source, target, either=True)
         target.place.prepare()
-        target.adopt_mark(source)
+        _adopt_mark(target, source)
         whole = [number for number in target.numbers() if _manifest(target, number) is not None]
         return _brought(source, target, whole, repairing=True)
     target.create()
@@ -98,11 +98,11 @@ def copy_of(source: Versions, number: int, path: Path) -> Versions:
     target = Versions(path)
     target.create()
     try:
-        for file in _files(source.manifest(number)):
+        for file in _files(source.read(number)):
             target.took(Path(file.path).stem)
             target.place.keep(file.path, _as_written(source, file))
         target.adopt(number, source.text(number))
-        target.adopt_mark(source)
+        _adopt_mark(target, source)
     except BaseException:
         target.withdraw()
         raise
@@ -141,11 +141,21 @@ def _brought(source: Versions, target: Versions, known: list[int], repairing: bo
                 target.place.deliver(())
                 target.adopt(number, source.text(number))
                 new += 1
-        target.adopt_mark(source)
+        _adopt_mark(target, source)
     newest = source.numbers()[-1]
     if damaged and damaged[-1][0] == newest:
         raise DamagedStoreError(f"{damaged[-1][1]}; version {newest} of {source.path} cannot be copied")
     return BackedUp(len(target.numbers()), new, files, size, tuple(damaged))
+
+
+def _adopt_mark(target: Versions, source: Versions) -> None:
+    """Let the mark of a store say what that of the store does which it is a copy of."""
+    try:
+        same = (target.format, target.retention) == (source.format, source.retention)
+    except DamagedStoreError:
+        same = False
+    if not same:
+        target.change_retention(source.retention)
 
 
 def _files(manifest: Manifest) -> Iterator[WrittenFile]:
@@ -156,7 +166,7 @@ def _manifest(versions: Versions, number: int) -> Manifest | None:
     """The manifest of a version, if it can be read."""
     try:
         return versions.manifest(number)
-    except DamagedStoreError:
+    except (DamagedStoreError, FileNotFoundError):
         return None
 
 

@@ -40,8 +40,7 @@ def vacuum(versions: Versions, rule: Retention = KEEP_ALL, sums: bool = False, d
     # In this order: a file that is listed has a writer who has its lease still, or whose version is among those read.
     place = versions.place
     now, data, hidden = place.now(), place.listed(DATA), place.listed(VERSIONS)
-    alive = [f for f in hidden if f.name.startswith(".") and leases.living(place, f"{VERSIONS}/{f.name}", now)]
-    writers, readers = ([f for f in alive if f.name.startswith(prefix)] for prefix in (leases.PREFIX, leases.READER))
+    alive, writers, readers = _alive(place, hidden, now)
     known = {newest.version: newest}
 
     def manifest(number: int) -> Manifest:
@@ -52,35 +51,43 @@ def vacuum(versions: Versions, rule: Retention = KEEP_ALL, sums: bool = False, d
     def created(number: int) -> str:
         try:
             return manifest(number).created
-        except DamagedStoreError:
+        except (DamagedStoreError, FileNotFoundError):
             return ""
 
     def paths_of(number: int) -> frozenset[str]:
         """What a version names that is to be forgotten; nothing, where it cannot be read."""
         try:
             return _paths(manifest(number))
-        except DamagedStoreError:
+        except (DamagedStoreError, FileNotFoundError):
             return frozenset()
 
     numbers = versions.numbers()
     first, read = min([newest.version, *_held(place, writers)]), _held(place, readers)
     kept = {n for n in numbers if n >= first or n in read} | rule.kept(numbers, created)
     gone = [n for n in numbers if n not in kept]
-    manifests = [newest, *(manifest(n) for n in sorted(kept) if n != newest.version)]
+    manifests = [newest]
+    for number in sorted(kept - {newest.version}):
+        with suppress(FileNotFoundError):  # another vacuum has forgotten it since
+            manifests.append(manifest(number))
     examine(versions, *manifests, sums=sums)
-    needed = frozenset(path for found in manifests for path in _paths(found))
-    dropped = frozenset(path for n in gone for path in paths_of(n)) - needed
+    needed = {path for found in manifests for path in _paths(found)}
+    dropped = {number: paths_of(number) for number in gone}
     for number in () if dry else gone:
         versions.forget(number)
     if gone and not dry:
         place.settle()
+        # Who has read a version before it was forgotten had a lease for it then, or has published what it made of it.
+        _, writers, readers = _alive(place, place.listed(VERSIONS), now)
+        needed.update(*(dropped.get(number, ()) for number in _held(place, [*writers, *readers])))
+        needed.update(*(_paths(versions.read(number)) for number in versions.numbers() if number not in numbers))
+    unnamed = {path for paths in dropped.values() for path in paths}
     deleted = freed = 0
     orphaned = not writers
     for folder, listed in ((DATA, data), (VERSIONS, hidden)):
         for file in listed:
             if file.name in needed or file in alive or (folder == VERSIONS and not file.name.startswith(".")):
                 continue
-            if file.name in dropped or (orphaned and now - file.modified > ORPHAN_AGE):
+            if file.name in unnamed or (orphaned and now - file.modified > ORPHAN_AGE):
                 freed += file.bytes
                 deleted += 1
                 if not dry:
@@ -95,6 +102,13 @@ def tidy(versions: Versions) -> None:
         rule = versions.retention
         if rule.versions is not None:
             vacuum(versions, rule)
+
+
+def _alive(place: Place, hidden: list[Entry], now: float) -> tuple[list[Entry], list[Entry], list[Entry]]:
+    """Of the files beside the versions the leases of who is alive; of these those of writers, and those of readers."""
+    alive = [f for f in hidden if f.name.startswith(".") and leases.living(place, f"{VERSIONS}/{f.name}", now)]
+    writers, readers = ([f for f in alive if f.name.startswith(prefix)] for prefix in (leases.PREFIX, leases.READER))
+    return alive, writers, readers
 
 
 def _held(place: Place, found: list[Entry]) -> set[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
@@ -59,7 +59,7 @@ class Verified:
 
 
 def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified:
-    """Read every file of versions (default: of all), each once."""
+    """Read every file of versions (default: of all), each once. Those that a vacuum forgets meanwhile are left out."""
     # In this order: a file that is listed has a writer who is alive still, or whose version is among those read.
     listed = [file.name for file in versions.place.listed(DATA)] if numbers is None else []
     if leases.writing(versions.place):
@@ -70,15 +70,25 @@ def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified
         try:
             for table, file in versions.manifest(number).named:
                 named.setdefault(file, (table, []))[1].insert(0, number)
+        except FileNotFoundError:
+            continue
         except DamagedStoreError as error:
             path, what = versions.file(number), str(error).partition(";")[0]
             damages.append(Damage(path, "", what.removeprefix(f"{versions.place.at(path)} "), (number,)))
     for file, what in wrong(versions, list(named), sums=True, stored=True):
         table, of = named[file]
         damages.append(Damage(f"{DATA}/{file.path}", table, what, tuple(of)))
+    left = set(versions.numbers())
+    if not left.issuperset(asked):
+        listed = []
+    asked = tuple(number for number in asked if number in left)
+    damages = [replace(d, versions=kept) for d in damages if (kept := tuple(n for n in d.versions if n in left))]
     unsummed = sum(not file.sha256 for file in named)
     read, paths = all(damage.table for damage in damages), {file.path for file in named}
     strays = tuple(name for name in listed if read and name not in paths)
+    if strays:
+        still = {file.name for file in versions.place.listed(DATA)}
+        strays = tuple(name for name in strays if name in still)
     return Verified(asked, len(named), sum(file.bytes for file in named), unsummed, tuple(damages), strays)
 
 

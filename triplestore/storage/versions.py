@@ -18,7 +18,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -132,11 +132,11 @@ class Versions:
         return self._has(version) and not self._has(version + 1)
 
     @contextmanager
-    def working(self) -> Iterator[None]:
-        """Be known as a writer, whose files `vacuum` leaves alone. To be held from before the newest version is read,
-        until the next one is published; if it fails before that, the files that were written go. Raises StorageError
-        where the disk is full or fails."""
-        with storage_errors(), leases.held(self.place, self.version):
+    def working(self, version: int | None = None) -> Iterator[None]:
+        """Be known as a writer, whose files `vacuum` leaves alone, and those of the version on which it works (default:
+        the newest). To be held from before that is read until the next one is published; if it fails before that, the
+        files that were written go. Raises StorageError where the disk is full or fails."""
+        with storage_errors(), leases.held(self.place, self.version if version is None else version):
             if self._making is None:
                 self._stems.clear()
             self._working = len(self._stems)
@@ -218,21 +218,26 @@ class Versions:
             check_whole("version", version)
         if self._first is not None and version in (None, self._first.version):
             return self._first
-        if version is not None and self._has(version):
-            return self.manifest(version)
+        if version is not None:
+            with suppress(FileNotFoundError, NotADirectoryError):
+                return self.manifest(version)
         numbers = self.numbers()
         if not numbers:
             raise self._none()
         if version is not None:
             known = " to ".join(map(str, dict.fromkeys((numbers[0], numbers[-1]))))
             raise UsageError(f"{self.path} has no version {version}; it has {known}")
-        return self.manifest(numbers[-1])
+        try:
+            return self.manifest(numbers[-1])
+        except FileNotFoundError:  # it is forgotten, since there is a newer one
+            return self.manifest(self.version)
 
     def manifest(self, version: int) -> Manifest:
-        """The manifest of a version that there is. Raises DamagedStoreError where it cannot be read."""
+        """The manifest of a version. Raises DamagedStoreError where it cannot be read, FileNotFoundError where there is
+        none any more: one that was listed has been forgotten since."""
         try:
             return from_json(json.loads(self.text(version)))
-        except PermissionError:  # no damage
+        except (PermissionError, FileNotFoundError, NotADirectoryError):  # no damage
             raise
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             raise DamagedStoreError(
@@ -327,18 +332,9 @@ class Versions:
     def _readable(self, number: int) -> bool:
         try:
             self.manifest(number)
-        except DamagedStoreError:
+        except (DamagedStoreError, FileNotFoundError):
             return False
         return True
-
-    def adopt_mark(self, other: Versions) -> None:
-        """Let the mark say what that of another store does, which this is a copy of."""
-        try:
-            same = (self._format(), self._marked(Retention.of)) == (other.format, other.retention)
-        except DamagedStoreError:
-            same = False
-        if not same:
-            self._mark(other.retention)
 
     def took(self, stem: str) -> None:
         """Take away a file with this name, too, where a store that is being made is withdrawn."""

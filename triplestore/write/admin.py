@@ -131,7 +131,7 @@ def restore(path: str | Path, version: int) -> int:
     """See `Store.restore`."""
     versions, started = Versions(path), time.perf_counter()
     versions.check()
-    with versions.working():
+    with versions.working(version):
         if versions.version == version:
             raise UsageError(f"version {version} is the newest of {path}: there is nothing to go back from")
         manifest = versions.read(version)
