@@ -287,3 +287,32 @@ def test_a_store_that_is_gone(store: Store, readers: Readers) -> None:
         shutil.rmtree(store.path)
         if engine.resident:
             assert persons(opened) == ["a"]
+
+
+@pytest.mark.parametrize("updates", [1, 20])
+def test_another_store_at_the_path(tmp_path: Path, updates: int) -> None:
+    """One with the number of the version at hand, or with a smaller one, as a copy that is brought back."""
+
+    def made(path: Path, name: str, times: int) -> None:
+        with Store.create(path, ["rdfs"], engine="duckdb") as store:
+            for number in range(times):
+                store.update(add=[(term(f"{name}{number}"), RDF.type, term("Person"))])
+
+    kg = tmp_path / "kg"
+    made(kg, "a", 1)
+    made(tmp_path / "other", "b", 1)
+    readers = Readers(kg, 1, engine="duckdb")
+    with Store.open(kg, engine="duckdb") as store:
+        for number in range(1, updates):
+            store.update(add=[(term(f"a{number}"), RDF.type, term("Person"))])
+            readers.refresh()
+        shutil.rmtree(kg)
+        shutil.move(tmp_path / "other", kg)
+        assert (readers.refresh(), store.refresh()) == (2, 2)
+        with readers.reading() as (now, _):
+            assert persons(now) == persons(store) == ["b0"]
+        assert store.update(add=[(term("b1"), RDF.type, term("Person"))]).added
+        assert store.version == readers.refresh() == 3
+        with readers.reading() as (now, _):
+            assert persons(now) == ["b0", "b1"]
+    readers.close()

@@ -94,7 +94,7 @@ class Session:
 
     def newest(self) -> None:
         """Move on to the version that another writer may have published since."""
-        if not self.versions.is_newest(self.manifest.version):
+        if not self.versions.is_newest(self.manifest):
             self.workspace.forget(self.versions.read())
             self.reading.at(self.manifest.version)
 

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _VERSION: Final = "version_at_hand"
-"""The table that says which version the shared tables hold: so a reader's transaction knows what it sees."""
+"""The table that says which version the shared tables hold, as the number of moves that led there: so a reader's
+transaction knows what it sees."""
 
 _REMEMBERED: Final = 16
 """Versions kept for readers that began before the newest."""
@@ -99,7 +100,8 @@ class Readers:
         self._reading = Reading(self._versions.place)
         self._reading.at(manifest.version)
         self._newest = _Version(manifest, Known())
-        self._remembered = {manifest.version: self._newest}
+        self._moves = 0  # how often they have moved on: the store may be replaced by one with the same numbers
+        self._remembered = {self._moves: self._newest}
         self._moving = threading.Lock()
         register(self._engine)  # a reader cannot
         self._shared = self._engine.shared
@@ -123,12 +125,13 @@ class Readers:
     def refresh(self) -> int:
         """Move on to the newest version that has been published, by whatever process; its number."""
         with self._moving:
-            numbers = self._versions.numbers()
-            if numbers and numbers[-1] == self.version:
+            before = self._newest
+            if self._versions.is_newest(before.manifest):
                 return self.version
-            manifest, before = self._versions.read(), self._newest
+            manifest = self._versions.read()
             newest = _Version(manifest, known_of(manifest, (before.manifest, before.known)))
-            self._remembered[manifest.version] = newest
+            self._moves += 1
+            self._remembered[self._moves] = newest
             if self._shared is not None:
                 self._advance(self._shared, before.manifest, manifest)
             self._newest = newest
@@ -202,7 +205,7 @@ class Readers:
     def _fill(self, shared: Shared, manifest: Manifest) -> None:
         with shared.transaction():
             Workspace(self._engine, self._versions, manifest).tables(*STORED)
-            self._engine.load(_VERSION, pa.table({"number": int64s([manifest.version])}))
+            self._engine.load(_VERSION, pa.table({"number": int64s([self._moves])}))
         self._index(manifest)
 
     def _advance(self, shared: Shared, before: Manifest, after: Manifest) -> None:
@@ -210,7 +213,7 @@ class Readers:
             with shared.transaction():
                 for table in STORED:
                     segments.advance(self._engine, self._versions, before, after, table)
-                self._engine.load(_VERSION, pa.table({"number": int64s([after.version])}))
+                self._engine.load(_VERSION, pa.table({"number": int64s([self._moves])}))
         except EngineError:  # files of the version before may be gone since
             self._fill(shared, after)
             return

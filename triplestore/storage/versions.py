@@ -125,11 +125,15 @@ class Versions:
         """The number of the newest version, 0 without any."""
         return max(self.numbers(), default=0)
 
-    def is_newest(self, version: int) -> bool:
-        """Whether a version is the newest one, which takes no list of all of them: numbers have no gaps after it."""
+    def is_newest(self, known: Manifest) -> bool:
+        """Whether a version is the newest one, of the store that it was read from: another may be here since. It takes
+        no list of all versions: numbers have no gaps after it."""
         if self._first is not None:
-            return version == self._first.version
-        return self._has(version) and not self._has(version + 1)
+            return known.version == self._first.version
+        with suppress(FileNotFoundError, NotADirectoryError, DamagedStoreError):
+            found = self.manifest(known.version)
+            return (found.created, found.tables) == (known.created, known.tables) and not self._has(known.version + 1)
+        return False
 
     @contextmanager
     def working(self, version: int | None = None) -> Iterator[None]:
