@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from triplestore.model.errors import DamagedStoreError, PublishedError, StorageE
 from triplestore.storage import cache
 from triplestore.storage.verify import verify
 from triplestore.storage.versions import Versions
+from triplestore.write import in_memory
 
 
 class TestFaults:
@@ -116,12 +120,44 @@ class TestFaults:
             with pytest.raises(DamagedStoreError, match="is not what was written"):
                 content(KG)
 
-    def test_a_damaged_cache_is_no_damage(self, lake: dict[str, Objects], cached: Path) -> None:
+    @pytest.mark.parametrize("paged", [False, True])
+    def test_a_damaged_cache_is_no_damage(
+        self, lake: dict[str, Objects], cached: Path, monkeypatch: pytest.MonkeyPatch, paged: bool
+    ) -> None:
+        """For a query, and for an update, which reads pages of large files and uploads none of them again."""
+        monkeypatch.setattr(in_memory, "PAGED", 4 if paged else in_memory.PAGED)
         made(KG)
         expected = content(KG)
-        for path in cached.glob("files/*/*"):
-            data = bytearray(path.read_bytes())
-            data[len(data) // 2] ^= 4
-            path.unlink()
-            path.write_bytes(data)
+        _damage(cached, [path.name for path in cached.glob("files/*/*")])
         assert content(KG, verify=True) == expected
+        triples = [Versions(KG).read().files_of(name) for name in ("asserted", "fact")]
+        _damage(cached, [file.sha256 for files in triples for file in files.named])
+        there = lake[KG].names("data")
+        lake[KG].reset()
+        with Store.open(KG) as store:
+            changed(store, 9)
+        assert there.isdisjoint(name for kind, name in lake[KG].asked if kind == "put")
+        whole(KG)
+
+    def test_a_forked_process_ends(self, lake: dict[str, Objects]) -> None:
+        """And leaves the files of the store that is open in the one that it was forked from."""
+        made(KG)
+        with Store.open(KG) as store:
+            expected = len(list(store.triples()))
+            if not (child := os.fork()):
+                try:
+                    del store
+                    atexit._run_exitfuncs()
+                finally:
+                    os._exit(0)
+            os.waitpid(child, 0)
+            assert len(list(store.triples())) == expected
+
+
+def _damage(cached: Path, sums: Sequence[str]) -> None:
+    """Flip a bit of each of these files of the cache."""
+    for path in (cached / "files" / name[:2] / name for name in sums):
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 4
+        path.unlink()
+        path.write_bytes(data)

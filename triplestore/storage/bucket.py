@@ -172,8 +172,7 @@ class Bucket:
 
     def opened(self, file: WrittenFile) -> Path | io.RawIOBase:
         """See `Place`."""
-        path = self.data / file.path
-        if path.exists() or self._cache.link(file, path) or file.bytes <= WHOLE:
+        if file.bytes <= WHOLE or (self.data / file.path).exists() or self._cache.find(file) is not None:
             return self.here([file])[0]
         return Ranges(self._objects, f"{DATA}/{file.path}", file.bytes)
 

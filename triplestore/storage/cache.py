@@ -44,8 +44,7 @@ class Cache:
     """The cache of this machine. Several processes use it at once."""
 
     def __init__(self) -> None:
-        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        self.folder = Path(os.environ.get(FOLDER) or Path(home, "triplake"))
+        self.folder = Path(os.environ.get(FOLDER) or _home() / "triplake")
         self.limit = limit_of(os.environ.get(LIMIT, ""))
         self._files, self._open = self.folder / "files", self.folder / "open"
         self._added: int | None = None  # bytes since it was looked whether they are too many; None: not yet
@@ -56,7 +55,7 @@ class Cache:
         folder = self._open / uuid.uuid4().hex
         (folder / DATA).mkdir(parents=True)
         lease = leases.take(Folder(folder), _LEASE)
-        weakref.finalize(owner, _closed, folder, lease)
+        weakref.finalize(owner, _closed, folder, lease, os.getpid())
         return folder / DATA
 
     def _tidy(self) -> None:
@@ -86,7 +85,8 @@ class Cache:
         if path is None:
             return False
         try:
-            _linked(path, to)
+            with suppress(FileExistsError):  # another thread was first
+                _linked(path, to)
         except FileNotFoundError:  # it has been taken out meanwhile
             return False
         return True
@@ -146,6 +146,14 @@ class Cache:
             over -= size
 
 
+def _home() -> Path:
+    """The folder of the caches of this user. Raises UsageError where the system knows of none."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError as error:
+        raise UsageError(f"this user has no home folder; name one for the cache by {FOLDER}") from error
+
+
 def limit_of(text: str) -> int:
     """The bytes that a text means: `500MB`, `20GB`; nothing: `BYTES`. Raises UsageError."""
     if not text:
@@ -168,7 +176,9 @@ def _linked(path: Path, to: Path) -> None:
         os.replace(draft, to)
 
 
-def _closed(folder: Path, lease: leases.Lease | None) -> None:
+def _closed(folder: Path, lease: leases.Lease | None, process: int) -> None:
+    if os.getpid() != process:  # one that was forked from it ends
+        return
     if lease is not None:
         lease.end()
     shutil.rmtree(folder, ignore_errors=True)

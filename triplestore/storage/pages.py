@@ -4,8 +4,8 @@ and the greatest of each column."""
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
-from typing import Final
+from collections.abc import Callable, Hashable, Sequence
+from typing import Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,18 +22,18 @@ CACHED: Final = 128 << 20
 """Bytes of pages that are kept, those used last."""
 
 
+T = TypeVar("T")
+
+
 class PagedFile:
     """A file whose rows are sorted by the columns `order`. rows: of each page; low, high: the least and the greatest
     value of each of these columns in each page, arrays of (page, column); name: in the store."""
 
     def __init__(self, place: Place, file: WrittenFile, order: Sequence[str]) -> None:
-        self._place, self.name, self.order = place, f"{DATA}/{file.path}", tuple(order)
-        try:
-            self._file = pq.ParquetFile(place.opened(file), pre_buffer=False, page_checksum_verification=True)
-        except (pa.ArrowException, OSError) as error:
-            raise self.damaged(error) from error
-        found = self._file.metadata
-        places = [self._file.schema_arrow.get_field_index(column) for column in self.order]
+        self._place, self._stored, self.name, self.order = place, file, f"{DATA}/{file.path}", tuple(order)
+        self._file: pq.ParquetFile | None = None
+        found, schema = self._read(lambda opened: (opened.metadata, opened.schema_arrow))
+        places = [schema.get_field_index(column) for column in self.order]
         bounds = np.empty((2, found.num_row_groups, len(places)), dtype=np.int64)
         self.rows = np.empty(found.num_row_groups, dtype=np.int64)
         for page in range(found.num_row_groups):
@@ -56,10 +56,7 @@ class PagedFile:
         rows = int(self.rows[page])
         bounds = {place: (self.low[page, place], self.high[page, place]) for place in places}
         names = [self.order[place] for place, (low, high) in bounds.items() if low != high]
-        try:
-            table = self._file.read_row_group(page, names, use_threads=False) if names else None
-        except (pa.ArrowException, OSError) as error:
-            raise self.damaged(error) from error
+        table = self._read(lambda opened: opened.read_row_group(page, names, use_threads=False)) if names else None
         found = []
         for place, (low, high) in bounds.items():
             if table is None or low == high:
@@ -70,6 +67,23 @@ class PagedFile:
                 raise self.damaged(f"row group {page} is not what its footer says")
             found.append(values)
         return found
+
+    def _read(self, part: Callable[[pq.ParquetFile], T]) -> T:
+        """A part of the file; where its copy on this machine cannot be read, of one that is brought again."""
+        try:
+            self._file = self._file or self._opened()
+            return part(self._file)
+        except (pa.ArrowException, OSError) as error:
+            if not self._place.again(self._stored):
+                raise self.damaged(error) from error
+        try:
+            self._file = self._opened()
+            return part(self._file)
+        except (pa.ArrowException, OSError) as error:
+            raise self.damaged(error) from error
+
+    def _opened(self) -> pq.ParquetFile:
+        return pq.ParquetFile(self._place.opened(self._stored), pre_buffer=False, page_checksum_verification=True)
 
     def damaged(self, what: object) -> DamagedStoreError:
         """The message that the file is not what was written."""
