@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import inspect
+import os
+import shutil
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -153,6 +155,40 @@ def test_after_close_every_call_says_so(long: Store) -> None:
             list(left)
     assert len(list(answer)) == 5000
     assert store.version == version
+
+
+def test_a_forked_process(tmp_path: Path) -> None:
+    """It is told, where it might wait for ever, and takes nothing away from the process that it was forked from."""
+    with Store.create(tmp_path / "kg", "rdfs", engine="duckdb") as store, store.updates() as queue:
+        store.update(add=[(EX.a, RDF.type, EX.A)])
+        before = sorted(os.listdir(tmp_path / "kg/_versions"))
+        half = store.triples()
+        next(half)
+        with store._turns.turn():
+            if not (child := os.fork()):
+                code = 1
+                try:
+                    for call in (store.compact, queue.submit):
+                        with pytest.raises(UsageError):
+                            call()
+                    del half
+                    store.close()
+                    with Store.open(tmp_path / "kg", engine="duckdb") as own:
+                        code = 0 if len(own.query("SELECT * { ?s a <http://ex/A> }")) == 1 else 2
+                finally:
+                    os._exit(code)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert sorted(os.listdir(tmp_path / "kg/_versions")) == before
+        assert queue.submit(add=[(EX.b, RDF.type, EX.A)]).result(60).added
+
+
+def test_a_store_that_is_gone(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "kg", "none", engine="duckdb") as store:
+        shutil.rmtree(tmp_path / "kg")
+        for call in (lambda: store.update(add=[(EX.a, RDF.type, EX.A)]), store.refresh, store.compact, store.vacuum):
+            with pytest.raises(UsageError, match="there is no store"):
+                call()
+        assert not (tmp_path / "kg").exists()
 
 
 def test_calls_within_a_call(tmp_path: Path) -> None:

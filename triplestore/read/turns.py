@@ -6,6 +6,7 @@ that one which is never read to its end keeps nobody waiting; between pieces it 
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
@@ -32,12 +33,19 @@ class Turns:
         self._lock = threading.RLock()
         self._depth = 0  # calls within calls of the thread whose turn it is
         self._closed = False
+        self._process = os.getpid()  # its threads, and the engine's, are in no process that is forked from it
         self._read: WeakSet[Iterator[object]] = WeakSet()  # answers that are being read
         self._left: deque[Iterator[object]] = deque()  # those that nobody reads any more
 
     @contextmanager
     def turn(self) -> Generator[None]:
-        """Wait for the turn and hold it; the thread that has it gets it at once. Raises UsageError when closed."""
+        """Wait for the turn and hold it; the thread that has it gets it at once. Raises UsageError when closed, and in
+        a process that was forked from the one that opened the store, where it might wait for ever."""
+        if self._forked:
+            raise UsageError(
+                f"the store {self._path} was opened by a process from which this one was forked: open it here, or "
+                'start processes by multiprocessing.set_start_method("spawn")'
+            )
         with self._lock:
             if self._closed:
                 raise UsageError(f"the store {self._path} is closed: open it again with Store.open")
@@ -55,6 +63,10 @@ class Turns:
             finally:
                 self._depth -= 1
                 self._tidy()
+
+    @property
+    def _forked(self) -> bool:
+        return os.getpid() != self._process
 
     def call(self, function: Callable[[], T]) -> T:
         """What a function gives, found in a turn."""
@@ -83,14 +95,17 @@ class Turns:
         finally:
             # The collector of garbage may be here, in any thread, amid a statement: then the next turn ends the answer.
             self._left.append(answer)
-            if self._lock.acquire(blocking=False):
+            if not self._forked and self._lock.acquire(blocking=False):
                 try:
                     self._tidy()
                 finally:
                     self._lock.release()
 
     def close(self, free: Callable[[], None]) -> None:
-        """Wait for the turn, end what is being read, `free`; then nothing is answered any more. Again does nothing."""
+        """Wait for the turn, end what is being read, `free`; then nothing is answered any more. Again does nothing; nor
+        in a forked process, where all belongs to the one that it was forked from."""
+        if self._forked:
+            return
         with self._lock:
             if self._closed:
                 return

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from errno import EACCES, EPERM, EROFS
+from errno import EACCES, ENOENT, ENOTDIR, EPERM, EROFS
 from typing import Final
 
 from triplestore.model import processes
@@ -89,12 +89,12 @@ def take(place: Place, name: str, version: int = 0) -> Lease | None:
 
 @contextmanager
 def held(place: Place, version: int) -> Iterator[None]:
-    """Hold a writer's lease, beside others. Where nothing can be written, there is none, and nothing that would need
-    one can be done."""
+    """Hold a writer's lease, beside others. Where nothing can be written, or the store is gone, there is none, and
+    nothing that would need one can be done."""
     try:
         lease = take(place, f"{VERSIONS}/{PREFIX}{uuid.uuid4().hex}", version)
     except OSError as error:
-        if error.errno not in (EACCES, EPERM, EROFS):
+        if error.errno not in (EACCES, ENOENT, ENOTDIR, EPERM, EROFS):
             raise
         lease = None
     try:

@@ -253,6 +253,8 @@ class Versions:
         """Why there is no version."""
         if self.place.entry(MAKING) is not None and leases.living(self.place, MAKING, self.place.now()):
             return UsageError(f"{self.path} is being made by another process; wait until it is done")
+        if self.place.entry(MARK) is None and not self.place.listed(DATA):
+            return UsageError(f"there is no store at {self.path} any more")
         return DamagedStoreError(
             f"{self.path} holds no version. If its making was interrupted, make it again with `triplake init` or "
             f"`triplake load`; if {VERSIONS} was lost, `triplake restore {self.path} --from BACKUP` brings it back"
@@ -361,9 +363,8 @@ class Versions:
 
     def new_stem(self, table: str) -> str:
         """A fresh file name (without suffix) for a data file."""
-        stem = f"{table}-{uuid.uuid4().hex[:16]}"
-        self._stems.append(stem)
-        return stem
+        self._stems.append(f"{table}-{uuid.uuid4().hex[:16]}")
+        return self._stems[-1]
 
     def verify(self, manifest: Manifest) -> None:
         """Raise DamagedStoreError where a file that the version names is missing or of another size."""

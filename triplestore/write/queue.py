@@ -162,7 +162,7 @@ class UpdateQueue:
         future: Future[UpdateReport] = Future()
         with self._changed:
             self._changed.wait_for(lambda: self._closed or len(self._waiting) < WAITING)
-            if self._closed:
+            if self._closed or not self._thread.is_alive():  # a forked process has it without its thread
                 raise UsageError("the queue of updates is closed: make another with Store.updates")
             self._waiting.append((update, future))
             self._changed.notify_all()
