@@ -66,7 +66,7 @@ class Updates:
     async def _carried_out(self, updates: Sequence[Waiting]) -> Sequence[Figures | BaseException]:
         """What becomes of updates."""
 
-        def work() -> Sequence[Figures | TriplakeError]:
+        def work() -> Sequence[Figures | Exception]:
             return each(updates, self._together, lambda error: error)
 
         try:

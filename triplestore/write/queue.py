@@ -105,19 +105,17 @@ def fitting(waiting: Iterable[Waiting]) -> int:
 def each(
     waiting: Sequence[Waiting],
     carry_out: Callable[[Sequence[Waiting]], Sequence[T]],
-    refused: Callable[[TriplakeError], T],
+    refused: Callable[[Exception], T],
 ) -> list[T]:
     """What becomes of updates that are carried out together or, where that fails, one half after the other, and so on:
     so one that is refused spoils no other. What takes too long is tried alone next, since each may take its time.
-    carry_out: raises TriplakeError where nothing has been changed, PublishedError where that may be. refused: makes
-    what becomes of one of its error."""
+    carry_out: raises TriplakeError where nothing has been changed, PublishedError or another one where something may
+    be. refused: makes what becomes of one of its error."""
     try:
         return [*carry_out(waiting)]
-    except PublishedError as error:
-        return [refused(error) for _ in waiting]
-    except TriplakeError as error:
-        if len(waiting) == 1:
-            return [refused(error)]
+    except Exception as error:
+        if len(waiting) == 1 or isinstance(error, PublishedError) or not isinstance(error, TriplakeError):
+            return [refused(error) for _ in waiting]
         size = 1 if isinstance(error, StoppedError) else -(-len(waiting) // 2)
     parts = [waiting[start : start + size] for start in range(0, len(waiting), size)]
     return [outcome for part in parts for outcome in each(part, carry_out, refused)]

@@ -6,6 +6,7 @@ import errno
 import os
 import random
 import threading
+from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,21 @@ def test_a_fault_of_ours_reaches_who_waits() -> None:
             queue.submit().result(60)
         with pytest.raises(ZeroDivisionError):
             queue.submit().result(60)
+
+
+def test_a_fault_of_ours_hides_no_other_outcome() -> None:
+    """Where one is refused, the others are carried out in parts: what became of a part is told by its own outcome."""
+    done = UpdateReport("update")
+
+    def carry_out(waiting: Sequence[Waiting]) -> list[UpdateReport]:
+        if len(waiting) > 1:
+            raise InputError("one is refused")
+        if waiting[0].text == "fault":
+            raise ZeroDivisionError
+        return [done]
+
+    found = module.each([Waiting(text=text) for text in ("a", "b", "fault", "c")], carry_out, lambda error: error)
+    assert [done if outcome is done else type(outcome) for outcome in found] == [done, done, ZeroDivisionError, done]
 
 
 def test_blank_nodes_of_requests_are_their_own(tmp_path: Path) -> None:
