@@ -18,14 +18,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from triplestore.model.errors import UsageError
-from triplestore.streams.times import Window
+from triplestore.streams.times import Window, duration
 
 WINDOW: Final = "urn:x-triplake:window:"
 """What the names begin with by which the text of a query asks for its windows."""
 
 OPERATORS: Final = ("rstream", "istream", "dstream")
 
-_NAME: Final = r"<[^<>\s]*>|[\w.-]*:[\w.-]*|[\w.-]+"
+_IRI: Final = r"<[^<>\s]*>|[\w.-]*:[\w.-]*"
+_NAME: Final = _IRI + r"|[\w.-]+"
 _PASSED: Final = (
     r'"""(?:[^\\]|\\.)*?"""|'
     + r"'''(?:[^\\]|\\.)*?'''|"
@@ -33,17 +34,20 @@ _PASSED: Final = (
     + r"'(?:[^'\\\n]|\\.)*'|"
     + r"#[^\n]*"
 )
+_WORD: Final = r"(?<![\w?$:.%-])"
+"""What a keyword begins after: no part of a variable or a prefixed name."""
+
 _REGISTER: Final = (
-    rf"\bREGISTER\s+(?:(?P<operator>STREAM|QUERY|RSTREAM|ISTREAM|DSTREAM)\s+)?(?P<name>{_NAME})"
-    r"(?:\s+COMPUTED\s+EVERY\s+(?P<every>\w+))?\s+AS\b"
+    rf"{_WORD}REGISTER\s+(?:(?P<operator>STREAM|QUERY|RSTREAM|ISTREAM|DSTREAM)\s+)?(?P<name>{_NAME})"
+    r"(?:\s+COMPUTED\s+EVERY\s+(?P<every>\S+))?\s+AS\b"
 )
 _BRACKET: Final = r"\[(?P<{0}>[^\]]*)\]"
-_FROM_STREAM: Final = rf"\bFROM\s+STREAM\s+(?P<stream>{_NAME})\s*" + _BRACKET.format("range1")
-_FROM_WINDOW: Final = rf"\bFROM\s+NAMED\s+WINDOW\s+(?P<window>{_NAME})\s+ON\s+(?P<on>{_NAME})\s*" + _BRACKET.format(
-    "range2"
+_FROM_STREAM: Final = rf"{_WORD}FROM\s+STREAM\s+(?P<stream>{_NAME})\s*" + _BRACKET.format("range1")
+_FROM_WINDOW: Final = (
+    rf"{_WORD}FROM\s+NAMED\s+WINDOW\s+(?P<window>{_NAME})\s+ON\s+(?P<on>{_NAME})\s*" + _BRACKET.format("range2")
 )
-_FROM: Final = r"\bFROM\s+(?!STREAM\b|NAMED\b)(?P<static><[^<>\s]*>)"
-_WINDOW: Final = rf"\bWINDOW\s+(?P<within>{_NAME})\s*(?=\{{)"
+_FROM: Final = rf"{_WORD}FROM\s+(?:(?P<named>NAMED)\s+(?!WINDOW\b)|(?!STREAM\b|NAMED\b)(?P<static>{_IRI}))"
+_WINDOW: Final = rf"{_WORD}WINDOW\s+(?P<within>{_NAME})\s*(?=\{{)"
 _PARTS: Final = re.compile(
     "|".join((_PASSED, _REGISTER, _FROM_STREAM, _FROM_WINDOW, _FROM, _WINDOW, r"<[^<>\s]*>")), re.I
 )
@@ -87,6 +91,8 @@ class StreamQuery:
             windows, parts = [("", Window.of(width, step))], [""]
         elif width is not None or step is not None:
             raise UsageError("the query says itself what its windows are: leave out --range and --step")
+        if found.every is not None and {window.step for _, window in windows} != {duration(found.every)}:
+            raise UsageError(f"COMPUTED EVERY {found.every} is not the step of all windows: leave it out, STEP says it")
         chosen = (operator or found.operator or "rstream").lower()
         if chosen not in OPERATORS:
             raise UsageError(f"no operator '{operator}': give one of {', '.join(OPERATORS)}")
@@ -98,6 +104,7 @@ class _Found:
 
     def __init__(self) -> None:
         self.name, self.operator = "", ""
+        self.every: str | None = None
         self.windows: list[tuple[str, Window]] = []
         self.background: list[str] = []
         self._names: list[str | None] = []  # of each window, as written
@@ -114,6 +121,7 @@ class _Found:
             self.name = name.strip("<>")
             kind = (match["operator"] or "").lower()
             self.operator = kind if kind in OPERATORS else self.operator
+            self.every = match["every"]
         elif match["stream"] is not None:
             self._names.append(None)
             self.windows.append((match["stream"].strip("<>"), _window(match["range1"])))
@@ -122,6 +130,11 @@ class _Found:
                 raise UsageError(f"two windows are called {match['window']}: give each a name of its own")
             self._names.append(match["window"])
             self.windows.append((match["on"].strip("<>"), _window(match["range2"])))
+        elif match["named"] is not None:
+            raise UsageError(
+                "FROM NAMED of a graph is not for continuous queries, as their default graph would be empty: leave it "
+                "out, GRAPH reads all graphs of the store"
+            )
         elif match["static"] is not None:
             self.background.append(match["static"].strip("<>"))
         elif match["within"] is not None:

@@ -40,6 +40,21 @@ def test_window_beside_the_text() -> None:
     assert (query.windows, query.text) == ((("", Window(10_000, 10_000)),), "SELECT * { ?s ?p ?o }")
 
 
+def test_names_that_are_like_keywords() -> None:
+    """Variables and prefixed names that end as a clause begins are left alone."""
+    pattern = "{ ?from <http://ex/p> ?x . ?x ex:from <http://ex/a> ; ex:a-from <http://ex/b> . ?register ?window ex:w }"
+    query = StreamQuery.of("SELECT * FROM STREAM <s> [RANGE 5] FROM ex:static " + pattern)
+    assert query.text == "SELECT *   " + pattern
+    assert query.background == ("ex:static",)
+
+
+def test_computed_every() -> None:
+    text = "REGISTER QUERY q COMPUTED EVERY PT1M AS ASK FROM STREAM <s> [RANGE 5m STEP 1m] { ?s ?p ?o }"
+    assert StreamQuery.of(text).name == "q"
+    with pytest.raises(UsageError, match="COMPUTED EVERY 2m"):
+        StreamQuery.of(text.replace("PT1M", "2m"))
+
+
 def test_two_windows() -> None:
     query = StreamQuery.of("ASK FROM STREAM <a> [RANGE 5] FROM STREAM <b> [RANGE 9 TUMBLING] { ?s ?p ?o }")
     assert query.windows == (("a", Window(5, 5)), ("b", Window(9, 9)))
@@ -55,6 +70,7 @@ def test_two_windows() -> None:
         ("SELECT * FROM STREAM <s> [RANGE 0] {}", {}, "is no duration"),
         (RSP_QL.replace("{ WINDOW :w", "{ WINDOW :v"), {}, "no window :v"),
         (RSP_QL + " FROM NAMED WINDOW :w ON <http://ex/t> [RANGE 5m]", {}, "two windows are called :w"),
+        (C_SPARQL.replace("FROM <http", "FROM NAMED <http"), {}, "FROM NAMED"),
         ("SELECT * { ?s ?p ?o }", {"width": "5m", "operator": "xstream"}, "no operator"),
     ],
 )
