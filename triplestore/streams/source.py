@@ -154,9 +154,9 @@ def cut(lines: list[bytes], name: str, number: int = 1, read: int = 0) -> Chunk:
                 moment = int(head) if len(head) < SHORT and head.isdigit() else time_of(head.decode())
                 if not tail.strip():
                     raise ValueError(NOTHING)
-                if b"> a <" in tail:
-                    tail = _without_a(tail)
-        except (ValueError, KeyError, TypeError, OverflowError) as error:
+                if b" a " in tail:
+                    tail = _without_a(tail.lstrip())
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             chunk.bad.append(InputError(_told(error, head), name, at, 1))
             continue
         times.append(moment)
@@ -169,6 +169,8 @@ def _told(error: Exception, head: bytes) -> str:
         return f"a JSON line without {error}: it has time, and triple or s, p, o"
     if str(error) == NOTHING:
         return f"{NOTHING}: a line is TIME TRIPLE ."
+    if head[:1] == b"{":
+        return f"a line of JSON that cannot be read: {error}"
     text = head[:40].decode(errors="replace")
     return f"'{text}' is no time: a line is TIME TRIPLE ., the time an integer or as 2024-05-01T12:00:00Z"
 
@@ -181,12 +183,14 @@ def _without_a(line: bytes) -> bytes:
 def _of_json(line: bytes) -> tuple[int, bytes]:
     found = json.loads(line)
     moment = found["time"]
-    moment = moment if isinstance(moment, int) and not isinstance(moment, bool) else time_of(str(moment))
+    moment = time_of(moment if isinstance(moment, int) and not isinstance(moment, bool) else str(moment))
     if "triple" in found:
-        text = str(found["triple"]).strip()
-        return moment, (text if text.endswith(".") else f"{text} .").encode()
-    parts = [found[short] if short in found else found[long] for short, long in _KEYS]
-    return moment, " ".join([*map(str, parts), "."]).encode()
+        text = str(found["triple"]).strip().removesuffix(".")
+    else:
+        text = " ".join(str(found[short] if short in found else found[long]) for short, long in _KEYS)
+    if "\n" in text or "\r" in text:
+        raise ValueError("more than a line in a triple")
+    return moment, f"{text} .".encode()
 
 
 _KEYS: Final = (("s", "subject"), ("p", "predicate"), ("o", "object"))
@@ -199,7 +203,7 @@ def _of_tuples(source: Iterable[Any]) -> Iterator[Chunk]:
     for item in source:
         try:
             moment, (s, p, o) = item
-            chunk.times.append(moment if isinstance(moment, int) else time_of(moment.isoformat()))
+            chunk.times.append(time_of(moment if isinstance(moment, int) else moment.isoformat()))
         except (TypeError, ValueError, AttributeError):
             raise UsageError(f"'{item}' is no timed triple: give (time, (subject, predicate, object))") from None
         tokens = (from_rdflib(s), from_rdflib(p), from_rdflib(o))

@@ -40,17 +40,17 @@ def duration(text: str) -> int:
     return int(value)
 
 
-def time_of(text: str) -> int:
+def time_of(given: str | int) -> int:
     """A time: an integer, or a date and time of ISO 8601, in milliseconds since 1970 (without a zone: UTC).
     Raises ValueError."""
     try:
-        value = int(text)
+        value = int(given)
     except ValueError:
-        moment = datetime.fromisoformat(text.removeprefix('"').removesuffix('"'))
+        moment = datetime.fromisoformat(str(given).removeprefix('"').removesuffix('"'))
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return round(moment.timestamp() * 1_000)
     if abs(value) >= FOREVER // 4:
-        raise ValueError(f"{text} is too far from 0")
+        raise ValueError(f"{given} is too far from 0")
     return value
 
 

@@ -75,7 +75,18 @@ def test_sources_give_the_same(kg: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [b"5\n", b"x <a:b> <a:b> <a:b> .\n", b"5 <a:b> x .\n", b"5 <a:b> <a:b> \xff .\n", b'{"time": 5}\n', b"{]\n"],
+    [
+        b"5\n",
+        b"x <a:b> <a:b> <a:b> .\n",
+        b"5 <a:b> x .\n",
+        b"5 <a:b> <a:b> \xff .\n",
+        b'{"time": 5}\n',
+        b"{]\n",
+        b'{"time": 9999999999999999999, "triple": "<a:b> <a:b> <a:b>"}\n',
+        b'{"time": 9223372036854775807, "triple": "<a:b> <a:b> <a:b>"}\n',
+        b'{"time": ' + b"[" * 100_000 + b"\n",
+        b'{"time": 5, "triple": "<a:b> <a:b> <a:b> .\\n<a:b> <a:b> <a:c> ."}\n',
+    ],
 )
 @pytest.mark.sampled(each=2)
 def test_malformed_lines(kg: Path, bad: bytes) -> None:
@@ -96,6 +107,11 @@ def test_a_clock_that_jumps(kg: Path) -> None:
     assert stats.late == 1  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("subject", [f"<{E}r1>", "_:r1", f" <{E}r1>"])
+def test_a_is_a_class_of_whatever(kg: Path, subject: str) -> None:
+    assert read(kg, io.BytesIO(f"1 {subject} a <{E}HotRoom> .\n".encode()))[0] == [(1, 1)]
+
+
 def test_empty_streams(kg: Path) -> None:
     assert read(kg, io.BytesIO(b""))[0] == read(kg, io.BytesIO(b"\n# nothing\n"))[0] == read(kg, [])[0] == []
 
@@ -106,7 +122,8 @@ def test_duplicates_are_one_and_renewed(kg: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "message"), [("nowhere.txt", "no file"), (7, "no source"), ([(1, 2)], "no timed triple")]
+    ("source", "message"),
+    [("nowhere.txt", "no file"), (7, "no source"), ([(1, 2)], "no timed triple"), ([(2**63, ())], "no")],
 )
 def test_wrong_sources(kg: Path, source: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
