@@ -19,7 +19,7 @@ class Pending:
 
     def __init__(self, windows: Mapping[str, Sequence[Window]], resumed: int | None = None) -> None:
         self._windows, self._resumed = windows, resumed
-        self.waiting: dict[int, list[tuple[Sequence[bytes], list[int]]]] = {}
+        self.waiting: dict[int, list[tuple[str, Sequence[bytes], list[int]]]] = {}
         self.last = 0  # when the last of the newest chunk leaves
 
     def put(self, stream: str, chunk: Chunk, complete: int, lateness: int, answered: int | None) -> int:
@@ -45,13 +45,14 @@ class Pending:
             for place in np.unique(enters[usable]).tolist():
                 chosen = np.flatnonzero(usable & (enters == place))
                 lines = chunk.lines if len(chosen) == len(times) else [chunk.lines[i] for i in chosen.tolist()]
-                self.waiting.setdefault(place, []).append((lines, leaves[chosen].tolist()))
+                self.waiting.setdefault(place, []).append((stream, lines, leaves[chosen].tolist()))
         return int(late.sum())
 
-    def take(self, now: int) -> tuple[list[bytes], list[int]]:
-        """The lines that enter at a time, and when each leaves."""
-        lines, ends = list[bytes](), list[int]()
-        for some, leave in self.waiting.pop(now, ()):
+    def take(self, now: int) -> dict[str, tuple[list[bytes], list[int]]]:
+        """The lines of each stream that enter at a time, and when each leaves."""
+        found: dict[str, tuple[list[bytes], list[int]]] = {}
+        for stream, some, leave in self.waiting.pop(now, ()):
+            lines, ends = found.setdefault(stream, ([], []))
             lines += some
             ends += leave
-        return lines, ends
+        return found

@@ -13,6 +13,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+import pyarrow as pa
+
 from triplake.sparql import Graph
 from triplake.sparql import query as run_query
 from triplake.sparql.parser import parse_query
@@ -214,12 +216,12 @@ class Windows:
         """Let a group's windows be those of a time; the answers of its queries."""
         started = time.perf_counter()
         for part in group.parts.values():
-            lines, ends = part.pending.take(now)
-            arrived = None
-            if lines:
-                arrived, bad = tokens_of(part.closure.engine, lines, ends, self._scope)
+            tables = list[pa.Table]()
+            for stream, (lines, ends) in part.pending.take(now).items():
+                table, bad = tokens_of(part.closure.engine, lines, ends, self._scope + self.streams.index(stream))
+                tables.append(table)
                 self._left_out(bad)
-            part.maintainer.slide(now, arrived)
+            part.maintainer.slide(now, pa.concat_tables(tables) if tables else None)
         group.answered = now
         found = [self._answer(group, place, query, now) for place, query in enumerate(group.queries)]
         stats, closures = self.stats, [part.closure for g in self._groups for part in g.parts.values()]
