@@ -13,7 +13,7 @@ from tests.support.histories import _axiom, _facts
 from tests.support.random_programs import PROPERTIES, TYPE, Triple, rules_of
 from tests.support.stores import as_terms
 from triplestore import Store
-from triplestore.model.terms import to_ntriples
+from triplestore.model.terms import OWL, XSD, to_ntriples
 from triplestore.streams.answers import Answer
 from triplestore.streams.run import StreamRun
 from triplestore.streams.times import Window
@@ -83,6 +83,13 @@ def random_case(seed: int, length: int = 14) -> Case:
         time += rng.choice([0, 0, 1, 1, 1, 2, 9])
         stream.append((time, rng.choice(pool)))
     window = Window(rng.choice([1, 2, 3, 5]), rng.choice([1, 1, 2, 3]))
+    if rules == "owl2rl" and rng.random() < 0.6:  # rules ask for the literals of a datatype
+        numbers, number = "<http://e/numbers>", f"<{XSD}integer>"
+        background += [(numbers, f"<{OWL}onProperty>", PROPERTIES[0]), (numbers, f"<{OWL}someValuesFrom>", number)]
+        stream = [
+            (time, (s, PROPERTIES[0], f'"{rng.randrange(3)}"^^{number}') if rng.random() < 0.4 else (s, p, o))
+            for time, (s, p, o) in stream
+        ]
     return Case(rules, equality, tuple(background), tuple(stream), window)
 
 

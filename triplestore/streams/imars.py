@@ -89,16 +89,15 @@ class Imars:
         engine = self.engine
         self.size, self.facts = engine.keep("streamed", f"e > {now}"), engine.keep("closure", f"e > {now}")
         engine.load("derived", _no_facts())
-        if raw is not None and self.terms.encode(raw, "arrived") and self._specialisation.typed:
-            types = self._specialisation.types_of("fresh_term")
-            engine.append("derived", [f"SELECT s, p, o, {FOREVER} FROM ({types}) t"])
+        if raw is not None:
+            self.terms.encode(raw, "arrived")
         if not self._holds(self._ontology):
             self._restart(raw is not None)
         else:
             self._reclassify(self.classes.change(now))
             if raw is not None:
                 self._arrive()
-                engine.append("derived", [self._leaves("arrived")])
+                engine.append("derived", [self._leaves("arrived"), *self._types("arrived")])
         sizes = self._absorb(now)
         while sizes or self._fresh or self._later:
             check()
@@ -156,7 +155,7 @@ class Imars:
         if arrived:
             self._arrive()
         self.facts = engine.create("closure", "SELECT s, p, o, e FROM background")
-        engine.append("derived", [self._leaves("streamed")])
+        engine.append("derived", [self._leaves("streamed"), *self._types("streamed")])
 
     def _extend_ontology(self, fresh: Sequence[Fact]) -> int:
         """Specialise the rules by more facts, of the delta; how many facts of the delta that adds."""
@@ -199,11 +198,17 @@ class Imars:
                 )
         self.size += engine.append("streamed", ["SELECT s, p, o, e FROM arrived"])[0]
 
+    def _types(self, source: str) -> list[str]:
+        """The types that rules ask for of the literals in `source`, each for as long as the literal is there."""
+        if not self._specialisation.typed:
+            return []
+        there = f"(SELECT o, max(e) AS e FROM ({self.terms.by_value(source)}) r WHERE o >= {FIRST_LITERAL} GROUP BY o)"
+        types = self._specialisation.types_of(f"(SELECT n.* FROM term n WHERE n.id IN (SELECT o FROM {there} h)) w")
+        return [f"SELECT t.s, t.p, t.o, h.e FROM ({types}) t JOIN {there} h ON h.o = t.s"]
+
     def _leaves(self, source: str, mention: str = "") -> str:
         """The rows of `source`, literals by their values, rewritten. mention: only those with a term of this table."""
-        by_value = self.terms.by_value if self.terms.counters.equal_valued and source != "background" else ""
-        o = "coalesce(v.value, t.o)" if by_value else "t.o"
-        rows = f"SELECT t.s, t.p, {o} AS o, t.e FROM {source} t{by_value}"
+        rows = f"SELECT s, p, o, e FROM {source}" if source == "background" else self.terms.by_value(source)
         if mention:
             found = (f"SELECT s, p, o, e FROM ({rows}) r WHERE {c} IN (SELECT term FROM {mention})" for c in "spo")
             rows = " UNION ".join(found)
@@ -356,10 +361,7 @@ class Imars:
 
     @property
     def _listed(self) -> str:
-        rows = sorted(self.program.listed)
-        columns = zip(*rows, strict=True) if rows else ((), (), ())
-        table = {name: int64s(column) for name, column in zip("spo", columns, strict=True)}
-        return self._scratch.load("listed", pa.table(table))
+        return self._scratch.load("listed", triples_table(sorted(self.program.listed)))
 
 
 def _batched(statements: Sequence[str]) -> list[str]:

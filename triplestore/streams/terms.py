@@ -27,10 +27,8 @@ class StreamTerms:
         encoding.terms_view(engine)
         engine.create("stream_token", f"SELECT {token_sql('t')} AS token, t.id FROM stored_term t")
 
-    def encode(self, raw: str, name: str) -> bool:
-        """Make working table `name` (s, p, o, e: ids, of a triple the last end) of the tokens in `raw` (s, p, o, e).
-        Whether there are new literals, which are in `fresh_term`."""
-        literals = self.counters.literal
+    def encode(self, raw: str, name: str) -> None:
+        """Make working table `name` (s, p, o, e: ids, of a triple the last end) of the tokens in `raw` (s, p, o, e)."""
         with self.engine.scratch() as scratch:
             occurring = scratch.create(
                 "occurring",
@@ -38,7 +36,6 @@ class StreamTerms:
             )
             absent = "NOT EXISTS (SELECT 1 FROM stream_token k WHERE k.token = a.token)"
             missing = scratch.create("missing", f"SELECT token FROM {occurring} a WHERE {absent}")
-            self.engine.create("fresh_term", f"SELECT {TERM.select} FROM new_term WHERE FALSE")
             if count(self.engine, missing):
                 before = self.counters
                 numbered, self.counters = encoding.extend_by(self.engine, scratch, missing, before, "fresh_term")
@@ -53,7 +50,6 @@ class StreamTerms:
                 f"SELECT d_s.id AS s, d_p.id AS p, d_o.id AS o, max(r.e) AS e FROM {raw} r {joins} "
                 "GROUP BY d_s.id, d_p.id, d_o.id",
             )
-        return self.counters.literal > literals
 
     def ready(self) -> None:
         """Make `term` ready for queries: Spark 4.3 makes invalid plans of some that read a union twice."""
@@ -83,7 +79,9 @@ class StreamTerms:
         encoding.terms_view(self.engine)
         self._union = True
 
-    @property
-    def by_value(self) -> str:
-        """A LEFT JOIN that finds for the object of `t` the literal `v.value` that stands for its value."""
-        return f" LEFT JOIN {EQUAL_VALUED} v ON v.id = t.o"
+    def by_value(self, facts: str) -> str:
+        """The rows (s, p, o, e) of a table, literals by their values, as SQL."""
+        if not self.counters.equal_valued:
+            return f"SELECT s, p, o, e FROM {facts}"
+        valued = f"{facts} t LEFT JOIN {EQUAL_VALUED} v ON v.id = t.o"
+        return f"SELECT t.s, t.p, coalesce(v.value, t.o) AS o, t.e FROM {valued}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from rdflib import OWL, RDF, RDFS, Namespace
+from rdflib import OWL, RDF, RDFS, XSD, Literal, Namespace
 
 from tests.support.seeds import seeds
 from tests.support.streams import Case, random_case, store_of
@@ -129,6 +129,20 @@ def test_classes_split_when_links_end(tmp_path: Path, engine: Engine) -> None:
         with store.stream(stream, query, "4", "1", algorithm="imars") as run:
             found = {answer.time: len(answer.rows) for answer in run}
     assert found == {1: 0, 2: 0, 3: 0, 4: 25, 5: 6, 6: 2, 7: 1, 8: 0, 9: 0}
+
+
+def test_literals_have_types_while_they_are_there(tmp_path: Path) -> None:
+    """Also where an axiom ends, and the window is derived again; the closure does not grow with the literals met."""
+    numbers = [(E.Number, OWL.onProperty, E.p), (E.Number, OWL.someValuesFrom, XSD.integer)]
+    stream = [(time, (E.x, E.p, Literal(7))) for time in range(1, 5)]
+    stream[1:1] = [(1, (E.A, RDFS.subClassOf, E.B))]
+    stream += [(time, (E.x, E.p, Literal(time))) for time in range(9, 15)]
+    with Store.create(tmp_path / "kg", "owl2rl", engine="duckdb") as store:
+        store.update(add=numbers)
+        with store.stream(stream, f"ASK {{ <{E.x}> a <{E.Number}> }}", "2", "1", algorithm="imars") as run:
+            found = [(answer.time, bool(answer.rows), run.stats.facts) for answer in run]
+    assert [time for time, there, _ in found if there] == [1, 2, 3, 4, 5, *range(9, 15)]
+    assert len({facts for time, _, facts in found if time > 9}) == 1
 
 
 def test_out_of_order(tmp_path: Path) -> None:
