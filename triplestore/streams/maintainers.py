@@ -25,6 +25,7 @@ from triplestore.read import query
 from triplestore.read.reasoning import reasoning
 from triplestore.read.session import Session
 from triplestore.storage.backup import copy_of
+from triplestore.storage.retention import Retention
 from triplestore.streams.imars import Imars, NotExpiringError
 from triplestore.streams.terms import StreamTerms
 from triplestore.write.update import apply
@@ -138,13 +139,15 @@ class ByUpdates:
     """A store of its own that has the window's triples asserted besides the background's: the baselines. naive: the
     closure is computed from scratch each time; else what left is deleted by DRed, then what was added is inserted."""
 
-    def __init__(self, background: Session, engine: Engine, naive: bool, switched: str = "") -> None:
+    def __init__(self, background: Session, version: int, engine: Engine, naive: bool, switched: str = "") -> None:
+        """version: that of the background, which may have moved on since the run began."""
         self.engine, self.switched = engine, switched
         self.name = "naive" if naive else "dred"
         self._maintain = rematerialise.NAME if naive else dred.NAME
         self._folder = tempfile.mkdtemp(prefix=temporary.prefix("stream"))
         path = Path(self._folder, "window")
-        versions = copy_of(background.versions, background.manifest.version, path)
+        versions = copy_of(background.versions, version, path)
+        versions.change_retention(Retention(1))  # each slide makes a version
         self._session = Session(versions, engine, versions.read(), pinned=False)
         self._session.services = background.services
         self._ends: dict[Triple, int] = {}
@@ -210,11 +213,12 @@ class Maintainer:
         if algorithm not in ALGORITHMS:
             raise UsageError(f"no algorithm '{algorithm}' for streams: give one of {', '.join(ALGORITHMS)}")
         self._background, self._make, self._only = background, engine, algorithm == "imars"
+        self._version = background.manifest.version
         self.closure: WindowClosure
         made = engine()
         try:
             if algorithm in ("dred", "naive"):
-                self.closure = ByUpdates(background, made, algorithm == "naive")
+                self.closure = ByUpdates(background, self._version, made, algorithm == "naive")
             else:
                 self.closure = ByExpiry(background, made)
         except NotExpiringError as error:
@@ -240,4 +244,4 @@ class Maintainer:
     def _other(self, why: NotExpiringError) -> ByUpdates:
         if self._only:
             raise UsageError(f"IMaRS cannot keep the windows: {why}; leave out --algorithm imars, or choose dred")
-        return ByUpdates(self._background, self._make(), naive=False, switched=str(why))
+        return ByUpdates(self._background, self._version, self._make(), naive=False, switched=str(why))

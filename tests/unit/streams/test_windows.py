@@ -17,6 +17,7 @@ from triplestore import Store
 from triplestore.engine import Engine
 from triplestore.streams import terms
 from triplestore.streams.run import StreamRun
+from triplestore.write import transaction
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -143,6 +144,21 @@ def test_literals_have_types_while_they_are_there(tmp_path: Path) -> None:
             found = [(answer.time, bool(answer.rows), run.stats.facts) for answer in run]
     assert [time for time, there, _ in found if there] == [1, 2, 3, 4, 5, *range(9, 15)]
     assert len({facts for time, _, facts in found if time > 9}) == 1
+
+
+def test_the_background_is_that_of_the_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when DRed takes over after the store has changed; of its versions it keeps the last ones."""
+    monkeypatch.setattr(transaction, "EVERY", 4)
+    stream = [(time, (E[f"n{time}"], E.p, E.o)) for time in range(1, 16)]
+    stream.insert(4, (4, (E.n4, OWL.sameAs, Literal("four"))))  # which IMaRS cannot keep
+    asked = f"SELECT ?s {{ ?s <{E.p}> <{E.o}> FILTER(isIRI(?s)) }}"
+    with Store.create(tmp_path / "kg", "owl2rl", engine="duckdb") as store, store.stream(stream, asked, "1") as run:
+        for answer in run:
+            assert answer.rows == [(f"<{E}n{answer.time}>",)]
+            store.update(add=[(E.later, E.p, E.o)])
+        assert run.stats.algorithm == "dred"
+        (part,) = (part for group in run._windows._groups for part in group.parts.values())
+        assert len(part.closure._session.versions.numbers()) < 8
 
 
 def test_out_of_order(tmp_path: Path) -> None:
