@@ -115,11 +115,12 @@ def stream(
             )
         )  # fmt: skip
         file: IO[str] = sys.stdout
+        before = run.checkpoint.state if run.checkpoint else None
         if output is not None:
-            file = taken = stack.enter_context(taken_up(output, run.checkpoint.state if run.checkpoint else None))
+            file = taken = stack.enter_context(taken_up(output, before))
             run.written = lambda: durable(taken)
         shown = _Progress(run.stats, not options.quiet and sys.stderr.isatty())
-        headed = output is not None and file.tell() > 0
+        headed = output is not None and before is not None and before.written > 0
         writer = Writer(file, format_ or "jsonl", len(asked), headed)
         for answer in run:
             writer.write(answer)

@@ -73,9 +73,14 @@ class Checkpoint:
         self._queries, self._version = hashlib.sha256(text.encode()).hexdigest(), version
         self.state: State | None = None
         if self._path.is_file():
-            found = json.loads(self._path.read_text(encoding="utf-8"))
-            found["places"] = {name: Place(**place) for name, place in found["places"].items()}
-            self.state = State(**found)
+            try:
+                found = json.loads(self._path.read_text(encoding="utf-8"))
+                found["places"] = {name: Place(**place) for name, place in found["places"].items()}
+                self.state = State(**found)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                raise UsageError(
+                    f"{self._path} is no checkpoint, or damaged: give another folder, or remove it"
+                ) from None
             if self.state.queries != self._queries:
                 raise UsageError(
                     f"the checkpoint in {folder} is of other queries: give it another folder, or remove it"
@@ -108,8 +113,9 @@ def taken_up(path: str | Path, state: State | None) -> IO[str]:
             "with it, or begin with another checkpoint"
         )
     file = open(path, "r+" if size else "w", encoding="utf-8", newline="")  # noqa: SIM115
-    file.truncate(written)
-    file.seek(written)
+    if size:  # else it is new, or no file but a pipe or a device
+        file.truncate(written)
+        file.seek(written)
     return file
 
 

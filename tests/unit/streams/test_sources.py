@@ -272,6 +272,9 @@ def test_files_of_answers(kg: Path, tmp_path: Path) -> None:
     output.unlink()
     assert run(*taken_up).code == 2
     assert not output.exists()
+    assert run(*command[:-1], os.devnull).code == 0
+    (tmp_path / "c" / "stream.json").write_text("{")
+    assert "is no checkpoint" in run(*taken_up).err
     assert run(*command).code == 0
     assert output.read_text() == whole
 
