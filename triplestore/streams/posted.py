@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from triplake.loaders.lines import parse_lines
@@ -12,7 +14,7 @@ from triplake.loaders.sources import Syntax
 from triplake.loaders.tokens import Scope
 from triplestore.model.errors import InputError
 from triplestore.model.stopping import check
-from triplestore.streams.source import Chunk, cut
+from triplestore.streams.source import Chunk, chunks, cut
 
 MOST: Final = 64 << 20
 """Bytes of pieces that wait to be read; more are not taken."""
@@ -25,27 +27,28 @@ class Posted:
     """The pieces that wait, the oldest first. Any thread may `put`; one reads `chunks`."""
 
     def __init__(self) -> None:
-        self._waiting: deque[tuple[Chunk, int]] = deque()
+        self._waiting: deque[bytes] = deque()
         self._size = 0
         self._changed = threading.Condition()
 
     def put(self, body: bytes, name: str) -> int | None:
         """Add lines; how many timed triples they are. None: too much waits already, and nothing was added. name: what
         errors call the piece. Raises InputError for a line that is no timed triple: nothing was added then."""
-        lines = body.split(b"\n")
-        chunk = cut(lines, name)
-        if chunk.bad:
-            raise InputError(chunk.bad[0].reason, name, chunk.bad[0].line)
-        for wrong in parse_lines(chunk.lines, Syntax.NTRIPLES, Scope(0, anonymous=False)).bad:
-            numbers = [number for number, line in enumerate(lines, 1) if cut([line], name).times]
-            raise InputError(wrong.reason, name, numbers[wrong.index])
+        count = 0
+        for chunk in chunks(io.BytesIO(body)):
+            for error in chunk.bad.first:
+                raise InputError(error.reason, name, error.line)
+            for wrong in parse_lines(chunk.lines, Syntax.NTRIPLES, Scope(0, anonymous=False)).bad:
+                timed = (number for number, line in enumerate(io.BytesIO(body), 1) if cut([line], name).times)
+                raise InputError(wrong.reason, name, next(islice(timed, count + wrong.index, None)))
+            count += len(chunk.times)
         with self._changed:
             if self._size and self._size + len(body) > MOST:
                 return None
-            self._waiting.append((chunk, len(body)))
+            self._waiting.append(body)
             self._size += len(body)
             self._changed.notify()
-        return len(chunk.times)
+        return count
 
     def chunks(self) -> Iterator[Chunk]:
         """The pieces as they come; it never ends by itself. Raises StoppedError where this thread is to stop."""
@@ -54,6 +57,6 @@ class Posted:
                 while not self._waiting:
                     check()
                     self._changed.wait(LOOK)
-                chunk, size = self._waiting.popleft()
-                self._size -= size
-            yield chunk
+                body = self._waiting.popleft()
+                self._size -= len(body)
+            yield from chunks(io.BytesIO(body))

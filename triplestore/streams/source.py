@@ -39,19 +39,36 @@ LONGEST: Final = 1 << 24
 POLL: Final = 0.2
 """Seconds between two looks at a file or folder that is followed."""
 
+FIRST: Final = 5
+"""Malformed lines that are reported one by one."""
+
 NOTHING: Final = "a time without a triple"
 
 _A: Final = b"<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
 
 @dataclass(slots=True)
+class LeftOut:
+    """Lines that cannot be read: how many, and what is wrong with the first of them."""
+
+    count: int = 0
+    first: list[InputError] = field(default_factory=list)
+
+    def add(self, error: InputError) -> None:
+        """One more."""
+        self.count += 1
+        if len(self.first) < FIRST:
+            self.first.append(error)
+
+
+@dataclass(slots=True)
 class Chunk:
-    """Some timed triples in the order of the source: times, and lines of N-Triples. bad: what is wrong with others.
-    read: bytes of a file or folder up to its end."""
+    """Some timed triples in the order of the source: times, and lines of N-Triples. bad: the others. read: bytes
+    of a file or folder up to its end."""
 
     times: list[int] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
-    bad: list[InputError] = field(default_factory=list)
+    bad: LeftOut = field(default_factory=LeftOut)
     read: int = 0
 
 
@@ -157,7 +174,7 @@ def cut(lines: list[bytes], name: str, number: int = 1, read: int = 0) -> Chunk:
                 if b" a " in tail:
                     tail = _without_a(tail.lstrip())
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            chunk.bad.append(InputError(_told(error, head), name, at, 1))
+            chunk.bad.add(InputError(_told(error, head), name, at, 1))
             continue
         times.append(moment)
         triples.append(tail)

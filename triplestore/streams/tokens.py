@@ -17,14 +17,13 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s, strings
 from triplestore.model.errors import InputError
 from triplestore.streams.maintainers import TRIPLES
+from triplestore.streams.source import LeftOut
 
 FEW: Final = 2_000
 """Lines up to which they are parsed here: the engine takes longer to plan that."""
 
 
-def tokens_of(
-    engine: Engine, lines: Sequence[bytes], ends: Sequence[int], scope: int
-) -> tuple[pa.Table, list[InputError]]:
+def tokens_of(engine: Engine, lines: Sequence[bytes], ends: Sequence[int], scope: int) -> tuple[pa.Table, LeftOut]:
     """A table of tokens (s, p, o) and ends (e) of lines, and what is wrong with those that cannot be read, which are
     left out. scope: the number of the file that blank nodes are of."""
     if len(lines) <= FEW:
@@ -39,14 +38,14 @@ def tokens_of(
     found = found.select(["s", "p", "o", "e"]).cast(TRIPLES)
     odd = pc.equal(found["s"], "")
     if not pc.any(odd).as_py():
-        return found, []
+        return found, LeftOut()
     rest = found.filter(odd)
     others, bad = _strictly([line.encode() for line in rest["o"].to_pylist()], rest["e"].to_pylist(), scope)
     return pa.concat_tables([found.filter(pc.invert(odd)), others]), bad
 
 
-def _strictly(lines: Sequence[bytes], ends: Sequence[int], number: int) -> tuple[pa.Table, list[InputError]]:
-    rows, bad, scope = list[tuple[str, str, str, int]](), list[InputError](), Scope(number, anonymous=False)
+def _strictly(lines: Sequence[bytes], ends: Sequence[int], number: int) -> tuple[pa.Table, LeftOut]:
+    rows, bad, scope = list[tuple[str, str, str, int]](), LeftOut(), Scope(number, anonymous=False)
     whole = parse_lines(lines, Syntax.NTRIPLES, scope)
     if not whole.bad and len(whole.quads) == len(lines):  # else some are comments, or wrong
         rows = [(s, p, o, end) for (s, p, o, *_), end in zip(whole.quads, ends, strict=True)]
@@ -55,7 +54,8 @@ def _strictly(lines: Sequence[bytes], ends: Sequence[int], number: int) -> tuple
         parsed = parse_lines([line], Syntax.NTRIPLES, scope)
         rows += [(s, p, o, end) for s, p, o, *_ in parsed.quads]
         shown = line[:60].decode(errors="replace")
-        bad += [InputError(f"{found.reason}, in a triple of the stream: {shown}") for found in parsed.bad]
+        for found in parsed.bad:
+            bad.add(InputError(f"{found.reason}, in a triple of the stream: {shown}"))
     columns = list(zip(*rows, strict=True)) if rows else [(), (), (), ()]
     table = pa.table({**{c: strings(columns[place]) for place, c in enumerate("spo")}, "e": int64s(columns[3])})
     return table.cast(TRIPLES), bad

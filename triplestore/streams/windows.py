@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
 
 import pyarrow as pa
 
@@ -19,21 +18,18 @@ from triplake.sparql import Graph
 from triplake.sparql import query as run_query
 from triplake.sparql.parser import parse_query
 from triplestore.engine import Engine
-from triplestore.model.errors import InputError, UsageError
+from triplestore.model.errors import UsageError
 from triplestore.read.session import Session
 from triplestore.streams.answers import Answer, Row, StreamStats
 from triplestore.streams.checkpoint import Place, State
 from triplestore.streams.maintainers import Maintainer, WindowClosure
 from triplestore.streams.pending import Pending
 from triplestore.streams.registration import StreamQuery, streams_of
-from triplestore.streams.source import Chunk
+from triplestore.streams.source import FIRST, Chunk, LeftOut
 from triplestore.streams.times import Window, duration
 from triplestore.streams.tokens import tokens_of
 
 MakeMaintainer = Callable[[], Maintainer]
-
-FIRST: Final = 5
-"""Malformed lines that are reported one by one."""
 
 
 class _Part:
@@ -252,8 +248,8 @@ class Windows:
             rows = list(((new - old) if query.operator == "istream" else (old - new)).elements())
         return Answer(query.name, result.kind, query.operator, now - group.widest, now, variables, rows)
 
-    def _left_out(self, errors: Sequence[InputError]) -> None:
-        self.stats.malformed += len(errors)
-        self.stats.bad += errors[: max(0, FIRST - len(self.stats.bad))]
-        if errors and self._stop:
-            raise errors[0]
+    def _left_out(self, lines: LeftOut) -> None:
+        self.stats.malformed += lines.count
+        self.stats.bad += lines.first[: max(0, FIRST - len(self.stats.bad))]
+        if lines.count and self._stop:
+            raise lines.first[0]

@@ -12,7 +12,9 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,8 @@ from tests.support.cli import run
 from tests.support.crash import kill_after
 from triplestore import Store
 from triplestore.model.errors import InputError, UsageError
-from triplestore.streams.source import Chunk, chunks
+from triplestore.streams.posted import Posted
+from triplestore.streams.source import FIRST, Chunk, chunks
 
 E = Namespace("http://example.org/")
 ASK = "SELECT ?x FROM STREAM <s> [RANGE 5 STEP 1] { ?x a <http://example.org/Room> }"
@@ -97,6 +100,22 @@ def test_malformed_lines(kg: Path, bad: bytes) -> None:
     assert stats.malformed == 1  # type: ignore[attr-defined]
     with pytest.raises(InputError):
         read(kg, io.BytesIO(text), on_error="stop")
+
+
+def test_many_malformed_lines_take_little(kg: Path) -> None:
+    """They are counted; of a few it is kept what is wrong. Nor is what clients post kept as more than its bytes."""
+    (chunk,) = chunks(io.BytesIO(b"x\n" * 50_000))
+    assert (chunk.bad.count, len(chunk.bad.first)) == (50_000, FIRST)
+    _, stats = read(kg, io.BytesIO(b"5 <a:b> x .\n" * 3_000))
+    assert (stats.malformed, len(stats.bad)) == (3_000, FIRST)  # type: ignore[attr-defined]
+    body, posted = b"".join(b"%d <a:b> <a:b> <a:b> .\n" % time for time in range(5_000)), Posted()
+    tracemalloc.start()
+    try:
+        assert posted.put(body, "the body") == 5_000
+        assert tracemalloc.get_traced_memory()[0] < len(body)
+    finally:
+        tracemalloc.stop()
+    assert sum(len(chunk.times) for chunk in islice(posted.chunks(), 1)) == 5_000
 
 
 def test_a_clock_that_jumps(kg: Path) -> None:
