@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any, Final
+from hashlib import blake2b
+from typing import IO, Any, Final, TypeGuard
 
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.terms import to_ntriples, to_rdflib
 
 Row = tuple[str | None, ...]
+
+_MADE: Final = re.compile(r"(?<![\w:])_:c([0-9]+)_([0-9]+)(?![\w:.-])")
+"""A blank node of a template: the number of the solution, and which of the template it is."""
 
 FORMATS: Final = ("jsonl", "csv", "nt")
 
@@ -65,6 +71,30 @@ class Answer:
         names = self.variables
         rows = [{v: to_ntriples(t) for v, t in zip(names, row, strict=True) if t is not None} for row in self.rows]
         return {**found, "rows": rows}
+
+
+def labelled(rows: Sequence[Row]) -> list[Row]:
+    """Triples of CONSTRUCT, the blank nodes of its template labelled by what the answer says of them: those of another
+    solution are others, also in another answer, and what is said again is of the same."""
+    said: dict[str, list[str]] = {}
+    for row in rows:
+        blanks = {made[1] for token in row if _may_have(token) for made in _MADE.finditer(token)}
+        for blank in blanks:
+            said.setdefault(blank, []).append(" ".join(_relabelled(token, lambda made: made[2]) or "" for token in row))
+    labels, seen = dict[str, str](), Counter[str]()
+    for blank, texts in said.items():
+        digest = blake2b("\n".join(sorted(texts)).encode(), digest_size=12).hexdigest()
+        labels[blank] = f"{digest}_{seen[digest]}"
+        seen[digest] += 1
+    return [tuple(_relabelled(token, lambda made: f"_:c{labels[made[1]]}_{made[2]}") for token in row) for row in rows]
+
+
+def _may_have(token: str | None) -> TypeGuard[str]:
+    return token is not None and token.startswith(("_:", "<<"))
+
+
+def _relabelled(token: str | None, label: Callable[[re.Match[str]], str]) -> str | None:
+    return _MADE.sub(label, token) if _may_have(token) else token
 
 
 class Writer:

@@ -20,7 +20,7 @@ from triplake.sparql.parser import parse_query
 from triplestore.engine import Engine
 from triplestore.model.errors import UsageError
 from triplestore.read.session import Session
-from triplestore.streams.answers import Answer, Row, StreamStats
+from triplestore.streams.answers import Answer, Row, StreamStats, labelled
 from triplestore.streams.checkpoint import Place, State
 from triplestore.streams.maintainers import Maintainer, WindowClosure
 from triplestore.streams.pending import Pending
@@ -245,6 +245,8 @@ class Windows:
         if query.operator != "rstream":
             new, old = Counter(rows), group.before.get(place, Counter())
             group.before[place] = new
+        if result.kind == "construct":
+            rows = labelled(rows)
             rows = list(((new - old) if query.operator == "istream" else (old - new)).elements())
         return Answer(query.name, result.kind, query.operator, now - group.widest, now, variables, rows)
 

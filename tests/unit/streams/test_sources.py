@@ -118,6 +118,21 @@ def test_many_malformed_lines_take_little(kg: Path) -> None:
     assert sum(len(chunk.times) for chunk in islice(posted.chunks(), 1)) == 5_000
 
 
+def test_blank_nodes_of_templates(kg: Path) -> None:
+    """Those of one solution are the same in each answer, those of two never: answers may be a stream again."""
+    text = f"CONSTRUCT {{ _:a <{E}of> ?x ; <{E}has> _:b }} FROM STREAM <s> [RANGE 2 STEP 1] {{ ?x a <{E}Room> }}"
+    source = "".join(LINE.format(time, number) for time, number in ((1, 5), (2, 1), (2, 5), (3, 9), (4, 9)))
+    with Store.open(kg, engine="duckdb") as store:
+        with store.stream(io.BytesIO(source.encode()), text) as run:
+            found = [{(row[2], row[0]) for row in answer.rows if row[1] == f"<{E}of>"} for answer in run]
+        with store.stream(io.BytesIO(source.encode()), text, operator="istream") as run:
+            new = [len(answer.rows) for answer in run]
+    assert [len(answer) for answer in found] == [1, 2, 3, 1]
+    nodes = set().union(*found)
+    assert len(nodes) == len({node for _, node in nodes}) == 3
+    assert new == [2, 2, 2, 0]
+
+
 def test_a_clock_that_jumps(kg: Path) -> None:
     """Forward: the windows of the gap are answered until they are empty, once. Back: that is late."""
     text = lines(2) + LINE.format(10**12, 3) + LINE.format(1, 4) + LINE.format(10**12 + 1, 5)
