@@ -47,6 +47,7 @@ class StreamRun:
     ) -> None:
         """See `Store.stream`."""
         self._follow, self._pace = follow, pace
+        self._began: tuple[int, float] | None = None  # the first time of the stream, and when it was read
         self.written: Callable[[], int] = lambda: 0
         sources = source if isinstance(source, Mapping) else {"": source}
         self.checkpoint: Checkpoint | None = None
@@ -56,6 +57,8 @@ class StreamRun:
             self.checkpoint = Checkpoint(checkpoint, background.manifest.version, queries)
         before = self.checkpoint.state if self.checkpoint is not None else None
         self._windows = Windows(background, queries, engine, algorithm, lateness, on_error, before)
+        if pace is not None:
+            self._windows.due = self._due
         names = self._windows.streams
         if set(sources) != set(names) and not (len(sources) == 1 and len(names) == 1):
             self.close()
@@ -89,7 +92,6 @@ class StreamRun:
         readers = {
             name: chunks(source, self._follow, self._places[name].read) for name, source in self._sources.items()
         }
-        began: tuple[int, float] | None = None
         while readers:
             marks = {name: windows.newest(name) for name in readers}
             name = min(readers, key=lambda n: (marks[n] is not None, marks[n] or 0))
@@ -99,9 +101,8 @@ class StreamRun:
                 windows.end(name)
             else:
                 self._feed(name, chunk)
-                if self._pace is not None and chunk.times:
-                    began = began or (min(chunk.times), time.monotonic())
-                    _wait(began[1] + (max(chunk.times) - began[0]) / self._pace)
+                if self._pace is not None and self._began is None and chunk.times:
+                    self._began = min(chunk.times), time.perf_counter()
             for answers in windows.complete() if readers else windows.finish():
                 yield from answers
                 self._save()
@@ -113,6 +114,15 @@ class StreamRun:
         if chunk.times:
             self._trails[name].add(before, self._windows.last)
 
+    def _due(self, now: int) -> float:
+        """Wait until the windows of a time are due in a replay; when that was. Raises StoppedError."""
+        first, read = self._began or (now, time.perf_counter())
+        due = read + (now - first) / (self._pace or 1)
+        while (left := due - time.perf_counter()) > 0:
+            check()
+            time.sleep(min(left, POLL))
+        return due
+
     def _save(self) -> None:
         """Have it on record that the windows so far are answered."""
         if self.checkpoint is not None:
@@ -120,10 +130,3 @@ class StreamRun:
             least = min((time for time in answered if time is not None), default=0)
             places = {name: self._trails[name].place(least, place) for name, place in self._places.items()}
             self.checkpoint.save(places, answered, self.written())
-
-
-def _wait(due: float) -> None:
-    """Wait until a time of the clock. Raises StoppedError."""
-    while (left := due - time.monotonic()) > 0:
-        check()
-        time.sleep(min(left, POLL))

@@ -136,6 +136,8 @@ class Windows:
         places = {} if before is None else before.places
         self._marks = {name: places.get(name, Place()).newest for name in self.streams}
         self._read = time.perf_counter()
+        self.due: Callable[[int], float] = lambda now: self._read
+        """Waits until windows of a time are to be answered; when that was, by `time.perf_counter`."""
         groups: dict[tuple[object, ...], list[StreamQuery]] = {}
         for query in queries:
             together = sorted(query.windows, key=repr) if not any(query.parts) else [*query.windows, *query.parts]
@@ -210,6 +212,7 @@ class Windows:
 
     def _slide(self, group: _Group, now: int) -> list[Answer]:
         """Let a group's windows be those of a time; the answers of its queries."""
+        read = max(self._read, self.due(now))
         started = time.perf_counter()
         for part in group.parts.values():
             tables = list[pa.Table]()
@@ -227,7 +230,7 @@ class Windows:
         ended = time.perf_counter()
         stats.busy += ended - started
         stats.slowest = max(stats.slowest, ended - started)
-        stats.lag = ended - self._read
+        stats.lag = ended - read
         return found
 
     def _note(self, group: _Group) -> None:
@@ -242,11 +245,11 @@ class Windows:
         rows: list[Row] = [()] * bool(result) if result.kind == "ask" else []
         if result.kind != "ask":
             variables, rows = result.variables, [row for batch in result.token_batches(50_000) for row in batch]
+        if result.kind == "construct":
+            rows = labelled(rows)
         if query.operator != "rstream":
             new, old = Counter(rows), group.before.get(place, Counter())
             group.before[place] = new
-        if result.kind == "construct":
-            rows = labelled(rows)
             rows = list(((new - old) if query.operator == "istream" else (old - new)).elements())
         return Answer(query.name, result.kind, query.operator, now - group.widest, now, variables, rows)
 

@@ -14,7 +14,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
@@ -116,6 +116,16 @@ def test_many_malformed_lines_take_little(kg: Path) -> None:
     finally:
         tracemalloc.stop()
     assert sum(len(chunk.times) for chunk in islice(posted.chunks(), 1)) == 5_000
+
+
+def test_a_replay_keeps_its_pace(kg: Path) -> None:
+    """Each window comes at its time, not all of a piece at the end of it."""
+    with Store.open(kg, engine="duckdb") as store, store.stream(io.BytesIO(lines(4).encode()), ASK, pace=4) as run:
+        began = time.perf_counter()
+        found = [(answer.time, time.perf_counter() - began) for answer in run]
+    assert [now for now, _ in found] == [1, 2, 3, 4]
+    assert all(seconds >= (now - 1) / 4 for now, seconds in found)
+    assert all(later - before > 0.05 for (_, before), (_, later) in pairwise(found))
 
 
 def test_blank_nodes_of_templates(kg: Path) -> None:
