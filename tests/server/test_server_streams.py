@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -19,6 +21,8 @@ from triplestore import Store
 from triplestore.server import broadcast
 from triplestore.server.settings import Access, StreamSettings
 from triplestore.streams import posted
+from triplestore.streams.answers import Answer
+from triplestore.streams.registration import StreamQuery
 
 EX = "http://ex/"
 PREFIX = f"PREFIX : <{EX}>\n"
@@ -134,6 +138,26 @@ def test_who_reads_nothing_holds_up_nobody(store: Path, monkeypatch: pytest.Monk
             assert client.post("/streams", content=text).status_code == 202
         eventually(lambda: client.get("/streams").json()["queries"][0]["answers"] >= 58)
         assert answers(client, "/streams/big", 1)
+
+
+def test_who_reads_slowly_holds_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it has not read of one that is let go of it does not get: its event has no end."""
+    monkeypatch.setattr(broadcast, "KEPT_BYTES", 5 * broadcast.PIECE)
+    channel, pieces = broadcast.Channel(StreamQuery.of(ALARMS)), list[bytes]()
+
+    def add(time: int) -> None:
+        channel.add(Answer("", "ask", "rstream", time - 1, time, (), []), b"x" * (3 * broadcast.PIECE))
+
+    async def follow() -> None:
+        add(1)
+        async for piece in broadcast.Broadcast.events(SimpleNamespace(ended=True), channel, None):  # type: ignore[arg-type]
+            pieces.append(piece)
+            if len(pieces) == 3:
+                add(2)
+
+    asyncio.run(follow())
+    assert len(pieces) == 3
+    assert pieces[-1] == b"x" * broadcast.PIECE
 
 
 def test_a_file_that_grows(store: Path, tmp_path: Path) -> None:

@@ -36,7 +36,8 @@ KEPT_BYTES: Final = 16 << 20
 """Bytes of them; the newest is kept whatever its size."""
 
 PIECE: Final = 1 << 16
-"""Bytes of an answer that are sent at a time: a client that reads slowly holds no more than a few of these."""
+"""Bytes of an answer that are sent at a time: a client that reads slowly holds no more than a few of these. Where the
+answer is not kept any more it is cut off."""
 
 BEAT: Final = 1.0
 """Seconds after which a client gets the figures again, if they have changed."""
@@ -50,11 +51,11 @@ RATE: Final = 10.0
 
 @dataclass(slots=True)
 class Channel:
-    """The answers of a query. kept: their times and texts, of `size` bytes in all; missed: the time of the newest
+    """The answers of a query. kept: by their times their texts, of `size` bytes in all; missed: the time of the newest
     that is not kept any more. changed: is set, and replaced, when there is another."""
 
     query: StreamQuery
-    kept: deque[tuple[int, bytes]] = field(default_factory=deque)
+    kept: dict[int, bytes] = field(default_factory=dict)
     size: int = 0
     answers: int = 0
     rows: int = 0
@@ -63,13 +64,13 @@ class Channel:
 
     def add(self, answer: Answer, text: bytes) -> None:
         """Take in the next answer, and let go of the oldest."""
-        self.kept.append((answer.time, text))
+        self.kept[answer.time] = text
         self.size += len(text)
         self.answers += 1
         self.rows = len(answer.rows)
         while len(self.kept) > KEPT or (self.size > KEPT_BYTES and len(self.kept) > 1):
-            self.missed, gone = self.kept.popleft()
-            self.size -= len(gone)
+            self.missed = next(iter(self.kept))
+            self.size -= len(self.kept.pop(self.missed))
         self.wake()
 
     def wake(self) -> None:
@@ -77,11 +78,16 @@ class Channel:
         before, self.changed = self.changed, asyncio.Event()
         before.set()
 
-    def after(self, time: int | None) -> tuple[int, bytes] | None:
-        """The first answer that is kept of those after a time; None: the newest."""
+    def after(self, time: int | None) -> int | None:
+        """The time of the first answer that is kept of those after a time; None: of the newest."""
         if time is None:
-            return self.kept[-1] if self.kept else None
-        return next((found for found in self.kept if found[0] > time), None)
+            return next(reversed(self.kept), None)
+        return next((found for found in self.kept if found > time), None)
+
+    def piece(self, time: int, start: int) -> bytes | None:
+        """Some of the answer of a time, from a byte on; None: it is not kept any more."""
+        text = self.kept.get(time)
+        return None if text is None else text[start : start + PIECE]
 
 
 class Broadcast:
@@ -183,10 +189,13 @@ class Broadcast:
                 yield _event("missed", json.dumps({"after": since, "until": channel.missed}))
                 since = channel.missed
             while (found := channel.after(since)) is not None:
-                since, text = found
+                since, start = found, 0
                 yield f"id: {since}\nevent: answer\ndata: ".encode()
-                for start in range(0, len(text), PIECE):
-                    yield text[start : start + PIECE]
+                while piece := channel.piece(since, start):
+                    yield piece
+                    start += len(piece)
+                if piece is None:  # who reads so slowly holds no answer in memory: it is cut off
+                    return
                 yield b"\n\n"
                 if channel.missed is not None and since < channel.missed:
                     break

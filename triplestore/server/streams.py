@@ -39,7 +39,7 @@ async def queries(request: Request) -> Response:
                 for stream, window in channel.query.windows
             ],
             "answers": channel.answers,
-            "time": channel.kept[-1][0] if channel.kept else None,
+            "time": channel.after(None),
             "rows": channel.rows,
         }
         for name, channel in broadcast.channels.items()
