@@ -27,16 +27,18 @@ FILE: Final = "stream.json"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """From where a stream is read: a byte (of Structured Streaming: a batch), and the newest time before it."""
+    """From where a stream is read: a byte (of Structured Streaming: a batch), the newest time before it, the name of
+    the file in a folder."""
 
     read: int = 0
     newest: int | None = None
+    file: str = ""
 
 
 @dataclass(slots=True)
 class State:
     """What a checkpoint says. answered: of each group of queries, in order. written: bytes of the file of answers.
-    batch: the newest of Structured Streaming."""
+    batch: the newest of Structured Streaming. files: of the streams that are folders, in the order of reading."""
 
     version: int
     queries: str
@@ -44,6 +46,7 @@ class State:
     answered: list[int | None] = field(default_factory=list)
     written: int = 0
     batch: int = -1
+    files: dict[str, list[str]] = field(default_factory=dict)
 
 
 class Trail:
@@ -91,9 +94,16 @@ class Checkpoint:
                     f"{version}: open that version (--at {self.state.version}), or begin in another folder"
                 )
 
-    def save(self, places: Mapping[str, Place], answered: Sequence[int | None], written: int, batch: int = -1) -> None:
+    def save(
+        self,
+        places: Mapping[str, Place],
+        answered: Sequence[int | None],
+        written: int,
+        batch: int = -1,
+        files: Mapping[str, list[str]] | None = None,
+    ) -> None:
         """Replace the checkpoint; on disk on return."""
-        state = State(self._version, self._queries, dict(places), list(answered), written, batch)
+        state = State(self._version, self._queries, dict(places), list(answered), written, batch, dict(files or {}))
         self._path.parent.mkdir(parents=True, exist_ok=True)
         draft = self._path.with_name(f".{FILE}.{os.getpid()}")
         write_durably(draft, json.dumps(asdict(state)))

@@ -69,6 +69,7 @@ class StreamRun:
             )
         self._sources = dict(sources) if len(names) > 1 else {names[0]: next(iter(sources.values()))}
         self._places = {name: before.places.get(name, Place()) if before else Place() for name in names}
+        self._files = {name: before.files.get(name, []) if before else [] for name in names}
         self._trails = {name: Trail() for name in names}
 
     @property
@@ -90,7 +91,9 @@ class StreamRun:
         """The answers, in the order of their times."""
         windows = self._windows
         readers = {
-            name: chunks(source, self._follow, self._places[name].read) for name, source in self._sources.items()
+            name: chunks(source, self._follow, place.read, place.file, tuple(self._files[name]))
+            for name, source in self._sources.items()
+            for place in [self._places[name]]
         }
         while readers:
             marks = {name: windows.newest(name) for name in readers}
@@ -108,9 +111,12 @@ class StreamRun:
                 self._save()
 
     def _feed(self, name: str, chunk: Chunk) -> None:
-        before = self._places[name]
+        before, files = self._places[name], self._files[name]
+        if chunk.file != before.file:
+            before = Place(0, before.newest, chunk.file)
+            files += [chunk.file] * (chunk.file not in files)
         self._windows.feed(name, chunk)
-        self._places[name] = Place(chunk.read, self._windows.newest(name))
+        self._places[name] = Place(chunk.read, self._windows.newest(name), chunk.file)
         if chunk.times:
             self._trails[name].add(before, self._windows.last)
 
@@ -129,4 +135,4 @@ class StreamRun:
             answered = self._windows.answered
             least = min((time for time in answered if time is not None), default=0)
             places = {name: self._trails[name].place(least, place) for name, place in self._places.items()}
-            self.checkpoint.save(places, answered, self.written())
+            self.checkpoint.save(places, answered, self.written(), files=self._files)

@@ -15,7 +15,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
@@ -64,25 +64,29 @@ class LeftOut:
 @dataclass(slots=True)
 class Chunk:
     """Some timed triples in the order of the source: times, and lines of N-Triples. bad: the others. read: bytes
-    of a file or folder up to its end."""
+    of the file up to its end. file: the name of that, of a folder."""
 
     times: list[int] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
     bad: LeftOut = field(default_factory=LeftOut)
     read: int = 0
+    file: str = ""
 
 
-def chunks(source: Any, follow: bool = False, skip: int = 0) -> Iterator[Chunk]:
+def chunks(
+    source: Any, follow: bool = False, skip: int = 0, begin: str = "", order: Sequence[str] = ()
+) -> Iterator[Chunk]:
     """The chunks of a source: the path of a file or a folder of files (by name; plain or compressed), "-" for standard
     input, an open binary file, an iterable of (time, (s, p, o)), terms of rdflib, or what has `chunks` itself. follow:
-    wait for more of a file or folder at its end (a compressed file has one). skip: bytes of a file or folder to pass
-    over. Raises UsageError, InputError."""
+    wait for more of a file or folder at its end (a compressed file has one). skip: bytes of a file to pass over.
+    begin, order: of a folder the file in which to go on ("": the first), and those that were read before, in order.
+    Raises UsageError, InputError."""
     if isinstance(source, str) and source == "-":
         yield from _of_file(sys.stdin.buffer, "standard input", False, skip)
     elif isinstance(source, str | Path):
         path = there(source)
         if path.is_dir():
-            yield from _of_folder(path, follow, skip)
+            yield from _of_folder(path, follow, skip, begin, order)
         else:
             grows = follow and compression(str(path)) is None
             with open(path, "rb") if grows else opened(str(path), str(path)) as file:
@@ -130,25 +134,23 @@ def _of_file(file: IO[bytes] | BufferedReader, name: str, follow: bool, skip: in
         yield cut([rest], name, number, done)
 
 
-def _of_folder(path: Path, follow: bool, skip: int) -> Iterator[Chunk]:
-    """The files of a folder in the order of their names, each as it is when its turn comes; one that is written should
-    be moved there when it is whole."""
-    done, before = set[str](), 0
+def _of_folder(path: Path, follow: bool, skip: int, begin: str, order: Sequence[str]) -> Iterator[Chunk]:
+    """The files of a folder, those read before in their order, then others in that of their names, each as it is when
+    its turn comes; one that is written should be moved there when it is whole."""
+    at = order.index(begin) if begin else 0
+    done, again = set(order[:at]), order[at:]
     while True:
-        fresh = sorted(f for f in os.listdir(path) if f not in done and not f.startswith((".", "_")))
+        fresh = again or sorted(f for f in os.listdir(path) if f not in done and not f.startswith((".", "_")))
         for name in fresh:
             done.add(name)
-            with opened(str(path / name), str(path / name)) as file:
-                size = file.seek(0, os.SEEK_END) if before < skip else 0
-                if before + size <= skip and before < skip:
-                    before += size
-                    continue
-                file.seek(0)
-                start = before
-                for chunk in _of_file(file, str(path / name), False, max(0, skip - start)):
-                    before = chunk.read = start + chunk.read
+            with opened(str(there(path / name)), str(path / name)) as file:
+                for chunk in _of_file(file, str(path / name), False, skip):
+                    chunk.file = name
                     yield chunk
-                before = start + file.tell()
+            skip = 0
+        if again:
+            again = ()
+            continue
         if not follow:
             return
         check()

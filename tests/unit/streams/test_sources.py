@@ -323,6 +323,20 @@ def test_files_of_answers(kg: Path, tmp_path: Path) -> None:
     assert output.read_text() == whole
 
 
+def test_a_folder_that_changes_between_runs(kg: Path, tmp_path: Path) -> None:
+    """Files that are read and no longer needed may go, and new ones may have any names."""
+    folder = tmp_path / "s"
+    folder.mkdir()
+    (folder / "b.txt").write_text(lines(3))
+    (folder / "c.txt").write_text(lines(9, 4))
+    assert read(kg, folder, checkpoint=tmp_path / "c")[0] == [(i, min(i, 5)) for i in range(1, 13)]
+    (folder / "b.txt").unlink()
+    (folder / "a.txt").write_text(lines(3, 13))
+    found, stats = read(kg, folder, checkpoint=tmp_path / "c")
+    assert found == [(i, 5) for i in range(13, 16)]
+    assert stats.late == 0  # type: ignore[attr-defined]
+
+
 def test_checkpoints_are_of_their_queries(kg: Path, tmp_path: Path) -> None:
     (tmp_path / "s.txt").write_text(lines(3))
     with Store.open(kg, engine="duckdb") as store:
