@@ -36,8 +36,8 @@ class TriplakeStore(rdflib.store.Store):
     triples can be removed; namespaces that are bound are kept in memory, beside the store's prefixes. `rollback`
     forgets what was changed since the last commit or read.
 
-    A `Graph` that is named by an IRI is a named graph; one that is named by a blank node is the default graph, unless a
-    `Dataset` has made it.
+    A `Graph` that is named by an IRI is a named graph; one that is named by a blank node is the default graph, unless
+    `Dataset.graph` has made it, or this store has named it.
 
     Invariant: `_pending` holds what has changed and is not in the store yet, in order: a triple, with the name of a
     graph as a fourth if it is in one, and whether it is to be there.
@@ -50,7 +50,7 @@ class TriplakeStore(rdflib.store.Store):
     def __init__(self, configuration: Any = None, identifier: Any = None) -> None:
         self._store: Store | None = None
         self._pending: list[tuple[Any, bool]] = []
-        self._blank: set[BNode] = set()  # the graphs named by blank nodes that a Dataset has made
+        self._blank: set[BNode] = set()  # the graphs named by blank nodes that a Dataset has made, or that are stored
         self._names = SimpleMemory()  # for its prefixes
         super().__init__(configuration, identifier)
 
@@ -115,10 +115,11 @@ class TriplakeStore(rdflib.store.Store):
 
     def remove(self, triple: Any, context: Any = None) -> None:
         """Take the asserted triples that match a pattern (None is any) away at the next commit, from one graph, or from
-        all without a context. What follows from others still holds then."""
-        self._opened()
+        all without a context (or where the default graph is the union of all, and the context a `Graph` without a
+        name). What follows from others still holds then."""
+        separate = self._opened().default_graph == "separate"
         name = self._graph_name(context)
-        named = name is not None or _is_default(context)
+        named = name is not None or _is_default(context) or (separate and context is not None)
         if None not in triple and named:
             self._pending.append(((*triple, name or _UNNAMED), False))
         elif None not in triple and not self._several():
@@ -140,14 +141,15 @@ class TriplakeStore(rdflib.store.Store):
             self._opened().sparql_update(f"CREATE SILENT GRAPH {graph.identifier.n3()}")
 
     def remove_graph(self, graph: Any) -> None:
-        """Remove a graph and what is in it."""
+        """Remove a named graph and what is in it. The default graph stays as it is: RDFLib's readers of N-Quads remove
+        it from any store before they read, and take it for empty."""
         name = self._graph_name(graph)
         if isinstance(name, URIRef):
             self.commit()
             self._opened().sparql_update(f"DROP SILENT GRAPH {name.n3()}")
-        else:
+        elif name is not None:
             self.remove((None, None, None), graph)
-            self._blank.discard(graph.identifier)
+            self._blank.discard(name)
 
     def _graph_name(self, context: Any) -> Any:
         """The name of the graph that a context is, None for the default graph."""
@@ -223,8 +225,8 @@ class TriplakeStore(rdflib.store.Store):
         """The graphs, or those that a triple is in."""
         self.commit()
         if triple is None or triple == (None, None, None):
-            names = (to_rdflib(size.name) for size in self.triplake.graphs()[1:])
-            yield from map(self._graph, (*names, *self._blank))
+            names = [to_rdflib(size.name) for size in self.triplake.graphs()[1:]]
+            yield from map(self._graph, dict.fromkeys((*names, *self._blank)))
             return
         for _, found in list(self.triples(triple)):
             yield from found
@@ -239,6 +241,8 @@ class TriplakeStore(rdflib.store.Store):
         return self.triplake.default_graph == "separate" and (self._named() or pending)
 
     def _graph(self, name: Any) -> rdflib.Graph:
+        if isinstance(name, BNode):
+            self._blank.add(name)
         return rdflib.Graph(store=self, identifier=name)
 
     def _default(self) -> rdflib.Graph:

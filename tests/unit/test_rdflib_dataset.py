@@ -16,7 +16,7 @@ from triplestore.rdflib_plugin import TriplakeStore
 
 EX = Namespace("http://ex/")
 NAME, POINT = "Triplake", "triplestore.rdflib_plugin:TriplakeStore"
-NAMES = [EX.g1, EX.g2, EX.a]
+NAMES = [EX.g1, EX.g2, EX.a, BNode("g")]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -114,8 +114,9 @@ def test_a_graph_named_by_a_blank_node(dataset: Dataset) -> None:
 
 
 @pytest.mark.parametrize("seed", seeds(range(4), 1))
-def test_as_rdflib_in_memory(dataset: Dataset, seed: int) -> None:
-    """Without rules a dataset in the store and one of RDFLib's own are the same, whatever is done to them."""
+def test_as_rdflib_in_memory(dataset: Dataset, tmp_path: Path, seed: int) -> None:
+    """Without rules a dataset in the store and one of RDFLib's own are the same, whatever is done to them. A plain
+    graph of the store is the default graph."""
     dice, other = random.Random(seed), Dataset()
 
     def some() -> tuple[URIRef, URIRef, URIRef]:
@@ -123,7 +124,7 @@ def test_as_rdflib_in_memory(dataset: Dataset, seed: int) -> None:
 
     for _ in range(30):
         name, triple = dice.choice([None, *NAMES]), some()
-        kind = dice.randrange(6)
+        kind = dice.randrange(9)
         pattern = tuple(term if dice.random() < 0.5 else None for term in triple)
         for one in (dataset, other):
             graph = one.default_graph if name is None else one.graph(name)
@@ -133,13 +134,23 @@ def test_as_rdflib_in_memory(dataset: Dataset, seed: int) -> None:
                 graph.remove(triple)
             elif kind == 4:
                 graph.remove(pattern)  # type: ignore[arg-type]
-            else:
+            elif kind == 5:
                 one.remove(triple)
+            elif kind == 6:
+                plain = one.default_graph if one is other else Graph(store=one.store)
+                plain.remove(pattern)  # type: ignore[arg-type]
+            elif kind == 7 and name is not None:
+                one.remove_graph(name)
+        if kind == 8:
+            dataset.close()
+            dataset = Dataset(store=NAME)
+            dataset.open(str(tmp_path / "kg"))
         if dice.random() < 0.3:
             assert content(dataset) == content(other)
             assert set(dataset.quads()) == set(other.quads())
             assert len(dataset) == len(set(other.triples((None, None, None), None)) | {q[:3] for q in other.quads()})
     assert content(dataset) == content(other)
+    dataset.close()
 
 
 def test_pyshacl_runs_over_it(dataset: Dataset) -> None:

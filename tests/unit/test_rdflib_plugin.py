@@ -219,12 +219,12 @@ def test_as_rdflib_in_memory(tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
     terms = [EX.a, EX.b, EX.c, BNode("n"), BNode("m")]
     objects = [*terms, Literal("x"), Literal("x", lang="en"), Literal("1", datatype=XSD.integer), Literal(2.5)]
-    ours, theirs = Graph(store=NAME), Graph()
+    ours, theirs, file = Graph(store=NAME), Graph(), "<http://ex/a> <http://ex/p> <http://ex/d> ."
     ours.open({"path": tmp_path / "kg", "rules": ["none"]}, create=True)  # type: ignore[arg-type]
     for _ in range(60):
         triple = (dice.choice(terms), dice.choice([EX.p, EX.q]), dice.choice(objects))
         pattern = tuple(term if dice.random() < 0.6 else None for term in triple)
-        step = dice.random()
+        step, syntax = dice.random(), dice.choice(["turtle", "trig", "nquads"])
         for graph in (ours, theirs):
             if step < 0.6:
                 graph.add(triple)
@@ -232,6 +232,8 @@ def test_as_rdflib_in_memory(tmp_path: Path, seed: int) -> None:
                 graph.remove(pattern)
             elif step < 0.8:
                 graph.set(triple)
+            elif step < 0.85:
+                graph.parse(data=file, format=syntax)
         assert set(ours.triples(pattern)) == set(theirs.triples(pattern))
     assert set(ours) == set(theirs)
     assert len(ours) == len(theirs)
