@@ -28,9 +28,6 @@ from triplestore.model.terms import BUILTIN_IDS, SAME_AS
 from triplestore.proof.conditions import grounded
 from triplestore.storage.manifest import Counters
 
-MOST: Final = 64
-"""Instances that are looked at for one fact and one rule."""
-
 _OCCURRING: Final = (
     "(SELECT s AS term FROM fact UNION SELECT p FROM fact UNION SELECT o FROM fact "
     f"UNION SELECT CAST({SAME_AS} AS BIGINT) WHERE EXISTS (SELECT 1 FROM fact))"
@@ -97,12 +94,13 @@ class Computed:
         self._scratch = Scratch(self.engine)
         self._aggregates = Aggregates(self.engine, self.engine.scratch(), self._equality, self._terms, known)
 
-    def deriving(self, rule: Rule, head: Atom, alike: Sequence[Sequence[int]]) -> Iterator[Found]:
-        """The rows of a rule whose head is a fact. alike: for each place of it the ids that it may have."""
+    def deriving(self, rule: Rule, head: Atom, alike: Sequence[Sequence[int]], most: int) -> Iterator[Found]:
+        """The rows of a rule whose head is a fact: all of them, if they are less than `most`. alike: for each place of
+        the fact the ids that it may have."""
         one = replace(rule, heads=(head,))
         program = Specialiser([one], self._equality, evidence=True).program(self._schema, self._constants)
         for shape, rows in program.instances.items():
-            yield from self._found(rule, shape, list(rows), alike)
+            yield from self._found(rule, shape, list(rows), alike, most)
 
     def members(self, group: Aggregate, values: Mapping[str, int]) -> list[Fact]:
         """The facts that the atoms of an aggregate match, the keys being `values`."""
@@ -125,7 +123,9 @@ class Computed:
                 found.update(dict.fromkeys(_triples(row)))
         return list(found)
 
-    def _found(self, rule: Rule, shape: Shape, rows: Sequence[Row], alike: Sequence[Sequence[int]]) -> Iterator[Found]:
+    def _found(
+        self, rule: Rule, shape: Shape, rows: Sequence[Row], alike: Sequence[Sequence[int]], most: int
+    ) -> Iterator[Found]:
         names = [f"e{i}" for i in range(len(shape.output))]
         wheres = [
             f"{name} IN ({', '.join(map(self.engine.dialect.string, self._tokens(ids)))})"
@@ -145,7 +145,7 @@ class Computed:
             sql = select(shape, scans, instances(self._scratch, some), names, self._terms, _OCCURRING)
             listed = ", ".join(names)
             found = self.engine.rows(
-                f"SELECT DISTINCT {listed} FROM ({sql}) m WHERE {' AND '.join(wheres)} ORDER BY {listed} LIMIT {MOST}"
+                f"SELECT DISTINCT {listed} FROM ({sql}) m WHERE {' AND '.join(wheres)} ORDER BY {listed} LIMIT {most}"
             )
             self._scratch.clear()
             ids = encoding.lookup(self.engine, {str(row[place]) for row in found for place in made})

@@ -26,6 +26,12 @@ SAMPLE: Final = 64
 """Derivations that are fetched of one rule instance at first, those from asserted facts before others. They are enough
 to prove a depth; to refute it, all are fetched."""
 
+COMPUTED: Final = 64
+"""Instances of a rule that is no plain join that are looked at for one fact at first."""
+
+GROWTH: Final = 32
+"""How many times as many derivations are fetched where those that were are too few."""
+
 ALL: Final = 1 << 40
 """More than there are of any rule instance."""
 
@@ -46,6 +52,7 @@ class Entry:
 
     instances: list[Instance] = field(default_factory=list)
     expanded: bool = False
+    computed: bool = False  # by all instances of rules that are no plain joins
     sampled: bool = False
     """Whether some rule instance may have more derivations than were fetched, or the term more mentions."""
     mentions: list[Fact] = field(default_factory=list)
@@ -73,7 +80,7 @@ class Slice:
         self._pending: list[Fact] = []  # entries whose asserted triples are not fetched yet
         self._keys: set[tuple[object, ...]] = set()
         self._asserted_sets: dict[Fact, set[Fact]] = {}
-        self._sample = sample
+        self._sample, self._most = sample, COMPUTED
         self._scratch = Scratch(source.engine)
         constants = source.own_constants
         used = {constants[t] for r in source.rules for t in constants_of(r) if t in constants}
@@ -154,22 +161,34 @@ class Slice:
 
     def widen(self, facts: Sequence[Fact]) -> None:
         """Fetch more derivations of facts of which only some were."""
-        self._sample *= 32
+        self._sample *= GROWTH
         self.expand(facts)
 
     def compute(self, facts: Sequence[Fact]) -> bool:
-        """Add the instances of rules that are no plain joins that derive the facts; whether there are new ones."""
-        before, wanted = len(self._keys), Wanted()
-        for fact in facts:
+        """Add the instances of rules that are no plain joins that derive the facts, more of them where those that were
+        added before are all that few; whether there are new ones."""
+        before, cut = len(self._keys), True
+        while cut and len(self._keys) == before:
+            cut = self._compute(facts)
+            self._most *= GROWTH
+        return len(self._keys) > before
+
+    def _compute(self, facts: Sequence[Fact]) -> bool:
+        """Add `_most` of these instances for each fact and rule; whether there may be more."""
+        wanted, left = Wanted(), [fact for fact in facts if not self.entries[fact].computed]
+        for fact in left:
+            self.entries[fact].computed = True
             alike = [self.classes.get(term, [term]) for term in fact]
             for place in self.backward.evaluated(fact):
-                for found in self._computed.deriving(*place[2:], alike):
+                rows = list(self._computed.deriving(*place[2:], alike, self._most))
+                self.entries[fact].computed &= len(rows) < self._most
+                for found in rows:
                     self.meet(term for triple in found.atoms for term in triple)
                     atoms = [self.normal_fact(triple) for triple in found.atoms]
                     self._request(fact, self.backward.instance(place, fact, atoms, found.head, found.seen), wanted)
         self._run(wanted)
         self.settle()
-        return len(self._keys) > before
+        return not all(self.entries[fact].computed for fact in left)
 
     @cached_property
     def _computed(self) -> Computed:

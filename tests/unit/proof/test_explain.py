@@ -189,6 +189,28 @@ def test_rules_that_are_no_plain_joins(tmp_path: Path) -> None:
     ]
 
 
+def test_more_instances_than_are_looked_at_first(tmp_path: Path) -> None:
+    """Of a hub's edges the last one alone leads on: the others lead back, and prove nothing."""
+    (tmp_path / "own.dlog").write_text(
+        """PREFIX ex: <http://example.org/>
+        @rule reach [?x, ex:reach, ?z] :- [?x, ex:edge, ?y], [?y, ex:reach, ?z], FILTER(ISIRI(?y)) .
+        """
+    )
+    edges = [f"ex:hub ex:edge ex:n{n} . ex:n{n} ex:edge ex:hub ." for n in range(10, 80)]
+    (tmp_path / "data.ttl").write_text(
+        f"@prefix ex: <http://example.org/> . {' '.join(edges)} ex:n79 ex:edge ex:out . ex:out ex:reach ex:end ."
+    )
+    done("load", tmp_path / "kg", tmp_path / "data.ttl", "--rules", tmp_path / "own.dlog")
+    found = done("explain", tmp_path / "kg", "ex:hub", "ex:reach", "ex:end", PREFIX).splitlines()
+    assert [line[line.index("ex:") :] for line in found if "FILTER" not in line] == [
+        "ex:hub ex:reach ex:end   [reach]",
+        "ex:hub ex:edge ex:n79   [asserted]",
+        "ex:n79 ex:reach ex:end   [reach]",
+        "ex:n79 ex:edge ex:out   [asserted]",
+        "ex:out ex:reach ex:end   [asserted]",
+    ]
+
+
 def test_what_no_asserted_triple_mentions_equals_itself_by_one_that_is_derived(tmp_path: Path) -> None:
     """More triples mention the term than are fetched at first; most of them hold later than the proof needs."""
     late = "".join(f"@rule late [:a{i}, :late, :new] :- [:new, :like, :new] .\n" for i in range(100))
