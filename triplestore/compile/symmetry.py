@@ -41,7 +41,7 @@ def halves(body: Body) -> Halves | None:
     left, _, right = body.head
     if not isinstance(left, str) or not isinstance(right, str) or left == right:
         return None
-    if any({left, right} & {*pair} for pair in body.equal):
+    if any({left, right} & {*pair} for pair in body.equal) or any(name in (left, right) for name, _ in body.seen):
         return None
     if any({left, right} & {*pair} and {*pair} != {left, right} for pair in body.unequal):
         return None

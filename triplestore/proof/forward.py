@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from triplestore.compile.backward import Body, Known
 from triplestore.compile.schema import Fact
@@ -197,8 +196,9 @@ class Forward:
         seen: set[Fact] = set()
         finds = [self.equalities.find] if self._apart is None else [self.but_apart, self.equalities.find]
         atoms = range(len(instance.premises))
-        for env, witnesses in chain.from_iterable(self._join(instance, atoms, find) for find in finds):
-            firing = self._firing(instance, env, witnesses)
+        matches = ((find, *match) for find in finds for match in self._join(instance, atoms, find))
+        for find, env, witnesses in matches:
+            firing = self._firing(instance, env, witnesses, find)
             if firing is None:
                 continue
             if instance.body.head is None:
@@ -242,7 +242,7 @@ class Forward:
         found = halves(body) if p == SAME_AS else None
         if found is None:
             for env, witnesses in self._join(instance, range(len(body.atoms)), find):
-                firing = self._firing(instance, env, witnesses)
+                firing = self._firing(instance, env, witnesses, find)
                 if firing is None:
                     continue
                 triple = ground(body.head, firing.binding)
@@ -275,12 +275,14 @@ class Forward:
                         return value
         return env[name]
 
-    def _firing(self, instance: Instance, env: dict[str, int], witnesses: tuple[Version | None, ...]) -> Firing | None:
+    def _firing(
+        self, instance: Instance, env: dict[str, int], witnesses: tuple[Version | None, ...], find: Find
+    ) -> Firing | None:
         """A match with a user's term for each variable; None where a filter fails."""
         atoms = range(len(witnesses))
         binding = {name: self._own(instance, atoms, witnesses, name, env) for name in env}
         for name, term in instance.body.seen:
-            if not self.same(binding.get(name, term), term):
+            if find(binding.get(name, term)) != find(term):
                 return None
             binding[name] = term
         for left, right in instance.body.equal:

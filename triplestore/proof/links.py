@@ -18,18 +18,20 @@ def evaluated(region: Slice, representative: int) -> Forward:
     region.want([(representative, SAME_AS, representative)])
     region.settle()
     while True:
-        own = {fact: entry for fact, entry in region.entries.items() if representative in fact}
-        if fresh := [fact for fact, entry in own.items() if not entry.expanded]:
+        own = [fact for fact in region.entries if representative in fact]
+        if fresh := [fact for fact in own if not region.entries[fact].expanded]:
             region.expand(fresh)
+            continue
+        if region.compute(own):
             continue
         forward = Forward(region, representative)
         forward.run(None, lambda: False)
-        premises = [premise for entry in own.values() for i in entry.instances for premise in i.premises]
+        premises = [premise for fact in own for i in region.entries[fact].instances for premise in i.premises]
         missing = open_facts(region, forward, premises, ANY)
-        fresh = [fact for fact in missing if not region.entries[fact].expanded]
-        if not fresh:
+        if fresh := [fact for fact in missing if not region.entries[fact].expanded]:
+            region.expand(fresh)
+        elif not region.compute(missing):
             return forward
-        region.expand(fresh)
 
 
 def links(forward: Forward, representative: int) -> list[Hub]:

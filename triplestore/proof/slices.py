@@ -26,9 +26,6 @@ SAMPLE: Final = 64
 """Derivations that are fetched of one rule instance at first, those from asserted facts before others. They are enough
 to prove a depth; to refute it, all are fetched."""
 
-COMPUTED: Final = 64
-"""Instances of a rule that is no plain join that are looked at for one fact at first."""
-
 GROWTH: Final = 32
 """How many times as many derivations are fetched where those that were are too few."""
 
@@ -80,7 +77,7 @@ class Slice:
         self._pending: list[Fact] = []  # entries whose asserted triples are not fetched yet
         self._keys: set[tuple[object, ...]] = set()
         self._asserted_sets: dict[Fact, set[Fact]] = {}
-        self._sample, self._most = sample, COMPUTED
+        self._sample = sample
         self._scratch = Scratch(source.engine)
         constants = source.own_constants
         used = {constants[t] for r in source.rules for t in constants_of(r) if t in constants}
@@ -166,22 +163,22 @@ class Slice:
 
     def compute(self, facts: Sequence[Fact]) -> bool:
         """Add the instances of rules that are no plain joins that derive the facts, more of them where those that were
-        added before are all that few; whether there are new ones."""
+        added before are too few; whether there are new ones."""
         before, cut = len(self._keys), True
         while cut and len(self._keys) == before:
             cut = self._compute(facts)
-            self._most *= GROWTH
+            self._sample *= GROWTH if cut else 1
         return len(self._keys) > before
 
     def _compute(self, facts: Sequence[Fact]) -> bool:
-        """Add `_most` of these instances for each fact and rule; whether there may be more."""
+        """Add `_sample` of these instances for each fact and rule; whether there may be more."""
         wanted, left = Wanted(), [fact for fact in facts if not self.entries[fact].computed]
         for fact in left:
             self.entries[fact].computed = True
             alike = [self.classes.get(term, [term]) for term in fact]
             for place in self.backward.evaluated(fact):
-                rows = list(self._computed.deriving(*place[2:], alike, self._most))
-                self.entries[fact].computed &= len(rows) < self._most
+                rows = list(self._computed.deriving(*place[2:], alike, self._sample))
+                self.entries[fact].computed &= len(rows) < self._sample
                 for found in rows:
                     self.meet(term for triple in found.atoms for term in triple)
                     atoms = [self.normal_fact(triple) for triple in found.atoms]
@@ -300,7 +297,8 @@ class Slice:
         premises = tuple(self._ground(atom, binding) for atom in match.body.atoms)
         if fact in premises and not any(t in self.classes for t in fact or ()):
             return
-        key = (id(match.body.rule), fact, match.body.head, match.body.atoms, tuple(sorted(binding.items())))
+        body = match.body
+        key = (id(body.rule), fact, body.head, body.atoms, body.seen, tuple(sorted(binding.items())))
         if key in self._keys:
             return
         self._keys.add(key)

@@ -12,18 +12,20 @@ from random import Random
 import pytest
 from rdflib import OWL, RDF, RDFS, Literal, Namespace
 
+from tests.support import custom_programs, oracle
 from tests.support.cli import done, run
 from tests.support.closure import materialised
 from tests.support.equality_programs import RULES, random_facts
 from tests.support.proofs import check
 from tests.support.random_programs import SAME, TYPE, Triple
-from triplake.rulesets import named
+from triplake.rulesets import datalog, named
 from triplestore import Store
 from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.maintain import Reasoning
-from triplestore.model.rule import Rule
+from triplestore.model.errors import InputError
+from triplestore.model.rule import Rule, constants_of
 from triplestore.proof.bridges import bridges
 from triplestore.proof.causes import causes
 from triplestore.proof.computed import Source
@@ -214,9 +216,26 @@ def test_bridges_against_removing_each_edge() -> None:
 # -- random data --------------------------------------------------------------------------------------------------
 
 
+EVALUATED = datalog.parse(
+    """
+    PREFIX : <http://e/>
+    @rule in-order [?x, owl:sameAs, ?y] :- [?a, :p1, ?x], [?a, :p1, ?y], FILTER(STR(?x) < STR(?y)) .
+    @rule long-key [?x, owl:sameAs, ?y] :- [?x, :p2, ?v], [?y, :p2, ?v], FILTER(STRLEN(STR(?v)) > 3) .
+    @rule no-self  [?x, owl:sameAs, ?y] :- [?x, :p3, ?y], NOT [?x, :p3, :a] .
+    @rule renamed  [?x, owl:sameAs, ?z] :- [?x, :p0, ?y], BIND(IRI(CONCAT("http://e/", "a")) AS ?z) .
+    """,
+    "evaluated",
+)
+"""Equalities by rules that are no plain joins."""
+
+
 def proofs_of(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str) -> Source:
     materialised(engine, triples, rules, equality)
-    tokens = {t for r in rules for a in (*r.heads, *r.body) for t in getattr(a, "terms", ()) if isinstance(t, str)}
+    return read_of(engine, rules, equality)
+
+
+def read_of(engine: Engine, rules: tuple[Rule, ...], equality: str) -> Source:
+    tokens = {t for r in rules for t in constants_of(r)}
     constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
     return source(engine, Reasoning(rules, equality, constants), named("equality").rules)
 
@@ -288,7 +307,21 @@ def agree_with_a_graph(engine: Engine, rng: Random, equality: str, most: int = 3
 def valid(engine: Engine, rng: Random, equality: str) -> None:
     """Any program: every link is proved, chains lead from end to end, none is longer than what was said."""
     triples, rules = random_facts(rng), (*named("owl2rl").rules, *rng.sample(RULES, 2))
-    read = proofs_of(engine, triples, rules, equality)
+    linked(proofs_of(engine, triples, rules, equality), triples, rules)
+
+
+def valid_in_full(engine: Engine, rng: Random) -> None:
+    """The same with rules that are no plain joins."""
+    triples, rules = random_facts(rng), (*named("rdfs-plus").rules, *rng.sample(EVALUATED, 2))
+    try:
+        complete, _, _ = custom_programs.materialised(engine, triples, rules, "rewrite")
+    except InputError:  # no strata
+        return
+    virtual = {(term, SAME, term) for triple in complete for term in triple}
+    linked(read_of(engine, rules, "rewrite"), triples, rules, oracle.World(complete | virtual, None, True))
+
+
+def linked(read: Source, triples: list[Triple], rules: tuple[Rule, ...], complete: oracle.World | None = None) -> None:
     terms = sorted({t for triple in triples for t in triple if t[0] != '"'})
     for term in terms:
         whole = equality_class(read, term, None)
@@ -303,7 +336,7 @@ def valid(engine: Engine, rng: Random, equality: str) -> None:
             for link in chain.links:
                 assert link.left == at
                 at = link.right
-                check(link.proof, (link.left, SAME, link.right), set(triples), rules, True)
+                check(link.proof, (link.left, SAME, link.right), set(triples), rules, True, complete)
                 assert (link.by == ASSERTED) == bool(
                     {link.proof.by, *(p.by for p in link.proof.premises)} <= {"eq-sym", ASSERTED}
                 )
@@ -320,6 +353,17 @@ def test_links_agree_with_a_graph(embedded: Engine, equality: str) -> None:
 def test_links_are_proved(embedded: Engine, equality: str) -> None:
     for seed in range(4 if equality == "rewrite" else 1):
         valid(embedded, Random(seed), equality)
+
+
+def test_links_by_rules_that_are_no_plain_joins_are_proved(embedded: Engine) -> None:
+    for seed in range(5):
+        valid_in_full(embedded, Random(seed))
+
+
+@pytest.mark.long
+def test_links_by_rules_that_are_no_plain_joins_often(embedded: Engine) -> None:
+    for seed in range(5, 80):
+        valid_in_full(embedded, Random(seed))
 
 
 @pytest.mark.long
