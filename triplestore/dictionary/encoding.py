@@ -187,14 +187,14 @@ def extend(engine: Workbench, scratch: Scratch, tokens: str, counters: Counters)
     return ids.dictionary, counters
 
 
-def extend_by(engine: Workbench, scratch: Scratch, missing: str, counters: Counters, name: str) -> tuple[str, Counters]:
-    """As `extend`, of a table of tokens of which it is known that `term` has none; `name` is a working table of the new
-    rows of TERM by themselves."""
-    listed = f"SELECT token FROM {missing}"
-    numbered, after = _numbered_all(engine, scratch, listed, count(engine, missing), counters)
-    _, after = _settled(engine, name, numbered, "term", counters, after)
-    engine.append("new_term", [Select(name, TERM.names)])
-    terms_view(engine)
+def extend_by(engine: Workbench, scratch: Scratch, missing: str, rows: int, counters: Counters) -> tuple[str, Counters]:
+    """As `extend`, of a table of so many tokens of which it is known that `term` has none."""
+    made = scratch.table("made_term")
+    numbered, after = _numbered_all(engine, scratch, f"SELECT token FROM {missing}", rows, counters)
+    _, after = _settled(engine, made, numbered, "term", counters, after)
+    engine.append("new_term", [Select(made, TERM.names)])
+    if not engine.resident:  # a view of Spark's is of the files that the tables had
+        terms_view(engine)
     return numbered, after
 
 

@@ -143,7 +143,7 @@ class Workbench(Queries, Protocol):
         """Remove the rows that the SELECT yields (all columns, none NULL) from working table `name`; rows removed."""
 
     def keep(self, name: str, condition: str) -> int:
-        """Leave in working table `name` only the rows for which a condition on its columns holds; rows left."""
+        """Leave in working table `name` only the rows for which a condition on its columns holds; rows removed."""
 
     def settle(self) -> None:
         """Let working tables in memory take less of it, where the engine can: what was added since the last time is

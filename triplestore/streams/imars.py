@@ -87,7 +87,8 @@ class Imars:
         """Let the window be that of `now`. raw: a working table of tokens (s, p, o, e), what was added to it. Raises
         NotExpiringError; the closure is not to be used then."""
         engine = self.engine
-        self.size, self.facts = engine.keep("streamed", f"e > {now}"), engine.keep("closure", f"e > {now}")
+        self.size -= engine.keep("streamed", f"e > {now}")
+        self.facts -= engine.keep("closure", f"e > {now}")
         engine.load("derived", _no_facts())
         if raw is not None:
             self.terms.encode(raw, "arrived")
@@ -335,7 +336,8 @@ class Imars:
                 f"SELECT term FROM {listed} UNION SELECT m.term FROM background_same_as m "
                 f"JOIN {listed} c ON c.term = m.representative",
             )
-            engine.append("derived", [self._leaves("background", everyone), self._leaves("streamed", everyone)])
+            leaves = (self._leaves(source, everyone) for source in ("background", "streamed"))
+            engine.append("derived", [" UNION ALL ".join(leaves)])
         return True
 
     def _classified(self) -> None:

@@ -36,9 +36,8 @@ class StreamTerms:
             )
             absent = "NOT EXISTS (SELECT 1 FROM stream_token k WHERE k.token = a.token)"
             missing = scratch.create("missing", f"SELECT token FROM {occurring} a WHERE {absent}")
-            if count(self.engine, missing):
-                before = self.counters
-                numbered, self.counters = encoding.extend_by(self.engine, scratch, missing, before, "fresh_term")
+            if rows := count(self.engine, missing):
+                numbered, self.counters = encoding.extend_by(self.engine, scratch, missing, rows, self.counters)
                 self._union = True
                 self._new += self.engine.append("stream_token", [f"SELECT token, id FROM {numbered}"])[0]
             ids = scratch.create(

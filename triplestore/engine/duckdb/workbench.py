@@ -58,9 +58,7 @@ class DuckDBWorkbench(DuckDBQueries):
         return self._connection.changed(f"DELETE FROM {name} t USING ({sql}) gone WHERE {same}")
 
     def keep(self, name: str, condition: str) -> int:
-        self._connection.execute(f"DELETE FROM {name} WHERE NOT coalesce({condition}, FALSE)")
-        ((left,),) = self.rows(f"SELECT count(*) FROM {name}")
-        return int(left)
+        return self._connection.changed(f"DELETE FROM {name} WHERE NOT coalesce({condition}, FALSE)")
 
     def settle(self) -> None:
         self._connection.execute("CHECKPOINT")

@@ -118,7 +118,8 @@ class SparkWorkbench(SparkQueries):
         return self._tables.rows(table) - self.create(name, kept)
 
     def keep(self, name: str, condition: str) -> int:
-        return self.create(name, f"SELECT * FROM {name} WHERE {condition}")
+        rows = self._tables.rows(self._tables.get(name))
+        return rows - self.create(name, f"SELECT * FROM {name} WHERE {condition}")
 
     def settle(self) -> None:
         pass
