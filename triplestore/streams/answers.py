@@ -75,14 +75,14 @@ class Answer:
 
 def labelled(rows: Sequence[Row]) -> list[Row]:
     """Triples of CONSTRUCT, the blank nodes of its template labelled by what the answer says of them: those of another
-    solution are others, also in another answer, and what is said again is of the same."""
-    said: dict[str, list[str]] = {}
+    solution are others, also in another answer, and what recurs is of the same."""
+    uses: dict[str, list[str]] = {}
     for row in rows:
         blanks = {made[1] for token in row if _may_have(token) for made in _MADE.finditer(token)}
         for blank in blanks:
-            said.setdefault(blank, []).append(" ".join(_relabelled(token, lambda made: made[2]) or "" for token in row))
+            uses.setdefault(blank, []).append(" ".join(_relabelled(token, lambda made: made[2]) or "" for token in row))
     labels, seen = dict[str, str](), Counter[str]()
-    for blank, texts in said.items():
+    for blank, texts in uses.items():
         digest = blake2b("\n".join(sorted(texts)).encode(), digest_size=12).hexdigest()
         labels[blank] = f"{digest}_{seen[digest]}"
         seen[digest] += 1
