@@ -331,13 +331,12 @@ class Imars:
                 out = scratch.table("out")
                 if engine.create(out, rows):
                     self.facts -= engine.remove("closure", f"SELECT s, p, o, e FROM {out}")
-            everyone = scratch.create(
+            terms = scratch.create(
                 "everyone",
                 f"SELECT term FROM {listed} UNION SELECT m.term FROM background_same_as m "
                 f"JOIN {listed} c ON c.term = m.representative",
             )
-            leaves = (self._leaves(source, everyone) for source in ("background", "streamed"))
-            engine.append("derived", [" UNION ALL ".join(leaves)])
+            engine.append("derived", [" UNION ALL ".join(self._leaves(t, terms) for t in ("background", "streamed"))])
         return True
 
     def _classified(self) -> None:

@@ -27,7 +27,7 @@ from triplestore.storage.durable import sync_folder
 from triplestore.streams.answers import Answer, StreamStats, Writer
 from triplestore.streams.checkpoint import Checkpoint, Place, Trail, durable, taken_up
 from triplestore.streams.registration import StreamQuery
-from triplestore.streams.source import Chunk
+from triplestore.streams.source import cut
 from triplestore.streams.windows import Windows
 
 if TYPE_CHECKING:
@@ -146,9 +146,10 @@ class StructuredStream:
 
     def _feed(self, number: int, table: pa.Table) -> None:
         before = Place(number, self._windows.newest(self._stream))
-        lines = [line.encode() for line in table["line"].to_pylist()]
-        self._windows.feed(self._stream, Chunk(table["time"].to_pylist(), lines))
-        if lines:
+        rows = zip(table["time"].to_pylist(), table["line"].to_pylist(), strict=True)
+        chunk = cut([f"{time} {line}".encode() for time, line in rows], "the DataFrame")
+        self._windows.feed(self._stream, chunk)
+        if chunk.times:
             self._trail.add(before, self._windows.last)
 
     def _answer(self) -> None:
@@ -188,6 +189,6 @@ def _lines(frame: DataFrame) -> DataFrame:
         time = f.col("time").cast("bigint")
     else:
         raise UsageError(f"the column time is of type {kind.simpleString()}: it is an integer or a timestamp")
-    triple = f.rtrim(f.col("triple")) if "triple" in names else f.concat_ws(" ", "s", "p", "o")
+    triple = f.rtrim(f.coalesce("triple", f.lit(""))) if "triple" in names else f.concat_ws(" ", "s", "p", "o")
     line = f.when(f.endswith(triple, f.lit(".")), triple).otherwise(f.concat(triple, f.lit(" .")))
     return frame.where("time IS NOT NULL").select(time.alias("time"), line.alias("line"))

@@ -108,14 +108,14 @@ def test_many_malformed_lines_take_little(kg: Path) -> None:
     assert (chunk.bad.count, len(chunk.bad.first)) == (50_000, FIRST)
     _, stats = read(kg, io.BytesIO(b"5 <a:b> x .\n" * 3_000))
     assert (stats.malformed, len(stats.bad)) == (3_000, FIRST)  # type: ignore[attr-defined]
-    body, posted = b"".join(b"%d <a:b> <a:b> <a:b> .\n" % time for time in range(5_000)), Posted()
+    body, posted = b"".join(b"%d <a:b> <a:b> <a:b> .\n" % time for time in range(50_000)), Posted()
     tracemalloc.start()
     try:
-        assert posted.put(body, "the body") == 5_000
+        assert posted.put(body, "the body") == 50_000
         assert tracemalloc.get_traced_memory()[0] < len(body)
     finally:
         tracemalloc.stop()
-    assert sum(len(chunk.times) for chunk in islice(posted.chunks(), 1)) == 5_000
+    assert sum(len(chunk.times) for chunk in islice(posted.chunks(), 1)) == 50_000
 
 
 def test_a_replay_keeps_its_pace(kg: Path) -> None:

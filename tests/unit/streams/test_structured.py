@@ -54,15 +54,17 @@ def test_answers_are_exact(tmp_path: Path, spark: SparkSession) -> None:
     """Those of a store of just the window's facts; two runs, the second takes up the first."""
     case = random_case(2, 8)
     rows = ["\t".join([str(time), *map(to_ntriples, triple)]) + "\n" for time, triple in case.stream]
+    wrong = [f"{2**62}\t<{E.a}>\t<{E.b}>\t<{E.c}>\n", "1\t\t\t\n"]  # too far from 0; nothing but a time
     answers: list[Answer] = []
     with store_of(case, tmp_path / "kg", engine="duckdb") as store:
         options = {"width": str(case.window.width), "step": str(case.window.step), "trigger": AT_ONCE}
-        for number, part in enumerate((rows[:5], rows[5:])):
+        for number, part in enumerate((wrong + rows[:5], rows[5:])):
             write(tmp_path / "s", f"{number}.tsv", "".join(part))
             with store.stream_dataframe(
                 frame(spark, tmp_path / "s"), EVERYTHING, answers.append, tmp_path / "c", **options
             ) as run:
                 wait(run)
+                assert number or run.stats.malformed == len(wrong)
     times = [case.look_at(answer) for answer in answers]
     assert times == sorted(set(times))
     assert times
