@@ -37,15 +37,15 @@ def dry_run(tx: Transaction, found: ChangeSet, drafted: bool = False) -> UpdateR
     all is undone then. drafted: change sets have been staged before this one. Raises NonConformingError where the
     result does not conform to the shapes that guard the store."""
     report = tx.report(found.outcome)
-    if drafted and not found:
-        tx.workspace.views(SAME_AS, TERM, VIOLATION)
     if drafted or found:
+        made = found.violations()
+        if made is None:  # the draft's, or (where graphs alone change) those of the version before
+            tx.workspace.views(SAME_AS, TERM, VIOLATION)
         scratch = Scratch(tx.engine)
         before, violated = scratch.table("classes_before"), scratch.table("violated_before")
         segments.attach(tx.engine, tx.versions, tx.before, SAME_AS, before)
         segments.attach(tx.engine, tx.versions, tx.before, VIOLATION, violated)
         classes = before, found.same_as(scratch)
-        made = found.violations()
         after = violations_of(tx.engine, VIOLATION.name) if made is None else made
         diff = violation_diff(tx.engine, violations_of(tx.engine, violated), after, classes)
         report = replace(report, classes=class_diff(tx.engine, *classes), violations=diff)

@@ -125,7 +125,7 @@ def check(together: Store, one_by_one: Store, rng: Random, rounds: int, folder: 
         way, done = rng.choice(WAYS), operations(rng)
         told = f"{note}, {way.__name__}: {' ; '.join(map(text_of, done))}"
         carry_out = way(together, done, rng, folder)
-        before = state(together)
+        before = state(one_by_one)
         carry_out(True)
         assert state(together) == before, told
         carry_out(False)
@@ -139,8 +139,11 @@ def check_seed(folder: Path, seed: int, rounds: int) -> None:
     rng = Random(seed)
     default_graph, rules = rng.choice(["union", "separate"]), rng.choice([["none"], ["rdfs-plus"], ["owl2rl"]])
     made: dict[str, Any] = {"engine": "duckdb", "default_graph": default_graph}
-    with Store.create(folder / "a", rules, **made) as first, Store.create(folder / "b", rules, **made) as other:
-        check(first, other, rng, rounds, folder, f"seed {seed}, {default_graph}, {rules}")
+    Store.create(folder / "a", rules, **made).close()
+    with Store.create(folder / "b", rules, **made) as other:
+        for _ in range(rounds // 2):  # opened anew: it has read nothing yet
+            with Store.open(folder / "a", engine="duckdb") as first:
+                check(first, other, rng, 2, folder, f"seed {seed}, {default_graph}, {rules}")
 
 
 @pytest.mark.parametrize("seed", seeds(range(8), 2))
@@ -149,7 +152,7 @@ def test_together_as_one_by_one(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 130))
+@pytest.mark.parametrize("seed", range(100, 110))
 def test_together_as_one_by_one_often(tmp_path: Path, seed: int) -> None:
     check_seed(tmp_path, seed, 40)
 
