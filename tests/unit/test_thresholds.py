@@ -89,7 +89,7 @@ def test_queries(thresholds: str, fresh: DuckDBEngine) -> None:
     check_seed(fresh, 4007, random_grouped_query, 2)
 
 
-@each(EMBEDDED)
+@each(EMBEDDED, half=1)
 def test_histories(thresholds: str, turn: int, tmp_path: Path) -> None:
     if turn % 2:
         in_a_store(tmp_path, "11", ("rewrite", "backward-forward", False), 3)
@@ -103,7 +103,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return tour(tmp_path_factory.mktemp("usual"))
 
 
-@each(EMBEDDED)
+@each(EMBEDDED, half=0)
 def test_what_is_read(usual: dict[str, Any], thresholds: str, tmp_path: Path) -> None:
     """Answers, look-ups, proofs, differences between versions and counts are as without."""
     found = tour(tmp_path)

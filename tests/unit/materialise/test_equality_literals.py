@@ -55,7 +55,7 @@ def test_tangles_with_literals(embedded: Engine, seed: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("start", range(1000, 2000, 100))
 def test_tangles_with_literals_often(embedded: Engine, start: int) -> None:
-    for seed in range(start, start + 20):
+    for seed in range(start, start + 12):
         check(embedded, tangle(seed, literals=True))
 
 

@@ -227,7 +227,7 @@ MANY = 140
 @pytest.mark.parametrize("literals", [False, True], ids=["terms", "literals"])
 @pytest.mark.parametrize("part", range(10))
 def test_many_tangles(embedded: Engine, part: int, literals: bool) -> None:
-    assert not list(failing(embedded, range(part + FEW, MANY, 20 if literals else 10), literals))
+    assert not list(failing(embedded, range(part + FEW, MANY, 30 if literals else 15), literals))
 
 
 @pytest.mark.parametrize(
