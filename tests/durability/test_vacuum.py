@@ -83,6 +83,21 @@ def test_leaves_the_version_that_a_writer_works_on(kg: Path) -> None:
     assert {f.name for f in versions.data.iterdir()} == named(kg)
 
 
+def test_numbers_that_are_forgotten_are_not_given_again(kg: Path) -> None:
+    """Somebody's old version stays, those after it go: whoever has it is at the newest then, before he writes."""
+    with Store.open(kg) as reader, Store.open(kg) as other:
+        for name in "cde":
+            other.update(add=[triple(name)])
+        assert other.vacuum(keep=1).versions == 4
+        assert Versions(kg).numbers() == [3, 6]
+        stale = reader._session.manifest
+        with pytest.raises(ConflictError), reader._session.versions.working():
+            reader._session.versions.publish(replace(stale, version=4))
+        reader.update(add=[triple("f")])
+        assert (reader.version, len(list(reader.triples()))) == (7, 6)
+    assert Versions(kg).numbers() == [3, 6, 7]
+
+
 def test_takes_what_the_dead_left(kg: Path) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()

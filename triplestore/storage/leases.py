@@ -163,5 +163,6 @@ def living(place: Place, name: str, now: float) -> bool:
 
 def writing(place: Place) -> bool:
     """Whether a writer is alive."""
-    now, names = place.now(), [file.name for file in place.listed(VERSIONS)]
-    return any(name.startswith(PREFIX) and living(place, f"{VERSIONS}/{name}", now) for name in names)
+    found = [f"{VERSIONS}/{file.name}" for file in place.listed(VERSIONS) if file.name.startswith(PREFIX)]
+    now = place.now() if found else 0.0
+    return any(living(place, name, now) for name in found)

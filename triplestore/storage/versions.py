@@ -126,13 +126,13 @@ class Versions:
         return max(self.numbers(), default=0)
 
     def is_newest(self, known: Manifest) -> bool:
-        """Whether a version is the newest one, of the store that it was read from: another may be here since. It takes
-        no list of all versions: numbers have no gaps after it."""
+        """Whether a version is the newest one, of the store that it was read from: another may be here since. Numbers
+        have gaps: where somebody reads an old version, those after it may have been forgotten."""
         if self._first is not None:
             return known.version == self._first.version
         with suppress(FileNotFoundError, NotADirectoryError, DamagedStoreError):
             found = self.manifest(known.version)
-            return (found.created, found.tables) == (known.created, known.tables) and not self._has(known.version + 1)
+            return (found.created, found.tables) == (known.created, known.tables) and self.version == found.version
         return False
 
     @contextmanager
@@ -280,6 +280,8 @@ class Versions:
         stems, self._stems = self._stems, []  # from here on they may be part of a version
         text = json.dumps(to_json(manifest), indent=1)
         try:
+            if self.version >= manifest.version:  # its own number may have been forgotten since
+                raise FileExistsError(self.file(self.version))
             self.place.create(self.file(manifest.version), text)
         except ConflictError:
             self._stems = stems
@@ -378,7 +380,8 @@ class Versions:
 
     def check_kept(self, manifest: Manifest) -> None:
         """Raise UsageError where a version that was read has been forgotten since."""
-        if manifest is not self._first and self.place.has_versions and not self._has(manifest.version):
+        name = self.file(manifest.version)
+        if manifest is not self._first and self.place.has_versions and self.place.entry(name) is None:
             raise UsageError(
                 f"version {manifest.version} of {self.path} has been forgotten by `triplake vacuum` while it was "
                 "open: open the store again"
@@ -395,6 +398,3 @@ class Versions:
     def file(self, version: int) -> str:
         """The name of the manifest of a version in the store."""
         return f"{VERSIONS}/{version:010d}.json"
-
-    def _has(self, version: int) -> bool:
-        return self.place.entry(self.file(version)) is not None

@@ -39,8 +39,10 @@ def dry_run(tx: Transaction, found: ChangeSet, drafted: bool = False) -> UpdateR
     report = tx.report(found.outcome)
     if drafted or found:
         made = found.violations()
-        if made is None:  # the draft's, or (where graphs alone change) those of the version before
+        if not found:
             tx.workspace.views(SAME_AS, TERM, VIOLATION)
+        elif found.outcome is None:  # graphs alone change: what may not have been read yet stays as it is
+            tx.workspace.views(SAME_AS, VIOLATION)
         scratch = Scratch(tx.engine)
         before, violated = scratch.table("classes_before"), scratch.table("violated_before")
         segments.attach(tx.engine, tx.versions, tx.before, SAME_AS, before)
