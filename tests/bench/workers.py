@@ -13,11 +13,8 @@ control group of two thirds of a core: on two cores that is a cluster of three s
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -45,7 +42,7 @@ CONTROL_GROUPS = Path("/sys/fs/cgroup/cpu")
 
 @contextmanager
 def confined(process: subprocess.Popen[bytes] | subprocess.Popen[str], cores: float) -> Iterator[None]:
-    """A process and all that it starts, with so many cores and no more. Leaving the context kills them.
+    """A process and all that it starts, with so many cores and no more.
 
     Raises OSError where this user may not make control groups, or the kernel has none of processors.
     """
@@ -65,9 +62,7 @@ def confined(process: subprocess.Popen[bytes] | subprocess.Popen[str], cores: fl
         while pids := (group / "cgroup.procs").read_text().split():
             for pid in pids:
                 with suppress(ProcessLookupError):  # it has ended since
-                    os.kill(int(pid), signal.SIGKILL)
-            process.wait()
-            time.sleep(0.1)
+                    (group.parent / "cgroup.procs").write_text(pid)
         group.rmdir()
 
 
