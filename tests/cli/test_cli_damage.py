@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.cli import done, refused, run
 from tests.support.pets import DOGS, stats, stored_files
+from triplestore.storage.folder import Folder
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -25,6 +26,10 @@ WRITES = [
     ["vacuum"],
     ["rules", "add", "barks.dlog"],
 ]
+
+
+def read_only(folder: Folder) -> float:
+    raise PermissionError(folder)
 
 
 def _newest(store: Path) -> Path:
@@ -111,6 +116,11 @@ class TestDamage:
         assert re.search(r"no version names \d+ files of kg/data: .*triplake restore kg --from BACKUP", found.err)
         assert json.loads(run("verify", "kg", "--json").out)["strays"]
         assert json.loads(run("verify", "kg", "--at", "1", "--json").out)["strays"] == []
+        (kg / "_versions/.lease-0").write_text("")  # of whoever: in a folder that cannot be written, no clock tells
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Folder, "now", read_only)
+            assert json.loads(run("verify", "kg", "--json").out)["strays"] == []
+        (kg / "_versions/.lease-0").unlink()
         done("restore", "kg", "--from", "safe")
         assert "no version names" not in run("verify", "kg").err
         assert stats("kg")["asserted"] > 0

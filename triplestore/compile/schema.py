@@ -87,8 +87,7 @@ def is_schema_atom(atom: Atom) -> bool:
     if not isinstance(atom.p, str):
         return False
     o = BUILTIN_IDS.get(atom.o, -1) if isinstance(atom.o, str) else -1
-    p = BUILTIN_IDS.get(atom.p, -1)
-    return p in SCHEMA_PREDICATES or (p == TYPE and o in METACLASSES)
+    return Vocabulary(SCHEMA_PREDICATES, METACLASSES).has(BUILTIN_IDS.get(atom.p, -1), o)
 
 
 def atom_node(atom: Atom) -> Node:
