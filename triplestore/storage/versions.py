@@ -277,11 +277,11 @@ class Versions:
             manifest = summed(manifest, lambda name: sum_of(self.place.blocks(name)))
         self.place.deliver(file for _, file in manifest.named)
         self._check_there(manifest)
+        newest, text = self.version, json.dumps(to_json(manifest), indent=1)
         stems, self._stems = self._stems, []  # from here on they may be part of a version
-        text = json.dumps(to_json(manifest), indent=1)
         try:
-            if self.version >= manifest.version:  # its own number may have been forgotten since
-                raise FileExistsError(self.file(self.version))
+            if newest >= manifest.version:  # its own number may have been forgotten since
+                raise FileExistsError(self.file(newest))
             self.place.create(self.file(manifest.version), text)
         except ConflictError:
             self._stems = stems
