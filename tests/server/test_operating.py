@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from rdflib import RDF, URIRef
 
 from tests.support.cli import command, run
 from tests.support.server import EX, PATIENCE, add, answering, eventually, people, sent, serving, students
@@ -138,6 +139,20 @@ def test_a_query_is_seen_and_stopped(store: Path) -> None:
             assert "stopped by who runs the server" in answers[0].text
             eventually(lambda: not other.get("/admin/requests").json()["requests"])
             assert other.delete(f"/admin/requests/{running['number']}").status_code == 404
+
+
+def test_a_store_that_is_replaced(store: Path, tmp_path: Path) -> None:
+    """What is found once for each version is found again in another store whose version has the same number."""
+    with Store.create(tmp_path / "other", ["owl2rl"]) as other:
+        other.update(add=[(URIRef(EX + "a"), RDF.type, URIRef(f"{EX}C{number}")) for number in range(3)])
+    with serving(store) as client:
+        before = client.get("/stats").json()
+        store.rename(tmp_path / "before")
+        (tmp_path / "other").rename(store)
+        eventually(lambda: not people(client))
+        after = client.get("/stats").json()
+        assert after["version"] == before["version"]
+        assert (before["asserted"], after["asserted"]) == (2, 3)
 
 
 class TestBackups:

@@ -211,12 +211,9 @@ class Service:
 
     async def kept(self, request: Request, name: str, work: Callable[[Store], T]) -> T:
         """As `find`, found once for each version."""
-
-        def versioned(store: Store) -> tuple[int, T]:
-            return store.version, work(store)
-
-        if name not in self._kept or self._kept[name][0] != self.readers.version:
-            self._kept[name] = await self.find(request, versioned)
+        moves = self.readers.moves
+        if name not in self._kept or self._kept[name][0] != moves:
+            self._kept[name] = moves, await self.find(request, work)
         value: T = self._kept[name][1]
         return value
 
