@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from triplestore.compile.data_rule import DataRule
-from triplestore.compile.dependency import ALL, Node, fact_node
+from triplestore.compile.dependency import ALL, Node
 from triplestore.compile.lists import FIRST, NIL, REST, unroll
 from triplestore.compile.passes import Options, drafts_of, may_join
 from triplestore.compile.program import Program
@@ -111,7 +111,8 @@ class Specialiser:
         those that speak of owl:sameAs itself."""
         here = self.under(constants)
         joined, matched = ({normal_node(n, constants) for n in nodes} for nodes in (here._joined, here._matched))
-        return frozenset(joined - matched - {(TYPE, ALL)})  # what equals rdf:type is matched as its classes are
+        of_types = normal_node((TYPE, ALL), constants)  # what equals rdf:type is matched where some of its classes are
+        return frozenset(node for node in joined - {of_types} if not _among(*node, matched))
 
     def condition(self, constants: Constants) -> str:
         """Which facts (columns s, p, o) `schema` needs, as SQL."""
@@ -142,14 +143,14 @@ class Specialiser:
                     if fact in derived or fact in schema.facts:
                         continue
                     derived.add(fact)
-                    node = fact_node(fact[1], fact[2])
-                    grown[node] += 1
-                    if most is not None and grown[node] > most and node in splittable:
-                        raise SchemaGrowth(node)
+                    for node in _nodes(fact[1], fact[2]):
+                        grown[node] += 1
+                        if most is not None and grown[node] > most and node in splittable:
+                            raise SchemaGrowth(node)
             first = False
             fresh = []
             for fact in derived:
-                if not vocabulary.has(fact[1], fact[2]) or fact_node(fact[1], fact[2]) in unread:
+                if not vocabulary.has(fact[1], fact[2]) or _among(fact[1], fact[2], unread):
                     others.add(fact)
                 elif schema.add(fact):
                     fresh.append(fact)
@@ -196,6 +197,16 @@ class SchemaGrowth(Exception):  # noqa: N818 - not an error: the engine takes ov
     def __init__(self, node: Node) -> None:
         super().__init__(f"many schema facts of {node}")
         self.node = node
+
+
+def _nodes(p: int, o: int) -> tuple[Node, Node]:
+    """The nodes, under whatever representatives, that a fact can be of, and what reads one of them reads it."""
+    return (p, o), (p, ALL)
+
+
+def _among(p: int, o: int, nodes: Collection[Node]) -> bool:
+    """Whether one of the nodes has a fact (or all facts of a node) with this predicate and object."""
+    return any(node in nodes for node in _nodes(p, o))
 
 
 def normal_node(node: Node, constants: Constants) -> Node:

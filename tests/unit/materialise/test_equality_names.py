@@ -73,6 +73,7 @@ def axiom(name: str) -> list[Triple]:
         "subproperty": [(SUB_PROPERTY, SAME, SAME), (P, SUB_PROPERTY, Q)],
         "said of itself": [(A, SAME, A), (P, SAME, SAME), (C, P, C)],
         "subclass and type": [(TYPE, SAME, SUB_CLASS), (CLASSES[0], TYPE, CLASSES[1])],
+        "domain and type": [(TYPE, SAME, f"<{RDFS}domain>"), (P, f"<{RDFS}domain>", CLASSES[1]), (B, Q, C)],
         "inverse and label": [(INVERSE, SAME, f"<{RDFS}label>"), (P, INVERSE, Q), (Q, f"<{RDFS}label>", PROPERTIES[2])],
         "class and characteristic": [(f"{own}Thing>", SAME, f"{own}SymmetricProperty>"), (P, TYPE, f"{own}Thing>")],
         "type and another": [(TYPE, SAME, f"{own}differentFrom>"), (Q, TYPE, f"{own}SymmetricProperty>")],
@@ -86,7 +87,7 @@ NAMES = (
     *("transitive", "functional", "inverse functional", "irreflexive", "domain", "range", "inverse"),
     *("inverse of itself", "chain", "in a chain", "some", "all", "value", "type", "subclass"),
     *("subclass by another name", "subproperty", "said of itself"),
-    *("subclass and type", "inverse and label", "class and characteristic", "type and another"),
+    *("subclass and type", "domain and type", "inverse and label", "class and characteristic", "type and another"),
 )
 QUICK = (
     *("equal", "equal and below itself", "above and equal", "subclass", "said of itself"),
@@ -113,6 +114,11 @@ def random_rules(rng: Random) -> tuple[Rule, ...]:
 @pytest.mark.sampled(each=3)
 def test_the_closure_is_the_oracles(embedded: Engine, name: str, equality: str) -> None:
     agree(embedded, [*DATA, *axiom(name)], rules_of(("owl2rl",)), equality)
+
+
+@pytest.mark.parametrize("name", ["domain and type", "type and another"])
+def test_a_schema_that_is_joined_under_another_name(embedded: Engine, name: str) -> None:
+    agree(embedded, [*DATA, *axiom(name)], rules_of(("owl2rl",)), "rewrite", 0)
 
 
 @pytest.mark.long
