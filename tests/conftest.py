@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Triple = tuple[Node, Node, Node]
+TOGETHER = 8
+"""Cases of a long test that one process runs one after the other: fixtures of a module are made few times."""
+
 ENGINES = ["duckdb", pytest.param("spark", marks=pytest.mark.spark)]
 
 
@@ -44,8 +47,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of what is `sampled` some cases run always, the others are long. What takes long on Spark is long there, or run
     with some of its cases. Where several processes run the tests, one of them runs those on Spark, so that there is one
-    Java; the others go by file, long ones by function."""
-    met, cases = Counter[str](), Counter[tuple[str, bool]]()
+    Java; the others go by file, long ones by function, a few cases at a time."""
+    met, long_ones, cases = Counter[str](), Counter[str](), Counter[tuple[str, bool]]()
     left_out: dict[pytest.Item, None] = {}
     for item in items:
         if {"spark", "spark_engine"} & set(getattr(item, "fixturenames", ())):
@@ -63,7 +66,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if cases[family] % sampled.kwargs["each"]:
                 item.add_marker(pytest.mark.long)
             cases[family] += 1
-        by = f"{item.path.name}:{item.name.partition('[')[0]}" if item.get_closest_marker("long") else item.path.name
+        if item.get_closest_marker("xdist_group"):
+            continue
+        function = f"{item.path.name}:{item.name.partition('[')[0]}"
+        by = f"{function}:{long_ones[function] // TOGETHER}" if item.get_closest_marker("long") else item.path.name
+        long_ones[function] += 1
         item.add_marker(pytest.mark.xdist_group("spark" if on_spark else by))
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))

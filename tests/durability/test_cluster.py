@@ -22,7 +22,7 @@ from tests.support.hadoop import NEEDS_HADOOP, hdfs
 from triplestore import Store, objects
 from triplestore.storage.versions import Versions
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.xdist_group("cluster")]
 
 E = "http://e/"
 RDFS, OWL, TYPE = (
