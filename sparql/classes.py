@@ -162,6 +162,7 @@ def _by_class(steps: Steps, terms: Relation, classes: Relation, name: str) -> tu
     source = MEMBERS if members in (CHOSEN, IRI_MEMBERS) else members
     if members == IRI_MEMBERS:
         representative = f"CASE WHEN x.{column} < {FIRST_BLANK} THEN {representative} END"
+    terms = replace(terms, columns={n: c for n, c in terms.columns.items() if n != hidden})  # of a join before
     listed = steps.listed(terms, "x.", [f"{representative} AS {steps.column(hidden)}"])
     step = steps.add("classed", f"SELECT {listed} FROM {terms.name} x LEFT JOIN {source} m ON m.term = x.{column}")
     terms = replace(terms, name=step, columns={**terms.columns, hidden: Column()})

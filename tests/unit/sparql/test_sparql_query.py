@@ -155,6 +155,19 @@ def test_an_equal_predicate_is_expanded_but_never_to_a_blank_node(engine: Engine
     assert rows(graph, "SELECT ?o { :a :q ?o }") == [(e("b"),)]
 
 
+@pytest.mark.parametrize("before", ["FILTER NOT EXISTS { ?s ?x ?v }", "MINUS { ?s ?x ?v }"])
+def test_an_equal_blank_node_is_no_predicate_but_a_subject(engine: Engine, before: str) -> None:
+    """One pattern meets the classes that have IRIs, the next one any."""
+    facts = [("_:a", e("p"), '"1"'), ("_:a", e("q"), '"2"'), (e("c"), e("p"), '"3"')]
+    graph = make_graph(engine, facts, [["_:a", "_:b"], [e("c"), e("d")]])
+    blank = f"?x :p ?o FILTER(isBLANK(?x)) {before}"
+    after = ("FILTER EXISTS { ?x :q ?z }", "FILTER NOT EXISTS { ?x :p '3' }", "?x :q ?z", "OPTIONAL { ?x :p ?z }")
+    for more in after:
+        assert sorted(rows(graph, f"SELECT ?x {{ {{ {blank} }} {more} }}")) == [("_:a",), ("_:b",)], more
+        assert sorted(rows(graph, f"SELECT ?x {{ {blank} {more} }}")) == [("_:a",), ("_:b",)], more
+    assert rows(graph, f"SELECT ?x {{ {blank} MINUS {{ ?x :q ?z }} }}") == []
+
+
 def test_triples_that_are_no_rdf_are_hidden(engine: Engine) -> None:
     facts = [(e("a"), e("p"), '"x"'), ('"x"', e("q"), e("a")), (e("a"), "_:p", e("b"))]
     graph = make_graph(engine, facts, generalised=True)
