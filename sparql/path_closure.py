@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from triplake.sparql.algebra import PathPattern
 from triplake.sparql.constants import Constants
@@ -22,6 +23,9 @@ from triplestore.engine.scratch import Scratch
 from triplestore.engine.sql import Select
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.terms import FIRST_BLANK
+
+_LONG: Final = 2_000
+"""Characters of SQL from which pairs that are read twice become a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,7 @@ class PathTables:
                 return _Pairs(f"{x.sql} UNION ALL {y.sql}", x.zero or y.zero)
             case Sequence(first, second):
                 x, y = self._pairs(first), self._pairs(second)
+                x, y = self._named(x) if y.zero else x, self._named(y) if x.zero else y
                 both = f"({x.sql}) l JOIN ({y.sql}) r ON r.a = l.b{self._same_graph('r', 'l')}"
                 sql = f"SELECT {'l.g, ' if self._g else ''}l.a AS a, r.b AS b FROM {both}"
                 sql += f" UNION ALL {y.sql}" * x.zero + f" UNION ALL {x.sql}" * y.zero
@@ -166,6 +171,13 @@ class PathTables:
             case Repeat():
                 return self._repeat(path)
         raise AssertionError(path)
+
+    def _named(self, pairs: _Pairs) -> _Pairs:
+        """Pairs that a statement reads twice: as a table where their SQL is long, lest it doubles with each level."""
+        if len(pairs.sql) <= _LONG:
+            return pairs
+        name = self.scratch.create("path", f"SELECT DISTINCT {self._g}a, b FROM ({pairs.sql}) k")
+        return replace(pairs, sql=f"SELECT {self._g}a, b FROM {name}")
 
     def _others(self, excluded: tuple[Constant, ...]) -> str:
         """The triples over representatives that stand for one, at least, of another predicate."""

@@ -206,6 +206,19 @@ def test_a_thousand_arguments(tmp_path: Path) -> None:
         assert str(found) == "http://e/" * 1_000
 
 
+@pytest.mark.parametrize("step", ["<u:p>?", "<u:p>*"])
+def test_optional_steps_nested_in_a_repetition(tmp_path: Path, step: str) -> None:
+    """The statement was twice as long with each level: a query of 400 characters filled the memory."""
+    path = step
+    for _ in range(90):
+        path = f"({path}/{step})"
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        store.sparql_update("INSERT DATA { <u:a> <u:p> <u:b> . <u:b> <u:p> <u:c> GRAPH <u:g> { <u:c> <u:p> <u:d> } }")
+        assert {str(row[0]) for row in store.query(f"SELECT * {{ <u:a> {path}+ ?y }}")} == {"u:a", "u:b", "u:c", "u:d"}
+        found = store.query(f"SELECT * {{ GRAPH ?g {{ ?x {path}+ <u:d> }} }}")
+        assert {str(row.x) for row in found} == {"u:c", "u:d"}
+
+
 @pytest.mark.parametrize("pattern", ["(a{1,900}){1,900}", "(" * 5_000, "a{99999999999}"], ids=["large", "deep", "many"])
 def test_a_pattern_beyond_the_engine_is_refused(tmp_path: Path, pattern: str) -> None:
     with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
