@@ -12,13 +12,13 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any, Final, Protocol, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 from triplake.sparql.graph_formats import GRAPH_FORMATS, ITS, NOT_XML
 from triplestore.model.errors import FormatError, UsageError
 from triplestore.model.prefixes import Names
+from triplestore.model.remembering import remembering
 from triplestore.model.terms import XSD, split_literal, split_tag, to_ntriples
 from triplestore.model.triple_terms import split_triple
 
@@ -83,7 +83,7 @@ def term_object(token: str) -> dict[str, Any]:
     return found
 
 
-@lru_cache(_REMEMBERED)
+@remembering(_REMEMBERED)
 def _json_term(token: str) -> str:
     return json.dumps(term_object(token), ensure_ascii=False)
 
@@ -105,7 +105,7 @@ def _json(result: Answer) -> Iterator[str]:
     yield "\n]}}\n"
 
 
-@lru_cache(_REMEMBERED)
+@remembering(_REMEMBERED)
 def _xml_term(token: str) -> str:
     if token[0] == "(":
         parts = zip(_PARTS, split_triple(token), strict=True)

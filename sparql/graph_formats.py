@@ -8,7 +8,6 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -16,6 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from triplestore.model.errors import FormatError
 from triplestore.model.prefixes import Names
+from triplestore.model.remembering import remembering
 from triplestore.model.terms import RDF, XSD, split_literal, split_tag, to_ntriples
 
 TokenTriple = tuple[str, str, str]
@@ -37,7 +37,9 @@ def ntriples(batches: Batches, names: Names) -> Iterator[str]:
 def turtle(batches: Batches, names: Names) -> Iterator[str]:
     """Turtle: neighbours with the same subject (and predicate) are written together, prefixes are declared before the
     batch that first uses them."""
-    spaces, written = lru_cache(_REMEMBERED)(lambda token: {*names.spaces(token)}), lru_cache(_REMEMBERED)(names.token)
+    remembered = remembering(_REMEMBERED)
+    spaces: Callable[[str], set[str]] = remembered(lambda token: {*names.spaces(token)})
+    written = remembered(names.token)
     declared: set[str] = set()
     for rows in batches:
         text, used = io.StringIO(), set[str]()

@@ -11,7 +11,6 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
 from typing import Final
 
 from triplestore.dictionary.term_rows import DECIMALS
@@ -19,6 +18,7 @@ from triplestore.expressions import calendar, exact, instants
 from triplestore.expressions.durations import DURATION, DURATIONS
 from triplestore.expressions.numerals import any_key, key, plain_text, unkeyed
 from triplestore.expressions.values import double_of, rank_of
+from triplestore.model.remembering import remembering
 from triplestore.model.terms import XSD, split_literal
 from triplestore.model.triple_terms import split_triple
 
@@ -79,7 +79,7 @@ class Term:
         return bool(self.rank or self.order or self.lang or self.datatype == STRING or _truth(self) is not None)
 
 
-@lru_cache(_REMEMBERED)
+@remembering(_REMEMBERED)
 def read(token: str) -> Term:
     """The term of a token."""
     if token[0] != '"':
@@ -189,7 +189,7 @@ def _numbers(a: Term, b: Term, test: Callable[..., bool]) -> bool:
     return test(_order(a.exact), _order(b.exact))
 
 
-@lru_cache(_REMEMBERED)
+@remembering(_REMEMBERED)
 def _order(text: str) -> str:
     return any_key(text) if text[0] not in "np" else text
 

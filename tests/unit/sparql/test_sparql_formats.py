@@ -20,6 +20,7 @@ from rdflib.plugins.sparql.results.xmlresults import XMLResult
 
 from tests.support.seeds import seeds
 from tests.support.sparql import ox_term, ox_token
+from triplake.sparql.formats import pieces
 from triplake.sparql.results import Result
 from triplestore.model.errors import FormatError, UsageError
 from triplestore.model.terms import RDF, XSD
@@ -237,6 +238,24 @@ class TestStreams:
         tracemalloc.stop()
         assert out.size > 300_000
         assert peak < 25 << 20
+
+    @pytest.mark.parametrize("format", ["json", "xml", "ttl"])
+    def test_long_terms_are_not_kept(self, format: str) -> None:
+        """Thousands of terms are kept for the next answer, if they are short."""
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for n in range(100):
+                yield pa.record_batch({f"c{place}": [term] for place, term in enumerate((*names, f'"{n}{long}"'))})
+
+        names, long = ("<http://e/s>", "<http://e/p>"), "x" * 200_000
+        result = Result("construct", ("subject", "predicate", "object"), batches())
+        tracemalloc.start()
+        for piece in pieces(result, format):
+            assert len(piece) < 300_000
+        left, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert left < 1 << 20
+        assert peak < 8 << 20
 
 
 def test_data_frames() -> None:
