@@ -74,11 +74,10 @@ def rdfxml(batches: Batches, names: Names) -> Iterator[str]:
 
 def _property(p: str, o: str) -> str:
     """A property element."""
-    name = _NAME.search(p[1:-1])
-    namespace = "" if name is None else p[1 : name.start() + 1]
-    if name is None or namespace == _XMLNS or (namespace == RDF and name.group() in _RESERVED):
+    namespace, element = _cut(p[1:-1])
+    if not element or namespace == _XMLNS or (namespace == RDF and element in _RESERVED):
         raise FormatError(f"RDF/XML has no way to write the predicate {p}: take Turtle")
-    element, space = name.group(), quoteattr(namespace)
+    space = quoteattr(namespace)
     if o[0] == "(":
         raise FormatError(f"no triple term is written as RDF/XML: take Turtle (it is {to_ntriples(o)})")
     if o[0] != '"':
@@ -107,8 +106,18 @@ _START: Final = (
     "A-Z_a-z\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
     "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
-_NAME: Final = re.compile(rf"[{_START}][{_START}0-9.\xb7\u0300-\u036f\u203f\u2040-]*$")
-"""The longest XML name (without a colon) that an IRI ends in."""
+_BACKWARDS: Final = re.compile(rf"[{_START}0-9.\xb7\u0300-\u036f\u203f\u2040-]*+")
+_FIRST: Final = re.compile(f"[{_START}]|$")
+
+
+def _cut(iri: str) -> tuple[str, str]:
+    """An IRI as a namespace and the longest XML name (without a colon) that it ends in, empty where there is none."""
+    found = _BACKWARDS.match(iri[::-1])
+    assert found is not None  # every text matches
+    first = _FIRST.search(iri, len(iri) - found.end())
+    assert first is not None
+    return iri[: first.start()], iri[first.start() :]
+
 
 _RESERVED: Final = frozenset(
     (

@@ -258,6 +258,20 @@ class TestStreams:
         assert peak < 8 << 20
 
 
+def test_names_of_properties_in_xml() -> None:
+    """The longest name at the end of an IRI, be the IRI ever so long."""
+    iris = ["http://e/a", "http://e#a-1.b", "http://e/1a", "http://e/é·1", "urn:x:y", f"http://e/{'a' * 200_000}"]
+    for iri, name in zip(iris, ["a", "a-1.b", "a", "é·1", "y", "a" * 200_000], strict=True):
+        columns = [pa.array([term], pa.string()) for term in ("<http://e/s>", f"<{iri}>", '"v"')]
+        result = Result("construct", ("subject", "predicate", "object"), pa.table(columns, names=["c0", "c1", "c2"]))
+        assert f'<{name} xmlns="{iri.removesuffix(name)}">v</{name}>' in written(result, "rdf")
+    for iri in ("http://e/", "http://e/1", f"http://e/{'a' * 200_000}/"):
+        columns = [pa.array([term], pa.string()) for term in ("<http://e/s>", f"<{iri}>", '"v"')]
+        result = Result("construct", ("subject", "predicate", "object"), pa.table(columns, names=["c0", "c1", "c2"]))
+        with pytest.raises(FormatError, match="no way to write the predicate"):
+            written(result, "rdf")
+
+
 def test_data_frames() -> None:
     expected = {
         "x": ["<http://e/a&b>", "_:b1", None, "<http://e/c>"],
