@@ -33,20 +33,25 @@ _INSIDE: Final = {
 _PLAIN: Final = set("nrt\\|.?*+(){}[]^$-")
 _GROUP: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(\((?!\?))", re.DOTALL)
 """In a translated pattern: an escape, a character class, or (the first group) what opens a group that captures."""
-_CATEGORY: Final = r"[pP]\{(L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|Z[slp]?|S[mcko]?|C[cfon]?)\}"
+_CATEGORY: Final = re.compile(r"[pP]\{(L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|Z[slp]?|S[mcko]?|C[cfon]?)\}")
 _NAMED: Final = re.compile(r"\\[pP]\{\w+\}(-?)")
 """A category, which Python's expressions do not have, and a hyphen behind it, which is no range."""
 _QUANTIFIER: Final = re.compile(r"(?:[?*+]|\{[0-9]+(?:,[0-9]*)?\})\??(?![?*+{])")
-_SPACE: Final = re.compile(r"(\\[^ \t\n\r]|\[(?:\\.|[^\]\\])*\])|[ \t\n\r]", re.DOTALL)
-"""White space of XML, which flag x removes from a pattern; or, in the first group, an escape or a class that stays."""
+_SPACE: Final = re.compile(r"(\\[^ \t\n\r]|\[(?:\\.|[^\]\\])*+\]?)|[ \t\n\r]", re.DOTALL)
+"""White space of XML, which flag x removes from a pattern; or, in the first group, an escape or a class that stays, be
+it closed or not."""
 _PART: Final = re.compile(r"\$([0-9]{1,9})|\\([\\$])|([^\\$]+)")
 _SHOWN: Final = 60
+LONGEST: Final = 80_000
+"""Characters of a pattern: no limit of time is heeded while it is read, in Python and in the engine."""
 _MOST_GROUPS: Final = 9
 """Groups that a replacement may name: RE2 has \\1 to \\9."""
 
 
 def translate(pattern: str, flags: str, java: bool) -> str:
     """The pattern for the engine. Raises UsageError for a bad pattern or flag, UnsupportedError for a foreign one."""
+    if len(pattern) > LONGEST:
+        raise _beyond(pattern, f"it is longer than {LONGEST:,} characters")
     if unknown := set(flags) - set("ismxq"):
         raise UsageError(f"REGEX has no flag {sorted(unknown)[0]!r}: its flags are i, s, m, x and q")
     if "q" in flags:
@@ -109,7 +114,7 @@ def _translated(pattern: str, flags: str) -> str:
     return "".join(out)
 
 
-def _beyond(pattern: str, error: Exception) -> UnsupportedError:
+def _beyond(pattern: str, error: object) -> UnsupportedError:
     """The error for what is a pattern of XPath, but not for the engine."""
     shown = pattern if len(pattern) <= _SHOWN else f"{pattern[:_SHOWN]}.."
     return UnsupportedError(f"the REGEX pattern {shown!r} is not supported ({error}): ask for less in one pattern")
@@ -120,7 +125,7 @@ def _escape(pattern: str, place: int, inside: bool) -> str:
         raise UsageError(f"the REGEX pattern {pattern!r} ends with a backslash")
     char = pattern[place]
     if char in "pP":
-        found = re.match(_CATEGORY, pattern[place:])
+        found = _CATEGORY.match(pattern, place)
         if not found and pattern[place + 1 : place + 4] != "{Is":
             raise UsageError(f"\\{char} in the REGEX pattern {pattern!r} names no category of characters")
         if not found:

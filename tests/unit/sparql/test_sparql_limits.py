@@ -229,6 +229,26 @@ def test_a_pattern_beyond_the_engine_is_refused(tmp_path: Path, pattern: str) ->
                 store.query(f"SELECT (COALESCE({call}, 1) AS ?x) {{ }}")
 
 
+@pytest.mark.parametrize("pattern", ["a" * 80_001, r"\\p{L}" * 2_000_000], ids=["letters", "categories"])
+def test_a_pattern_that_is_too_long_is_refused_at_once(tmp_path: Path, pattern: str) -> None:
+    """Nothing heeds a limit of time while a pattern is read."""
+    started = process_time()
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        with pytest.raises(UnsupportedError, match=r"longer than 80,000 characters"):
+            store.query(f"SELECT (REGEX('a', '{pattern}') AS ?x) {{ }}")
+        computed = f"SELECT (REGEX('a', ?p) AS ?x) {{ VALUES ?p {{ '{pattern[:200_000]}' }} }}"
+        assert [tuple(row) for row in store.query(computed)] == [(None,)]
+    assert process_time() - started < 10
+
+
+def test_brackets_that_stay_open_are_read_once(tmp_path: Path) -> None:
+    """With flag x, 16,000 of them held the process for 15 s."""
+    started = process_time()
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store, pytest.raises(UnsupportedError):
+        store.query(f"SELECT (REGEX('a', '{'[' * 60_000}', 'x') AS ?x) {{ }}")
+    assert process_time() - started < 5
+
+
 @pytest.mark.parametrize("pattern", ["(a", "a{,2}", "a++", r"\\p{Zz}"])
 def test_a_pattern_that_is_none_is_an_error_of_the_expression(tmp_path: Path, pattern: str) -> None:
     condition = f"!BOUND(?z) || REGEX(?x, '{pattern}')"
