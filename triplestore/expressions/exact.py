@@ -6,6 +6,7 @@ DECIMAL(38,18) does not hold it. Products and quotients are cut after eighteen d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -27,9 +28,7 @@ def computed(operator: str, left: str, right: str) -> str | None:
     if operator == "double":
         return _of_double(float(left))
     if operator == "sum":
-        numbers = [read(text) for text in left.split()]
-        most = max(digits for _, digits in numbers)
-        return written(sum(units * 10 ** (most - digits) for units, digits in numbers), most)
+        return _sum(left.split())
     a, digits = read(left)
     if operator not in "+-*/":
         return _of_one(operator, a, digits)
@@ -42,6 +41,19 @@ def computed(operator: str, left: str, right: str) -> str | None:
     if operator == "*":
         return written(_cut(a * b, 10 ** max(0, digits + more - kept)), min(digits + more, kept))
     return written(_cut(a * 10 ** (kept + more), b * 10**digits), kept) if b else None
+
+
+def _sum(texts: Sequence[str]) -> str | None:
+    """The sum of numbers; None where there are none, or one is too long."""
+    total, most = 0, 0
+    for text in texts:
+        if len(text) > _MOST:
+            return None
+        units, digits = read(text)
+        if digits > most:
+            total, most = total * 10 ** (digits - most), digits
+        total += units * 10 ** (most - digits)
+    return written(total, most) if texts else None
 
 
 def _of_one(operator: str, units: int, digits: int) -> str | None:

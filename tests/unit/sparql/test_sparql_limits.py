@@ -249,6 +249,20 @@ def test_brackets_that_stay_open_are_read_once(tmp_path: Path) -> None:
     assert process_time() - started < 5
 
 
+def test_numbers_that_are_too_long_are_not_summed(tmp_path: Path) -> None:
+    """A number of a million digits held the process for 17 s."""
+    digits = "9" * 1_000_000
+    started = process_time()
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        found = store.query(
+            f"SELECT (SUM(?x) AS ?all) (SUM(?y) AS ?some) {{ VALUES (?x ?y) {{ ({digits} {digits[:9_000]}) (1 1) }} }}"
+        )
+        ((whole, some),) = found.tokens()
+    assert whole is None
+    assert some == f'"1{"0" * 9_000}"^^<{XSD}integer>'
+    assert process_time() - started < 10
+
+
 @pytest.mark.parametrize("pattern", ["(a", "a{,2}", "a++", r"\\p{Zz}"])
 def test_a_pattern_that_is_none_is_an_error_of_the_expression(tmp_path: Path, pattern: str) -> None:
     condition = f"!BOUND(?z) || REGEX(?x, '{pattern}')"
