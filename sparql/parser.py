@@ -46,8 +46,11 @@ QUERIES: Final = ("SELECT", "CONSTRUCT", "DESCRIBE", "ASK")
 UPDATES: Final = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
 """The words that an operation of an update begins with."""
 
+LONGEST: Final = 10_000
+"""Characters of the longest queries whose algebra is kept for the next time: that of long inline data is many times as
+long."""
 
-@lru_cache(maxsize=256)
+
 def parse_query(
     text: str, base: str | None = None, known: Prefixes | None = None, given: Values | None = None
 ) -> Query:
@@ -56,6 +59,13 @@ def parse_query(
 
     Raises UsageError with line and column for a syntax error, UnsupportedError naming a construct that is refused.
     """
+    given_length = 0 if given is None else sum(len(token) for row in given.rows for token in row if token is not None)
+    parse = _remembered if len(text) + given_length <= LONGEST else _parsed
+    return parse(text, base, known, given)
+
+
+def _parsed(text: str, base: str | None, known: Prefixes | None, given: Values | None) -> Query:
+    """See `parse_query`."""
     with not_too_deep("query"):
         at = Cursor(text, base=base, known={} if known is None else known.known)
         parser = Parser(at)
@@ -64,6 +74,9 @@ def parse_query(
         if parser.patterns.given is not None:
             at.fail("bindings are for a query with a WHERE, which this one lacks")
         return found
+
+
+_remembered: Final = lru_cache(maxsize=256)(_parsed)
 
 
 @contextmanager

@@ -263,6 +263,13 @@ def test_numbers_that_are_too_long_are_not_summed(tmp_path: Path) -> None:
     assert process_time() - started < 10
 
 
+def test_the_algebra_of_long_queries_is_not_kept() -> None:
+    short, long = (f"SELECT * {{ VALUES ?x {{ {'1 ' * times} }} }}" for times in (10, 10_000))
+    assert parse_query(short) is parse_query(short)
+    assert parse_query(long) == parse_query(long)
+    assert parse_query(long) is not parse_query(long)
+
+
 @pytest.mark.parametrize("pattern", ["(a", "a{,2}", "a++", r"\\p{Zz}"])
 def test_a_pattern_that_is_none_is_an_error_of_the_expression(tmp_path: Path, pattern: str) -> None:
     condition = f"!BOUND(?z) || REGEX(?x, '{pattern}')"
