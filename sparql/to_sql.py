@@ -235,7 +235,8 @@ class Compiler:
         for part in parts:
             chosen = chosen_of(part)
             if chosen and folded(relation, chosen[:1]) and not relation.nullable(chosen[0]) and not relation.order:
-                values = inline.values(self, chosen[:1], [[token] for token in dict.fromkeys(chosen[1])])
+                tokens = {self.ids[token]: token for token in chosen[1]}.values()  # those of a class may be one
+                values = inline.values(self, chosen[:1], [[token] for token in tokens])
                 relation = joins.join(self, relation, values, frozenset(relation.columns))
             elif not isinstance(part, Exists):
                 plain.append(part)

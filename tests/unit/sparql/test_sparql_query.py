@@ -131,6 +131,9 @@ def test_canonical_gives_one_row_per_class(graph: Graph) -> None:
     for name in ("b", "b2", "b3"):
         assert rows(graph, f"SELECT ?x {{ ?x :knows ?y FILTER(?y = :{name}) }}", "canonical") == [(x,)]
         assert rows(graph, f"SELECT ?x {{ VALUES ?y {{ :{name} }} ?x :knows ?y }}", "canonical") == [(x,)]
+    several = "SELECT ?x (COUNT(*) AS ?n) { ?x :knows ?y FILTER(?y IN (:b, :b3, :d, :b)) } GROUP BY ?x"
+    assert rows(graph, several, "canonical") == [(x, number("1"))]
+    assert {*rows(graph, several)} == {(e("a"), number("2")), (e("a2"), number("2"))}
     with pytest.raises(UsageError, match="canonical"):
         query(graph, "ASK {}", "collapse")
 
