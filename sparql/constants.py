@@ -6,8 +6,10 @@ dictionary numbers from below), so that VALUES and BIND can carry any term as an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from itertools import islice
+from typing import Final, TypeVar
 
 from triplake.sparql.algebra import Extend, PathPattern, Query, Values
 from triplake.sparql.nodes import Nodes
@@ -15,7 +17,10 @@ from triplestore.dictionary.encoding import lookup
 from triplestore.dictionary.literals import equal_to
 from triplestore.engine import Queries
 from triplestore.model.expression import Constant, walk
+from triplestore.model.remembering import LONGEST
 from triplestore.model.terms import BUILTIN_IDS, KIND_BITS, kind_of_token
+
+T = TypeVar("T")
 
 _OWN: Final = 1 << (KIND_BITS - 1)
 _MOST_KNOWN: Final = 100_000
@@ -82,7 +87,7 @@ def look_up(
     matched by value; none of them for what is `known`, which what they find is added to. given: the ids that terms
     have had in queries before, which the dictionary lacks; they keep them, and are among `own`; new ones are added."""
     known = known or Known()
-    if len(known.ids) > _MOST_KNOWN:
+    if max(len(known.ids), len(known.values)) > _MOST_KNOWN:
         known.ids, known.representatives, known.values = {}, {}, {}  # others may be reading the old ones
     known_ids, known_representatives, known_values = known.ids, known.representatives, known.values
     chosen = () if query.dataset is None else (*query.dataset.default, *(query.dataset.named or ()))
@@ -96,26 +101,35 @@ def look_up(
             carried.update(end.token for end in (part.subject, part.object) if isinstance(end, Constant))
     tokens = carried | {part.token for part in walk(query) if isinstance(part, Constant)}
     ids = {token: BUILTIN_IDS[token] for token in tokens if token in BUILTIN_IDS}
-    if missing := {token for token in tokens if token not in ids and token not in known_ids}:
-        known_ids.update(lookup(engine, missing))
     ids.update((token, known_ids[token]) for token in tokens if token in known_ids)
+    if missing := tokens - ids.keys():
+        found = lookup(engine, missing)
+        ids.update(found)
+        known_ids.update(_short(found))
     own = {} if given is None else given
     for token in sorted(tokens - ids.keys() - own.keys()):
         own[token] = (kind_of_token(token) << KIND_BITS) | _OWN | len(own)
     values: dict[str, int] = {}
     if by_value:
         literals = [token for token in tokens if token.startswith('"')]
+        values = {token: number for token in literals if (number := known_values.get(token)) is not None}
         if fresh := [token for token in literals if token not in known_values]:
             equal = equal_to(engine, fresh)
-            known_values.update((token, equal.get(token)) for token in fresh)
-        values = {token: number for token in literals if (number := known_values[token]) is not None}
+            values.update(equal)
+            known_values.update(_short({token: equal.get(token) for token in fresh}))
     representatives: dict[int, int] = {}
     if classes and (ids or values):
         numbers = {*ids.values(), *values.values()}
         if unknown := sorted(number for number in numbers if number not in known_representatives):
             listed = ", ".join(map(str, unknown))
-            found = dict(engine.rows(f"SELECT term, representative FROM same_as WHERE term IN ({listed})"))
-            known_representatives.update((number, found.get(number, number)) for number in unknown)
+            leaders = dict(engine.rows(f"SELECT term, representative FROM same_as WHERE term IN ({listed})"))
+            known_representatives.update((number, leaders.get(number, number)) for number in unknown)
         representatives = {number: known_representatives[number] for number in numbers}
     shown = {token: number for token, number in own.items() if given is not None or token in carried}
     return Constants({**ids, **own}, representatives, shown, values)
+
+
+def _short(found: Mapping[str, T]) -> dict[str, T]:
+    """What was found for constants that are short, some of them: the rest is not worth its memory."""
+    short = ((token, value) for token, value in found.items() if len(token) <= LONGEST)
+    return dict(islice(short, _MOST_KNOWN))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import rdflib
 
+from triplake.sparql.constants import Known
 from triplake.sparql.nodes import Nodes
 from triplestore import Store
 
@@ -79,6 +80,23 @@ def test_wide_terms_are_kept_and_streamed_by_their_characters(tmp_path: Path, mo
             assert list(store.query(text)) == [(s, o) for s, _, o in facts]
         gc.collect()
         assert all(one.characters <= 5_000 for one in gc.get_objects() if isinstance(one, Nodes))
+
+
+def test_few_constants_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that the store lacks are constants, too, and long ones: who asks for more and more fills no memory."""
+    monkeypatch.setattr(importlib.import_module("triplake.sparql.constants"), "_MOST_KNOWN", 20)
+    long = "x" * 2_000
+    with Store.create(tmp_path / "kg", ["datatypes"], engine="duckdb") as store:
+        store.update(add=[*FACTS, (EX.x9, EX.p, rdflib.Literal(long))])
+        for n in range(60):
+            assert rows(store, f"SELECT ?x {{ ?x :p {n} }}") == ({(EX[f"x{n}"],)} if n < 9 else set())
+            assert rows(store, f"SELECT ?x {{ ?x :p '{long}' FILTER(?x != '{n}{long}') }}") == {(EX.x9,)}
+        many = " ".join(f"({n} '{n}')" for n in range(60))
+        assert len(rows(store, f"SELECT ?x {{ VALUES (?n ?t) {{ {many} }} ?x :p ?n }}")) == 9
+        gc.collect()
+        kept = [one for one in gc.get_objects() if isinstance(one, Known)]
+        assert kept
+        assert all(len({**one.ids, **one.values}) < 80 and long not in "".join(one.values) for one in kept)
 
 
 def test_a_later_version_has_its_own(store: Store) -> None:
