@@ -23,6 +23,8 @@ _CHARACTERS: Final = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f", '"'
 _IN_NAMES: Final = {character: character for character in "_~.-!$&'()*+,;=/?#@%"}
 _END: Final = "the end of the text"
 _SHOWN: Final = 60
+MOST: Final = 10**18
+"""Solutions that are passed over, or given, at most: nobody has as many, and both together have 64 bits."""
 
 
 @dataclass(slots=True)
@@ -258,6 +260,12 @@ class Cursor:
 
 
 NIL: Final = Constant(f"<{RDF}nil>")
+
+
+def solutions(digits: str) -> int:
+    """How many solutions the digits of a number are, `MOST` if they are more."""
+    digits = digits.lstrip("0") or "0"
+    return int(digits) if len(digits) < len(str(MOST)) else MOST
 
 
 def listed(names: Sequence[str]) -> str:

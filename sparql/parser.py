@@ -32,7 +32,7 @@ from triplake.sparql.algebra import (
     visible,
 )
 from triplake.sparql.chains import Chains
-from triplake.sparql.cursor import Cursor
+from triplake.sparql.cursor import Cursor, solutions
 from triplake.sparql.pattern_parser import PatternParser
 from triplake.sparql.translation import join
 from triplestore.expressions.functions import is_known
@@ -346,7 +346,7 @@ class Parser:
         word = self.at.peek()
         if word.kind != "number" or not word.text.isdigit():
             self.at.fail("expected a whole number")
-        return int(self.at.next().text)
+        return solutions(self.at.next().text)
 
     def _modified(self, pattern: Node, given: _Modifiers, selected: Sequence[_Selected]) -> Node:
         """18.2.4: grouping, HAVING, VALUES, select expressions and ORDER BY around a pattern."""

@@ -32,10 +32,11 @@ from triplake.sparql.algebra import (
     Term,
     Values,
 )
-from triplake.sparql.cursor import NIL, Cursor
+from triplake.sparql.cursor import NIL, Cursor, solutions
 from triplake.sparql.lexer import NESTED
 from triplake.sparql.paths import Path
 from triplake.sparql.translation import join
+from triplestore.expressions.numerals import INTEGER
 from triplestore.model.errors import UsageError
 from triplestore.model.expression import Call, Constant, Expression, Variable
 from triplestore.model.terms import RDF, XSD
@@ -49,6 +50,8 @@ MOST_WORDS: Final = 30
 
 LONGEST: Final = 1_000
 """Characters of a search."""
+
+_SHOWN: Final = 60
 
 _FIRST, _REST = Constant(f"<{RDF}first>"), Constant(f"<{RDF}rest>")
 
@@ -332,12 +335,13 @@ def _arguments(told: Sequence[Term]) -> tuple[list[str], str, int | None, str | 
         if token.startswith("<"):
             properties.append(token)
         elif token.endswith(f"^^<{XSD}integer>"):
-            most = int(token[1 : token.rindex('"')])
+            number = token[1 : token.rindex('"')]
+            if not re.fullmatch(INTEGER, number):
+                raise UsageError(f"text:query finds a whole number of literals at most, not {number[:_SHOWN]!r}")
+            most = None if number.startswith("-") else solutions(number.removeprefix("+"))  # as in Jena
         elif token.startswith('"'):
             texts.append(token[1 : token.rindex('"')])
     languages = [text.removeprefix("lang:") for text in texts[1:] if text.startswith("lang:")]
     if not texts or len(texts) - len(languages) > 1:
         raise UsageError("text:query takes one search string after it: (property .. 'words' limit 'lang:en')")
-    if most is not None and most < 0:
-        most = None  # as in Jena
     return properties, texts[0], most, languages[-1] if languages else None

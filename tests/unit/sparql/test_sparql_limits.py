@@ -263,6 +263,28 @@ def test_numbers_that_are_too_long_are_not_summed(tmp_path: Path) -> None:
     assert process_time() - started < 10
 
 
+@pytest.mark.parametrize("number", [str(2**63), "9" * 30, "9" * 5_000, "0" * 5_000 + "3"], ids=len)
+def test_any_number_of_solutions(tmp_path: Path, number: str) -> None:
+    found = "SELECT ?o { ?s ?p ?o }"
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        store.sparql_update("INSERT DATA { <u:s> <u:p> 1, 2, 3, 4 }")
+        some = 3 if number[0] == "0" else 4
+        assert len(store.query(f"{found} LIMIT {number}")) == some
+        assert len(store.query(f"{found} OFFSET {number}")) == 4 - some
+        assert len(store.query(f"{found} ORDER BY ?o LIMIT {number} OFFSET 1")) == 3
+        assert len(store.query(f"{found} LIMIT 2 OFFSET {number}")) == 4 - some
+        assert len(store.query(f"SELECT * {{ {{ {found} LIMIT {number} }} ?x ?y ?o }}")) == some
+
+
+@pytest.mark.parametrize(
+    ("term", "answer"), [("abc", None), ("1_0", None), ("+10", "70"), ("-0", "60"), (" 10 ", "70")]
+)
+def test_long_sums_of_texts_that_may_be_no_numbers(tmp_path: Path, term: str, answer: str | None) -> None:
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        ((found,),) = store.query(f"SELECT ('{term}'^^<{XSD}integer>{' + 1' * 60} AS ?x) {{ }}")
+        assert (found and str(found)) == answer
+
+
 def test_the_algebra_of_long_queries_is_not_kept() -> None:
     short, long = (f"SELECT * {{ VALUES ?x {{ {'1 ' * times} }} }}" for times in (10, 10_000))
     assert parse_query(short) is parse_query(short)
