@@ -7,7 +7,7 @@ from typing import Final
 
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.decimals import NULL
-from triplestore.expressions.iris import ABSOLUTE
+from triplestore.expressions.iris import PLAIN
 from triplestore.expressions.values import (
     DIRECTIONAL,
     LANG_STRING,
@@ -23,7 +23,12 @@ from triplestore.expressions.values import (
 )
 
 Keep = Callable[[str], str]
-_LANGUAGE: Final = "[a-z]{1,8}(-[a-z0-9]{1,8})*"
+_LANGUAGE: Final = (
+    "([a-z]{2,3}(-[a-z]{3}){0,3}|[a-z]{4,8})(-[a-z]{4})?(-([a-z]{2}|[0-9]{3}))?(-([a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*"
+    "(-[0-9a-wy-z](-[a-z0-9]{2,8})+)*(-x(-[a-z0-9]{1,8})+)?|x(-[a-z0-9]{1,8})+|i-(ami|bnn|default|enochian|hak|klingon"
+    "|lux|mingo|navajo|pwn|tao|tay|tsu)|sgn-(be-fr|be-nl|ch-de)|en-gb-oed|zh-min-nan|zh-min|no-(bok|nyn)"
+)
+"""Language tags in lower case (BCP 47, section 2.1), as a regular expression that every engine reads alike."""
 
 
 def str_(d: Dialect, a: Value) -> Value:
@@ -54,11 +59,12 @@ def datatype(d: Dialect, a: Value) -> Value:
 
 
 def to_iri(d: Dialect, a: Value, base: str | None = None) -> Value:
-    """IRI: a relative one is resolved against `base`, an error without."""
+    """IRI: a relative one is resolved against `base`, an error without, as is what RDF has for no IRI."""
     text = f"CASE WHEN {a.datatype} = {STRING} THEN {a.lexical} WHEN ({a.kind}) = 1 THEN {a.lexical} END"
     if base is not None:
         return iri(f"tl_resolve({text}, {d.string(base)})")
-    return iri(f"CASE WHEN {d.matches(text, ABSOLUTE)} THEN {text} END")
+    other = f"CASE WHEN NOT {d.matches(text, PLAIN)} THEN {text} END"
+    return iri(f"CASE WHEN {d.matches(text, PLAIN)} THEN {text} ELSE tl_iri({other}) END")
 
 
 def strlang(d: Dialect, a: Value, tag: Value) -> Value:
@@ -70,7 +76,7 @@ def strlangdir(d: Dialect, a: Value, tag: Value, direction: Value) -> Value:
     """STRLANGDIR: a string with a language tag and a base direction, `ltr` or `rtl`."""
     both = f"{tag.datatype} = {STRING} AND {direction.datatype} = {STRING}"
     lang = f"CASE WHEN {both} THEN concat(lower({tag.lexical}), '--', {direction.lexical}) END"
-    return _tagged(d, a, lang, f"{_LANGUAGE}--(ltr|rtl)")
+    return _tagged(d, a, lang, f"({_LANGUAGE})--(ltr|rtl)")
 
 
 def _tagged(d: Dialect, a: Value, lang: str, pattern: str) -> Value:

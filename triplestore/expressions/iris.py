@@ -8,6 +8,10 @@ from typing import Final
 ABSOLUTE: Final = r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*'
 """An IRI with a scheme, as a regular expression that every engine reads alike."""
 
+_TEXT: Final = r"[A-Za-z0-9._~!$&'()*+,;=:@/?-]*"
+PLAIN: Final = rf"([A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9._~-]+(/{_TEXT})?|urn:[A-Za-z0-9]+:[A-Za-z0-9._:-]+)(#{_TEXT})?"
+"""An IRI of which nothing more need be known, as a regular expression that every engine reads alike."""
+
 _PARTS: Final = re.compile(
     r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL
 )

@@ -26,6 +26,7 @@ from triplestore.expressions.numerals import plain_text
 from triplestore.expressions.regex import replacement, translate
 from triplestore.expressions.strings import MOST_BYTES
 from triplestore.model.errors import UsageError
+from triplestore.model.legal_terms import is_iri
 from triplestore.model.stopping import check
 from triplestore.model.triple_terms import split_triple, triple_token
 
@@ -87,7 +88,11 @@ def _resolve(text: str, base: str) -> Text:
     if ":" in re.split("[/?#]", text, maxsplit=1)[0] and not is_absolute(text):
         return None
     found = text if is_absolute(text) else resolve(text, base)
-    return found if is_absolute(found) else None
+    return _iri(found)
+
+
+def _iri(text: str) -> Text:
+    return text if is_iri(text) else None
 
 
 def _regex(text: str, pattern: str, flags: str) -> Text:
@@ -138,6 +143,7 @@ VECTORISED: Final[dict[str, tuple[int, Columns]]] = {
     "tl_hash": (2, on_distinct(_hash)),
     "tl_encode": (1, on_distinct(_encode)),
     "tl_resolve": (2, on_distinct(_resolve)),
+    "tl_iri": (1, on_distinct(_iri)),
     "tl_regex": (3, on_distinct(_regex)),
     "tl_exact": (3, on_distinct(exact.computed)),
     "tl_plain": (1, on_distinct(plain_text)),

@@ -40,6 +40,15 @@ def check_characters(text: str) -> None:
         ) from None
 
 
+def is_iri(text: str) -> bool:
+    """Whether a text is an absolute IRI (RFC 3987)."""
+    try:
+        pyoxigraph.NamedNode(text)
+    except ValueError:
+        return False
+    return True
+
+
 def check_legal(tokens: Collection[str]) -> None:
     """Raise UsageError for the first of these tokens that is no legal term of RDF. The lexical form of a literal may
     be anything, but for what `check_characters` refuses."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from random import Random
+
+import pyoxigraph
 import pytest
 
 from tests.support.sparql import make_graph
@@ -349,3 +353,36 @@ def test_iris_against_a_base(embedded: Engine) -> None:
     selected = " ".join(f'(IRI("{text}") AS ?e{place})' for place, text in enumerate(wanted))
     (row,) = query(make_graph(embedded, []), f"BASE <http://e/x/a> SELECT {selected} {{}}").tokens()
     assert dict(zip(wanted, row, strict=True)) == wanted
+
+
+IRIS = (
+    "http://e/é http://e/%41 http://e:80/ http://[::1]/ urn:x:y a:b mailto:a@b.c http://e/?q#f http://e#a(b) tag:e,1:2"
+)
+NO_IRIS = "http://[ http://e/%zz http://e:port/ http://e/[x] a://b@c@d http://e/#a#b a:\x7f a:\x85 a:\ue000 1:a"
+SUBTAGS = "en zh abc latn us 419 1996 1abc basiceng abcde a 1 x i ami min no bok gb oed abcdefghi 12 sgn be fr"
+
+
+@pytest.mark.long_on_spark
+@pytest.mark.parametrize("base", [None, "http://base/"])
+def test_iris_are_those_of_rdf(engine: Engine, base: str | None) -> None:
+    """What no parser takes could be stored, but an export of it not be loaded."""
+    wanted = {**{iri: f"<{iri}>" for iri in IRIS.split(" ")}, **dict.fromkeys(NO_IRIS.split(" "))}
+    rows = " ".join(f'"{iri}"' for iri in wanted)
+    found = query(make_graph(engine, []), f"SELECT ?t (IRI(?t) AS ?i) {{ VALUES ?t {{ {rows} }} }}", base=base)
+    assert {str(t)[1:-1]: i for t, i in found.tokens()} == wanted
+
+
+@pytest.mark.long_on_spark
+def test_language_tags_are_those_of_rdf(engine: Engine) -> None:
+    rng = Random(0)
+    tags = {"-".join(rng.choices(SUBTAGS.split(), k=rng.randint(1, 4))) for _ in range(2_000)}
+    tags |= {"i-ami", "zh-min", "zh-min-nan", "no-bok", "en-gb-oed", "sgn-be-fr", "x-a", "en-x", "en-a-bc-x-1"}
+    wanted: dict[str, str | None] = dict.fromkeys(tags)
+    for tag in tags:
+        with suppress(ValueError):
+            pyoxigraph.Literal("", language=tag)
+            wanted[tag] = f'"a"@{tag}'
+    rows = " ".join(f'"{tag}"' for tag in sorted(tags))
+    found = query(make_graph(engine, []), f"SELECT ?t (STRLANG('a', ?t) AS ?a) {{ VALUES ?t {{ {rows} }} }}")
+    told = {str(t)[1:-1]: a for t, a in found.tokens()}
+    assert [tag for tag in sorted(tags) if told[tag] != wanted[tag]] == []
