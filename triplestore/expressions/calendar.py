@@ -8,7 +8,7 @@ Seconds have any digits of fraction; products and quotients are cut after eighte
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -73,7 +73,7 @@ def computed(operator: str, left: str, right: str) -> str | None:
     """`left` operator `right`; None for an error. operator: + - * /, "negate" (of `left`), "sum" or "avg" (`left` is
     durations with blanks between them), or a name of `CASTS` (`left` is a time, a duration or "string|" and a text)."""
     if operator in ("sum", "avg"):
-        return _total([_read(text) for text in left.split()], operator == "avg")
+        return _total(Counter(left.split()), operator == "avg")
     if operator in CASTS:
         return _cast(operator, left)
     a, b = _read(left), _read(right)
@@ -125,13 +125,18 @@ def _cast(name: str, operand: str) -> str | None:
     return None
 
 
-def _total(found: Sequence[Duration | Moment | Number | None], mean: bool) -> str | None:
-    durations_ = [one for one in found if isinstance(one, Duration)]
-    datatypes = {one.datatype for one in durations_}
-    if len(durations_) < len(found) or len(datatypes) != 1 or DURATION in datatypes:
+def _total(texts: Counter[str], mean: bool) -> str | None:
+    """The sum or mean of durations, each as often as it is counted."""
+    months, seconds, datatypes = 0, Fraction(0), set[str]()
+    for text, times in texts.items():
+        found = _read(text)
+        if not isinstance(found, Duration):
+            return None
+        datatypes.add(found.datatype)
+        months, seconds = months + times * found.months, seconds + times * found.seconds
+    if len(datatypes) != 1 or DURATION in datatypes:
         return None
-    months, seconds = sum(one.months for one in durations_), sum((one.seconds for one in durations_), Fraction(0))
-    count = len(durations_) if mean else 1
+    count = texts.total() if mean else 1
     return _written(Duration(datatypes.pop(), _rounded(Fraction(months, count)), _cut(seconds / count, _DIGITS)))
 
 

@@ -6,6 +6,7 @@ DECIMAL(38,18) does not hold it. Products and quotients are cut after eighteen d
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
@@ -46,13 +47,13 @@ def computed(operator: str, left: str, right: str) -> str | None:
 def _sum(texts: Sequence[str]) -> str | None:
     """The sum of numbers; None where there are none, or one is too long."""
     total, most = 0, 0
-    for text in texts:
+    for text, times in Counter(texts).items():
         if len(text) > _MOST:
             return None
         units, digits = read(text)
         if digits > most:
             total, most = total * 10 ** (digits - most), digits
-        total += units * 10 ** (most - digits)
+        total += times * units * 10 ** (most - digits)
     return written(total, most) if texts else None
 
 

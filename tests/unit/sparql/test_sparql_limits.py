@@ -249,6 +249,19 @@ def test_brackets_that_stay_open_are_read_once(tmp_path: Path) -> None:
     assert process_time() - started < 5
 
 
+def test_the_same_duration_is_read_once_for_a_sum(tmp_path: Path) -> None:
+    """A sum is one call, which no limit stops: of a million durations it took a minute."""
+    values = f"VALUES ?d {{ 'PT1.5S'^^<{XSD}dayTimeDuration> '-PT1S'^^<{XSD}dayTimeDuration> }}"
+    values += " VALUES ?n { 100000000000000000000.5 1 }"
+    numbers = " ".join(map(str, range(1_000)))
+    many = f"{values} VALUES ?a {{ {numbers} }} VALUES ?b {{ {numbers[:289]} }}"
+    started = process_time()
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        ((total, mean, number),) = store.query(f"SELECT (SUM(?d) AS ?s) (AVG(?d) AS ?m) (SUM(?n) AS ?t) {{ {many} }}")
+    assert [str(total), str(mean), str(number)] == ["P1DT3H46M40S", "PT0.25S", "20000000000000000000300000"]
+    assert process_time() - started < 10
+
+
 def test_numbers_that_are_too_long_are_not_summed(tmp_path: Path) -> None:
     """A number of a million digits held the process for 17 s."""
     digits = "9" * 1_000_000
