@@ -56,6 +56,15 @@ def test_strings_iris_and_comments_do_not_cut_operations() -> None:
     ]
 
 
+def test_prefixes_may_begin_as_keywords_do() -> None:
+    for name in ("graph-of", "base-x", "prefix.y", "Graph", "base", "prefix-graph"):
+        block = f"{name}:a {name}:p {name}:b . GRAPH {name}:g {{ {name}:b {name}:p {name}:base }}"
+        found = data(f"PREFIX {name}: <http://e/> INSERT DATA {{ {block} }}")
+        assert found == [(True, [(A, P, B), (B, P, "<http://e/base>", "<http://e/g>")])]
+    with pytest.raises(InputError, match="'BASE' has no place among triples"):
+        data("INSERT DATA { BASE <http://e/> <a> <p> <b> }")
+
+
 def test_prologues_accumulate() -> None:
     text = "PREFIX : # a comment\n <http://e/> INSERT DATA { :a :p :b } ; BASE <http://e/> DELETE DATA { <a> :p <b> }"
     assert data(text) == [(True, [(A, P, B)]), (False, [(A, P, B)])]
