@@ -144,10 +144,16 @@ class Cursor:
     # -- prologue and terms -----------------------------------------------------------------------------------------
 
     def prologue(self) -> None:
-        """BASE and PREFIX declarations."""
-        while self.is_("BASE", "PREFIX"):
-            if self.next().text.upper() == "BASE":
+        """BASE, PREFIX and VERSION declarations; whatever version is told, the text is read alike."""
+        while self.is_("BASE", "PREFIX", "VERSION"):
+            word = self.next().text.upper()
+            if word == "BASE":
                 self.base = self.iri_reference()
+                continue
+            if word == "VERSION":
+                if self.peek().kind != "string" or self.peek().text[:3] in ('"""', "'''"):
+                    self.fail("expected a version, as in '1.2'")
+                self.next()
                 continue
             name = self.peek()
             if name.kind != "name" or name.text.find(":") != len(name.text) - 1 or name.text == "_:":

@@ -35,6 +35,7 @@ LEGAL = {
     "an alias read by the next": "SELECT (SUM(?z) AS ?n) (?n + 1 AS ?m) { ?x :p ?z }",
     "spaces before brackets": "SELECT (CONCAT ( 'a' , 'b' ) AS ?x) (COALESCE ( ) AS ?y) { }",
     "a collection alone": "SELECT * { (1 ?x) . [ :p 1 ] }",
+    "a version": "VERSION '1.2' PREFIX e: <http://e/> version \"1.1\" SELECT * { ?s e:p ?o }",
     "offset before limit": "SELECT * { ?s ?p ?o } OFFSET 1 LIMIT 1",
 }
 
@@ -67,6 +68,7 @@ ILLEGAL = {
     "LIMIT twice": ("SELECT * { ?s ?p ?o } LIMIT 1 LIMIT 1", "expected the end of the query"),
     "no second operand": ("SELECT (1 + AS ?x) {}", "expected an expression, found 'AS'"),
     "an unknown function": ("ASK { ?s ?p ?o FILTER(foo(?o)) }", "expected a function that SPARQL has, found 'foo'"),
+    "a version that is a number": ("VERSION 1.2 ASK {}", "expected a version, as in '1.2'"),
     "an update": ("INSERT DATA { <http://e/a> <http://e/p> 1 }", "this is an update, not a query"),
     "BOUND of an expression": ("SELECT * { ?s ?p ?o FILTER(BOUND(1)) }", "BOUND takes a variable"),
 }
