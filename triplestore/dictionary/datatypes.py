@@ -101,6 +101,14 @@ TEXTS: Final[dict[str, str]] = {
 }
 """The types derived from xsd:string, and regular expressions (for Python, RE2 and Java alike) of what they hold."""
 
+_TEXTS: Final = {datatype: re.compile(form.replace(")*", ")*+")) for datatype, form in TEXTS.items()}
+
+
+def is_text(lexical: str, datatype: str) -> bool:
+    """Whether a datatype of `TEXTS` holds a text."""
+    return _TEXTS[datatype].fullmatch(lexical) is not None
+
+
 NO_CHARACTERS: Final = "\x00\ufffe\uffff"
 """What no string holds: the characters that XML 1.1 has no place for."""
 
@@ -108,7 +116,8 @@ _NOT_XML = re.compile(f"[{NO_CHARACTERS}]")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 _DOUBLE = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN")
-_HEX = re.compile(r"([0-9a-fA-F]{2})*")
+_HEX = re.compile(r"([0-9a-fA-F]{2})*+")  # possessive: else each repetition takes 150 bytes until the last
+_BASE64 = re.compile(r"([A-Za-z0-9+/=]( ?[A-Za-z0-9+/=])*+)?")
 _ZONE = r"(?P<zone>Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))?"
 _DAY = r"(?P<year>-?(?:[1-9][0-9]{3,}|0[0-9]{3}))-(?P<month>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12][0-9]|3[01])"
 _TIME = r"T(?P<hour>[01][0-9]|2[0-3]|24):(?P<minute>[0-5][0-9]):(?P<second>[0-5][0-9])(?:\.(?P<fraction>[0-9]+))?"
@@ -133,7 +142,7 @@ def in_space(value: Value, datatype: str) -> bool:
         return isinstance(value.number, Decimal) and _bounded(value.number, datatype)
     if value.space is Space.STRING:
         return datatype in (XSD + "string", RDF + "PlainLiteral") or (
-            datatype in TEXTS and re.fullmatch(TEXTS[datatype], split_literal(value.canonical)[0]) is not None
+            datatype in TEXTS and is_text(split_literal(value.canonical)[0], datatype)
         )
     if value.space is Space.TAGGED:
         directed = split_literal(value.canonical)[1] == RDF + "dirLangString"
@@ -198,14 +207,14 @@ def _single(number: float, lexical: str) -> float:
 
 
 def _string(lexical: str, datatype: str) -> Value | None:
-    if _NOT_XML.search(lexical) or (datatype in TEXTS and not re.fullmatch(TEXTS[datatype], lexical)):
+    if _NOT_XML.search(lexical) or (datatype in TEXTS and not is_text(lexical, datatype)):
         return None
     return Value(Space.STRING, literal_token(lexical))
 
 
 def _plain(lexical: str, datatype: str) -> Value | None:
     text, at, tag = lexical.rpartition("@")
-    if not at or _NOT_XML.search(text) or (tag and not re.fullmatch(TEXTS[XSD + "language"], tag)):
+    if not at or _NOT_XML.search(text) or (tag and not is_text(tag, XSD + "language")):
         return None
     return Value(Space.TAGGED if tag else Space.STRING, literal_token(text, None, tag or None))
 
@@ -274,7 +283,7 @@ def _hex(lexical: str, datatype: str) -> Value | None:
 
 
 def _base64(lexical: str, datatype: str) -> Value | None:
-    if not re.fullmatch(r"([A-Za-z0-9+/=]( ?[A-Za-z0-9+/=])*)?", lexical):
+    if not _BASE64.fullmatch(lexical):
         return None
     text = lexical.replace(" ", "")
     try:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from triplestore.dictionary.datatypes import NO_CHARACTERS, TEXTS
+from triplestore.dictionary.datatypes import NO_CHARACTERS, TEXTS, is_text
 from triplestore.dictionary.term_rows import INSTANTS, ZONE
 from triplestore.expressions import calendar
 from triplestore.model.terms import XSD
@@ -48,7 +48,7 @@ def cast(datatype: str, text: str, source: str) -> str | None:
     collapsed = " ".join(text.strip(" \t\r\n").split())
     if datatype in TEXTS:
         plain = re.sub("[\t\n\r]", " ", text) if datatype == XSD + "normalizedString" else collapsed
-        return plain if re.fullmatch(TEXTS[datatype], plain) and not re.search(f"[{NO_CHARACTERS}]", plain) else None
+        return plain if is_text(plain, datatype) and not re.search(f"[{NO_CHARACTERS}]", plain) else None
     if datatype in _BYTES:
         if not written and source not in _BYTES:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import defaultdict
 from typing import Any
 
@@ -118,6 +119,28 @@ def test_years_of_any_number_of_digits() -> None:
         assert one
         assert one == other
     assert value_of(literal_token(f"{'1' * 5000}-02-29", XSD + "date")) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "repeated", "legal"),
+    [
+        ("base64Binary", "", "AA", True),
+        ("base64Binary", "", "A ", False),
+        ("hexBinary", "", "ab", True),
+        ("hexBinary", "a", "ab", False),
+        ("token", "a", " b", True),
+        ("language", "a", "-b", True),
+    ],
+)
+def test_long_literals_are_read_in_little_memory(name: str, start: str, repeated: str, legal: bool) -> None:
+    """An image of 16 MiB took 3 GB."""
+    token = literal_token(start + repeated * 500_000, XSD + name)
+    tracemalloc.start()
+    value = value_of(token)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (value is not None) is legal
+    assert peak < 12 << 20
 
 
 def test_xml_is_read_in_time_that_its_length_bounds() -> None:
