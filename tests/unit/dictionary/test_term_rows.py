@@ -1,4 +1,4 @@
-"""Rows of the dictionary made from tokens: those of names alone are as those of all terms."""
+"""Rows of the dictionary made from tokens: those of names alone are as those of all terms, those of literals cut."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import pyarrow as pa
 from triplestore.dictionary.literals import settle
 from triplestore.dictionary.term_rows import names_sql, term_sql
 from triplestore.engine import Engine
+from triplestore.engine.arrow import int64s, strings
 from triplestore.model.tables import TERM
-from triplestore.model.terms import FIRST_BLANK, FIRST_IRI
+from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, split_literal
 
 NAMES = {
     FIRST_IRI: "<http://ex/a>",
@@ -30,3 +31,16 @@ def test_names_are_rows_as_of_all_terms(engine: Engine) -> None:
     plain, whole = (engine.query(f"SELECT {columns} FROM {name} ORDER BY id") for name in ("plain", "whole"))
     assert plain.to_pylist() == whole.to_pylist()
     assert plain.schema.types == whole.schema.types
+
+
+ENDS = ("", "@en--ltr", "^^<http://ex/é\u0600>")
+LITERALS = [f'"a{chr(c)}"{ENDS[c % 3]}' for c in (*range(0xD800), *range(0xE000, 0x11100))]
+
+
+def test_a_literal_may_end_in_any_character(engine: Engine) -> None:
+    """Some signs of Arabic and other scripts are shown as one with what follows them, a quote too."""
+    ids = range(FIRST_LITERAL, FIRST_LITERAL + len(LITERALS))
+    with engine.scratch() as scratch:
+        tokens = scratch.load("tokens", pa.table({"id": int64s(ids), "token": strings(LITERALS)}))
+        rows = engine.rows(f"SELECT lexical, datatype, lang FROM ({term_sql(engine.dialect, tokens)}) t ORDER BY id")
+    assert rows == [split_literal(token) for token in LITERALS]
