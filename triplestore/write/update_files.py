@@ -70,11 +70,12 @@ def read_updates(
         number = max((change.last + 1 for change in found if isinstance(change, Request)), default=number)
         changes += found
     if add or delete:
-        change, relative = plain_change([str(f) for f in add], [str(f) for f in delete], number, base)
+        added, deleted = (sources([str(f) for f in files], None) for files in (add, delete))
+        change, relative = plain_change(added, deleted, number, base)
         changes.append(change)
         if relative:
             session.notify(f"warning: {of_relative(relative)}")
-        number += len(add)
+        number += len(added)
     if drop_graphs:
         changes.append(_dropping(drop_graphs))
     return changes, number - 1
@@ -265,10 +266,10 @@ def read_changes(
 
 
 def plain_change(
-    add: Sequence[str], delete: Sequence[str], number: int, base: str | None = None
+    add: Sequence[Source], delete: Sequence[Source], number: int, base: str | None = None
 ) -> tuple[Change, list[str]]:
     """One transaction from RDF files, and the names of those whose relative IRIs became those of their place, without a
-    `base`. Blank nodes to add are new, those to delete are the store's own labels."""
+    `base`. Blank nodes to add are new (`number`: of the first file), those to delete are the store's own labels."""
     relative, prefixes = dict[str, None](), list[Prefix]()
 
     def read(source: Source, first_file: int | None) -> list[Quad]:
@@ -278,6 +279,6 @@ def plain_change(
             relative[source.name] = None
         return found
 
-    added = {t: None for i, source in enumerate(sources(add, None)) for t in read(source, number + i)}
-    deleted = {t: None for source in sources(delete, None) for t in read(source, None) if t not in added}
+    added = {t: None for i, source in enumerate(add) for t in read(source, number + i)}
+    deleted = {t: None for source in delete for t in read(source, None) if t not in added}
     return Change([(False, list(deleted)), (True, list(added))], prefixes), list(relative)

@@ -124,6 +124,19 @@ def test_an_update_without_effect_publishes_nothing(make_store: MakeStore) -> No
     assert store.version == version == Store.open(store.path, engine="duckdb").version
 
 
+def test_blank_nodes_of_a_folder_that_is_added_are_its_own(make_store: MakeStore, tmp_path: Path) -> None:
+    """Each of its files has a number, which no later file has."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "later").mkdir()
+    with make_store(["none"]) as store:
+        for name in ("folder/1.ttl", "folder/2.ttl", "folder/3.nt", "later/1.ttl", "later/2.ttl"):
+            (tmp_path / name).write_text(f'_:x <http://e/p> "{name}" .')
+        store.update_files(add=[tmp_path / "folder"])
+        store.update_files(add=[tmp_path / "later/*.ttl"])
+        store.load(tmp_path / "folder/1.ttl")
+        assert len(store.query("SELECT DISTINCT ?x { ?x <http://e/p> ?name }")) == 6
+
+
 @pytest.mark.long_on_spark
 def test_a_replacement_keeps_the_labels_of_the_store(make_store: MakeStore, tmp_path: Path) -> None:
     """Of blank nodes that earlier files named, so that what was exported changes nothing; two labels are two nodes."""
