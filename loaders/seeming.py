@@ -23,7 +23,7 @@ _OTHERS: Final = {
     b"{\\rtf": "an RTF document",
 }
 _SPARQL: Final = re.compile(
-    rb"(?:(?:prefix\s+\S*\s*<[^<>]*>|base\s*<[^<>]*>|#[^\n]*)\s*)*"
+    rb"(?:(?:prefix\s+\S*\s*<[^<>]*>|base\s*<[^<>]*>|#[^\n]*\n)\s*)*"
     rb"(?:(?P<query>(?:select|ask|construct|describe)\b)|(?:insert|delete|load|clear|drop|create|copy|move|add)\b)"
     rb"(?=\s[^:]*[{<*?])",
     re.IGNORECASE,

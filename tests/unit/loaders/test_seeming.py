@@ -7,6 +7,7 @@ import gzip
 import lzma
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,14 @@ def test_a_right_file_seems_nothing_else(syntax: Syntax) -> None:
     }
     for text in right[syntax]:
         assert seeming(text.encode(), syntax.value) is None, text
+
+
+@pytest.mark.parametrize("piece", ["#", "# ", " ", "\n", "prefix ", "prefix :<a:>", "base<a:>", "<!--", "<!DOCTYPE["])
+def test_any_begin_is_looked_at_in_little_time(piece: str) -> None:
+    for end in ("", "\n:a :b", "\nSELECT * {}"):
+        began = time.monotonic()
+        seeming((piece * 4096)[:4096].encode() + end.encode(), "Turtle")
+        assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize("name", ["x.nt", "x.nq", "x.ttl", "x.trig", "x.rdf", "x.jsonld"])
