@@ -90,12 +90,13 @@ TURTLE_TOKEN: Final = re.compile(
     rb"|'''(?:[^'\\]|\\.|'{1,2}(?!'))*+(?:'''|\Z)"
     rb'|"(?:[^"\\\n\r]|\\.)*+"?'
     rb"|'(?:[^'\\\n\r]|\\.)*+'?"
-    rb"|<[^<>\s(]*+>"
+    rb"|<[^<>\s]*+>"
     rb"|#[^\n\r]*+"
+    rb"|\\."
     rb"|(?P<open><<\()|(?P<close>\)>>)",
     re.DOTALL,
 )
-"""What may hold marks of Turtle, and those of triple terms."""
+"""What may hold marks of Turtle, or escapes one in a name, and those of triple terms."""
 
 
 def check_terms(text: bytes, name: str | None) -> None:

@@ -79,6 +79,22 @@ def test_deep_triple_terms(tmp_path: Path, syntax: Syntax) -> None:
         parsed(tmp_path, syntax, "<urn:a> <urn:b> <urn:c> .\n" + term(100_000))
 
 
+HIDING = ("<urn:x#(1)>", "<urn:x(1)>", ":x\\#", ":x\\'", ":x\\(", '"\'#"', "'<'")
+
+
+@pytest.mark.parametrize("odd", HIDING)
+def test_nothing_hides_triple_terms_or_makes_up_any(tmp_path: Path, odd: str) -> None:
+    """Objects with marks of other things are before terms too deep, and in terms of one level."""
+    with pytest.raises(InputError, match="triple terms nest deeper than 100 levels"):
+        parsed(tmp_path, Syntax.TURTLE, f"{PREFIX}:s :p {odd} . {term(100_000)}")
+    flat = "".join(f":s{i} :p <<( :s :p {odd} )>> .\n" for i in range(2 * TERM_DEPTH))
+    assert parsed(tmp_path, Syntax.TURTLE, PREFIX + flat) == 2 * TERM_DEPTH
+    if odd[0] in "<:":
+        closing = "".join(f":s{i} :p << :s :p {odd}>> .\n" for i in range(2 * TERM_DEPTH))
+        with pytest.raises(InputError, match="triple terms nest deeper than 100 levels"):
+            parsed(tmp_path, Syntax.TURTLE, f"{PREFIX}{closing} {term(100_000)}")
+
+
 def test_turtle_nests_as_it_likes(tmp_path: Path) -> None:
     n = 20_000
     assert parsed(tmp_path, Syntax.TURTLE, PREFIX + ":s :p " + "(" * n + ")" * n + " .") == 2 * n - 1
