@@ -219,7 +219,7 @@ def sources(
 
     format: a `--format` name; None takes the suffix. passed_over: called for each file in a folder that is not read.
     refused: takes what is wrong with files of unknown suffixes, which are left out then.
-    Files come syntax by syntax (see `Syntax`), in the order named.
+    Files come syntax by syntax (see `Syntax`), in the order named, each once, as often as it is named.
     Raises UsageError for an unknown format or suffix and for what is no path, InputError for what does not exist or
     holds nothing to read; for several of these at once FaultyFilesError, or UsageError where all are of that kind.
     """
@@ -243,7 +243,15 @@ def sources(
             wrong.append(error)
     if wrong:
         raise _together(wrong)
-    return ordered(found)
+    once: dict[str, Source] = {}
+    for source in found:
+        once.setdefault(_place(source.path), source)
+    return ordered(once.values())
+
+
+def _place(path: str) -> str:
+    """Where a file is, by whatever path it is named; a link to a file is a file of its own, whose base it is."""
+    return path if is_object(path) else os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
 
 
 def ordered(found: Iterable[Source]) -> list[Source]:

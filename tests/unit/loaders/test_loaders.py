@@ -198,6 +198,16 @@ def test_folders_globs_and_odd_names(engine: Engine, tmp_path: Path) -> None:
     assert [Path(source.path).name for source in sources([tmp_path], "turtle")] == ["a.ttl"]
 
 
+def test_a_file_is_read_once(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it is named: `**` matches a folder, and each file in it."""
+    for name in ("folder/a.ttl", "folder/deep/b.nt"):
+        write(tmp_path, name, f"_:x {P} {A} .")
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    monkeypatch.chdir(tmp_path)
+    for paths in (["folder/**"], ["folder/**/*"], ["folder", "folder/deep", tmp_path / "folder/a.ttl", "link/a.ttl"]):
+        assert read(engine, *sources(paths))[0].total() == 2, paths
+
+
 @pytest.mark.parametrize(
     ("paths", "format", "kind", "message"),
     [
