@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
+
+from pyoxigraph import NamedNode
 
 from triplake.loaders.compression import COMPRESSIONS, compression, is_object
 from triplake.loaders.pipes import is_regular, spooled, spooled_pipe
@@ -107,8 +109,14 @@ class Source:
 
     @property
     def base_iri(self) -> str | None:
-        """What relative IRIs of the document are resolved against; None where they are errors."""
-        return Path(self.path).absolute().as_uri() if self.base is None else self.base or None
+        """What relative IRIs of the document are resolved against; None where they are errors. Raises UsageError for a
+        base that is no absolute IRI."""
+        if self.base is None:
+            return Path(self.path).absolute().as_uri()
+        try:
+            return NamedNode(self.base).value if self.base else None
+        except ValueError as error:
+            raise UsageError(f"the base {self.base} is no absolute IRI ({error}): give one") from error
 
     @property
     def compression(self) -> str | None:
@@ -153,7 +161,7 @@ def _file(path: str, syntax: Syntax | None) -> Source:
     if found is None:
         raise UnknownSuffixError(path)
     if is_object(path):
-        return Source(path, found, path, base=path)
+        return Source(path, found, path, base=quote(path, safe="/:"))  # as of a local file
     if not is_regular(path):
         return Source(spooled_pipe(path), found, path, base="", passing=True)
     return Source(path, found, path)

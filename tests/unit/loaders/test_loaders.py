@@ -7,6 +7,7 @@ import gzip
 import io
 import sys
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import pyoxigraph
@@ -146,6 +147,16 @@ def test_base_of_documents(engine: Engine, tmp_path: Path) -> None:
     assert set(read(engine, path)[0]) == {(f"<{here}>", f"<{here}#p>", f"<{tmp_path.as_uri()}/c>")}
     based = Source(str(path), Syntax.TURTLE, "named", "http://e/x/y")
     assert set(read(engine, based)[0]) == {("<http://e/x/y>", "<http://e/x/y#p>", "<http://e/x/c>")}
+
+
+def test_bases_are_absolute_iris(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, "x.ttl", "<> <#p> <c> .")
+    for base in ("x", "http://e/a b", "http://e/<"):
+        with pytest.raises(UsageError, match=f"^the base {base} is no absolute IRI"):
+            read(engine, Source(str(path), Syntax.TURTLE, "named", base))
+    monkeypatch.setattr(import_module("triplake.loaders.sources"), "matching", lambda url: [url])
+    (found,) = sources(["s3://lake/a b%.ttl"])
+    assert (found.path, found.base_iri) == ("s3://lake/a b%.ttl", "s3://lake/a%20b%25.ttl")
 
 
 def test_damaged_and_unreadable_files(engine: Engine, tmp_path: Path) -> None:
