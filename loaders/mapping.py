@@ -247,9 +247,10 @@ class _Select:
             case "DATE":
                 return _date(place)
             case "TIMESTAMP":
-                return f"{_date(place)} || 'T' || split_part(split_part({text}, ' (', 1), ' ', 2)"
+                return f"{_date(place)} || 'T' || split_part({text}, ' ', -1)"
             case "TIMESTAMP WITH TIME ZONE":
-                return f"{_date(place)} || 'T' || split_part(split_part({text}, ' ', 2), '+', 1) || 'Z'"
+                date = _date(f"CAST({place} AS TIMESTAMP)")  # whose years before 1 are negative
+                return f"{date} || 'T' || split_part(split_part({text}, ' ', -1), '+', 1) || 'Z'"
             case "BLOB":
                 return f"hex({place})"
         return text

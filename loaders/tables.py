@@ -196,7 +196,10 @@ def _header(path: str, name: str, delimiter: str) -> tuple[str, list[str]]:
         if not delimiter:
             plain = re.sub('"[^"]*"', "", first)
             delimiter = max(_DELIMITERS, key=plain.count)
-        record = next(csv.reader(itertools.chain([first], file), delimiter=delimiter), [])
+        try:
+            record = next(csv.reader(itertools.chain([first], file), delimiter=delimiter), [])
+        except csv.Error as error:  # one name is longer than anything that is one
+            raise InputError(f"this is no line of names of columns ({error}): is a quote closed?", name, 1) from error
     if not record:
         raise InputError("the first line is empty: a table begins with the names of its columns", name, 1)
     columns = [column or f"column{place}" for place, column in enumerate(record, 1)]

@@ -209,6 +209,19 @@ class TestPandas:
         assert values(store) == {("1", '"x"'), ("2", '"y"')}
 
 
+def test_years_before_the_first(store: Store) -> None:
+    day = "'0044-03-15 (BC)"
+    made = f"DATE {day}' AS d, TIMESTAMP {day} 01:02:03.5' AS t, TIMESTAMPTZ {day} 01:02:03+00' AS z"
+    table = duckdb.sql(f"SELECT {made}")
+    store.load_table(table, template=" . ".join(f"<{EX}{name}> <{EX}p> {{{name}}}" for name in "dtz"))
+    time = f"^^<{XSD.dateTime}>"
+    assert values(store) == {
+        ("d", f'"-0043-03-15"^^<{XSD.date}>'),
+        ("t", f'"-0043-03-15T01:02:03.5"{time}'),
+        ("z", f'"-0043-03-15T01:02:03Z"{time}'),
+    }
+
+
 class TestCsv:
     def test_types_are_of_all_values(self, store: Store, tmp_path: Path) -> None:
         """A code with a leading zero stays what it is, and digits are never rounded."""
@@ -293,6 +306,7 @@ def test_wrong_tables(store: Store, tmp_path: Path) -> None:
     (tmp_path / "short.csv").write_text("id,v\n1,2\n3,4,5,6\n")
     (tmp_path / "twice.csv").write_text("id,v,v\n1,2,3\n")
     (tmp_path / "case.csv").write_text("id,v,ID\n1,2,3\n")
+    (tmp_path / "open.csv").write_text('"id,v\n' + "1,2\n" * 50_000)
     (tmp_path / "latin.csv").write_bytes(b"id,v\n1,\xe9t\xe9\n")
     (tmp_path / "no.parquet").write_bytes(b"PAR1 no")
     (tmp_path / "t.txt").write_text("id,v\n")
@@ -301,6 +315,7 @@ def test_wrong_tables(store: Store, tmp_path: Path) -> None:
         ("short.csv", InputError, "short.csv:3"),
         ("twice.csv", InputError, "twice.csv:1: more than one column is called 'v': give each a name of its own"),
         ("case.csv", InputError, "case.csv:1: more than one column is called 'id'"),
+        ("open.csv", InputError, r"open.csv:1: this is no line of names of columns .*: is a quote closed\?"),
         ("latin.csv", InputError, "latin.csv.*not UTF-8: convert it"),
         ("no.parquet", InputError, "no.parquet: "),
         ("none.csv", InputError, "none.csv: there is no such file: check the path"),
