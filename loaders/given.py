@@ -27,6 +27,7 @@ from triplake.loaders.sources import (
 )
 from triplestore.engine import temporary
 from triplestore.model.errors import InputError, UsageError
+from triplestore.model.legal_terms import check_characters
 from triplestore.model.terms import from_rdflib_quads, to_ntriples
 
 MOST: Final = 1 << 30
@@ -71,8 +72,7 @@ def given_sources(
         if data is not None:
             if syntax is None:
                 raise UsageError(f"a text has no suffix to tell its syntax: add format, one of {', '.join(FORMATS)}")
-            text = data.encode() if isinstance(data, str) else data
-            found.append(Source(spooled(BytesIO(text)), syntax, "<data>", base="", passing=True))
+            found.append(Source(spooled(BytesIO(_encoded(data))), syntax, "<data>", base="", passing=True))
         for one in given:
             if _is_graph(one):
                 found.append(Source(_graph_file(one), Syntax.NQUADS, "<graph>", base="", passing=True))
@@ -124,6 +124,14 @@ def _lines(quads: Iterable[Any]) -> Iterator[str]:
         yield f"{' '.join(map(to_ntriples, quad))} .\n"
 
 
+def _encoded(text: str | bytes) -> bytes:
+    """A text in UTF-8. Raises UsageError for one that holds half of a surrogate pair."""
+    if isinstance(text, bytes):
+        return text
+    check_characters(text)
+    return text.encode()
+
+
 def _stream(stream: Any, syntax: Syntax | None) -> Source:
     """What is left of an open file, of text or bytes."""
     name = str(getattr(stream, "name", "<file>"))
@@ -132,7 +140,7 @@ def _stream(stream: Any, syntax: Syntax | None) -> Source:
         raise UsageError(f"{name} has no suffix to tell its syntax: add format, one of {', '.join(FORMATS)}")
     first = stream.read(0)
     if isinstance(first, str):
-        stream = BytesIO(stream.read().encode())
+        stream = BytesIO(_encoded(stream.read()))
     elif not isinstance(first, bytes):
         raise UsageError(f"{name} gives neither text nor bytes: open the file by open(path, 'rb')")
     return Source(spooled(stream), found, name, base="", passing=True)

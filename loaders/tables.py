@@ -92,6 +92,8 @@ class Table:
             raise
         except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as error:
             raise EngineError(str(error)) from error
+        except UnicodeEncodeError as error:
+            raise UsageError(f"half of a surrogate pair is no character, in {self.name}: decode it again") from error
         except (duckdb.Error, pa.ArrowException) as error:
             raise InputError(_reason(error), self.name, *_line(error)) from error
 

@@ -179,6 +179,12 @@ def test_open_files_and_texts(tmp_path: Path, scratch: Path) -> None:
             store.load(io.BytesIO(b""))
         with pytest.raises(UsageError, match="3 is no path"):
             store.load(3)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match="half of a surrogate pair"):
+            store.load(data="<a:\ud800>", format="nt")
+        with pytest.raises(UsageError, match="half of a surrogate pair"):
+            store.load(io.StringIO("<a:\ud800>"), format="nt")
+        with pytest.raises(UsageError, match="half of a surrogate pair"):
+            store.load_table([{"id": "\ud800"}], template="<x:{id}> a <x:y>")
         with pytest.raises(InputError, match="<data>:1:"):
             store.load(data="x x x", format="nt")
         assert store.version == version
