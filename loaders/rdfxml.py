@@ -74,7 +74,7 @@ class Xml(Bounded):
                     self._check_uses(block)
             except expat.ExpatError as error:
                 at = self._parser.ErrorByteIndex - self._begin
-                self._fault = InputError(_reason(error, block[at : at + 1]), self.name, error.lineno, error.offset + 1)
+                self._fault = InputError(_reason(error, block[at : at + 4]), self.name, error.lineno, error.offset + 1)
             except InputError as error:
                 self._fault = error
             self._begin += len(block)
@@ -178,11 +178,11 @@ class Xml(Bounded):
         )
 
 
-def _reason(error: expat.ExpatError, byte: bytes) -> str:
-    """What is wrong where expat stops at a byte."""
+def _reason(error: expat.ExpatError, rest: bytes) -> str:
+    """What is wrong where expat stops before these bytes."""
     if error.code == _AMPLIFIED:
         return _TOO_LARGE
-    if error.code == _INVALID and byte >= b"\x80":
+    if error.code == _INVALID and rest.decode(errors="replace").startswith("\ufffd"):
         return "the text is not UTF-8: save the file as UTF-8, or name its encoding in the XML declaration"
     return f"not well-formed XML: {expat.ErrorString(error.code)}"
 

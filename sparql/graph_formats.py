@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
+from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from triplestore.model.errors import FormatError
@@ -110,13 +111,29 @@ _BACKWARDS: Final = re.compile(rf"[{_START}0-9.\xb7\u0300-\u036f\u203f\u2040-]*+
 _FIRST: Final = re.compile(f"[{_START}]|$")
 
 
+@remembering(_REMEMBERED)
 def _cut(iri: str) -> tuple[str, str]:
-    """An IRI as a namespace and the longest XML name (without a colon) that it ends in, empty where there is none."""
+    """An IRI as a namespace and the longest XML name (without a colon) that it ends in, empty where there is none. Most
+    readers of XML, expat among them, know the letters of its first editions alone, which Khmer, say, is not of."""
     found = _BACKWARDS.match(iri[::-1])
     assert found is not None  # every text matches
-    first = _FIRST.search(iri, len(iri) - found.end())
-    assert first is not None
+    begin = len(iri) - found.end()
+    unknown = (at + 1 for at in range(len(iri) - 1, begin - 1, -1) if not _is_name(f"_{iri[at]}"))
+    first = _FIRST.search(iri, next(unknown, begin))
+    while first and first[0] and not _is_name(first[0]):
+        first = _FIRST.search(iri, first.end())
+    assert first is not None  # the end matches
     return iri[: first.start()], iri[first.start() :]
+
+
+@remembering(_REMEMBERED)
+def _is_name(text: str) -> bool:
+    """Whether expat takes a character, or one after a `_`, for a name."""
+    try:
+        expat.ParserCreate().Parse(f"<{text}/>", True)
+    except expat.ExpatError:
+        return False
+    return True
 
 
 _RESERVED: Final = frozenset(

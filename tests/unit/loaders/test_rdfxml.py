@@ -49,6 +49,7 @@ def test_load_ends_with_the_place(tmp_path: Path) -> None:
         (node("<e:p>a]]>b</e:p>"), "not well-formed XML"),
         (node('<e:p rdf:ID="a"rdf:resource="b"/>'), "not well-formed XML"),
         (node("<e:p>&no;</e:p>"), "undefined entity"),
+        (node("<e:\u1780/>"), "not well-formed XML"),
         ("", "1:1: not well-formed XML: no element found"),
     ],
 )
