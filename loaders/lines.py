@@ -23,6 +23,12 @@ from triplestore.model.legal_terms import TERM_DEPTH
 BATCH: Final = 50_000
 """Lines parsed at a time."""
 
+SIZE: Final = 64 << 20
+"""Bytes of lines after which no more are parsed at a time."""
+
+LONGEST: Final = 32 << 20
+"""Bytes of a line that are kept at least, of one that is longer at most: more than the parser reads."""
+
 _BOM: Final = b"\xef\xbb\xbf"
 _FORMATS: Final = {Syntax.NTRIPLES: RdfFormat.N_TRIPLES, Syntax.NQUADS: RdfFormat.N_QUADS}
 
@@ -79,26 +85,34 @@ def _parse(lines: Sequence[bytes], start: int, end: int, syntax: Syntax, scope: 
 
 
 def _ended(file: IO[bytes]) -> Iterator[bytes]:
-    """Lines without their ends: LF, CR LF or a lone CR, each once."""
-    for raw in file:
-        line = raw.removesuffix(b"\n").removesuffix(b"\r")
-        if b"\r" in line:
-            yield from line.split(b"\r")
-        else:
-            yield line
+    """Lines without their ends: LF, CR LF or a lone CR, each once; of those beyond LONGEST the begin."""
+    begun, after_cr = b"", False
+    while piece := file.readline(LONGEST):
+        if after_cr and piece == b"\n":
+            after_cr = False
+            continue
+        *lines, last = (begun + piece.removesuffix(b"\n").removesuffix(b"\r")).split(b"\r")
+        yield from lines
+        begun, after_cr = last[:LONGEST], piece.endswith(b"\r")
+        if after_cr or piece.endswith(b"\n"):
+            yield begun
+            begun = b""
+    if begun:
+        yield begun
 
 
 def batches_of_lines(source: Source, watch: Watch | None = None) -> Iterator[tuple[int, list[bytes]]]:
     """The lines of a file in batches: (number of the first, 1-based; the lines). Raises InputError if unreadable, after
     the lines before that."""
-    first, batch = 1, []
+    first, batch, size = 1, list[bytes](), 0
     try:
         with opened(source.path, source.name, watch) as file:
             for line in _ended(file):
                 batch.append(line)
-                if len(batch) == BATCH:
+                size += len(line)
+                if len(batch) == BATCH or size > SIZE:
                     yield first, batch
-                    first, batch = first + len(batch), []
+                    first, batch, size = first + len(batch), [], 0
     except InputError:
         if batch:
             yield first, batch

@@ -17,7 +17,7 @@ import pyarrow as pa
 from triplake.loaders.compression import ChecksumError, is_object, is_utf8, linked, opened, unpack
 from triplake.loaders.documents import document
 from triplake.loaders.faulty import note_bad_lines
-from triplake.loaders.lines import batches_of_lines, parse_lines
+from triplake.loaders.lines import SIZE, batches_of_lines, parse_lines
 from triplake.loaders.ntriples import cut
 from triplake.loaders.progress import Meter, Progress, ticking
 from triplake.loaders.rejects import Rejects, check_rejects
@@ -114,7 +114,8 @@ def _is_no_text(error: EngineError) -> bool:
 
 @dataclass
 class _Reading:
-    """One run of `read_into`. Invariant: `triples` rows are in the table or in `_rows`, which hold fewer than BATCH."""
+    """One run of `read_into`. Invariant: `triples` rows are in the table or in `_rows`, which hold fewer than BATCH,
+    with `_size` characters in subjects and objects."""
 
     engine: Engine
     name: str
@@ -130,6 +131,7 @@ class _Reading:
     _looked: int = 0  # how many of _rows have been looked at for that
     _made: bool = False
     _rows: list[Quad] = field(default_factory=list)
+    _size: int = 0
     _folder: str | None = None
 
     @property
@@ -150,8 +152,9 @@ class _Reading:
             return
         for quad in quads:
             self._rows.append(quad)
+            self._size += len(quad[0]) + len(quad[2])
             self.triples += 1
-            if len(self._rows) == BATCH:
+            if len(self._rows) == BATCH or self._size > SIZE:
                 self._hand_over()
 
     def flush(self) -> None:
@@ -161,7 +164,7 @@ class _Reading:
 
     def _hand_over(self) -> None:
         self._note_relative()
-        rows, self._rows, self._looked = self._rows, [], 0
+        rows, self._rows, self._looked, self._size = self._rows, [], 0, 0
         columns = {c: strings(row[place] for row in rows) for place, c in enumerate("spo")}
         if "g" in self.columns:
             columns["g"] = strings(row[TRIPLE] if len(row) > TRIPLE else "" for row in rows)
@@ -292,7 +295,8 @@ class _Reading:
     def _parse_rest(self, rest: str, lines: int, sources: Sequence[Source], first_file: int, bad: set[int]) -> None:
         """Parse the lines in working table `rest(file, line, bucket)`, a bounded number at a time."""
         scopes: dict[int, Scope] = {}
-        step = max(1, _BUCKETS * BATCH // lines)
+        (size,) = self.engine.rows(f"SELECT sum({self.engine.dialect.bytes('line')}) FROM {rest}")[0]
+        step = max(1, min(_BUCKETS * BATCH // lines, _BUCKETS * SIZE // (int(size) + 1)))
         for low in range(0, _BUCKETS, step):
             high = f" AND bucket < '{low + step:03x}'" if low + step < _BUCKETS else ""
             rows = self.engine.query(f"SELECT file, line FROM {rest} WHERE bucket >= '{low:03x}'{high}")

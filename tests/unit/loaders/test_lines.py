@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 
 from tests.support.loading import INTEGER, A, B, P, read, write
 from triplake.loaders import LoadReport, Source, Syntax, Triple, sources
+from triplake.loaders import lines as loaders_lines
+from triplake.loaders.lines import batches_of_lines
 from triplake.loaders.ntriples import CLEAN
 from triplake.loaders.tokens import Scope
 from triplestore.engine import Engine
@@ -280,6 +282,25 @@ def test_lines_over_the_limit(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="16 MiB"):
             read(engine, write(tmp_path, name, text))
     engine.close()
+
+
+def test_lines_are_read_some_bytes_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a piece ends within a line or its end; of a line that is too long the begin is kept."""
+    monkeypatch.setattr(loaders_lines, "SIZE", 50)
+    monkeypatch.setattr(loaders_lines, "LONGEST", 8)
+    dice = random.Random(3)
+    for _ in range(300):
+        text = "".join(dice.choices(["a", "bc", "\r", "\n", "\r\n", "d" * 9], k=dice.randrange(60))).encode()
+        path = write(tmp_path, "x.nt", text)
+        batches = list(batches_of_lines(Source(str(path), Syntax.NTRIPLES, "x")))
+        found = [line for _, lines in batches for line in lines]
+        wanted = re.split(rb"\r\n|\n|\r", text)
+        wanted = wanted if wanted[-1] else wanted[:-1]
+        assert [line[:8] for line in found] == [line[:8] for line in wanted]
+        assert all(len(line) <= 16 for line in found)
+        assert all(sum(map(len, lines[:-1])) <= 50 for _, lines in batches)
+        places = [first for first, _ in batches]
+        assert places == [1 + sum(len(lines) for _, lines in batches[:n]) for n in range(len(batches))]
 
 
 def test_more_odd_lines_than_a_batch(engine: Engine, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import zstandard
 
 from tests.support.loading import INTEGER, A, B, P, read, write
 from triplake.loaders import LoadReport, Progress, Source, Syntax, Triple, quads_of, sources
+from triplake.loaders import read as reading
 from triplestore.engine import Engine
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.terms import RDF, XSD, to_ntriples
@@ -139,6 +140,20 @@ def test_documents_longer_than_a_batch(engine: Engine, tmp_path: Path) -> None:
         read(engine, write(tmp_path, "late.ttl", "\n".join([*lines, "late"])))
     engine.create("token", "SELECT 1 AS s")  # Nothing of the name was left behind.
     engine.drop("token")
+
+
+@pytest.mark.parametrize("suffix", ["nt", "nq", "ttl"])
+def test_triples_are_handed_over_some_characters_at_a_time(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    handed = []
+    strings = reading.strings
+    monkeypatch.setattr(reading, "SIZE", 5_000)
+    monkeypatch.setattr(reading, "strings", lambda values: handed.append(strings(values)) or handed[-1])
+    path = write(tmp_path, f"x.{suffix}", "".join(f'{A} {P} "{n:0300}\\n" .\n' for n in range(100)))
+    assert read(engine, path)[0] == Counter({(A, P, f'"{n:0300}\n"'): 1 for n in range(100)})
+    assert 5 < len(handed) < 300
+    assert max(column.nbytes for column in handed) < 10_000
 
 
 def test_base_of_documents(engine: Engine, tmp_path: Path) -> None:
