@@ -6,7 +6,6 @@ import bz2
 import gzip
 import io
 import os
-import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Final, TextIO, cast
 
 import zstandard
 
+from triplestore.engine.disk import naming, storage_errors
 from triplestore.model.errors import InputError
 from triplestore.objects import as_file, is_remote
 
@@ -158,10 +158,17 @@ def open_text(path: str | Path, name: str | None = None) -> Iterator[TextIO]:
 
 
 def unpack(path: str, name: str, folder: str, watch: Watch | None = None) -> str:
-    """Unpack a compressed file into `folder`, streaming; the path of the plain file."""
+    """Unpack a compressed file into `folder`, streaming; the path of the plain file. Raises StorageError where that
+    cannot be written."""
     handle, plain_path = tempfile.mkstemp(prefix="unpacked-", suffix=".txt", dir=folder)
-    with opened(path, name, watch) as packed, os.fdopen(handle, "wb") as plain:
-        shutil.copyfileobj(packed, plain, 1 << 20)
+    try:
+        with opened(path, name, watch) as packed:
+            while block := packed.read(1 << 20):
+                with storage_errors(), naming(Path(plain_path)):
+                    while block:
+                        block = block[os.write(handle, block) :]
+    finally:
+        os.close(handle)
     return plain_path
 
 

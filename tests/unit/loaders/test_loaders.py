@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
+import os
 import sys
 from collections import Counter
 from importlib import import_module
@@ -18,7 +20,7 @@ from tests.support.loading import INTEGER, A, B, P, read, write
 from triplake.loaders import LoadReport, Progress, Source, Syntax, Triple, quads_of, sources
 from triplake.loaders import read as reading
 from triplestore.engine import Engine
-from triplestore.model.errors import InputError, UsageError
+from triplestore.model.errors import InputError, StorageError, UsageError
 from triplestore.model.terms import RDF, XSD, to_ntriples
 
 
@@ -187,6 +189,20 @@ def test_damaged_and_unreadable_files(engine: Engine, tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(InputError, match=r"damaged|unpack"):
             read(engine, path)
+
+
+@pytest.mark.parametrize("on_error", ["stop", "skip"])
+def test_no_room_to_unpack(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_error: str) -> None:
+    """It is told as such, not as a fault of the file."""
+    path = write(tmp_path, "x.nt.gz", f"{A} {P} {B} .\n")
+
+    def full(handle: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(StorageError, match=r"unpacked-.*No space left on device; nothing was committed"):
+            read(engine, path, on_error=on_error)
 
 
 def test_several_frames(engine: Engine, tmp_path: Path) -> None:
