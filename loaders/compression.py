@@ -43,13 +43,17 @@ def compression(path: str) -> str | None:
     return suffix if suffix in COMPRESSIONS else None
 
 
+_PACKED: Final = 1 << 10
+"""Bytes of zstd unpacked at a time: each four may be 128 KiB."""
+
+
 class _Zstd(io.RawIOBase):
     """The unpacked bytes of a zstd file, all its frames; EOFError if the last is cut short (zstandard keeps silent)."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._frame: zstandard.ZstdDecompressionObj | None = None
-        self._ready = b""
+        self._ready = memoryview(b"")
 
     def readable(self) -> bool:
         return True
@@ -57,7 +61,7 @@ class _Zstd(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer) -> int:
         into = memoryview(buffer).cast("B")
         while not self._ready:
-            packed = self._file.read(1 << 16)
+            packed = self._file.read(_PACKED)
             if not packed:
                 if self._frame is not None:
                     raise EOFError("the end is missing")
@@ -69,12 +73,12 @@ class _Zstd(io.RawIOBase):
         return size
 
     def _unpack(self, packed: bytes) -> None:
-        pieces = []
+        pieces, self._ready = [], memoryview(b"")  # and what was read may go
         while packed:
             frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
             pieces.append(frame.decompress(packed))
             packed, self._frame = (frame.unused_data, None) if frame.eof else (b"", frame)
-        self._ready = b"".join(pieces)
+        self._ready = memoryview(b"".join(pieces))
 
 
 class ChecksumError(InputError):

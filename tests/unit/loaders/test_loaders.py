@@ -8,6 +8,7 @@ import gzip
 import io
 import os
 import sys
+import tracemalloc
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +20,7 @@ import zstandard
 from tests.support.loading import INTEGER, A, B, P, read, write
 from triplake.loaders import LoadReport, Progress, Source, Syntax, Triple, quads_of, sources
 from triplake.loaders import read as reading
+from triplake.loaders.compression import opened
 from triplestore.engine import Engine
 from triplestore.model.errors import InputError, StorageError, UsageError
 from triplestore.model.terms import RDF, XSD, to_ntriples
@@ -189,6 +191,19 @@ def test_damaged_and_unreadable_files(engine: Engine, tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(InputError, match=r"damaged|unpack"):
             read(engine, path)
+
+
+def test_zstd_that_unpacks_to_much_takes_little_memory(tmp_path: Path) -> None:
+    packer, blank = zstandard.ZstdCompressor().compressobj(), b" " * (1 << 20)
+    path = tmp_path / "x.nt.zst"
+    path.write_bytes(b"".join([*(packer.compress(blank) for _ in range(256)), packer.flush()]))
+    tracemalloc.start()
+    try:
+        with opened(str(path), "x") as file:
+            assert sum(map(len, iter(lambda: file.read(1 << 20), b""))) == 256 << 20
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("on_error", ["stop", "skip"])
