@@ -63,3 +63,27 @@ def test_an_encoding_that_lacks_characters(kg: Path) -> None:
     found = shell("", "query", kg, QUERY, "--format", "json", PYTHONIOENCODING="ascii")
     (row,) = json.loads(found.stdout)["results"]["bindings"]
     assert row["o"]["value"] == "\u65e5"
+
+
+@pytest.mark.parametrize("taker", ["nobody", "a full disk"])
+def test_messages_that_nobody_takes_end_no_command(kg: Path, tmp_path: Path, taker: str) -> None:
+    """As of `triplake update kg changes.rdfp 2>&1 | head -1`: it was ended amid the transactions, with code 0."""
+    transactions = "".join(f"TX .\nA <urn:new{number}> <urn:q> <urn:x> .\nTC .\n" for number in range(3))
+    (tmp_path / "changes.rdfp").write_text(transactions)
+    done("copy", kg, tmp_path / "kg")
+
+    def code(*arguments: str | Path) -> int:
+        reader, writer = os.pipe() if taker == "nobody" else (os.dup(0), os.open("/dev/full", os.O_WRONLY))
+        os.close(reader)
+        try:
+            return subprocess.run(command(*arguments), stderr=writer, check=False).returncode
+        finally:
+            os.close(writer)
+
+    assert code("update", tmp_path / "kg", tmp_path / "changes.rdfp") == 0
+    assert (
+        done("query", tmp_path / "kg", "SELECT (COUNT(*) AS ?n) { ?s <urn:q> <urn:x> }", "--format", "csv")
+        == "n\r\n3\r\n"
+    )
+    assert code("load", tmp_path / "new", kg.parent / "x.ttl") == 0
+    assert code("load", tmp_path / "new", kg.parent / "none.ttl") == 3

@@ -6,7 +6,8 @@ import codecs
 import io
 import os
 import sys
-from typing import Final
+from contextlib import suppress
+from typing import Any, Final
 
 from triplestore.model.errors import UsageError
 
@@ -17,7 +18,8 @@ _HANDLER: Final = "triplake-ascii"
 
 def prepare() -> None:
     """Let each standard stream be one: what is written to one that was closed goes nowhere, and reading one is wrong
-    usage. Characters that an output's encoding lacks are written as ASCII, or escaped as N-Triples does."""
+    usage. Messages that nobody takes end no command. Characters that an output's encoding lacks are written as ASCII,
+    or escaped as N-Triples does."""
     codecs.register_error(_HANDLER, _ascii)
     if None in (sys.stdin, sys.stdout, sys.stderr):
         while os.open(os.devnull, os.O_RDWR) < 3:  # so that no file is opened under the number of such a stream
@@ -25,6 +27,10 @@ def prepare() -> None:
     sys.stdin = sys.stdin or io.TextIOWrapper(io.BufferedReader(_Closed()), encoding="utf-8")
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 until the process ends
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    binary = getattr(sys.stderr, "buffer", None)  # a file itself where Python buffers nothing
+    if isinstance(sys.stderr, io.TextIOWrapper) and isinstance(getattr(binary, "raw", binary), io.FileIO):
+        taken = io.BufferedWriter(_Taken(sys.stderr.fileno()))
+        sys.stderr = io.TextIOWrapper(taken, sys.stderr.encoding, sys.stderr.errors, line_buffering=True)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
             stream.reconfigure(errors=_HANDLER)
@@ -36,6 +42,19 @@ def _ascii(error: UnicodeError) -> tuple[str, int]:
         raise error
     lacking = error.object[error.start : error.end]
     return "".join(_ASCII.get(c) or c.encode("ascii", "backslashreplace").decode() for c in lacking), error.end
+
+
+class _Taken(io.FileIO):
+    """Standard error: what its reader, who may be gone, or a full disk does not take is lost, and the work goes on."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number, "w", closefd=False)
+
+    def write(self, data: Any, /) -> int:
+        """How much was taken, or is lost."""
+        with suppress(OSError):
+            return super().write(data)
+        return memoryview(data).nbytes
 
 
 class _Closed(io.RawIOBase):
