@@ -53,7 +53,7 @@ class Store(StreamedStore, LoadedStore):
     def create(
         cls,
         path: str | Path,
-        rules: str | Sequence[str] = ("owl2rl",),
+        rules: str | Path | Sequence[str | Path] = ("owl2rl",),
         equality: str | None = None,
         engine: str = "auto",
         spark: SparkSession | None = None,
@@ -264,7 +264,10 @@ class Store(StreamedStore, LoadedStore):
 
     @in_turn
     def change_rules(
-        self, add: str | Sequence[str] = (), remove: str | Sequence[str] = (), maintain: str = "auto"
+        self,
+        add: str | Path | Sequence[str | Path] = (),
+        remove: str | Path | Sequence[str | Path] = (),
+        maintain: str = "auto",
     ) -> UpdateReport:
         """Add rulesets (built-in names or files), remove some by the names that `rulesets` shows, and maintain the
         closure; a report as of `update`. Raises UsageError for a name that is not there."""

@@ -33,11 +33,16 @@ from triplestore.write.transaction import retried, writing
 
 
 def create(
-    path: str | Path, rules: Sequence[str], equality: str | None, counting: bool, hold: bool, default_graph: str
+    path: str | Path,
+    rules: Sequence[str | Path],
+    equality: str | None,
+    counting: bool,
+    hold: bool,
+    default_graph: str,
 ) -> Versions:
     """See `Store.create`."""
     default = default_graph_of(default_graph)
-    texts = tuple(ruleset_text(name) for name in rules)
+    texts = tuple(ruleset_text(str(name)) for name in rules)
     mentioned = any(mentions_same_as(r) for text in texts for r in rules_of(text))
     mode = _mode(equality) if equality else Equality.REWRITE if mentioned else Equality.OFF
     if counting:

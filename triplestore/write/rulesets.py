@@ -23,7 +23,9 @@ from triplestore.write.transaction import Transaction, retried, writing
 
 
 @retried
-def change_rules(session: Session, add: Sequence[str], remove: Sequence[str], algorithm: str) -> UpdateReport:
+def change_rules(
+    session: Session, add: Sequence[str | Path], remove: Sequence[str | Path], algorithm: str
+) -> UpdateReport:
     """See `Store.change_rules`."""
     with writing(session, "rules") as tx:
         check_algorithm(algorithm, session.manifest.counting)
@@ -33,20 +35,30 @@ def change_rules(session: Session, add: Sequence[str], remove: Sequence[str], al
         return commit(tx, _maintained(tx, rulesets, algorithm))
 
 
-def _changed(known: Sequence[RulesetText], add: Sequence[str], remove: Sequence[str]) -> tuple[RulesetText, ...]:
+def _changed(
+    known: Sequence[RulesetText], add: Sequence[str | Path], remove: Sequence[str | Path]
+) -> tuple[RulesetText, ...]:
     """The rulesets after a change. Raises UsageError for one to remove that is not there, or to add that is."""
     kept = list(known)
-    for name in remove:
-        found = [r for r in kept if r.name == name or (r.text is not None and Path(r.name).name == Path(name).name)]
-        if not found:
-            raise UsageError(f"the store has no ruleset '{name}'; it has {_names(kept)}")
-        kept.remove(found[0])
-    for name in add:
+    for name in map(str, remove):
+        kept.remove(_named(name, kept))
+    for name in map(str, add):
         text = ruleset_text(name)
         if any(r.name == text.name for r in kept):
             raise UsageError(f"the store has ruleset '{text.name}' already; remove it first to replace it")
         kept.append(text)
     return tuple(kept)
+
+
+def _named(name: str, known: Sequence[RulesetText]) -> RulesetText:
+    """A ruleset by its name, or a file by its own name, where one alone has it. Raises UsageError."""
+    same = [r for r in known if r.text is not None and Path(r.name).name == Path(name).name]
+    found = [r for r in known if r.name == name] or same
+    if not found:
+        raise UsageError(f"the store has no ruleset '{name}'; it has {_names(known)}")
+    if len(found) > 1:
+        raise UsageError(f"the store has several rulesets '{name}': say which, of {_names(found)}")
+    return found[0]
 
 
 def _maintained(tx: Transaction, rulesets: tuple[RulesetText, ...], algorithm: str) -> ChangeSet:

@@ -17,6 +17,7 @@ from tests.support.random_programs import _USER_RULES, Triple, facts
 from tests.support.stores import as_terms
 from triplake import rulesets
 from triplestore import Store
+from triplestore.model.errors import UsageError
 
 E = Namespace("http://e/")
 NAMES = [rule.name for rule in _USER_RULES]
@@ -51,6 +52,25 @@ def test_one_name_is_a_list_of_one(tmp_path: Path) -> None:
         assert len(store.query("SELECT * { ?s ?p ?o }", "canonical", prefer="http://e/")) > 0
         store.update_files(delete=tmp_path / "one.nt")
         assert store.stats()["asserted"] == 0
+
+
+def test_files_of_one_name(tmp_path: Path) -> None:
+    """The file that is named is removed, not another of that name; rules are files by their paths, too."""
+    files = [tmp_path / folder / "x.dlog" for folder in ("a", "b", "c")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(f"[?x, <http://e/{file.parent.name}>, ?y] :- [?x, <http://e/p>, ?y] .\n")
+    with Store.create(tmp_path / "kg", rules=files[0]) as store:
+        store.change_rules(add=files[1:])
+        store.change_rules(remove=str(files[1]))
+        left = [str(files[0]), str(files[2])]
+        assert [ruleset.name for ruleset in store.rulesets] == left
+        with pytest.raises(UsageError, match=r"has several rulesets 'x.dlog': say which, of .*a/x.dlog, .*c/x.dlog"):
+            store.change_rules(remove="x.dlog")
+        assert [ruleset.name for ruleset in store.rulesets] == left
+        store.change_rules(remove=files[2])
+        store.change_rules(remove="x.dlog")
+        assert store.rulesets == ()
 
 
 def state(store: Store) -> tuple[list[str], list[str], list[str], int]:
