@@ -97,7 +97,9 @@ def _positions_fault(rule: Rule) -> str:
     members = [t for e in rule.body if isinstance(e, MemberOf) for t in terms_of(e)[:2]]
     atoms = [t for e in (*rule.heads, *_all(rule.body)) if isinstance(e, Atom | ListOf) for t in terms_of(e)]
     read = [Var(name) for e in _all(rule.body) for x in _expressions(e) for name in variables_of(x)]
-    for term in [t for t in others if t in atoms or t in members] + read:
+    made = [e.variable for e in _all(rule.body) if isinstance(e, Bind)]
+    made += [r.variable for e in rule.body if isinstance(e, Aggregate) for r in e.results]
+    for term in [t for t in others if t in atoms or t in members] + read + made:
         if term in positions:
             return f"{text_of(term)} is a position in a list, a number, and cannot be a term too"
     for element in rule.body:
@@ -105,6 +107,8 @@ def _positions_fault(rule: Rule) -> str:
             sides = {element.left, element.right}
             if sides & positions and not sides <= positions:
                 return "FILTER compares a position in a list with a term"
+        elif any(isinstance(e, Filter) and {e.left, e.right} & positions for e in _all([element])):
+            return "positions in a list are compared beside the atoms, not in a NOT or an AGGREGATE"
     return ""
 
 
