@@ -29,7 +29,7 @@ def _read(context: click.Context, file: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        read = tomllib.loads(file.read_text("utf-8"))
+        read = tomllib.loads(file.read_text("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -266,10 +267,9 @@ def warn(line: str) -> None:
 
 def read_text(path: str) -> str:
     """The text of a file (- for stdin). Raises UsageError where it cannot be read."""
-    if path == "-":
-        return sys.stdin.read()
     try:
-        return Path(path).read_text(encoding="utf-8")
+        read = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        return io.TextIOWrapper(io.BytesIO(read), "utf-8-sig").read()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
@@ -21,6 +22,7 @@ from triplestore.materialise.datatypes import Datatypes
 from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.expression import Call
+from triplestore.model.legal_terms import check_legal
 from triplestore.model.rule import Aggregate, Bind, Filter, Rule, constants_of
 from triplestore.model.terms import BUILTIN_IDS, OWL
 from triplestore.storage.manifest import Manifest, RulesetText
@@ -40,10 +42,14 @@ def ruleset_text(name: str) -> RulesetText:
     if not path.is_file():
         raise rulesets.unknown(name)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 text ({error.reason} at byte {error.start})", name) from error
-    parsed(name, text, check.fault)
+    for rule in parsed(name, text, check.fault):
+        try:
+            check_legal([re.sub('".*"', '""', token, flags=re.DOTALL) for token in constants_of(rule)])
+        except UsageError as error:
+            raise InputError(f"rule {rule.name}: {error}", rule.source, rule.line or None) from error
     return RulesetText(name, text)
 
 
