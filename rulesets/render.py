@@ -69,6 +69,9 @@ def _result(result: Result) -> str:
 INFIX: Final = ("||", "&&", "=", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/")
 """Operators that are written between their operands."""
 
+_CHAINED: Final = {"+": "+-", "-": "+-", "*": "*/", "/": "*/"}
+"""Operators, and those that a chain has beside them, without parentheses: it is read from the left."""
+
 PREFIX: Final = {"!": "!", "negate": "-", "plus": "+"}
 """Operators that are written before their operand."""
 
@@ -80,6 +83,8 @@ def expression_text(expression: Expression) -> str:
             return f"?{name}"
         case Constant(token):
             return text_of(token)
+        case Call(name, (_, _)) if name in _CHAINED:
+            return f"({_chain(expression, _CHAINED[name])})"
         case Call(name, arguments) if name in INFIX:
             return f"({f' {name} '.join(map(expression_text, arguments))})"
         case Call(name, (argument,)) if name in PREFIX:
@@ -90,6 +95,14 @@ def expression_text(expression: Expression) -> str:
             function = text_of(f"<{name}>") if ":" in name else name
             return f"{function}({', '.join(map(expression_text, arguments))})"
     raise ValueError(f"{expression!r} is not of the rule language")
+
+
+def _chain(expression: Expression, operators: str) -> str:
+    parts: list[str] = []
+    while isinstance(expression, Call) and expression.name in operators and len(expression.arguments) == 2:
+        name, (expression, right) = expression.name, expression.arguments
+        parts.append(f"{name} {expression_text(right)}")
+    return " ".join((expression_text(expression), *reversed(parts)))
 
 
 def text_of(term: Term) -> str:

@@ -203,7 +203,7 @@ class _Imp:
             return Constant(node)
         if node not in self._names:
             local = re.split(r"[#/:]", node.strip("<>"))[-1]
-            stem = re.sub(r"^(?=\d)|\W", "_", local) or "x"
+            stem = re.sub(r"^(?=[^\WA-Za-z_])|\W", "_", local) or "x"
             taken = self._names.values()
             self._names[node] = next(name for name in _numbered(stem) if name not in taken)
         return Variable(self._names[node])

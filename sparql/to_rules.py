@@ -249,7 +249,7 @@ class _Translator:
         return scope[name]
 
     def _fresh(self, name: str) -> str:
-        stem = re.sub(r"^\d|\W", "_", name.lstrip("_:.")) or "x"
+        stem = re.sub(r"^[^A-Za-z_]|\W", "_", name.lstrip("_:.")) or "x"
         number = 1
         while f"{stem}_{number}" in self._taken:
             number += 1

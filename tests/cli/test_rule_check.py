@@ -111,6 +111,39 @@ def test_on_a_store(tmp_path: Path, data: Path) -> None:
         assert [ruleset.name for ruleset in store.rulesets] == ["owl2rl", str(file)]
 
 
+def test_on_a_store_that_has_an_older_text_of_them(tmp_path: Path, data: Path) -> None:
+    file = written(
+        tmp_path, one="[?x, ex:one, ?y] :- [?x, ex:none, ?y] .", two="[?x, ex:two, ?y] :- [?x, ex:one, ?y] ."
+    )
+    with Store.create(tmp_path / "kg", ["owl2rl", str(file)]) as store:
+        store.load(data)
+    file.write_text(file.read_text().replace("ex:none", "ex:parent"))
+    outcome = run("rules", "check", file, "--data", tmp_path / "kg", "--json")
+    assert outcome.code == 0, outcome
+    assert {work["rule"]: work["matches"] for work in json.loads(outcome.out)["rules"]} == {"one": 2, "two": 2}
+
+
+@pytest.mark.parametrize("literal", [r'"a \"b\" \\ \n c"', "'x'@en", "7"])
+@pytest.mark.parametrize("place", [0, 2])
+def test_literals_that_match_nothing(tmp_path: Path, data: Path, literal: str, place: int) -> None:
+    atom = ", ".join((["?y", "ex:parent", literal], [literal, "ex:parent", "?y"])[place == 0])
+    outcome = run("rules", "check", written(tmp_path, odd=f"[?y, ex:u, ?y] :- [{atom}] ."), "--data", data)
+    assert (outcome.code, outcome.err) == (1, "1 rule, 1 doubt\n")
+    assert "rule odd: it never fires: nothing matches [" in outcome.out
+
+
+def test_what_one_syntax_of_rules_has_and_another_has_not(tmp_path: Path, data: Path) -> None:
+    long = "?n" + " + 1" * 60
+    file = written(tmp_path, long=f"[?x, ex:u, ?m] :- [?x, ex:age, ?n], BIND({long} AS ?m) .")
+    query = tmp_path / "query.rq"
+    query.write_text(
+        "PREFIX ex: <http://ex/> CONSTRUCT { ?\u00e9 ex:v ?1 } WHERE { ?\u00e9 ex:parent ?1 }", encoding="utf-8"
+    )
+    outcome = run("rules", "check", file, query, "--data", data, "--json")
+    assert outcome.code == 0, outcome
+    assert [work["matches"] for work in json.loads(outcome.out)["rules"]] == [1, 2]
+
+
 def test_other_rules_run_with_them(tmp_path: Path, data: Path) -> None:
     file = written(tmp_path, person="[?x, a, ex:Old] :- [?x, a, ex:Person] .")
     data.write_text(DATA + "ex:parent <http://www.w3.org/2000/01/rdf-schema#domain> ex:Person .")

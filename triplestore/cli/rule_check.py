@@ -14,7 +14,7 @@ import click
 from triplestore.cli.options import NO, Common, counted, limit, say
 from triplestore.engine import temporary
 from triplestore.model.errors import EndlessError, InputError, UsageError
-from triplestore.model.terms import from_rdflib
+from triplestore.model.terms import from_rdflib, to_ntriples, to_rdflib
 
 if TYPE_CHECKING:
     from triplestore.materialise.figures import RoundFigures
@@ -118,17 +118,18 @@ def _on_data(
             for name, instances in Counter(statement.rules).items():
                 seconds[name] += statement.seconds * instances / len(statement.rules)
 
-    own = [text.name for text in texts]
+    own = {text.name: text for text in texts}
     added = [*own, *(text.name for text in more), str(probes)]
     if len(data) == 1 and (Path(data[0]) / "_versions").is_dir():
         with Store.open(data[0], **options.engine_options) as there:
             there.copy(path)
-            known = {text.name for text in there.rulesets}
     else:
         with Store.create(path, "none", **options.engine_options) as made:
             made.load(*data)
-            known = set()
     with Store.open(path, **options.engine_options) as store:
+        if other := [text.name for text in store.rulesets if text != own.get(text.name, text)]:
+            store.change_rules(remove=other)  # the files have been changed since the store was given them
+        known = {text.name for text in store.rulesets}
         words = _words(store)
         running = [rule for text in (*store.rulesets, *more) if text.name not in own for rule in rules_of(text)]
         found = doubts(rules, running, words)
@@ -168,7 +169,12 @@ def _never(store: Store, rule: Rule) -> str:
 
     for element in rule.body:
         if isinstance(element, Atom) and all(isinstance(term, str | Var) for term in element.terms):
-            pattern = " ".join(f"?{t.name}" if isinstance(t, Var) else str(t) for t in element.terms)
-            if not store.query(f"ASK {{ {pattern} }}").boolean:
+            number = {term: f"?x{place}" for place, term in reversed([*enumerate(element.terms)])}
+            literal = {"x0": to_rdflib(s)} if isinstance(s := element.s, str) and s[0] == '"' else {}  # not of SPARQL
+            pattern = " ".join(
+                to_ntriples(term) if isinstance(term, str) and (place or not literal) else number[term]
+                for place, term in enumerate(element.terms)
+            )
+            if not store.query(f"ASK {{ {pattern} }}", generalised=True, bindings=literal).boolean:
                 return f"it never fires: nothing matches {element_text(element)}"
     return "it never fires: the parts of its body have no match together"
