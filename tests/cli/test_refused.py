@@ -30,6 +30,8 @@ def test_options_that_go_with_others(kg: Path, monkeypatch: pytest.MonkeyPatch) 
     done("retention", kg, "--keep-versions", "all")
     refused(2, "retention", kg, "--keep-days", "3", says="all versions are kept, those of these days too")
     refused(2, "retention", kg, "--keep-versions", "few", says="--keep-versions takes a number or `all`, not 'few'")
+    refused(2, "retention", kg, "--keep-versions", 5_000 * "9", says="--keep-versions takes a number or `all`, not '9")
+    refused(2, "retention", kg, "--keep-versions", "0", says="the number of versions to keep is a whole number, 1 or")
     assert "30 versions, and the last" in done("retention", kg, "--keep-versions", "30", "--keep-days", "3")
     refused(2, "query", kg, "SELECT * { ?s ?p ?o }", "--exit-code", says="--exit-code is of ASK: this is a SELECT")
     refused(2, "query", kg, "ASK {}", "--exit-code", "--explain", says="--exit-code is of an answer")
@@ -101,6 +103,16 @@ def test_inconsistencies_that_are_not_there(kg: Path, monkeypatch: pytest.Monkey
         refused(
             2, "explain", kg, "--violation", text, says=f"there is no inconsistency {says}: `triplake check` lists 0"
         )
+    refused(2, "explain", kg, "--violation", f"eq-diff1:{5_000 * '9'}", says="there is no inconsistency 1 of the rule")
+
+
+def test_an_inconsistency_of_a_rule_without_a_name(kg: Path, tmp_path: Path) -> None:
+    """It is called by its file and line."""
+    (tmp_path / "family.dlog").write_text("# for all\nfalse :- [?x, <urn:p>, ?y] .\n")
+    done("rules", kg, "add", tmp_path / "family.dlog")
+    assert "family:2: 1 inconsistency" in run("check", kg).out
+    for text in ("family:2", "family:2:1"):
+        assert done("explain", kg, "--violation", text).startswith("inconsistent   [family:2]\n")
 
 
 @pytest.mark.parametrize("name", ["triplake.json", "_versions/0000000002.json", "data/*.parquet"])

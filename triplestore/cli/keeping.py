@@ -188,9 +188,10 @@ def retention(options: Common, store: str, versions: str | None, days: float | N
     opened.check()
     rule = opened.retention
     if versions is not None or days is not None:
-        if versions not in (None, "all") and not str(versions).isdecimal():
-            raise UsageError(f"--keep-versions takes a number or `all`, not '{versions}'")
-        newest = rule.versions if versions is None else None if versions == "all" else int(versions)
+        try:
+            newest = rule.versions if versions is None else None if versions == "all" else int(versions)
+        except ValueError:
+            raise UsageError(f"--keep-versions takes a number or `all`, not '{versions}'") from None
         if newest is None and days is not None:
             raise UsageError("all versions are kept, those of these days too: give --keep-days with --keep-versions N")
         rule = Retention(newest, rule.days if days is None else days)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -61,7 +62,7 @@ def explain(
         found = (
             opened.explain(tuple(to_rdflib(token) for token in tokens))
             if violation is None
-            else opened.explain_violation(*_numbered(violation))
+            else opened.explain_violation(*_numbered(violation, opened.violated()))
         )
     if found is None:
         say(options, f"{' '.join(triple)} does not hold")
@@ -157,10 +158,14 @@ def _occurs(store: Store, node: Node) -> bool:
     return any(next(triples, None) for triples in found)
 
 
-def _numbered(violation: str) -> tuple[str, int]:
-    """A rule, and the number of one of its violations: 1 where none is given. Raises UsageError for another text."""
+def _numbered(violation: str, rules: Collection[str]) -> tuple[str, int]:
+    """A rule, and the number of one of its violations: 1 where none is given. rules: those that are violated, of which
+    one without a name is called by its file and line, as family:12. Raises UsageError for another text."""
     rule, colon, number = violation.rpartition(":")
-    found = (rule, int(number)) if colon and number.isdecimal() else (violation, 1)
+    found = violation, 1
+    if colon and number.isdecimal() and violation not in rules:
+        with suppress(ValueError):  # more digits than Python reads
+            found = rule, int(number)
     if not found[0]:
         raise UsageError(f"--violation takes RULE or RULE:NUMBER, as `triplake check` lists them, not '{violation}'")
     return found

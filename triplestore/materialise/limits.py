@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from triplestore.model.errors import EndlessError, UsageError
+from triplestore.model.arguments import check_whole
+from triplestore.model.errors import EndlessError
 from triplestore.model.rule import Rule
 
 
@@ -22,8 +23,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in ("terms", "rounds"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"max_{name} is 1 or more, not {getattr(self, name)}")
+            check_whole(f"max_{name}", getattr(self, name), 1)
 
     def check(self, terms: int, rounds: int, rules: Iterable[Rule]) -> None:
         """Raise EndlessError if so many terms, or rounds, are too many. rules: those that made terms last."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from triplestore.model.arguments import check_whole
 from triplestore.model.errors import UsageError
 
 
@@ -19,8 +20,7 @@ class Retention:
     days: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.versions is not None and self.versions < 1:
-            raise UsageError("at least one version is kept; give 1 or more")
+        check_whole("the number of versions to keep", self.versions, 1, none="all")
         if not isinstance(self.days, int | float) or not 0 <= self.days <= MOST_DAYS:
             raise UsageError(f"versions are kept for 0 to {MOST_DAYS:,} days")
 

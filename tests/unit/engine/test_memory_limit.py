@@ -86,7 +86,7 @@ def test_threads_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = DuckDBEngine()
     assert engine.rows("SELECT current_setting('threads')") == [(3,)]
     engine.close()
-    for wrong in ("0", "many", "-1", "1025", "100000"):
+    for wrong in ("0", "many", "-1", "1025", "100000", "\u0663", 5_000 * "9"):
         monkeypatch.setenv("TRIPLAKE_THREADS", wrong)
         with pytest.raises(UsageError, match=f"TRIPLAKE_THREADS is a number of threads, 1 to 1,024, not '{wrong}'"):
             DuckDBEngine()

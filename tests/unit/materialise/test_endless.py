@@ -55,7 +55,7 @@ def test_rules_that_end_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_limits_are_positive() -> None:
-    with pytest.raises(UsageError, match="max_rounds is 1 or more"):
+    with pytest.raises(UsageError, match="max_rounds is a whole number, 1 or more"):
         Limits(rounds=0)
 
 

@@ -14,7 +14,9 @@ from rdflib import OWL, Literal, URIRef
 from rdflib.term import Node
 
 from triplestore import Store
+from triplestore.materialise.limits import Limits
 from triplestore.model.errors import UsageError
+from triplestore.storage.retention import Retention
 
 WRONG = "<urn:a> <urn:p> <urn:b> .\nthis is no triple\n"
 
@@ -56,6 +58,8 @@ OTHERS: dict[str, tuple[Callable[[Any], object], str]] = {
     "sparql_update": (lambda s: s.sparql_update(None), "an update is a text: not None"),
     "search": (lambda s: s.search(None), "what to search for is a text: not None"),
     "vacuum days": (lambda s: s.vacuum(keep_days="x"), "versions are kept for 0 to 36,500 days"),
+    "retention": (lambda s: Retention(versions=2.5), "the number of versions to keep is a whole number, 1 or more"),
+    "limits": (lambda s: Limits(terms=1.5), "max_terms is a whole number, 1 or more: not 1.5"),
     "binding": (
         lambda s: s.query("ASK {}", bindings={"x": object()}),
         "the binding of x is no value of a literal: give",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import weakref
@@ -66,7 +67,7 @@ class DuckDBEngine(DuckDBFiles):
             "disabled_optimizers": "'partial_aggregate_pushdown,statistics_propagation'",
         }
         if given := str(threads or os.environ.get(THREADS, "")):
-            if not given.isdecimal() or not 1 <= int(given) <= MOST_THREADS:
+            if not re.fullmatch("[0-9]{1,9}", given) or not 1 <= int(given) <= MOST_THREADS:
                 self.close()
                 raise UsageError(f"{THREADS} is a number of threads, 1 to {MOST_THREADS:,}, not {given!r}")
             settings["threads"] = given
