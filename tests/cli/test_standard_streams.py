@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,19 @@ def test_messages_that_nobody_takes_end_no_command(kg: Path, tmp_path: Path, tak
     )
     assert code("load", tmp_path / "new", kg.parent / "x.ttl") == 0
     assert code("load", tmp_path / "new", kg.parent / "none.ttl") == 3
+
+
+def test_brackets_in_paths_on_a_terminal(kg: Path, tmp_path: Path) -> None:
+    """What a terminal shows while a command works is text, not markup, whatever brackets it has."""
+    (tmp_path / "kg[").mkdir()
+    terminal, stream = os.openpty()
+    loading = command("load", tmp_path / "kg[/new]", kg.parent / "x.ttl")
+    with subprocess.Popen(loading, stderr=stream, env={**os.environ, "TERM": "xterm"}) as process:
+        os.close(stream)
+        shown = b""
+        with suppress(OSError):  # at the end
+            while read := os.read(terminal, 1_000):
+                shown += read
+        os.close(terminal)
+        assert process.wait() == 0, shown.decode()
+    assert b"kg[/new]: version 2" in shown

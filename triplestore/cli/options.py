@@ -187,17 +187,18 @@ def progress(options: Common, store: Store) -> Iterator[None]:
         yield
         return
     from rich.console import Console
+    from rich.text import Text  # as it is: rich reads [..] in what is a str
 
     console = Console(stderr=True, highlight=False)
-    with console.status(f"{store.path} ({store.engine_name})") as status:
+    with console.status(Text(f"{store.path} ({store.engine_name})")) as status:
 
         def notify(line: str) -> None:
             console.print(line, markup=False)
-            status.update(line)
+            status.update(Text(line))
 
         store.notify = notify
         store.verbose = notify if options.verbose else store.verbose
-        store.live = lambda at: status.update(at.line)
+        store.live = lambda at: status.update(Text(at.line))
         yield
 
 
