@@ -20,8 +20,9 @@ from tests.conftest import ENGINES
 from tests.support.endless import endless
 from triplake.sparql.query import AT_ONCE
 from triplestore import Store
-from triplestore.model.errors import EngineError, StoppedError
+from triplestore.model.errors import EngineError, MemoryLimitError, StoppedError
 from triplestore.read.query import VERY_OFTEN
+from triplestore.read.workspace import Workspace
 from triplestore.server.readers import Readers
 
 EX = "http://ex/"
@@ -108,6 +109,21 @@ def test_a_reader_that_lets_go_of_its_version_is_free(
     readers.refresh()
     asking.join()
     assert found == [["a", "b"]]
+
+
+def test_where_no_index_can_be_made(store: Store, readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For want of memory: what a version changed is in the tables already, and not to come once more."""
+
+    def failing(self: Workspace) -> None:
+        raise MemoryLimitError("no memory")
+
+    monkeypatch.setattr(Workspace, "indexed", failing)
+    store.update(add=[(term("b"), RDF.type, term("Student"))])
+    for _ in range(3):
+        assert readers.refresh() == store.version
+        with readers.reading() as (seen, _):
+            assert persons(seen) == ["a", "b"]
+            assert seen.query(f"SELECT (COUNT(*) AS ?n) {{ <{EX}b> ?p ?o }}")[0].n.value == 2
 
 
 def test_what_a_reader_makes_is_its_own(readers: Readers) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -26,7 +26,7 @@ from triplestore.engine import Engine, Reader, Shared
 from triplestore.engine.arrow import int64s
 from triplestore.engine.select import make_engine
 from triplestore.expressions.vectorised import register
-from triplestore.model.errors import EngineError
+from triplestore.model.errors import EngineError, TriplakeError
 from triplestore.model.tables import STORED
 from triplestore.read.query import KNOWN, known_of
 from triplestore.read.session import Session
@@ -108,6 +108,7 @@ class Readers:
         self._shared = self._engine.shared
         if self._shared is not None:
             self._fill(self._shared, manifest)
+            self._index(manifest)
         self._all = [self._slot(self._engine.reader()) for _ in range(size)]
         self._free: queue.LifoQueue[_Slot] = queue.LifoQueue()  # the last used is the warmest
         for slot in self._all:
@@ -135,11 +136,13 @@ class Readers:
             self._remembered[self.moves] = newest
             if self._shared is not None:
                 self._advance(self._shared, before.manifest, manifest)
-            self._newest = newest
+            self._newest = newest  # what comes now may fail: the tables are those of this version already
             self._reading.at(manifest.version)
             for old in sorted(self._remembered)[:-_REMEMBERED]:
                 del self._remembered[old]
             self._let_go()
+            if self._shared is not None:
+                self._index(manifest)
             return manifest.version
 
     @contextmanager
@@ -207,7 +210,6 @@ class Readers:
         with shared.transaction():
             Workspace(self._engine, self._versions, manifest).tables(*STORED)
             self._engine.load(_VERSION, pa.table({"number": int64s([self.moves])}))
-        self._index(manifest)
 
     def _advance(self, shared: Shared, before: Manifest, after: Manifest) -> None:
         try:
@@ -217,11 +219,11 @@ class Readers:
                 self._engine.load(_VERSION, pa.table({"number": int64s([self.moves])}))
         except EngineError:  # files of the version before may be gone since
             self._fill(shared, after)
-            return
-        self._index(after)
 
     def _index(self, manifest: Manifest) -> None:
-        """Of the tables that have none yet, or were made again."""
+        """Of the tables that have none yet, or were made again. Where there is no memory for it, queries take longer,
+        and the next version's are tried."""
         tables = Workspace(self._engine, self._versions, manifest)
         tables.adopt(manifest, STORED)
-        tables.indexed()
+        with suppress(TriplakeError):
+            tables.indexed()
