@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import httpx
@@ -28,6 +30,7 @@ from tests.support.server import (
     serving_with,
 )
 from triplestore import Store
+from triplestore.server import spooled
 from triplestore.server.settings import Limits
 
 if TYPE_CHECKING:
@@ -145,6 +148,20 @@ class TestLimits:
         with serving(large, Limits(rows=999)) as client:
             assert "more than 999 rows" in sent(client, "SELECT * {?s ?p ?o}", QUERY).text
             assert len(rows(sent(client, "SELECT * {?s ?p ?o} LIMIT 999", QUERY))) == 999
+
+    def test_an_answer_that_is_made_whole_leaves_room_on_the_disk(
+        self, large: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As much as it takes."""
+        monkeypatch.setattr(spooled, "_SPOOLED", 1 << 16)
+        monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000_000))
+        with serving(large) as client:
+            for rows_, status in ((1_000, 200), (10_000, 400)):
+                query = f"SELECT ?a ?b {{ ?a ?p ?b . ?c ?q ?d }} LIMIT {rows_}"
+                answer = sent(client, query, QUERY, Accept="application/sparql-results+xml")
+                assert answer.status_code == status
+            assert "ask for JSON" in answer.text
+            assert sent(client, query, QUERY).status_code == 200
 
     def test_body(self, store: Path) -> None:
         with serving(store, Limits(body=1_000)) as client:
