@@ -9,6 +9,7 @@ import signal
 import ssl
 import subprocess
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -22,7 +23,7 @@ from triplestore import Store
 from triplestore.model.errors import UsageError
 from triplestore.server.backups import Backups
 from triplestore.server.served import Served
-from triplestore.server.settings import LOOPBACK_NAMES, Access, Settings, named_stores
+from triplestore.server.settings import LOOPBACK_NAMES, Access, Certificate, Settings, named_stores
 from triplestore.server.work import Service
 
 OPEN = Settings(access=Access(hosts=LOOPBACK_NAMES))
@@ -121,6 +122,35 @@ class TestNames:
             named_stores(given)
 
 
+def certified(folder: Path) -> None:
+    """Make a certificate of this machine in a folder, and its key."""
+    subprocess.run(
+        [*("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
+         *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key.pem", "-out", folder / "cert.pem")],
+        check=True, capture_output=True,
+    )  # fmt: skip
+
+
+def test_a_certificate_whose_key_is_not_there_yet_changes_nothing(tmp_path: Path) -> None:
+    """Whoever renews both writes one of them first."""
+    certified(tmp_path)
+    certificate = Certificate(str(tmp_path / "cert.pem"), str(tmp_path / "key.pem"))
+    trusting = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+    context = certificate.context()
+    (tmp_path / "next").mkdir()
+    certified(tmp_path / "next")
+    (tmp_path / "next" / "cert.pem").rename(tmp_path / "cert.pem")
+    with pytest.raises(UsageError, match="no certificate and its key"):
+        certificate.use(context)
+    answers, asks = ssl.MemoryBIO(), ssl.MemoryBIO()
+    server = context.wrap_bio(asks, answers, server_side=True)
+    client = trusting.wrap_bio(answers, asks, server_hostname="127.0.0.1")
+    for side in (client, server, client, server):
+        with suppress(ssl.SSLWantReadError):
+            side.do_handshake()
+    assert client.getpeercert()
+
+
 def test_a_query_is_seen_and_stopped(store: Path) -> None:
     with Store.open(store) as opened:
         opened.sparql_update("INSERT DATA {" + "".join(f"<{EX}{n}> <{EX}p> {n} ." for n in range(400)) + "}")
@@ -208,11 +238,7 @@ class TestSettings:
     def test_file_environment_and_command_line(self, store: Path, tmp_path: Path) -> None:
         folder = tmp_path / "etc"
         folder.mkdir()
-        subprocess.run(
-            [*("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
-             *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key.pem", "-out", folder / "cert.pem")],
-            check=True, capture_output=True,
-        )  # fmt: skip
+        certified(folder)
         run("account", folder / "who", "ann", "--role", "write", stdin=b"pw\n")
         text = """
             port = 1

@@ -94,12 +94,13 @@ class Certificate:
         return made
 
     def use(self, context: ssl.SSLContext) -> None:
-        """Read the files again, for connections that are yet to be made. Raises UsageError."""
+        """Read the files again, for connections that are yet to be made. Raises UsageError; then those before stay."""
         for file in (self.file, self.key):
             if not Path(file).is_file():
                 raise UsageError(f"{file}: there is no such file; TLS needs a certificate and its key, as PEM")
-        try:
-            context.load_cert_chain(self.file, self.key, password=lambda: "")
+        try:  # where they do not fit, a context has let go of those before
+            for one in (ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), context):
+                one.load_cert_chain(self.file, self.key, password=lambda: "")
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", None) or error
             raise UsageError(f"{self.file} and {self.key} are no certificate and its key, as PEM: {reason}") from error
