@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from rdflib import RDF, URIRef
 
 from tests.support.cli import command, run
-from tests.support.server import EX, PATIENCE, add, answering, eventually, people, sent, serving, students
+from tests.support.server import EX, PATIENCE, add, answering, eventually, people, sent, serving, spoken, students
 from triplestore import Store
 from triplestore.model.errors import UsageError
 from triplestore.server.backups import Backups
@@ -50,6 +50,7 @@ def test_metrics(store: Path) -> None:
         sent(client, add("b"))
         client.get("/nonsense/1")
         client.get("/nonsense/2")
+        assert spoken(client, b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")[0] == 404
         found = counted(client)
         requests = {key[1:]: value for key, value in found.items() if key[0] == "triplake_requests_total"}
         assert requests == {
@@ -57,6 +58,7 @@ def test_metrics(store: Path) -> None:
             ("sparql", "POST", "400", ""): 1,
             ("sparql", "POST", "200", ""): 1,
             ("other", "GET", "404", ""): 2,
+            ("other", "OPTIONS", "404", ""): 1,
         }
         assert found["triplake_request_seconds_count", "sparql", ""] == 4
         assert found["triplake_request_seconds_sum", "sparql", ""] > 0

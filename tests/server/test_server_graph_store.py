@@ -173,6 +173,17 @@ def test_search(store: Path) -> None:
             assert message in refused.text
 
 
+@pytest.mark.parametrize("name", ["a", "日本", "ü", "a#b", "a?b", "default"])
+def test_where_a_graph_is_that_a_parameter_names(store: Path, name: str) -> None:
+    """There, though its name is like an address of the server's own."""
+    with serving(store) as client:
+        named = {"graph": f"{str(client.base_url).rstrip('/')}/data/{name}"}
+        made = client.put("/data", params=named, content=b"<urn:a> <urn:b> <urn:c> .", headers=TURTLE)
+        assert made.status_code == 201
+        found = client.get(made.headers["location"], headers={"Accept": "application/n-triples"})
+        assert found.text == "<urn:a> <urn:b> <urn:c> .\n"
+
+
 def test_a_graph_of_which_the_name_has_a_line_end(store: Path) -> None:
     with serving(store) as client:
         for name in ("a%0Ab", "%0D%0A", "a%0A"):

@@ -68,7 +68,8 @@ async def graph_store(request: Request) -> Response:
         figures, there = await service.write(change, limited=dry)
     if there or dry:
         return changed(figures)
-    return changed(figures, 201, {"Location": _address(request, graph)})
+    named = "graph" in sent  # else it is an address of this server's: the one that was asked, or a new one
+    return changed(figures, 201, {"Location": _address(request, graph) if named else graph})
 
 
 _WHICH: Final = "say which graph: ?default or ?graph=IRI, or its own address below this one"
@@ -92,9 +93,9 @@ def _graph(request: Request, sent: Parameters) -> str | None:
 
 
 def _address(request: Request, graph: str) -> str:
-    """Where a graph that has been made is: its own address, or that of the store with its name."""
+    """Where a graph is that is named by a parameter, whatever its name: the address of the store with it."""
     store = f"{request.url.scheme}://{request.url.netloc}{request.scope.get('root_path', '')}/data"
-    return graph if graph.startswith(f"{store}/") else f"{store}?graph={quote(graph, safe='')}"
+    return f"{store}?graph={quote(graph, safe='')}"
 
 
 def _exists(store: Store, graph: str) -> bool:
