@@ -173,6 +173,34 @@ def test_search(store: Path) -> None:
             assert message in refused.text
 
 
+def test_conditions_of_a_change(client: httpx.Client) -> None:
+    """Whoever makes a graph if there is none must not replace what another has made meanwhile."""
+    there, absent = f"graph={EX}there", f"graph={EX}absent"
+    assert client.put(f"/data?{there}", content=b"<urn:a> <urn:b> 1 .", headers=TURTLE).status_code == 201
+    version = client.get("/health").json()["version"]
+    refused = [
+        (there, {"If-None-Match": "*"}),
+        (there, {"If-Match": '"a tag"'}),
+        (there, {"If-Match": '"a tag"', "If-None-Match": '"a tag"'}),
+        (absent, {"If-Match": "*"}),
+        ("default", {"If-None-Match": "*"}),
+    ]
+    for graph, condition in refused:
+        for method in ("PUT", "POST", "DELETE"):
+            body = None if method == "DELETE" else b"<urn:a> <urn:b> 2 ."
+            answer = client.request(method, f"/data?{graph}", content=body, headers=TURTLE | condition)
+            assert answer.status_code == 412, (method, graph, condition)
+    assert client.get("/health").json()["version"] == version
+    for graph, condition, status in (
+        (there, {"If-Match": "*"}, 200),
+        (there, {"If-None-Match": '"a tag"'}, 200),
+        (absent, {"If-None-Match": "*"}, 201),
+    ):
+        put = client.put(f"/data?{graph}", content=b"<urn:a> <urn:b> 2 .", headers=TURTLE | condition)
+        assert put.status_code == status
+    assert client.delete(f"/data?{absent}", headers={"If-Match": "*"}).status_code == 200
+
+
 @pytest.mark.parametrize("name", ["a", "日本", "ü", "a#b", "a?b", "default"])
 def test_where_a_graph_is_that_a_parameter_names(store: Path, name: str) -> None:
     """There, though its name is like an address of the server's own."""

@@ -55,14 +55,26 @@ async def graph_store(request: Request) -> Response:
         graph = f"{endpoint_of(request).rstrip('/')}/{uuid4()}"
     check(sent)
     dry = is_dry(sent)
+
+    def found(store: Store) -> bool:
+        store.refresh()
+        there = _exists(store, graph)
+        _heed(request, there)
+        return there
+
     if request.method == "DELETE":
-        return changed(await service.write(lambda store: _deleted(store, graph, dry), limited=dry))
+
+        def delete(store: Store) -> dict[str, Any]:
+            if not found(store):
+                raise _absent(graph)
+            return _deleted(store, graph, dry)
+
+        return changed(await service.write(delete, limited=dry))
     base, replacing = endpoint_of(request), request.method == "PUT"
     async with documents(request, SUFFIXES, service.settings.limits.body) as paths:
 
         def change(store: Store) -> tuple[dict[str, Any], bool]:
-            store.refresh()
-            write, there = store.replace if replacing else store.load, _exists(store, graph)
+            write, there = store.replace if replacing else store.load, found(store)
             return applied(store, paths, lambda: write(*paths, base=base, graph=graph, dry_run=dry), dry), there
 
         figures, there = await service.write(change, limited=dry)
@@ -102,17 +114,25 @@ def _exists(store: Store, graph: str) -> bool:
     return graph == _DEFAULT or store.has_graph(f"<{graph}>")
 
 
-def _must_exist(store: Store, graph: str) -> None:
-    if not _exists(store, graph):
-        raise HttpError(404, f"there is no graph <{shown(graph)}>")
+def _absent(graph: str) -> HttpError:
+    return HttpError(404, f"there is no graph <{shown(graph)}>")
+
+
+def _heed(request: Request, there: bool) -> None:
+    """Raise HttpError (412) where a condition of a change does not hold (RFC 9110, section 13.1). Graphs have no entity
+    tags: one that is asked for is that of none. there: whether there is the graph."""
+    wanted, unwanted = request.headers.get("if-match"), request.headers.get("if-none-match")
+    if wanted is not None and not (there and wanted.strip() == "*"):
+        message = "the graph has no such tag" if there else "there is no such graph"
+        raise HttpError(412, f"{message}, as If-Match asks: nothing was done")
+    if wanted is None and unwanted is not None and unwanted.strip() == "*" and there:
+        raise HttpError(412, "there is such a graph, as If-None-Match asks that there be not: nothing was done")
 
 
 def _deleted(store: Store, graph: str, dry: bool) -> dict[str, Any]:
     """Take a graph away; of the unnamed one, which is always there, its triples. dry: a dry run."""
     if graph == _DEFAULT:
         return applied(store, (), lambda: store.replace(graph=graph, dry_run=dry), dry)
-    store.refresh()
-    _must_exist(store, graph)
     return applied(store, (), lambda: store.sparql_update(f"DROP GRAPH <{graph}>", dry_run=dry), dry)
 
 
@@ -153,7 +173,8 @@ async def _get(request: Request, service: Service, graph: str, sent: Parameters)
         from triplake.sparql.formats import REFUSING
         from triplake.sparql.graph_formats import GRAPH_FORMATS
 
-        _must_exist(store, graph)
+        if not _exists(store, graph):
+            raise _absent(graph)
         batches = store.graph_batches(f"<{graph}>", grouped=True) if own else store.token_batches(what, same_as)
         pieces = GRAPH_FORMATS[GRAPHS[media]](batches, store.prefixes.names)
         return Answer(media + charset, pieces, whole=GRAPHS[media] in REFUSING)

@@ -314,7 +314,7 @@ def _graph_store(read: dict[str, Any], secured: dict[str, Any], where: list[dict
     content: dict[str, Any] = dict.fromkeys(SUFFIXES, TEXT)
     files = {"type": "object", "additionalProperties": {"type": "string", "contentMediaType": "text/turtle"}}
     body = {"required": True, "content": {**content, MULTIPART: {"schema": files}}}
-    failing = failures((400, 401, 403, 408, 411, 413, 415, 500, 503))
+    failing = failures((400, 401, 403, 408, 411, 412, 413, 415, 500, 503))
     getting = {"parameters": [*where, part, _SAME_AS], **read}
     return {
         "get": {
@@ -339,7 +339,7 @@ def _graph_store(read: dict[str, Any], secured: dict[str, Any], where: list[dict
         "delete": {
             "summary": "Take a graph away; of the unnamed one, its triples.",
             "parameters": [*where, _DRY_RUN],
-            "responses": {**_changed(), **failures((400, 401, 403, 404, 500, 503))},
+            "responses": {**_changed(), **failures((400, 401, 403, 404, 412, 500, 503))},
             **secured,
         },
     }

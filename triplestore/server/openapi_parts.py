@@ -17,6 +17,7 @@ REASONS: Final = {
     408: "The body comes too slowly.",
     409: "The server was started without what this needs.",
     411: "There is neither a body nor a length.",
+    412: "If-Match or If-None-Match does not hold.",
     413: "The body is larger than the limit.",
     414: "The address is too long.",
     415: "The body's media type, charset or coding is not understood.",
