@@ -41,20 +41,25 @@ _UNITS: Final = {
 """Where the digits of a unit are, and how many months and seconds it is."""
 
 _FRACTION: Final = "[.]([0-9]*?)0*S"
+_LEADING: Final = re.compile("(?<![0-9.])0+(?=[0-9])")
+"""Zeros before the digits of a number."""
+
 _DIGITS: Final = "0123456789"
 _COMPLEMENTS: Final = "9876543210"
 
 
 def read(text: str, datatype: str) -> tuple[bool, int, int, str] | None:
     """(whether it is below zero, months, whole seconds, digits of a fraction of a second); None if it is ill-formed."""
+    text = _LEADING.sub("", text)
     if not re.fullmatch(FORMS[datatype], text):
         return None
+    units, point, fraction = text.partition(".")
+    units += "S" if point else ""
     months = seconds = 0
-    for regex, month, second in _UNITS.values():
-        if found := re.search(regex, text):
+    for regex, month, second in _UNITS.values():  # Python searches long digits again from each of them: none are left
+        if found := re.search(regex, units):
             months, seconds = months + month * int(found[1]), seconds + second * int(found[1])
-    found = re.search(_FRACTION, text)
-    return text[0] == "-" and bool(re.search("[1-9]", text)), months, seconds, found[1] if found else ""
+    return text[0] == "-" and bool(re.search("[1-9]", text)), months, seconds, fraction[:-1].rstrip("0")
 
 
 def key(text: str, datatype: str) -> str | None:
