@@ -24,7 +24,7 @@ def computed(operator: str, left: str, right: str) -> str | None:
     operator: + - * /, "sum" (`left` is numbers with blanks between them), "ABS", "negate", "CEIL", "FLOOR", "ROUND",
     "trunc", or "double" (`left` is the text of a double, to be taken exactly).
     """
-    if len(left) + len(right) > _MOST and operator != "sum":
+    if operator != "sum" and len(left) + len(right) > _MOST:
         return None
     if operator == "double":
         return _of_double(float(left))

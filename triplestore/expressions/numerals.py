@@ -20,6 +20,10 @@ DOUBLE: Final = DECIMAL + r"([eE][+-]?[0-9]+)?|[+-]?INF|NaN"
 EXACT: Final = r"[+-]?0*([0-9]{1,20}([.][0-9]{0,18}0*)?|[.][0-9]{1,18}0*)"
 """A decimal that fits into DECIMAL(38,18)."""
 
+_WHOLE: Final = 20
+_FRACTION: Final = 18
+"""Its digits before and behind the point, but for zeros at either end."""
+
 _DIGITS: Final = "'0123456789'"
 _COMPLEMENTS: Final = "'9876543210'"
 _GREATEST: Final = "9" * 20 + "." + "9" * 18
@@ -29,7 +33,9 @@ _LEAST_INFINITE: Final = "CAST('3.4028235677973366e38' AS DOUBLE)"
 
 def key(text: str) -> str | None:
     """The key of the text of a decimal, or None where DECIMAL(38,18) holds it."""
-    return None if re.fullmatch(EXACT, text) else any_key(text)
+    whole, _, fraction = text.lstrip("+-").partition(".")
+    held = len(whole.lstrip("0")) <= _WHOLE and len(fraction.rstrip("0")) <= _FRACTION  # `EXACT`, whatever the length
+    return None if held else any_key(text)
 
 
 def any_key(text: str) -> str:

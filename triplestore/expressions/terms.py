@@ -103,6 +103,7 @@ def boolean(truth: bool) -> Term:
     return TRUE if truth else FALSE
 
 
+_ZERO: Final = re.compile("[+-]?[0.]*")
 TRUE: Final = Term("true", BOOLEAN)
 FALSE: Final = Term("false", BOOLEAN)
 
@@ -115,7 +116,9 @@ def _truth(term: Term) -> bool | None:
 def effective(term: Term) -> bool:
     """The effective boolean value (SPARQL 17.2.2). Raises TermError."""
     if term.rank:
-        return term.near != 0 and not math.isnan(term.near) if term.rank > 2 else _read(term)[0] != 0
+        if term.rank > 2:
+            return term.near != 0 and not math.isnan(term.near)
+        return term.exact[0] in "np" or not _ZERO.fullmatch(term.exact)  # of 0 there is no key
     if term.datatype == BOOLEAN:
         return bool(_truth(term))
     if term.datatype == STRING or term.lang:
@@ -205,10 +208,6 @@ def _instants(a: Term, b: Term, test: Callable[..., bool]) -> bool:
     if zoned[0] != zoned[1] and abs(near[0] - near[1]) <= 14 * 3_600_000_000:
         raise TermError
     return test(a.order, b.order)
-
-
-def _read(term: Term) -> tuple[int, int]:
-    return exact.read(term.exact)
 
 
 def computed(operator: str, a: Term, b: Term) -> Term:

@@ -27,6 +27,9 @@ LONG = {
     "quotation marks that are escaped": '"\\' * 100_000,
     "apostrophes that are escaped": "'\\" * 100_000,
     "a long string that is not closed": "'''" + r"\'''" * 50_000,
+    "a decimal of zeros": f"ASK {{ FILTER({'0' * 20}.{'0' * 3_000_000}1 < 1) }}",
+    "an integer that is added up": f"SELECT (SUM(?x) AS ?sum) {{ VALUES ?x {{ {'9' * 2_000_000} }} }}",
+    "an integer that is a truth": f"ASK {{ FILTER({'1 < 0 || ' * 30}{'9' * 8_000_000}) }}",
 }
 
 
