@@ -20,7 +20,7 @@ update."""
 RUN_ON: Final = 200
 """Characters of a word that is taken for keywords with nothing between them."""
 
-# Possessive: what is not closed ends at once, and a long string costs no place on a stack for each character.
+# Possessive: what is not closed ends at once, and a long string or name costs no place on a stack for each character.
 IRI = r"""<[^\x00-\x20<>"{}|^`\\]*+(?:\\[uU][0-9A-Fa-f]++[^\x00-\x20<>"{}|^`\\]*+)*+>"""
 _OPEN: Final = r""""(?:[^"\\\n\r]++|\\.)*+""", r"""'(?:[^'\\\n\r]++|\\.)*+"""
 """Strings of one line, without what closes them."""
@@ -44,9 +44,9 @@ _TOKEN = re.compile(
   | (?P<tag>@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[A-Za-z]+)?)
   | (?P<variable>[?$][{_BASE}_0-9][{_BASE}_0-9{_MORE}]*)
   | (?P<name>
-        _:[{_BASE}_0-9][{_CHARS}]*(?:\.+[{_CHARS}]+)*
-      | (?:[{_BASE}][{_CHARS}]*(?:\.+[{_CHARS}]+)*)?:
-        (?:(?:[{_BASE}_0-9:]|{_PLX})(?:[{_CHARS}:]|{_PLX})*(?:\.+(?:[{_CHARS}:]|{_PLX})+)*)?
+        _:[{_BASE}_0-9][{_CHARS}]*+(?:\.+[{_CHARS}]++)*+
+      | (?:[{_BASE}][{_CHARS}]*+(?:\.+[{_CHARS}]++)*+)?:
+        (?:(?:[{_BASE}_0-9:]|{_PLX})(?:[{_CHARS}:]++|{_PLX})*+(?:\.+(?:[{_CHARS}:]++|{_PLX})++)*+)?
     )
   | (?P<word>[^\W\d]\w*)
   | (?P<number>(?:\d+\.\d*|\.?\d+)[eE][+-]?\d+ | \d*\.\d+ | \d+)

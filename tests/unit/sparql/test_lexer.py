@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from contextlib import suppress
 
 import pytest
@@ -40,6 +41,15 @@ def test_words_are_found_in_time(embedded: Engine, text: str) -> None:
     with suppress(TriplakeError):
         query(make_graph(embedded, []), text)
     assert time.monotonic() - began < SECONDS
+
+
+def test_a_long_name_takes_its_own_memory() -> None:
+    text = f"ex:{'a' * 1_000_000}.%20{'.a' * 1_000_000}. "
+    tracemalloc.start()
+    assert next(words(text)).text == text[:-2]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 << 20
 
 
 def test_keywords_need_nothing_between_them() -> None:
