@@ -17,13 +17,14 @@ from triplestore.dictionary.encoding import lookup
 from triplestore.dictionary.literals import equal_to
 from triplestore.engine import Queries
 from triplestore.model.expression import Constant, walk
-from triplestore.model.remembering import LONGEST
 from triplestore.model.terms import BUILTIN_IDS, KIND_BITS, kind_of_token
 
 T = TypeVar("T")
 
 _OWN: Final = 1 << (KIND_BITS - 1)
 _MOST_KNOWN: Final = 100_000
+_LONGEST: Final = 1_000
+"""Characters of a constant up to which it is kept what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,5 +132,5 @@ def look_up(
 
 def _short(found: Mapping[str, T]) -> dict[str, T]:
     """What was found for constants that are short, some of them: the rest is not worth its memory."""
-    short = ((token, value) for token, value in found.items() if len(token) <= LONGEST)
+    short = ((token, value) for token, value in found.items() if len(token) <= _LONGEST)
     return dict(islice(short, _MOST_KNOWN))

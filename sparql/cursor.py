@@ -144,7 +144,7 @@ class Cursor:
     # -- prologue and terms -----------------------------------------------------------------------------------------
 
     def prologue(self) -> None:
-        """BASE, PREFIX and VERSION declarations; whatever version is told, the text is read alike."""
+        """BASE, PREFIX and VERSION declarations; the text is read alike whatever version it names."""
         while self.is_("BASE", "PREFIX", "VERSION"):
             word = self.next().text.upper()
             if word == "BASE":

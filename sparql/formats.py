@@ -18,13 +18,11 @@ from xml.sax.saxutils import escape, quoteattr
 from triplake.sparql.graph_formats import GRAPH_FORMATS, ITS, NOT_XML
 from triplestore.model.errors import FormatError, UsageError
 from triplestore.model.prefixes import Names
-from triplestore.model.remembering import remembering
+from triplestore.model.remembering import Remembered
 from triplestore.model.terms import XSD, split_literal, split_tag, to_ntriples
 from triplestore.model.triple_terms import split_triple
 
 _PARTS: Final = ("subject", "predicate", "object")
-_REMEMBERED: Final = 20_000
-"""Terms whose text is kept, since results repeat them."""
 
 
 class Answer(Protocol):
@@ -83,9 +81,8 @@ def term_object(token: str) -> dict[str, Any]:
     return found
 
 
-@remembering(_REMEMBERED)
-def _json_term(token: str) -> str:
-    return json.dumps(term_object(token), ensure_ascii=False)
+_JSON: Final = Remembered(lambda token: json.dumps(term_object(token), ensure_ascii=False))
+"""The texts of terms, which results repeat."""
 
 
 def _json(result: Answer) -> Iterator[str]:
@@ -98,14 +95,13 @@ def _json(result: Answer) -> Iterator[str]:
     separator = "\n"
     for rows in result.token_batches():
         lines = (
-            ", ".join(f"{n}: {_json_term(t)}" for n, t in zip(names, row, strict=True) if t is not None) for row in rows
+            ", ".join(f"{n}: {_JSON[t]}" for n, t in zip(names, row, strict=True) if t is not None) for row in rows
         )
         yield separator + ",\n".join(f"{{{line}}}" for line in lines)
         separator = ",\n"
     yield "\n]}}\n"
 
 
-@remembering(_REMEMBERED)
 def _xml_term(token: str) -> str:
     if token[0] == "(":
         parts = zip(_PARTS, split_triple(token), strict=True)
@@ -124,6 +120,9 @@ def _xml_term(token: str) -> str:
     elif datatype != XSD + "string":
         mark = f" datatype={quoteattr(datatype)}"
     return f"<literal{mark}>{_xml_text(lexical)}</literal>"
+
+
+_XML: Final = Remembered(_xml_term)
 
 
 def _xml_text(text: str) -> str:
@@ -155,7 +154,7 @@ def _xml(result: Answer) -> Iterator[str]:
     yield "<results>\n"
     for rows in result.token_batches():
         lines = (
-            "".join(f"{o}{_xml_term(t)}</binding>" for o, t in zip(opening, row, strict=True) if t is not None)
+            "".join(f"{o}{_XML[t]}</binding>" for o, t in zip(opening, row, strict=True) if t is not None)
             for row in rows
         )
         yield "".join(f"<result>{line}</result>\n" for line in lines)

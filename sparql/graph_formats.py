@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from triplestore.model.errors import FormatError
 from triplestore.model.prefixes import Names
-from triplestore.model.remembering import remembering
+from triplestore.model.remembering import Remembered
 from triplestore.model.terms import RDF, XSD, split_literal, split_tag, to_ntriples
 
 TokenTriple = tuple[str, str, str]
@@ -24,9 +24,6 @@ Batches = Iterable[list[TokenTriple]]
 
 ITS: Final = "http://www.w3.org/2005/11/its"
 """The namespace of the attribute of XML that tells a base direction."""
-
-_REMEMBERED: Final = 20_000
-"""Terms whose text is kept, since graphs repeat them."""
 
 
 def ntriples(batches: Batches, names: Names) -> Iterator[str]:
@@ -38,9 +35,8 @@ def ntriples(batches: Batches, names: Names) -> Iterator[str]:
 def turtle(batches: Batches, names: Names) -> Iterator[str]:
     """Turtle: neighbours with the same subject (and predicate) are written together, prefixes are declared before the
     batch that first uses them."""
-    remembered = remembering(_REMEMBERED)
-    spaces: Callable[[str], set[str]] = remembered(lambda token: {*names.spaces(token)})
-    written = remembered(names.token)
+    spaces = Remembered(lambda token: {*names.spaces(token)}).__getitem__
+    written = Remembered(names.token).__getitem__
     declared: set[str] = set()
     for rows in batches:
         text, used = io.StringIO(), set[str]()
@@ -75,7 +71,7 @@ def rdfxml(batches: Batches, names: Names) -> Iterator[str]:
 
 def _property(p: str, o: str) -> str:
     """A property element."""
-    namespace, element = _cut(p[1:-1])
+    namespace, element = _CUT[p[1:-1]]
     if not element or namespace == _XMLNS or (namespace == RDF and element in _RESERVED):
         raise FormatError(f"RDF/XML has no way to write the predicate {p}: take Turtle")
     space = quoteattr(namespace)
@@ -111,22 +107,20 @@ _BACKWARDS: Final = re.compile(rf"[{_START}0-9.\xb7\u0300-\u036f\u203f\u2040-]*+
 _FIRST: Final = re.compile(f"[{_START}]|$")
 
 
-@remembering(_REMEMBERED)
 def _cut(iri: str) -> tuple[str, str]:
     """An IRI as a namespace and the longest XML name (without a colon) that it ends in, empty where there is none. Most
     readers of XML, expat among them, know the letters of its first editions alone, which Khmer, say, is not of."""
     found = _BACKWARDS.match(iri[::-1])
     assert found is not None  # every text matches
     begin = len(iri) - found.end()
-    unknown = (at + 1 for at in range(len(iri) - 1, begin - 1, -1) if not _is_name(f"_{iri[at]}"))
+    unknown = (at + 1 for at in range(len(iri) - 1, begin - 1, -1) if not _IS_NAME[f"_{iri[at]}"])
     first = _FIRST.search(iri, next(unknown, begin))
-    while first and first[0] and not _is_name(first[0]):
+    while first and first[0] and not _IS_NAME[first[0]]:
         first = _FIRST.search(iri, first.end())
     assert first is not None  # the end matches
     return iri[: first.start()], iri[first.start() :]
 
 
-@remembering(_REMEMBERED)
 def _is_name(text: str) -> bool:
     """Whether expat takes a character, or one after a `_`, for a name."""
     try:
@@ -134,6 +128,10 @@ def _is_name(text: str) -> bool:
     except expat.ExpatError:
         return False
     return True
+
+
+_CUT: Final = Remembered(_cut)
+_IS_NAME: Final = Remembered(_is_name)
 
 
 _RESERVED: Final = frozenset(

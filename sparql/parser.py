@@ -46,16 +46,15 @@ QUERIES: Final = ("SELECT", "CONSTRUCT", "DESCRIBE", "ASK")
 UPDATES: Final = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
 """The words that an operation of an update begins with."""
 
-LONGEST: Final = 10_000
-"""Characters of the longest queries whose algebra is kept for the next time: that of long inline data is many times as
-long."""
+LONGEST: Final = 4_000
+"""Characters of the longest queries whose algebra, a hundred times as long, is kept for the next time."""
 
 
 def parse_query(
     text: str, base: str | None = None, known: Prefixes | None = None, given: Values | None = None
 ) -> Query:
     """The algebra of a SPARQL query. base: what relative IRIs are resolved against, unless the text has a BASE. known:
-    prefixes that it need not declare. given: inline data that its WHERE begins with.
+    prefixes that it need not declare. given: inline data that its WHERE begins with. The last short ones are kept.
 
     Raises UsageError with line and column for a syntax error, UnsupportedError naming a construct that is refused.
     """
@@ -70,10 +69,13 @@ def _parsed(text: str, base: str | None, known: Prefixes | None, given: Values |
         at = Cursor(text, base=base, known={} if known is None else known.known)
         parser = Parser(at)
         parser.patterns.given = given
-        found = replace(parser.query(), prefixes=tuple(at.prefixes.items()))
-        if parser.patterns.given is not None:
-            at.fail("bindings are for a query with a WHERE, which this one lacks")
-        return found
+        try:
+            found = replace(parser.query(), prefixes=tuple(at.prefixes.items()))
+            if parser.patterns.given is not None:
+                at.fail("bindings are for a query with a WHERE, which this one lacks")
+            return found
+        finally:
+            at.text = ""  # the parsers know each other, and so wait to be collected: the text must not
 
 
 _remembered: Final = lru_cache(maxsize=256)(_parsed)

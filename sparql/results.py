@@ -15,6 +15,7 @@ from triplake.sparql.frames import data_frame
 from triplake.sparql.html import SHOWN, table_html, term_html
 from triplake.sparql.nodes import UNBOUND, Nodes
 from triplake.sparql.typed import typed_column
+from triplestore.engine.written import BATCH_BYTES
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Names
 from triplestore.model.terms import from_rdflib, to_ntriples, to_rdflib_all
@@ -173,10 +174,11 @@ class Result:
             yield _rows(part, [self._tokens(column) for column in part.columns[: len(self.variables)]])
 
     def _parts(self, size: int) -> Iterator[pa.RecordBatch]:
-        """The rows, so many at a time at most."""
+        """The rows, so many at a time at most, and `BATCH_BYTES` of them."""
         for batch in self._batches():
-            for start in range(0, batch.num_rows, size):
-                yield batch.slice(start, size)
+            rows = min(size, max(BATCH_BYTES * batch.num_rows // max(batch.nbytes, 1), 1))
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows)
 
     def _tokens(self, column: pa.Array) -> list[str | None]:
         return self._nodes.tokens(_ids(column)) if pa.types.is_integer(column.type) else column.to_pylist()

@@ -12,7 +12,6 @@ import json
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
@@ -20,6 +19,7 @@ from triplestore.expressions import terms
 from triplestore.expressions.strings import MOST_BYTES
 from triplestore.expressions.terms import STRING, Term, TermError
 from triplestore.model.expression import Call, Constant, Expression, Variable, walk
+from triplestore.model.remembering import Remembered
 
 ARITHMETIC: Final = frozenset("+-*/")
 _COMPARISONS: Final = ("=", "!=", "<", ">", "<=", ">=", "SAMETERM")
@@ -127,7 +127,7 @@ _PACKED: Final = 1_000
 def evaluated(program: str, operands: str) -> str | None:
     """The token of a program's value, None for an error. operands: their tokens, each with its length and ":" before
     it, or only ":" if it has no value."""
-    found = _compiled(program)(_Row(operands))
+    found = _COMPILED[program](_Row(operands))
     return None if found is None else found.token
 
 
@@ -159,7 +159,6 @@ def _unpacked(text: str) -> str:
         raise ValueError(text) from error
 
 
-@lru_cache(64)
 def _compiled(text: str) -> Step:
     program = json.loads(_unpacked(text))
     read: dict[int, int] = {}
@@ -172,6 +171,12 @@ def _compiled(text: str) -> Step:
         step = _step(name, parts, steps)
         steps.append(_once(number, step) if read.get(number, 0) > 1 and name not in ("const", "operand") else step)
     return steps[-1]
+
+
+_PROGRAMS: Final = 1 << 18
+"""Characters of programs that are kept compiled."""
+
+_COMPILED: Final = Remembered(_compiled, _PROGRAMS)
 
 
 def _once(number: int, step: Step) -> Step:

@@ -18,7 +18,7 @@ from triplestore.expressions import calendar, exact, instants
 from triplestore.expressions.durations import DURATION, DURATIONS
 from triplestore.expressions.numerals import any_key, key, plain_text, unkeyed
 from triplestore.expressions.values import double_of, rank_of
-from triplestore.model.remembering import remembering
+from triplestore.model.remembering import Remembered
 from triplestore.model.terms import XSD, split_literal
 from triplestore.model.triple_terms import split_triple
 
@@ -26,7 +26,6 @@ STRING: Final = XSD + "string"
 BOOLEAN: Final = XSD + "boolean"
 _FLOATING: Final = (XSD + "float", XSD + "double")
 _NAMES: Final = ("integer", "decimal", "float", "double")
-_REMEMBERED: Final = 20_000
 
 
 class TermError(Exception):
@@ -79,9 +78,12 @@ class Term:
         return bool(self.rank or self.order or self.lang or self.datatype == STRING or _truth(self) is not None)
 
 
-@remembering(_REMEMBERED)
 def read(token: str) -> Term:
     """The term of a token."""
+    return _READ[token]
+
+
+def _made(token: str) -> Term:
     if token[0] != '"':
         return Term(token)
     lexical, datatype, lang = split_literal(token)
@@ -96,6 +98,9 @@ def read(token: str) -> Term:
     if datatype in calendar.TEMPORAL:
         return Term(lexical, datatype, order=calendar.rest(bare, datatype) or "")
     return Term(lexical, datatype)
+
+
+_READ: Final = Remembered(_made)
 
 
 def boolean(truth: bool) -> Term:
@@ -189,12 +194,14 @@ def _numbers(a: Term, b: Term, test: Callable[..., bool]) -> bool:
         return test(a.near, b.near)
     if rank == 3:
         return test(single(a.near), single(b.near))
-    return test(_order(a.exact), _order(b.exact))
+    return test(_ORDERS[a.exact], _ORDERS[b.exact])
 
 
-@remembering(_REMEMBERED)
 def _order(text: str) -> str:
     return any_key(text) if text[0] not in "np" else text
+
+
+_ORDERS: Final = Remembered(_order)
 
 
 def _family(term: Term) -> str:

@@ -30,12 +30,17 @@ from triplestore.model.legal_terms import is_iri
 from triplestore.model.stopping import check
 from triplestore.model.triple_terms import split_triple, triple_token
 
+_AT_ONCE: Final = 1 << 24
+"""Bytes of texts that are Python's at a time, who takes up to four for a character: an engine gives two thousand long
+ones together."""
+
 Text = str | None
 Columns = Callable[..., pa.Array]
 
 
 def on_distinct(function: Callable[..., Text]) -> Columns:
-    """The function of columns that applies `function` once to each distinct combination of inputs, NULL to NULL.
+    """The function of columns that applies `function` once to each distinct combination of inputs, NULL to NULL; of
+    long texts, to each of some of them.
 
     What is outside of its domain, it maps to NULL too: an engine may call functions for rows that CASE leaves out, as
     Spark does for all of them.
@@ -49,6 +54,9 @@ def on_distinct(function: Callable[..., Text]) -> Columns:
 
     def apply(*columns: pa.Array | pa.ChunkedArray) -> pa.Array:
         rows = len(columns[0])
+        if rows > 1 and sum(column.nbytes for column in columns) > _AT_ONCE:
+            halves = ([column.slice(start, rows - rows // 2) for column in columns] for start in (0, rows - rows // 2))
+            return pa.concat_arrays([apply(*half) for half in halves])
         codes = np.zeros(rows, dtype=np.int64)
         values: list[list[Text]] = []
         for column in columns:

@@ -1,26 +1,29 @@
-"""Functions of a term that keep what they gave for it, since answers repeat their terms."""
+"""What a function gives for texts, kept for those that come again: so many characters of them, not so many texts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-LONGEST: Final = 1_000
-"""Characters of the longest terms that results are kept for: thousands of long ones would fill the memory."""
+MOST: Final = 1 << 21
+"""Characters of the texts for which results are kept."""
 
 
-def remembering(most: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
-    """A decorator of functions that keep their results for the last texts, so many of them at most."""
+class Remembered(dict[str, T]):
+    """The results of a function, by their texts: `found[text]`. Those of texts of `most` characters are kept, then none
+    of them, and so on; one that is longer is kept alone. Threads may share it."""
 
-    def decorated(function: Callable[[str], T]) -> Callable[[str], T]:
-        kept = lru_cache(most)(function)
+    def __init__(self, of: Callable[[str], T], most: int = MOST) -> None:
+        super().__init__()
+        self._of, self._most, self._size = of, most, 0
 
-        def called(text: str) -> T:
-            return kept(text) if len(text) <= LONGEST else function(text)
-
-        return called
-
-    return decorated
+    def __missing__(self, text: str) -> T:
+        found = self._of(text)
+        if self._size + len(text) > self._most:
+            self.clear()
+            self._size = 0
+        self[text] = found
+        self._size += len(text)
+        return found

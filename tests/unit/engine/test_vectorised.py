@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 
 import pyarrow as pa
 import pytest
 
+from triplestore.expressions import vectorised
 from triplestore.expressions.vectorised import VECTORISED, on_distinct
 
 TEXTS = (
@@ -31,3 +33,19 @@ def test_what_is_outside_the_domain_is_null() -> None:
     for operator, left in (("sum", ""), ("+", "x"), ("ABS", "INF"), ("double", "a"), ("*", "1E99999999")):
         columns = (pa.array([text]) for text in (operator, left, "1"))
         assert VECTORISED["tl_exact"][1](*columns).to_pylist() == [None]
+
+
+def test_long_texts_are_pythons_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python takes four bytes for each character of a text with a rare one."""
+    monkeypatch.setattr(vectorised, "_AT_ONCE", 1 << 20)
+    texts = pa.array([None, *(f"{number}{'a' * 100_000}\U0001f600" for number in range(99))])
+    names = pa.chunked_array([["a"] * 30, ["b"] * 70])
+    tracemalloc.start()
+    found = on_distinct(lambda text, name: f"{text[:3]}{name}{len(text)}")(texts, names)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.to_pylist() == [
+        None if text is None else f"{text[:3]}{name}{len(text)}"
+        for text, name in zip(texts.to_pylist(), names.to_pylist(), strict=True)
+    ]
+    assert peak < 15 << 20

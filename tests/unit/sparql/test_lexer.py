@@ -11,6 +11,7 @@ import pytest
 from tests.support.sparql import make_graph
 from triplake.sparql import query
 from triplake.sparql.lexer import words
+from triplake.sparql.parser import parse_query
 from triplestore.engine import Engine
 from triplestore.model.errors import TriplakeError
 
@@ -50,6 +51,16 @@ def test_a_long_name_takes_its_own_memory() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20 << 20
+
+
+def test_long_queries_are_not_kept() -> None:
+    tracemalloc.start()
+    for number in range(20):
+        parse_query(f"ASK {{ VALUES ?x {{ {number} {'1 ' * 10_000} }} }}")
+        parse_query(f"ASK {{}} #{number}{'a' * 1_000_000}")
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 5 << 20
 
 
 def test_keywords_need_nothing_between_them() -> None:
