@@ -144,7 +144,7 @@ class Cursor:
     # -- prologue and terms -----------------------------------------------------------------------------------------
 
     def prologue(self) -> None:
-        """BASE, PREFIX and VERSION declarations; the text is read alike whatever version it names."""
+        """BASE, PREFIX and VERSION declarations; the text is read alike whatever the version."""
         while self.is_("BASE", "PREFIX", "VERSION"):
             word = self.next().text.upper()
             if word == "BASE":

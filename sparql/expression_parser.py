@@ -5,7 +5,6 @@ Aggregates are taken out as they are met: each becomes a variable of its own, an
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +13,7 @@ from triplake.sparql.algebra import Aggregate, Node
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import NESTED
 from triplake.sparql.triple_terms import constant_of
-from triplestore.expressions.numerals import INTEGER
+from triplestore.expressions.values import rank_of
 from triplestore.model.expression import Call, Constant, Exists, Expression, Variable
 from triplestore.model.terms import XSD, literal_token, split_literal
 
@@ -246,7 +245,7 @@ def _folded(operands: Sequence[tuple[str, Expression]]) -> Expression | None:
     for operator, operand in operands:
         token = operand.token if isinstance(operand, Constant) else ""
         text, datatype, _ = split_literal(token) if token[:1] == '"' else ("", None, None)
-        if datatype != XSD + "integer" or operator == "/" or len(text) > _DIGITS or not re.fullmatch(INTEGER, text):
+        if datatype != XSD + "integer" or operator == "/" or len(text) > _DIGITS or rank_of(text, datatype) is None:
             return None
         number = int(text)
         total = total * number if operator == "*" and operand is not operands[0][1] else total + number

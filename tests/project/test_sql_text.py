@@ -34,7 +34,6 @@ ALLOWED: Final = {
     "triplestore.expressions.values": "lexical forms of constants",
     "triplestore.expressions.vectorised": "IRI references and times",
     "triplake.sparql.cursor": "the text of queries and updates",
-    "triplake.sparql.expression_parser": "lexical forms",
     "triplake.sparql.graph_formats": "the text of terms",
     "triplake.sparql.lexer": "the text of queries and updates",
     "triplake.sparql.text_search": "what is searched for",
