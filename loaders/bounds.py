@@ -20,6 +20,12 @@ from triplestore.model.legal_terms import TERM_DEPTH
 JSON_DEPTH: Final = 250
 """Most levels of arrays and objects in JSON-LD: a stack of 1 MiB (threads on some platforms) holds twice as many."""
 
+LONGEST: Final = 32 << 20
+"""Bytes of a line, or of a term, of which more is not kept: more than a parser reads."""
+
+TOO_LONG: Final = "a term or a line is longer than 16 MiB, the most that is read: shorten it"
+"""Why a parser ran out of its buffer."""
+
 Again = Callable[[], AbstractContextManager[IO[bytes]]]
 """Opens the same document again."""
 
@@ -81,7 +87,7 @@ class Turtle(Bounded):
         self._end = text[-2:]
         if before <= TERM_DEPTH < self._terms:
             with self._again() as file:
-                check_terms(file.read(), self.name)
+                check_terms(file, self.name)
         return block
 
 
@@ -99,16 +105,31 @@ TURTLE_TOKEN: Final = re.compile(
 """What may hold marks of Turtle, or escapes one in a name, and those of triple terms."""
 
 
-def check_terms(text: bytes, name: str | None) -> None:
-    """Raise InputError where triple terms nest too deep in Turtle, TriG or N-Triples."""
-    depth = 0
-    for match in TURTLE_TOKEN.finditer(text):
-        if match["open"]:
-            depth += 1
-            if depth > TERM_DEPTH:
-                raise InputError(too_deep("triple terms", TERM_DEPTH), name, *place_in(text, match.start()))
-        elif match["close"]:
-            depth -= 1
+def check_terms(file: IO[bytes], name: str | None) -> None:
+    """Raise InputError where triple terms nest too deep in Turtle, TriG or N-Triples, read by blocks."""
+    depth, rest, line, before, block = 0, b"", 1, 0, b" "
+    while block:
+        block = file.read(max(_BLOCK, len(rest)))
+        text = rest + block
+        # Only strings and comments hold white space, so that no other mark is cut.
+        at = end = max(text.rfind(b" "), text.rfind(b"\n")) + 1 if block else len(text)
+        for match in TURTLE_TOKEN.finditer(text, 0, end):
+            if match.end() == end and block:
+                at = match.start()
+                break
+            if match["open"]:
+                depth += 1
+                if depth > TERM_DEPTH:
+                    lines, column = place_in(text, match.start())
+                    column += before if lines == 1 else 0
+                    raise InputError(too_deep("triple terms", TERM_DEPTH), name, line + lines - 1, column)
+            elif match["close"]:
+                depth -= 1
+        lines, column = place_in(text, at)
+        line, before = line + lines - 1, column - 1 + (before if lines == 1 else 0)
+        rest = b"#" + text[end:] if text[at:end].startswith(b"#") else text[at:]
+        if len(rest) > LONGEST:
+            raise InputError(TOO_LONG, name, line, before + 1)
 
 
 def place_in(text: bytes, at: int) -> tuple[int, int]:

@@ -10,12 +10,12 @@ from typing import IO, Final, cast
 
 from pyoxigraph import RdfFormat, parse
 
-from triplake.loaders.bounds import Again, Bounded, Json, Turtle, check_terms
+from triplake.loaders.bounds import TOO_LONG, Again, Bounded, Json, Turtle, check_terms
 from triplake.loaders.compression import Watch, opened
 from triplake.loaders.rdfxml import Xml, place_of_tag
 from triplake.loaders.seeming import head, seeming
 from triplake.loaders.sources import Source, Syntax, syntax_of_path
-from triplake.loaders.tokens import TOO_LONG, Scope, place_and_reason
+from triplake.loaders.tokens import Scope, place_and_reason
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import InputError
 from triplestore.model.legal_terms import TERM_DEPTH
@@ -83,7 +83,7 @@ def check_bounds(text: str, path: str) -> None:
         while stream.read():
             pass
     elif data.count(b"<<(") > TERM_DEPTH:
-        check_terms(data, path)
+        check_terms(BytesIO(data), path)
 
 
 class _Slowly:

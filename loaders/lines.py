@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import IO, Final
 
 from pyoxigraph import RdfFormat, parse
 
-from triplake.loaders.bounds import check_terms
+from triplake.loaders.bounds import LONGEST, TOO_LONG, check_terms
 from triplake.loaders.compression import Watch, opened
 from triplake.loaders.sources import Source, Syntax
-from triplake.loaders.tokens import TOO_LONG, Scope, place_and_reason
+from triplake.loaders.tokens import Scope, place_and_reason
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import InputError
 from triplestore.model.legal_terms import TERM_DEPTH
@@ -25,9 +26,6 @@ BATCH: Final = 50_000
 
 SIZE: Final = 64 << 20
 """Bytes of lines after which no more are parsed at a time."""
-
-LONGEST: Final = 32 << 20
-"""Bytes of a line that are kept at least, of one that is longer at most: more than the parser reads."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _FORMATS: Final = {Syntax.NTRIPLES: RdfFormat.N_TRIPLES, Syntax.NQUADS: RdfFormat.N_QUADS}
@@ -67,7 +65,7 @@ def _parse(lines: Sequence[bytes], start: int, end: int, syntax: Syntax, scope: 
     text = b"\n".join(line.removeprefix(_BOM) for line in lines[start:end])
     try:
         if text.count(b"<<(") > TERM_DEPTH:
-            check_terms(text, None)
+            check_terms(BytesIO(text), None)
         parsed.quads += list(scope.quads(parse(text, _FORMATS[syntax])))
         return
     except SyntaxError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from io import BytesIO
 from typing import Final
 
 import pyoxigraph
@@ -18,9 +19,6 @@ from triplestore.model.triple_terms import triple_token
 
 Triple = tuple[str, str, str]
 """Three tokens: subject, predicate, object."""
-
-TOO_LONG: Final = "a term or a line is longer than 16 MiB, the most that is read: shorten it"
-"""Why the parser ran out of its buffer."""
 
 _STRING: Final = XSD + "string"
 _GENERATED: Final = re.compile(r"[a-f][0-9a-f]{19,31}")
@@ -88,7 +86,7 @@ def term_token(text: str) -> str:
     """The token of one term as N-Triples writes it, a blank node's label as it is. Raises SyntaxError for text that is
     none, InputError."""
     if text.count("<<(") > TERM_DEPTH:
-        check_terms(text.encode(), None)
+        check_terms(BytesIO(text.encode()), None)
     quads = list(parse(f"<urn:x> <urn:x> {text} .".encode(), format=RdfFormat.N_TRIPLES))
     if len(quads) != 1:
         raise SyntaxError("one term is expected")

@@ -6,6 +6,7 @@ import io
 import json
 import random
 import time
+import tracemalloc
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -13,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import spawn
-from triplake.loaders import Source, Syntax, quads_of
-from triplake.loaders.bounds import JSON_DEPTH, Json, Turtle
+from triplake.loaders import Source, Syntax, bounds, quads_of
+from triplake.loaders.bounds import JSON_DEPTH, Json, Turtle, check_terms
 from triplake.loaders.rdfxml import XML_DEPTH, Xml
 from triplake.rulesets import datalog
 from triplestore.model.errors import InputError
@@ -80,6 +81,62 @@ def test_deep_triple_terms(tmp_path: Path, syntax: Syntax) -> None:
 
 
 HIDING = ("<urn:x#(1)>", "<urn:x(1)>", ":x\\#", ":x\\'", ":x\\(", '"\'#"', "'<'")
+
+
+WORDS = [
+    *["<<("] * 9,
+    *[")>>"] * 4,
+    "<a:b#(>",
+    "<a:b>",
+    "'",
+    '"',
+    '"""',
+    "\\",
+    "\\'",
+    "#",
+    " ",
+    " ",
+    "\n",
+    "é",
+    ":x",
+    "( ",
+]
+
+
+def test_a_scan_for_triple_terms_is_that_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever its blocks end."""
+    dice = random.Random(7)
+
+    def told(text: bytes, block: int) -> str:
+        monkeypatch.setattr(bounds, "_BLOCK", block)
+        try:
+            check_terms(io.BytesIO(text), "x")
+        except InputError as error:
+            return str(error)
+        return ""
+
+    monkeypatch.setattr(bounds, "TERM_DEPTH", 2)
+    deep = 0
+    for _ in range(400):
+        text = "".join(dice.choices(WORDS, k=dice.randrange(60))).encode()
+        whole = told(text, 1 << 20)
+        deep += whole != ""
+        assert {told(text, dice.choice([1, 2, 3, 5, 20])) for _ in range(3)} == {whole}, text
+    assert 50 < deep < 350
+
+
+def test_a_scan_for_triple_terms_takes_little_memory() -> None:
+    line = b'<a:b> <a:b> <<( <a:b> <a:b> "x" )>> . # ' + b"x " * 500 + b"\n"
+    for text in (line * 40_000, b"# " + b"x " * 20_000_000):
+        file = io.BytesIO(text)
+        tracemalloc.start()
+        try:
+            check_terms(file, "x")
+            assert tracemalloc.get_traced_memory()[1] < 8 << 20
+        finally:
+            tracemalloc.stop()
+    with pytest.raises(InputError, match="16 MiB"):
+        check_terms(io.BytesIO(b'<a:b> """' + b"x " * 20_000_000), "x")
 
 
 @pytest.mark.parametrize("odd", HIDING)
