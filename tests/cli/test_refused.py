@@ -90,6 +90,34 @@ def test_a_full_device(kg: Path) -> None:
     assert found.stderr.startswith("triplake: standard output, or a file: No space left on device")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--pace", "nan"), "the pace is a number of units a second, more than 0: not nan"),
+        (("--pace", "0"), "the pace is a number of units a second, more than 0: not 0"),
+        (("--lateness", 400 * "9"), "'9+' is no duration"),
+        (("--checkpoint", "x.nt"), "x.nt is no folder, which a checkpoint is kept in"),
+        (("--output", "none/answers"), "none/answers: there is no such folder; make it first"),
+    ],
+    ids=lambda given: given[0] if isinstance(given, tuple) else "",
+)
+def test_options_of_streams(kg: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], says: str) -> None:
+    monkeypatch.chdir(kg.parent)
+    refused(2, "stream", kg, "--from", "x.nt", "--ask", "SELECT * { ?s ?p ?o }", "--range", "5", *arguments, says=says)
+
+
+@pytest.mark.parametrize("option", ["--timeout", "--slow", "--grace"])
+@pytest.mark.parametrize("number", ["nan", "inf", "1e10"])
+def test_seconds(kg: Path, monkeypatch: pytest.MonkeyPatch, option: str, number: str) -> None:
+    monkeypatch.chdir(kg.parent)
+    refused(2, "serve", kg, option, number, "--port", "0", says=f"Invalid value for '{option}': ")
+
+
+def test_a_password_that_is_not_utf8(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(kg.parent)
+    refused(2, "account", "accounts", "ann", stdin=b"\xff\n", says="the password on standard input is not UTF-8")
+
+
 def test_a_copy_within_the_store(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(kg.parent)
     refused(2, "copy", kg, kg / "x", says="kg/x is not apart from .*kg; give another folder for the copy")

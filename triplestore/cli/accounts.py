@@ -77,7 +77,10 @@ def _password(name: str) -> str:
     if sys.stdin.isatty():
         found: str = click.prompt(f"Password of {name}", hide_input=True, confirmation_prompt=True, err=True)
     else:
-        found = sys.stdin.readline().rstrip("\n")
+        try:
+            found = sys.stdin.buffer.readline().decode("utf-8-sig").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise UsageError("the password on standard input is not UTF-8") from error
     if not found:
         raise UsageError("there is no password: it is asked for, or is the first line of standard input")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 NO: Final = 1
 """The exit code of a command whose answer is no."""
+
+
+MOST_SECONDS: Final = 31_536_000
+"""A year: longer than that no timer need wait, and much longer it cannot."""
+
+
+class Seconds(click.FloatRange):
+    """A number of seconds, not less than some."""
+
+    def __init__(self, least: float) -> None:
+        super().__init__(least, MOST_SECONDS)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number."""
+        found: float = super().convert(value, param, ctx)
+        if math.isnan(found):  # within any range, as click compares
+            self.fail(f"{value!r} is no number of seconds", param, ctx)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

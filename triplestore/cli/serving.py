@@ -15,6 +15,7 @@ import click
 from triplestore.cli.configuration import configured
 from triplestore.cli.options import (
     Common,
+    Seconds,
     common,
     load_folder_option,
     pair_of,
@@ -67,14 +68,14 @@ if TYPE_CHECKING:
 @click.option("--tls-key", metavar="FILE", help=".. and its key.")
 @click.option("--cors", multiple=True, metavar="ORIGIN", help="A site whose pages may use the server.")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="One more name that requests may address.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60, show_default=True, help="Seconds for a query.")
+@click.option("--timeout", type=Seconds(0.1), default=60, show_default=True, help="Seconds for a query.")
 @click.option("--max-rows", type=click.IntRange(min=0), default=0, help="Rows of an answer; 0 (default): no limit.")
 @click.option("--max-body", type=click.IntRange(min=1), default=256, show_default=True, help="MiB of a request's body.")
 @click.option("--max-requests", type=click.IntRange(min=1), default=8, show_default=True, help="Queries at a time.")
 @click.option("--queue", type=click.IntRange(min=0), default=100, show_default=True, help="Requests that wait.")
 @click.option("--max-connections", type=click.IntRange(min=0), default=128, help="Of one address; 0: any; default 128.")
-@click.option("--slow", type=click.FloatRange(min=0.1), default=30, show_default=True, help="Seconds without progress.")
-@click.option("--grace", type=click.FloatRange(min=1), default=30, show_default=True, help="Seconds to end, when told.")
+@click.option("--slow", type=Seconds(0.1), default=30, show_default=True, help="Seconds without progress.")
+@click.option("--grace", type=Seconds(1), default=30, show_default=True, help="Seconds to end, when told.")
 @click.option("--backup", metavar="FOLDER", help="Where backups of the store are kept: see `triplake backup`.")
 @click.option("--backup-every", metavar="DURATION", help="Back up when it starts and so often: 6h, 1d.")
 @click.option(
@@ -241,7 +242,7 @@ def _served(
 @click.command()
 @click.argument("store")
 @click.option("--write", is_flag=True, help="Let the model change the store, by SPARQL Update.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60, show_default=True, help="Seconds for an answer.")
+@click.option("--timeout", type=Seconds(0.1), default=60, show_default=True, help="Seconds for an answer.")
 @common
 def mcp(options: Common, store: str, write: bool, timeout: float) -> None:
     """Give a language model tools to ask the store, by the Model Context Protocol on standard input and output."""

@@ -103,8 +103,6 @@ def stream(
         raise UsageError("give a query: --query FILE, or --ask TEXT")
     if fast and pace is not None:
         raise UsageError("give --pace or --as-fast-as-possible, not both")
-    if pace is not None and pace <= 0:
-        raise UsageError("--pace is more than 0")
     asked = [*(read_text(name) for name in queries), *texts]
     with opening(options, store, at) as opened, ExitStack() as stack:
         run = stack.enter_context(

@@ -71,6 +71,8 @@ class Checkpoint:
 
     def __init__(self, folder: str | Path, version: int, queries: Sequence[StreamQuery]) -> None:
         """Raises UsageError where it is of other queries, or of another version of the store."""
+        if Path(folder).exists() and not Path(folder).is_dir():
+            raise UsageError(f"{folder} is no folder, which a checkpoint is kept in")
         self._path = Path(folder, FILE)
         text = json.dumps([[q.text, q.operator, [[n, w.width, w.step] for n, w in q.windows]] for q in queries])
         self._queries, self._version = hashlib.sha256(text.encode()).hexdigest(), version
@@ -114,7 +116,7 @@ class Checkpoint:
 
 def taken_up(path: str | Path, state: State | None) -> IO[str]:
     """The file of answers, with those alone that a checkpoint knows of: none without a checkpoint. Raises UsageError
-    where some of them are missing."""
+    where some of them are missing, and where there is no place for it."""
     written = 0 if state is None else state.written
     size = os.path.getsize(path) if os.path.isfile(path) else 0
     if size < written:
@@ -122,6 +124,8 @@ def taken_up(path: str | Path, state: State | None) -> IO[str]:
             f"{path} has {size:,} bytes of answers, and by the checkpoint {written:,}: give the file that was written "
             "with it, or begin with another checkpoint"
         )
+    if not Path(path).absolute().parent.is_dir():
+        raise UsageError(f"{path}: there is no such folder; make it first")
     file = open(path, "r+" if size else "w", encoding="utf-8", newline="")  # noqa: SIM115
     if size:  # else it is new, or no file but a pipe or a device
         file.truncate(written)

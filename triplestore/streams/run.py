@@ -46,6 +46,8 @@ class StreamRun:
         checkpoint: str | Path | None = None,
     ) -> None:
         """See `Store.stream`."""
+        if pace is not None and not pace > 0:
+            raise UsageError(f"the pace is a number of units a second, more than 0: not {pace}")
         self._follow, self._pace = follow, pace
         self._began: tuple[int, float] | None = None  # the first time of the stream, and when it was read
         self.written: Callable[[], int] = lambda: 0

@@ -33,7 +33,7 @@ def duration(text: str) -> int:
         value = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000
     else:
         value = 0
-    if value < 1 or value != int(value) or value >= FOREVER // 4:
+    if not 1 <= value < FOREVER // 4 or value != int(value):
         raise UsageError(
             f"'{text}' is no duration: give a number of ms, s, m, h or d (5m), or one of XML Schema (PT5M)"
         )
