@@ -65,8 +65,8 @@ def cli() -> None:
 
     A STORE is a folder. Exit codes: 0 done; 1 the answer is no, or inconsistent; 2 wrong usage; 3 bad input;
     4 another writer was first; 5 the store is damaged or too new; 6 the disk is full or fails;
-    7 not enough memory; 8 rules make terms without end; 70 a fault of ours; 130
-    interrupted; 129, 143 ended by SIGHUP, SIGTERM.
+    7 not enough memory; 8 rules make terms without end; 9 an endpoint of SERVICE fails;
+    70 a fault of ours; 130 interrupted; 129, 143 ended by SIGHUP, SIGTERM.
     """
 
 
