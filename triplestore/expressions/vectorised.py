@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Final
@@ -27,12 +28,15 @@ from triplestore.expressions.regex import replacement, translate
 from triplestore.expressions.strings import MOST_BYTES
 from triplestore.model.errors import UsageError
 from triplestore.model.legal_terms import is_iri
-from triplestore.model.stopping import check
+from triplestore.model.stopping import check_for
 from triplestore.model.triple_terms import split_triple, triple_token
 
 _AT_ONCE: Final = 1 << 24
 """Bytes of texts that are Python's at a time, who takes up to four for a character: an engine gives two thousand long
 ones together."""
+
+_LOOK: Final = 0.05
+"""Seconds between two looks whether to stop."""
 
 Text = str | None
 Columns = Callable[..., pa.Array]
@@ -67,12 +71,15 @@ def on_distinct(function: Callable[..., Text]) -> Columns:
             codes = codes * len(values[-1]) + coded.indices.fill_null(none).to_numpy(zero_copy_only=False)
         distinct, places = np.unique(codes, return_inverse=True)
         found: list[Text] = []
+        looked = began = time.monotonic()
         for code in distinct.tolist():
             inputs: list[Text] = []
             for texts in reversed(values):
                 code, place = divmod(code, len(texts))
                 inputs.append(texts[place])
-            check()
+            if time.monotonic() - looked > _LOOK:
+                check_for(began)
+                looked = time.monotonic()
             found.append(total(*reversed(inputs)))
         return pa.array(found, pa.string()).take(pa.array(places.reshape(-1)))
 

@@ -67,14 +67,20 @@ class Stop:
 
 _HERE: Final = threading.local()
 
+_HEEDED: Final[dict[object, tuple[Stop, float]]] = {}
+"""All that are heeded, each with the time since when, by a mark of its own."""
+
 
 @contextmanager
 def heeding(stop: Stop) -> Iterator[None]:
     """What this thread does inside heeds a limit."""
     before, _HERE.stop = getattr(_HERE, "stop", None), stop
+    mark = object()
+    _HEEDED[mark] = stop, time.monotonic()
     try:
         yield
     finally:
+        del _HEEDED[mark]
         _HERE.stop = before
 
 
@@ -83,6 +89,17 @@ def check() -> None:
     stop: Stop | None = getattr(_HERE, "stop", None)
     if stop is not None:
         stop.check()
+
+
+def check_for(began: float) -> None:
+    """As `check`, in a thread of an engine's, which does not know whose work it does: raises where all whose it may be,
+    those who heed a limit since before it `began` (by the monotonic clock), are to stop."""
+    if getattr(_HERE, "stop", None) is not None:
+        check()
+        return
+    found = [stop for stop, since in list(_HEEDED.values()) if since <= began]
+    if found and all(stop.reason is not None for stop in found):
+        raise StoppedError(str(found[0].reason))
 
 
 @contextmanager

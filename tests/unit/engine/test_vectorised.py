@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import random
+import threading
 import tracemalloc
+from collections.abc import Callable
+from contextlib import ExitStack
 
 import pyarrow as pa
 import pytest
 
 from triplestore.expressions import vectorised
 from triplestore.expressions.vectorised import VECTORISED, on_distinct
+from triplestore.model.errors import StoppedError
+from triplestore.model.stopping import Stop, heeding
 
 TEXTS = (
     *("", "a", " ", "-", "+", "~", "_", "1", "0.1", "1 2", "1 b", "1e400", "1E99999999", "-1E-99999999", "INF", "NaN"),
@@ -49,3 +54,36 @@ def test_long_texts_are_pythons_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch)
         for text, name in zip(texts.to_pylist(), names.to_pylist(), strict=True)
     ]
     assert peak < 15 << 20
+
+
+def test_a_function_ends_when_all_are_stopped_for_whom_it_may_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs in a thread of the engine's, for one of those who waited before it began."""
+    monkeypatch.setattr(vectorised, "_LOOK", 0.0)
+    texts = pa.array([str(number) for number in range(1_000)])
+    ended: list[BaseException | None] = []
+
+    def run(at: int, then: Callable[[], object]) -> BaseException | None:
+        """What ends the function in another thread, if that does something at a row."""
+
+        def work() -> None:
+            try:
+                on_distinct(lambda text: then() and None if text == str(at) else text)(texts)
+                ended.append(None)
+            except StoppedError as error:
+                ended.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return ended.pop()
+
+    one, other, later = Stop(), Stop(), Stop()
+    assert run(500, lambda: one.stop("nobody heeds it")) is None
+    one = Stop()
+    with heeding(one), heeding(other):
+        assert run(500, lambda: one.stop("enough")) is None
+        assert str(run(500, lambda: other.stop("enough"))) == "enough"
+        with heeding(later):  # began before the function does
+            assert run(500, lambda: None) is None
+    with heeding(one), ExitStack() as stack:
+        assert run(500, lambda: stack.enter_context(heeding(later))) is not None
