@@ -25,9 +25,10 @@ class TestQueries:
             steady.post("/sparql", data={"query": PEOPLE}),
             sent(steady, PEOPLE, QUERY),
             sent(steady, PEOPLE, f"{QUERY}; charset=UTF-8"),
+            sent(steady, f"\ufeff{PEOPLE}", QUERY),
             steady.get("/sparql/", params={"query": PEOPLE}),
         ]
-        assert [rows(answer) for answer in ways] == [[{"x": EX + "a"}]] * 5
+        assert [rows(answer) for answer in ways] == [[{"x": EX + "a"}]] * 6
         assert {answer.headers["content-type"] for answer in ways} == {"application/sparql-results+json"}
         assert {answer.headers["triplake-version"] for answer in ways} == {"2"}
 

@@ -207,7 +207,7 @@ async def _made(request: Request, most: int, make: Callable[[str], T]) -> T:
 
     def work() -> T:
         try:
-            return make(body.decode())
+            return make(body.decode("utf-8-sig"))  # some editors begin each file with a mark
         except UnicodeDecodeError as error:
             raise HttpError(400, f"the body is not UTF-8: byte {error.start} is wrong") from error
 
