@@ -184,3 +184,23 @@ def test_they_fit_a_phone(browser: Browser, served: httpx.Client, scheme: str) -
             expect(page.locator(".waiting")).to_have_count(0)
             assert page.evaluate("document.documentElement.scrollWidth") <= 390
             assert barriers(page) == []
+
+
+def test_triple_terms_that_a_version_changed(page: Page, served: httpx.Client) -> None:
+    says = f"PREFIX : <{EX}> INSERT DATA {{ :d :says <<( :a :p 'x'@ar--rtl )>> }}"
+    served.post("/sparql", content=says, headers={"Content-Type": "application/sparql-update"})
+    page.goto("/#/changes?version=4")
+    came = page.get_by_role("region", name="Asserted, added")
+    expect(came.get_by_role("row")).to_have_count(1)
+    expect(came).to_contain_text("<<(")
+    expect(came.locator("[dir=rtl]")).to_contain_text("x")
+
+
+def test_a_browser_that_keeps_nothing_and_an_address_of_no_page(page: Page) -> None:
+    page.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };")
+    page.goto("/#/constructor")
+    page.reload()
+    expect(page).to_have_title("Query · Triplake")
+    write(page, "ASK { }")
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("region", name="Results")).to_contain_text("Yes")

@@ -43,7 +43,7 @@ function signIn(again) {
     form.addEventListener("submit", () => {
       given = true;
       const basic = () => btoa(String.fromCharCode(...new TextEncoder().encode(`${name.value}:${secret.value}`)));
-      sessionStorage.setItem(CREDENTIALS, name.value ? `Basic ${basic()}` : `Bearer ${secret.value}`);
+      sessionStorage.setItem(CREDENTIALS, name.value ? `Basic ${basic()}` : `Bearer ${secret.value.replace(/[^\x20-\x7e]/g, "?")}`); // no header holds others
     });
     dialog("Sign in", form).addEventListener("close", () => resolve(given));
   });
@@ -114,7 +114,7 @@ export async function* events(response) {
   }
 }
 
-const TERM = /<([^>]*)>|(_:\S+)|"((?:[^"\\]|\\.)*)"(?:\^\^<([^>]*)>|@([\w-]+))?/g;
+const TERM = /<<\(|\)>>|<([^>]*)>|(_:\S+)|"((?:[^"\\]|\\.)*)"(?:\^\^<([^>]*)>|@(\w+(?:-\w+)*)(?:--(\w+))?)?/g;
 const ESCAPES = { t: "\t", n: "\n", r: "\r", b: "\b", f: "\f" };
 
 /** A line of N-Triples. */
@@ -125,13 +125,25 @@ export const parse = (text) => terms(text)[0];
 
 /** The terms in a line of N-Triples or N-Quads. */
 export function terms(line) {
-  return [...line.matchAll(TERM)].map(([, iri, blank, text, datatype, lang]) => {
-    if (iri !== undefined) return { type: "uri", value: iri };
-    if (blank !== undefined) return { type: "bnode", value: blank.slice(2) };
-    const value = text.replace(/\\(u[\dA-Fa-f]{4}|U[\dA-Fa-f]{8}|.)/g, (_, e) =>
-      e.length > 1 ? String.fromCodePoint(parseInt(e.slice(1), 16)) : ESCAPES[e] ?? e);
-    return { type: "literal", value, ...(lang ? { "xml:lang": lang } : {}), ...(datatype ? { datatype } : {}) };
-  });
+  const open = [[]]; // the terms of the line, and those of triple terms that are not at their ends
+  for (const [mark, iri, blank, text, datatype, lang, direction] of line.matchAll(TERM)) {
+    if (mark === "<<(") {
+      open.push([]);
+    } else if (mark === ")>>") {
+      const [subject, predicate, object] = open.pop();
+      open.at(-1).push({ type: "triple", value: { subject, predicate, object } });
+    } else if (iri !== undefined) {
+      open.at(-1).push({ type: "uri", value: iri });
+    } else if (blank !== undefined) {
+      open.at(-1).push({ type: "bnode", value: blank.slice(2) });
+    } else {
+      const value = text.replace(/\\(u[\dA-Fa-f]{4}|U[\dA-Fa-f]{8}|.)/g, (_, e) =>
+        e.length > 1 ? String.fromCodePoint(parseInt(e.slice(1), 16)) : ESCAPES[e] ?? e);
+      const tagged = { ...(lang ? { "xml:lang": lang } : {}), ...(direction ? { "its:dir": direction } : {}) };
+      open.at(-1).push({ type: "literal", value, ...tagged, ...(datatype ? { datatype } : {}) });
+    }
+  }
+  return open[0];
 }
 
 /** Carry out an update, or (dry) only say what it would do; its figures. */

@@ -11,6 +11,22 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** What this browser keeps under a key: null where there is nothing, or it keeps nothing. */
+export function stored(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** Have this browser keep a text, if it has room. */
+export function keep(key, text) {
+  try {
+    localStorage.setItem(key, text);
+  } catch { /* it is full, or keeps nothing: the page works without */ }
+}
+
 export const number = (value) => Number(value).toLocaleString("en");
 
 export const plural = (count, word, words = `${word}s`) => `${number(count)} ${count === 1 ? word : words}`;

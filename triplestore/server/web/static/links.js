@@ -3,7 +3,7 @@ import { json, update } from "./api.js";
 import { dialog, fault, h, number, plural, say } from "./dom.js";
 import { effects } from "./effects.js";
 import { drawing, edgesOf } from "./graph.js";
-import { link, meet, plain, show } from "./terms.js";
+import { inner, link, meet, plain, show, tag } from "./terms.js";
 
 const SAME = { type: "uri", value: "http://www.w3.org/2002/07/owl#sameAs" };
 
@@ -61,8 +61,11 @@ async function whole(term) {
 const written = (term) => (term.type === "uri" ? `<${term.value}>` : term.type === "bnode" ? `_:${term.value}` : term.value);
 
 /** A term as SPARQL writes it. */
-const text = (term) => term.type === "literal"
-  ? `${JSON.stringify(term.value)}${term["xml:lang"] ? `@${term["xml:lang"]}` : term.datatype ? `^^<${term.datatype}>` : ""}` : written(term);
+function text(term) {
+  if (term.type === "triple") return `<<( ${inner(term).map(text).join(" ")} )>>`;
+  if (term.type !== "literal") return written(term);
+  return `${JSON.stringify(term.value)}${tag(term) ? `@${tag(term)}` : term.datatype ? `^^<${term.datatype}>` : ""}`;
+}
 
 /** The update that deletes, or inserts, triples in their graphs. */
 function changing(verb, quads) {

@@ -2,7 +2,7 @@
 import { json } from "./api.js";
 import { changes } from "./changes.js";
 import { classes } from "./classes.js";
-import { fault, h, say } from "./dom.js";
+import { fault, h, keep, say, stored } from "./dom.js";
 import { graphs } from "./graphs.js";
 import { links } from "./links.js";
 import { overview } from "./overview.js";
@@ -19,7 +19,7 @@ const titles = { query: "Query", overview: "Overview", changes: "Changes", class
 
 async function route() {
   const [, path, search] = location.hash.match(/^#?\/?([^?]*)\??(.*)$/s);
-  const page = path in pages ? path : "query";
+  const page = Object.hasOwn(pages, path) ? path : "query";
   for (const anchor of document.querySelectorAll("nav a")) {
     if (anchor.dataset.page === page) anchor.setAttribute("aria-current", "page");
     else anchor.removeAttribute("aria-current");
@@ -58,10 +58,11 @@ document.getElementById("find").addEventListener("submit", (event) => {
 
 const dark = () => (document.documentElement.dataset.theme
   ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-if (localStorage.getItem(THEME)) document.documentElement.dataset.theme = localStorage.getItem(THEME);
+const chosen = stored(THEME);
+if (chosen) document.documentElement.dataset.theme = chosen;
 document.getElementById("theme").addEventListener("click", () => {
   document.documentElement.dataset.theme = dark() ? "light" : "dark";
-  localStorage.setItem(THEME, document.documentElement.dataset.theme);
+  keep(THEME, document.documentElement.dataset.theme);
 });
 
 try {

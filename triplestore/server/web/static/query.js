@@ -1,6 +1,6 @@
 // The query page: editor, what came of it, and what was asked before.
 import * as api from "./api.js";
-import { dialog, fault, h, number, plural, say } from "./dom.js";
+import { dialog, fault, h, keep, number, plural, say, stored } from "./dom.js";
 import { editor } from "./editor.js";
 import { drawing, edgesOf } from "./graph.js";
 import { isUpdate, takesAway, undeclared } from "./sparql.js";
@@ -38,11 +38,11 @@ function sure(what) {
   });
 }
 
-const past = () => JSON.parse(localStorage.getItem(HISTORY) ?? "[]");
+const past = () => JSON.parse(stored(HISTORY) ?? "[]");
 
 function remember(text) {
   const kept = [text, ...past().filter((other) => other !== text)].slice(0, 30);
-  localStorage.setItem(HISTORY, JSON.stringify(kept));
+  keep(HISTORY, JSON.stringify(kept));
 }
 
 const kept = new Map(); // pages as they were left, by their tab, or the query of a link: a step back finds the results

@@ -1,5 +1,5 @@
 // The queries that are being written, side by side; they outlive the page, in this browser.
-import { h } from "./dom.js";
+import { h, keep, stored } from "./dom.js";
 
 const KEY = "triplake-tabs";
 const NAMED = 28; // characters of a query that its tab shows
@@ -8,13 +8,13 @@ const state = read();
 
 function read() {
   try {
-    const found = JSON.parse(localStorage.getItem(KEY));
+    const found = JSON.parse(stored(KEY));
     if (found.tabs.length && found.tabs.every(({ id, text }) => Number.isInteger(id) && text === null || typeof text === "string")) return found;
   } catch { /* none are kept yet */ }
   return { tabs: [{ id: 1, text: null }], current: 1 };
 }
 
-const keep = () => localStorage.setItem(KEY, JSON.stringify(state));
+const save = () => keep(KEY, JSON.stringify(state));
 
 /** A query in a line, without its prefixes. */
 export const title = (text) => text.replace(/PREFIX\s+\S+\s*<[^>]*>/gi, "").replace(/\s+/g, " ").trim();
@@ -35,7 +35,7 @@ export function write(number, text) {
   const found = numbered(number);
   if (!found) return;
   found.text = text;
-  keep();
+  save();
   const shown = document.querySelector(".queries [aria-current]");
   if (shown) shown.textContent = shown.title = name(found);
 }
@@ -44,7 +44,7 @@ export function write(number, text) {
 function open() {
   const id = Math.max(...state.tabs.map((one) => one.id)) + 1;
   state.tabs.push({ id, text: "" });
-  keep();
+  save();
   return id;
 }
 
@@ -54,7 +54,7 @@ function close(number) {
   state.tabs.splice(at, 1);
   if (!state.tabs.length) state.tabs.push({ id: number + 1, text: null });
   state.current = state.tabs[Math.min(at, state.tabs.length - 1)].id;
-  keep();
+  save();
   return state.current;
 }
 
