@@ -1,9 +1,9 @@
 """How much faster two workers of a Spark cluster are than one: `python -m tests.bench.workers`.
 
 A master and workers of one core each are processes of this machine, the driver another. Every statement is the
-executors' (the driver's DuckDB has none), and so are the cutting of lines and the writing of files: what is measured is
-how the work is shared, not how fast it is. The seconds are those of a load to a committed closure, once the session is
-there and has run a first job.
+executors' (the driver's DuckDB has those of few rows alone, with `--driver-rows`), and so are the cutting of lines and
+the writing of files: what is measured is how the work is shared, not how fast it is. The seconds are those of a load
+to a committed closure, once the session is there and has run a first job.
 
 A machine of few cores has none left for the driver and for Java's collectors of garbage, so that two workers share what
 one has to itself. `--cores 0.66` gives each worker, with its executor and the executor's Python, and the driver a
@@ -27,11 +27,11 @@ import sys, time
 from triplestore import Store
 from triplestore.engine.spark import driver, output
 from triplestore.engine.spark.session import start_session
-driver.IN_DRIVER, output.SMALL_WRITE = 0, 1
+driver.IN_DRIVER, output.SMALL_WRITE = int(sys.argv[2]), 1
 start_session().range(1000).count()
 began = time.monotonic()
 with Store.create(sys.argv[1], ["owl2rl"], engine="spark") as store:
-    store.load(*sys.argv[2:])
+    store.load(*sys.argv[3:])
 print(time.monotonic() - began)
 """
 
@@ -66,14 +66,14 @@ def confined(process: subprocess.Popen[bytes] | subprocess.Popen[str], cores: fl
         group.rmdir()
 
 
-def seconds(workers: int, files: Sequence[str], megabytes: int, cores: float | None) -> float:
+def seconds(workers: int, files: Sequence[str], megabytes: int, rows: int, cores: float | None) -> float:
     """What a load takes on so many workers. Raises RuntimeError where it fails."""
     with (
         tempfile.TemporaryDirectory() as folder,
         cluster(Path(folder, "cluster"), workers, megabytes) as made,
         ExitStack() as limits,
     ):
-        driver = made.run(PROGRAM, Path(folder, "kg"), *files)
+        driver = made.run(PROGRAM, Path(folder, "kg"), rows, *files)
         if cores:
             limits.enter_context(confined(driver, cores))
             for worker in made.workers:
@@ -89,12 +89,13 @@ def main() -> None:
     parser.add_argument("--universities", type=int, default=10)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--megabytes", type=int, default=3000, help="memory of an executor")
+    parser.add_argument("--driver-rows", type=int, default=0, help="up to which the driver runs a statement itself")
     parser.add_argument("--cores", type=float, help="of a worker, and of the driver; default: what the machine gives")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         data, first = universities(options.universities, 0, Path(folder)), None
         for workers in options.workers:
-            took = seconds(workers, data.files, options.megabytes, options.cores)
+            took = seconds(workers, data.files, options.megabytes, options.driver_rows, options.cores)
             first = first or took
             print(f"{workers} workers: {took:.1f} s, {first / took:.2f} x", flush=True)
 
