@@ -100,9 +100,8 @@ class Readers:
         self._reading = Reading(self._versions.place)
         self._reading.at(manifest.version)
         self._newest = _Version(manifest, Known())
-        self.moves = 0
-        """How often they have moved on: the store may be replaced by one with the same numbers."""
-        self._remembered = {self.moves: self._newest}
+        self._moves = 0  # how often they have moved on: the store may be replaced by one with the same numbers
+        self._remembered = {self._moves: self._newest}
         self._moving = threading.Lock()
         register(self._engine)  # a reader cannot
         self._shared = self._engine.shared
@@ -120,6 +119,11 @@ class Readers:
         return self._newest.manifest.version
 
     @property
+    def state(self) -> object:
+        """A mark of what a reader gets now: another one, once that is another version, or one of another store."""
+        return self._newest
+
+    @property
     def engine_name(self) -> str:
         """ "duckdb" or "spark"."""
         return self._engine.name
@@ -132,8 +136,8 @@ class Readers:
                 return self.version
             manifest = self._versions.read()
             newest = _Version(manifest, known_of(manifest, (before.manifest, before.known)))
-            self.moves += 1
-            self._remembered[self.moves] = newest
+            self._moves += 1
+            self._remembered[self._moves] = newest
             if self._shared is not None:
                 self._advance(self._shared, before.manifest, manifest)
             self._newest = newest  # what comes now may fail: the tables are those of this version already
@@ -209,14 +213,14 @@ class Readers:
     def _fill(self, shared: Shared, manifest: Manifest) -> None:
         with shared.transaction():
             Workspace(self._engine, self._versions, manifest).tables(*STORED)
-            self._engine.load(_VERSION, pa.table({"number": int64s([self.moves])}))
+            self._engine.load(_VERSION, pa.table({"number": int64s([self._moves])}))
 
     def _advance(self, shared: Shared, before: Manifest, after: Manifest) -> None:
         try:
             with shared.transaction():
                 for table in STORED:
                     segments.advance(self._engine, self._versions, before, after, table)
-                self._engine.load(_VERSION, pa.table({"number": int64s([self.moves])}))
+                self._engine.load(_VERSION, pa.table({"number": int64s([self._moves])}))
         except EngineError:  # files of the version before may be gone since
             self._fill(shared, after)
 

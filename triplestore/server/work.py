@@ -59,7 +59,7 @@ class Service:
         self._writing = ThreadPoolExecutor(1, "triplake-write")
         self._writer: Store | None = None
         self._write = Stop()  # of the write that runs
-        self._kept: dict[str, tuple[int, Any]] = {}
+        self._kept: dict[str, tuple[object, Any]] = {}
         self._updates = Updates(self.writes, limits.queue, self._writing, self._together)
         self._jobs: set[Job] = set()
         self._closing = False
@@ -211,9 +211,9 @@ class Service:
 
     async def kept(self, request: Request, name: str, work: Callable[[Store], T]) -> T:
         """As `find`, found once for each version."""
-        moves = self.readers.moves
-        if name not in self._kept or self._kept[name][0] != moves:
-            self._kept[name] = moves, await self.find(request, work)
+        state = self.readers.state
+        if name not in self._kept or self._kept[name][0] is not state:
+            self._kept[name] = state, await self.find(request, work)
         value: T = self._kept[name][1]
         return value
 
