@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from pyoxigraph import NamedNode
-
 from triplestore.model.errors import UsageError
+from triplestore.model.legal_terms import is_iri
 from triplestore.model.terms import OWL, RDF, RDFS, XSD, split_literal, to_ntriples
 from triplestore.model.triple_terms import split_triple
 
@@ -156,10 +155,8 @@ def check(name: str, iri: str) -> None:
     """Raise UsageError for a prefix that no Turtle document could declare."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"'{name}' is no prefix: letters, digits, dots, hyphens and underscores, a letter first")
-    try:
-        NamedNode(iri)
-    except ValueError as error:
-        raise UsageError(f"'{iri}' is no IRI that a prefix can stand for, as http://example.org/ is") from error
+    if not is_iri(iri):
+        raise UsageError(f"'{iri}' is no IRI that a prefix can stand for, as http://example.org/ is")
     if max(len(name), len(iri)) > LONGEST:
         raise UsageError(f"a prefix and its IRI have {LONGEST:,} characters at most")
 
