@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import command, done
+from tests.support.seeds import seeds
 
 QUERY = "SELECT ?o { ?s <urn:q> ?o }"
 
@@ -66,7 +67,7 @@ def test_an_encoding_that_lacks_characters(kg: Path) -> None:
     assert row["o"]["value"] == "\u65e5"
 
 
-@pytest.mark.parametrize("taker", ["nobody", "a full disk"])
+@pytest.mark.parametrize("taker", seeds(["nobody", "a full disk"], 1))
 def test_messages_that_nobody_takes_end_no_command(kg: Path, tmp_path: Path, taker: str) -> None:
     """As of `triplake update kg changes.rdfp 2>&1 | head -1`: it was ended amid the transactions, with code 0."""
     transactions = "".join(f"TX .\nA <urn:new{number}> <urn:q> <urn:x> .\nTC .\n" for number in range(3))

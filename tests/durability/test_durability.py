@@ -127,9 +127,9 @@ STEPPED = [("first load", 5), ("update", 5), *(pytest.param(name, 1, marks=pytes
 
 
 class TestKilled:
-    @pytest.mark.parametrize("moments", [1, pytest.param(6, marks=pytest.mark.long)])
+    @pytest.mark.parametrize("moments", [1, 6])
     @pytest.mark.parametrize("name", JOBS)
-    @pytest.mark.sampled(each=5)
+    @pytest.mark.long
     def test_at_random_moments(
         self, jobs: dict[str, Job], wholes: dict[str, Expected], name: str, moments: int, tmp_path: Path
     ) -> None:

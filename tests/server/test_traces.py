@@ -95,7 +95,8 @@ def test_each_request_is_a_span(store: Path) -> None:
     assert all(0 < span.end_time_unix_nano - span.start_time_unix_nano < 60e9 for _, span in spans)
 
 
-def test_nobody_collects(store: Path) -> None:
+def test_nobody_collects(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")  # seconds; until then it is tried again, also at the end
     with serving(store, "http://127.0.0.1:9") as client:
         assert client.get("/health").status_code == 200
 

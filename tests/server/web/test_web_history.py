@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page, expect
 
+from tests.support.seeds import seeds
 from tests.support.server import serving
 from tests.support.web import EX, NEEDS_BROWSER, ask, barriers, opened, write
 from triplestore import Store
@@ -174,7 +175,7 @@ def test_all_rows_can_be_read(page: Page) -> None:
     expect(rows).to_have_count(1_200)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", seeds(["dark", "light"], 1))
 def test_they_fit_a_phone(browser: Browser, served: httpx.Client, scheme: str) -> None:
     with opened(browser, served, viewport={"width": 390, "height": 800}, color_scheme=scheme) as page:
         page.get_by_role("button", name="New query").click()

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page, expect
 
+from tests.support.seeds import seeds
 from tests.support.server import OPEN, serving
 from tests.support.web import EX, NEEDS_BROWSER, RICH, barriers, opened
 from triplestore import Store
@@ -133,7 +134,7 @@ def test_nothing_to_doubt(browser: Browser, tmp_path: Path) -> None:
             assert client.get("/api/class", params={"term": f"<{EX}a>"}).status_code == 404
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", seeds(["dark", "light"], 1))
 def test_it_fits_a_phone_and_can_be_read(browser: Browser, served: httpx.Client, scheme: str) -> None:
     with opened(browser, served, viewport={"width": 390, "height": 800}, color_scheme=scheme) as page:
         for path in ("links", "search?text=rembrandt"):

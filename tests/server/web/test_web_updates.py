@@ -36,6 +36,7 @@ class TestUpdates:
         ],
         ids=["clear", "drop", "where", "second"],
     )
+    @pytest.mark.sampled(each=3)
     def test_what_takes_away_is_asked_about(self, page: Page, text: str, named: str) -> None:
         ask(page, text)
         dialog = page.get_by_role("dialog", name="Take facts away?")

@@ -65,7 +65,7 @@ def run(engine: Engine, seed: int, queries: int) -> None:
     Asker(rng, graph, triples, f"seed {seed}").round(queries)
 
 
-@pytest.mark.parametrize("seed", seeds(range(60), 8))
+@pytest.mark.parametrize("seed", seeds(range(60), 4))
 def test_answers(embedded: Engine, seed: int) -> None:
     run(embedded, seed, 3)
 

@@ -233,8 +233,8 @@ def test_many_tangles(embedded: Engine, part: int, literals: bool) -> None:
 @pytest.mark.parametrize(
     ("together", "seed"),
     [
-        *seeds(((0, seed) for seed in range(0, FEW, 6)), 2),
-        *seeds(((1, seed) for seed in (*range(7070, 7076), *range(60))), 2),
+        *seeds(((0, seed) for seed in range(0, FEW, 6)), 1),
+        *seeds(((1, seed) for seed in (*range(7070, 7076), *range(60))), 1),
     ],
 )
 def test_bodies_are_joined_one_element_after_the_other(

@@ -47,13 +47,13 @@ def data(rng: Random) -> list[Triple]:
 
 
 @pytest.mark.parametrize("equality", MODES)
-@pytest.mark.parametrize("seed", seeds(range(12), 4))
+@pytest.mark.parametrize("seed", seeds(range(12), 2))
 def test_relations_that_meet(embedded: Engine, seed: int, equality: str) -> None:
     rng = Random(seed)
     agree(embedded, data(rng), program(rng), equality, many=1)
 
 
-@pytest.mark.parametrize("seed", seeds(range(100, 108), 3))
+@pytest.mark.parametrize("seed", seeds(range(100, 108), 2))
 def test_what_proves_too_large_is_joined(embedded: Engine, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Some relations are known by their components for a while, and then are not."""
     rng = Random(seed)

@@ -18,6 +18,7 @@ from tests.support.closure import materialised
 from tests.support.equality_programs import RULES, random_facts
 from tests.support.proofs import check
 from tests.support.random_programs import SAME, TYPE, Triple
+from tests.support.seeds import seeds
 from triplake.rulesets import datalog, named
 from triplestore import Store
 from triplestore.compile.schema import Constants
@@ -344,20 +345,20 @@ def linked(read: Source, triples: list[Triple], rules: tuple[Rule, ...], complet
 
 
 @pytest.mark.parametrize("equality", ["rewrite", "axioms"])
-def test_links_agree_with_a_graph(embedded: Engine, equality: str) -> None:
-    for seed in range(4 if equality == "rewrite" else 1):
-        agree_with_a_graph(embedded, Random(seed), equality)
+@pytest.mark.parametrize("seed", seeds(range(4), 1))
+def test_links_agree_with_a_graph(embedded: Engine, equality: str, seed: int) -> None:
+    agree_with_a_graph(embedded, Random(seed), equality)
 
 
 @pytest.mark.parametrize("equality", ["rewrite", "axioms"])
-def test_links_are_proved(embedded: Engine, equality: str) -> None:
-    for seed in range(4 if equality == "rewrite" else 1):
-        valid(embedded, Random(seed), equality)
+@pytest.mark.parametrize("seed", seeds(range(4), 1))
+def test_links_are_proved(embedded: Engine, equality: str, seed: int) -> None:
+    valid(embedded, Random(seed), equality)
 
 
-def test_links_by_rules_that_are_no_plain_joins_are_proved(embedded: Engine) -> None:
-    for seed in range(5):
-        valid_in_full(embedded, Random(seed))
+@pytest.mark.parametrize("seed", seeds(range(5), 1))
+def test_links_by_rules_that_are_no_plain_joins_are_proved(embedded: Engine, seed: int) -> None:
+    valid_in_full(embedded, Random(seed))
 
 
 @pytest.mark.long

@@ -88,7 +88,7 @@ SETTINGS = [
 
 @pytest.mark.parametrize("place", range(len(SETTINGS)))
 @pytest.mark.long_on_spark
-@pytest.mark.sampled(each=2)
+@pytest.mark.sampled(each=4)
 def test_as_the_statements(make_store: MakeStore, place: int) -> None:
     rules, equality = SETTINGS[place]
     rng = Random(place)

@@ -269,6 +269,7 @@ def test_demo() -> None:
     assert any("floor2" in text for _, text in times)
 
 
+@pytest.mark.long
 def test_killed_at_random(kg: Path, tmp_path: Path) -> None:
     killed(kg, tmp_path, 2, 2)
 

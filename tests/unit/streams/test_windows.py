@@ -32,7 +32,7 @@ def followed(case: Case, folder: Path, algorithm: str, spark: SparkSession | Non
         return case.follow(store, algorithm)
 
 
-@pytest.mark.parametrize("seed", seeds(range(30), 4))
+@pytest.mark.parametrize("seed", seeds(range(30), 2))
 @pytest.mark.sampled(each=2)
 def test_auto(tmp_path: Path, seed: int) -> None:
     followed(random_case(seed), tmp_path / "kg", "auto")
@@ -72,6 +72,7 @@ def test_on_spark_often(tmp_path: Path, spark: SparkSession, seed: int, algorith
     followed(random_case(seed, 6), tmp_path / "kg", algorithm, spark)
 
 
+@pytest.mark.long
 def test_most_are_by_imars(tmp_path: Path) -> None:
     """The random streams above are mostly of the kind that IMaRS can keep."""
     found = Counter(followed(random_case(seed, 1), tmp_path / str(seed), "auto").stats.algorithm for seed in range(12))

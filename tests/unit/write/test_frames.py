@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rdflib import RDF, URIRef
 
+from tests.support.seeds import seeds
 from triplestore import Store
 from triplestore.model.errors import InputError, UsageError
 
@@ -98,7 +99,7 @@ ASKED = (
 )
 
 
-@pytest.mark.parametrize("same_as", ["expand", "canonical"])
+@pytest.mark.parametrize("same_as", seeds(["expand", "canonical"], 1))
 def test_answers_without_the_driver(tmp_path: Path, spark: SparkSession, same_as: str) -> None:
     """The rows and types of a streamed answer's data frame are those that the driver has, after a change too."""
     with Store.create(tmp_path / "kg", ["owl2rl"], spark=spark) as store:

@@ -211,7 +211,7 @@ def test_a_dry_run_tells_which_inconsistencies_go_and_come(make_store: MakeStore
 
 
 @pytest.mark.long_on_spark
-@pytest.mark.parametrize("seed", seeds(range(20), 3))
+@pytest.mark.parametrize("seed", seeds(range(20), 2))
 def test_a_dry_run_compares_inconsistencies(make_store: MakeStore, seed: int) -> None:
     """In memory and in tables: those of whose terms none are one with theirs, before or after, go and come."""
     dice = Random(seed)
