@@ -167,7 +167,7 @@ def test_after_an_update(make_store: MakeStore) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("equality", ["rewrite", "axioms"])
 def test_after_random_histories(tmp_path: Path, seed: int, equality: str) -> None:
     in_a_store(tmp_path, f"deep {seed}", (equality, "auto", False), 8)

@@ -26,7 +26,7 @@ def test_an_interrupted_update_leaves_no_trace(tmp_path: Path, algorithm: str, s
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("algorithm", "stride"), [("auto", 59), ("dred", 73), ("backward-forward", 83), ("fixpoint-update", 97)]
+    ("algorithm", "stride"), [("auto", 127), ("dred", 149), ("backward-forward", 167), ("fixpoint-update", 193)]
 )
 def test_at_many_lines(tmp_path: Path, algorithm: str, stride: int) -> None:
     """At each of them (a stride of 1) it takes a quarter of an hour and more for an algorithm."""

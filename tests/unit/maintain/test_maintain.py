@@ -160,7 +160,7 @@ def test_maintenance_equals_materialisation(
 
 @pytest.mark.long
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=histories(odd=True), program=programs, many=MANY, budget=BUDGETS)
 def test_maintenance_equals_materialisation_often(
     embedded: Engine,

@@ -219,7 +219,7 @@ def test_tangles(embedded: Engine, part: int) -> None:
     assert sum(check(embedded, tangle(seed)) for seed in range(part, FEW, 6)) > 24
 
 
-MANY = 140
+MANY = 80
 """As many as a few minutes allow: `python -m tests.support.tangles` tries as many as anybody likes."""
 
 
@@ -249,7 +249,6 @@ def test_bodies_are_joined_one_element_after_the_other(
 
 @pytest.mark.spark
 @pytest.mark.long
-@pytest.mark.parametrize("part", range(3))
-def test_many_tangles_on_spark(spark_engine: Engine, part: int) -> None:
-    for seed in (part, 15 - part):
-        check(spark_engine, tangle(seed))
+@pytest.mark.parametrize("seed", [0, 2, 14])
+def test_many_tangles_on_spark(spark_engine: Engine, seed: int) -> None:
+    check(spark_engine, tangle(seed))

@@ -90,7 +90,7 @@ def known(facts: list[Triple], wanted: Triple) -> bool:
     return not meanings(wanted) or ends <= used
 
 
-@pytest.mark.parametrize("examples", [3, pytest.param(150, marks=pytest.mark.long)], ids=["some", "many"])
+@pytest.mark.parametrize("examples", [3, pytest.param(75, marks=pytest.mark.long)], ids=["some", "many"])
 def test_what_is_entailed_is_what_follows(tmp_path_factory: pytest.TempPathFactory, examples: int) -> None:
     @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
     @given(random_programs.facts(odd=False), st.integers(0, 1 << 30))

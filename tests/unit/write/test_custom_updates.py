@@ -56,7 +56,7 @@ def test_updates_keep_the_closure_stable(
 
 @pytest.mark.long
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(updates=histories(), rules=programs)
 def test_updates_keep_the_closure_stable_often(
     embedded: Engine, updates: list[tuple[list[Triple], list[Triple]]], rules: tuple[Rule, ...], equality: str

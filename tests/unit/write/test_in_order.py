@@ -154,7 +154,7 @@ def test_together_as_one_by_one(tmp_path: Path, seed: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_together_as_one_by_one_often(tmp_path: Path, seed: int) -> None:
-    check_seed(tmp_path, seed, 40)
+    check_seed(tmp_path, seed, 20)
 
 
 @pytest.mark.long_on_spark

@@ -122,7 +122,7 @@ def test_changes_of_rules_equal_materialisation(
 
 @pytest.mark.long
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(history=histories(), algorithm=st.sampled_from(["auto", "backward-forward", "dred", "fixpoint-update"]))
 def test_changes_of_rules_equal_materialisation_often(
     history: tuple[str, list[Triple], list[Step]], equality: str, algorithm: str

@@ -56,7 +56,7 @@ def test_updates_equal_the_oracle(
 
 @pytest.mark.long
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=14, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=7, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(history=histories(), program=programs)
 def test_updates_equal_the_oracle_often(
     history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
@@ -70,7 +70,7 @@ def test_updates_equal_the_oracle_often(
 
 @pytest.mark.spark
 @pytest.mark.long
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(history=histories(), program=programs, equality=st.sampled_from(MODES))
 def test_updates_equal_the_oracle_on_spark(
     spark: SparkSession, history: tuple[list[Triple], list[Update]], program: tuple[str, ...], equality: str
