@@ -51,7 +51,7 @@ COUNTING = """PREFIX : <http://e/>
 """  # noqa: E501
 
 
-@pytest.mark.long_on_spark
+@pytest.mark.long_on_spark(each=3)
 @pytest.mark.parametrize("axioms", [99, 100, 101, 200])
 def test_aggregates_over_many_rule_instances(make_store: MakeStore, tmp_path: Path, axioms: int) -> None:
     """Two rules with one shape and different aggregates: neither loses its instances to the other."""

@@ -37,7 +37,7 @@ def test_many_histories(tmp_path: Path, equality: str, algorithm: str, counting:
 
 
 @pytest.mark.spark
-@pytest.mark.long
+@pytest.mark.long_on_spark(each=2)
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
 def test_a_history_on_spark(spark: SparkSession, tmp_path: Path, equality: str, algorithm: str, counting: bool) -> None:
     in_a_store(tmp_path, "3", (equality, algorithm, counting), 6, spark)

@@ -126,7 +126,7 @@ def rows(store: Store, query: str, **how: str) -> list[tuple[str, ...]]:
     return sorted(tuple(map(from_rdflib, row)) for row in store.query(prefixes + query, **how))
 
 
-@pytest.mark.long_on_spark
+@pytest.mark.long_on_spark(each=2)
 @each_mode
 def test_a_store_reasons_with_literals(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(make_store, tmp_path, DATA, equality)
@@ -158,7 +158,7 @@ def test_a_store_reasons_with_literals(make_store: MakeStore, tmp_path: Path, eq
         assert rows(store, "SELECT ?s { ?s :q :c }", same_as="canonical") == [(b,)]
 
 
-@pytest.mark.long_on_spark
+@pytest.mark.long_on_spark(each=2)
 @each_mode
 def test_two_values_of_one_term_are_a_contradiction(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     text = ':v owl:sameAs 42 , 43 , "043"^^xsd:integer . :f a owl:FunctionalProperty . :a :f 1 , 2 , 3 , "u"^^:own .'
@@ -183,7 +183,7 @@ def test_two_values_of_one_term_are_a_contradiction(make_store: MakeStore, tmp_p
 AGES = ":age a owl:FunctionalProperty . :p :age 5 , 6 . :q :age 5 . :r :age 7"
 
 
-@pytest.mark.long_on_spark
+@pytest.mark.long_on_spark(each=2)
 @each_mode
 def test_values_of_a_functional_property_stay_apart(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(make_store, tmp_path, f"{AGES} .", equality)
@@ -246,7 +246,7 @@ def test_unknown_values_hide_no_clash(tmp_path: Path, equality: str) -> None:
         assert {premise.by for premise in proof.premises} == {"prp-fp"}
 
 
-@pytest.mark.long_on_spark
+@pytest.mark.long_on_spark(each=2)
 @each_mode
 def test_a_type_that_a_value_is_not_of(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(make_store, tmp_path, ':v owl:sameAs 42 ; a xsd:string . :w owl:sameAs "300"^^xsd:byte .', equality)

@@ -84,7 +84,7 @@ def test_a_rule_derives_what_its_query_constructs(embedded: Engine, name: str, t
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(QUERIES))
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(triples=st.lists(named, min_size=4, max_size=25, unique=True))
 def test_a_rule_derives_what_its_query_constructs_often(embedded: Engine, name: str, triples: list[Triple]) -> None:
     compare(embedded, name, triples)
