@@ -114,7 +114,7 @@ def main() -> None:
     parser.add_argument("--kinds", default="tree,social,equal")
     parser.add_argument("--algorithms", default="imars,dred,naive")
     parser.add_argument("--shares", default=",".join(map(str, SHARES)))
-    parser.add_argument("--slides", type=int, default=3)
+    parser.add_argument("--slides", type=int, default=9)
     parser.add_argument("--engine", default="duckdb")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the table too, as SVG")
     given = parser.parse_args()
