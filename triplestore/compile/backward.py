@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import product
+from itertools import islice, product
 from typing import Final
 
 from triplestore.compile.lists import FIRST, NIL, REST, Cell, lists_at, unroll, unroll_atom
@@ -41,6 +41,9 @@ Triple = tuple[Known, Known, Known]
 
 UNKNOWN: Final = -1
 """The id of a constant that no term of the store is."""
+
+WAYS: Final = 64
+"""Ways through the lists of a rule that are tried for a proof, where cells have several rdf:first or rdf:rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +196,15 @@ class Backward:
         return self._schema_matches[key]
 
     def _instances(self, rule: Rule, plain: Rule, head: Atom | None, binding: Binding) -> Iterator[BodyMatch]:
+        """The rule with its lists as cells: where a list has several ways to rdf:nil, by each of some of them, since
+        the cells of one may take less to derive than those of another."""
+        found = [self._ways(e, binding) for e in plain.body if isinstance(e, ListOf | MemberOf)]
+        for ways in islice(product(*found), WAYS):
+            yield from self._with_cells(rule, plain, head, binding, ways)
+
+    def _with_cells(
+        self, rule: Rule, plain: Rule, head: Atom | None, binding: Binding, ways: Sequence[tuple[Cell, ...]]
+    ) -> Iterator[BodyMatch]:
         """The rule with its constants as ids (numbers in each spelling that the store has) and its lists as cells."""
         atoms: list[list[Triple]] = []  # alternatives of each atom
         lists: list[tuple[Known, int, int]] = []
@@ -202,14 +214,10 @@ class Backward:
                 choices = [self._ids(t) for t in element.terms]
                 atoms.append([(s, p, o) for s, p, o in product(*choices)])
             elif isinstance(element, ListOf | MemberOf):
-                source = self._id(element.list)
-                start = binding[source] if isinstance(source, str) else self._normal(source)
-                ways = self._cells(start, element, binding)
-                if ways is None:
-                    return
-                lists.append((source, len(atoms), len(atoms) + 2 * len(ways)))
+                source, cells = self._id(element.list), ways[len(lists)]
+                lists.append((source, len(atoms), len(atoms) + 2 * len(cells)))
                 node: Known = source
-                for i, (item, rest) in enumerate(ways):
+                for i, (item, rest) in enumerate(cells):
                     member: Known = f"#{len(lists)}.{i}"
                     after = f"#{len(lists)}.{i}.rest"
                     if isinstance(element, ListOf):
@@ -218,7 +226,7 @@ class Backward:
                         member = self._id(element.item)
                     if isinstance(member, str):
                         bound[member] = item
-                    tail: Known = NIL if i + 1 == len(ways) else after
+                    tail: Known = NIL if i + 1 == len(cells) else after
                     if isinstance(tail, str):
                         bound[tail] = rest
                     atoms.append([(node, FIRST, member)])
@@ -313,16 +321,28 @@ class Backward:
     def _at(self, element: MemberOf, index: int, binding: Binding) -> bool:
         return not isinstance(element.position, Var) or binding[element.position.name] == index
 
-    def _cells(self, start: int, element: ListOf | MemberOf, binding: Binding) -> tuple[Cell, ...] | None:
-        """The cells of a list that agrees with the binding; None where there is no such list."""
-        for cells in lists_at(start, self._schema.objects):
+    def _ways(self, element: ListOf | MemberOf, binding: Binding) -> list[tuple[Cell, ...]]:
+        """The cells of the lists that agree with the binding, `WAYS` at most."""
+        source = self._id(element.list)
+        start = binding[source] if isinstance(source, str) else self._normal(source)
+        return list(islice(self._agreeing(element, start, binding), WAYS))
+
+    def _agreeing(self, element: ListOf | MemberOf, start: int, binding: Binding) -> Iterator[tuple[Cell, ...]]:
+        if isinstance(element, ListOf):
+            stem, first = element.items.stem, element.items.first
+            wanted = [binding[f"{stem}{first + i}"] for i in range(binding[LENGTH])]
+        else:
+            wanted = [self._item(element, binding)]
+
+        def objects(subject: int, predicate: int) -> Sequence[int]:
+            """Of several members of a cell those that are wanted, lest the others multiply the ways."""
+            found = self._schema.objects(subject, predicate)
+            return [x for x in found if x in wanted] or found if predicate == FIRST and len(found) > 1 else found
+
+        for cells in lists_at(start, objects):
             items = [item for item, _ in cells]
             if isinstance(element, ListOf):
-                wanted = [binding.get(f"{element.items.stem}{element.items.first + i}") for i in range(len(items))]
-                if len(items) == binding[LENGTH] and items == wanted:
-                    return cells
-            elif any(
-                item == self._item(element, binding) and self._at(element, i, binding) for i, item in enumerate(items)
-            ):
-                return cells
-        return None
+                if items == wanted:
+                    yield cells
+            elif any(item == wanted[0] and self._at(element, i, binding) for i, item in enumerate(items)):
+                yield cells

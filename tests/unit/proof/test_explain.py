@@ -234,6 +234,25 @@ def test_what_no_asserted_triple_mentions_equals_itself_by_one_that_is_derived(t
     assert "└─ ex:z" in of_asserted[2]
 
 
+@pytest.mark.parametrize(("early", "late"), [("m1", "m2"), ("m2", "m1")])
+def test_a_list_with_two_ways_to_its_end(tmp_path: Path, early: str, late: str) -> None:
+    """The one that is asserted makes a shorter proof than the one that is derived, whichever has the first id."""
+    file = tmp_path / "x.ttl"
+    file.write_text(
+        f"""@prefix : <http://e/> . @prefix rdf: <{RDF}> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        @prefix owl: <http://www.w3.org/2002/07/owl#> .
+        :m1 rdf:first :b ; rdf:rest () . :m2 rdf:first :b ; rdf:rest () .
+        :l rdf:first :a ; rdf:rest :{early} ; :q :{late} . :q rdfs:subPropertyOf rdf:rest .
+        :C owl:unionOf :l . :x a :b . :D owl:intersectionOf :l . :y a :a , :b ."""
+    )
+    with Store.create(tmp_path / "kg", equality="off", engine="duckdb") as store:
+        store.load(file)
+        for name, of in (("x", "C"), ("y", "D")):
+            proof = store.explain((URIRef(f"http://e/{name}"), RDF.type, URIRef(f"http://e/{of}")))
+            assert proof is not None
+            assert (proof.by, proof.depth) == ("cls-uni" if of == "C" else "cls-int1", 1)
+
+
 def test_conditions_are_written_by_prefixes() -> None:
     """IRIs are; what a string holds is not."""
     write = text.writer({"ex": "http://example.org/"})
