@@ -38,6 +38,21 @@ class TestFiles:
         engine.attach("t", files, columns)
         assert rows(engine, "SELECT a, b FROM t") == [(0, 0), (1, 1), (2, 2)]
 
+    @pytest.mark.parametrize("name", ["a=7", "b=x", "[a=7]", "a*=?"])
+    def test_paths_say_nothing_of_what_is_in_them(self, engine: Engine, tmp_path: Path, name: str) -> None:
+        """Neither as patterns nor, as in folders of Hive's, of columns."""
+        folder = tmp_path / name
+        for other in (folder, tmp_path / "a=7", tmp_path / "a"):
+            other.mkdir(exist_ok=True)
+            pq.write_table(pairs((9, 9)), other / "t.parquet")
+        engine.load("t", pairs((1, 2), (3, 4)))
+        (file,) = engine.write("SELECT a, b FROM t", str(folder), "t", ["a", "b"], 1, ["b", "a"])
+        assert file.turned is not None
+        for one in (file, file.turned):
+            engine.attach("t", [str(folder / one.path)], [("a", "BIGINT"), ("b", "BIGINT")])
+            assert rows(engine, "SELECT a, b FROM t ORDER BY a") == [(1, 2), (3, 4)]
+            assert rows(engine, "SELECT n.a, t.b FROM t JOIN (SELECT 3 AS a) n ON n.a = t.a") == [(3, 4)]
+
     def test_copies_of_attached_tables(self, engine: Engine, tmp_path: Path) -> None:
         pq.write_table(pairs((1, 2), (3, 4)), tmp_path / "a.parquet")
         pq.write_table(pairs((5, 6)), tmp_path / "b.parquet")

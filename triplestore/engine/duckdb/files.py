@@ -26,9 +26,8 @@ class DuckDBFiles(DuckDBWorkbench):
 
     def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
         if files:
-            listed = ", ".join(string(file) for file in files)
             names = ", ".join(column for column, _ in columns)
-            self.view(name, f"SELECT {names} FROM read_parquet([{listed}])")
+            self.view(name, f"SELECT {names} FROM {parquet(files)}")
         else:
             nulls = ", ".join(f"CAST(NULL AS {self.dialect.type(kind)}) AS {column}" for column, kind in columns)
             self.view(name, f"SELECT {nulls} WHERE FALSE")
@@ -68,7 +67,7 @@ class DuckDBFiles(DuckDBWorkbench):
         second = None
         if turned and rows > group:
             other = Path(folder, f"{stem}{TURNED}.parquet")
-            self._copied(f"read_parquet({string(str(path))})", other, turned, group)
+            self._copied(parquet([str(path)]), other, turned, group)
             second = finished(other, rows)
         return [replace(finished(path, rows), turned=second)]
 
@@ -79,6 +78,13 @@ class DuckDBFiles(DuckDBWorkbench):
             f"COPY (SELECT * FROM {source} t{sorting}) TO {string(str(path))} "
             f"(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {group})"
         )
+
+
+def parquet(files: Sequence[str], by_name: bool = False) -> str:
+    """Parquet files as what stands after FROM: these alone, with their own columns, whatever their paths are like.
+    by_name: the columns of one may be in another order."""
+    listed = ", ".join(string(_literal_glob(file)) for file in files)
+    return f"read_parquet([{listed}], union_by_name = {by_name}, hive_partitioning = false)"
 
 
 def _literal_glob(path: str) -> str:

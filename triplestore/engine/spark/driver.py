@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from triplestore.engine.dialect import OWN, string
 from triplestore.engine.duckdb.engine import DuckDBEngine
+from triplestore.engine.duckdb.files import parquet
 from triplestore.engine.spark.filesystem import FileSystem
 from triplestore.engine.spark.functions import SparkFunctions
 from triplestore.engine.spark.tables import Part, Table, Tables
@@ -160,8 +161,7 @@ class Driver:
             nulls = ", ".join(f'CAST(NULL AS {kind}) AS "{name}"' for name, kind in kinds)
             return f"SELECT {nulls} WHERE FALSE"
         names = ", ".join(f'"{name}"' for name in table.names)
-        listed, by_name = ", ".join(map(string, files)), ", union_by_name = true" * (len(files) > 1)
-        return f"SELECT {names} FROM read_parquet([{listed}]{by_name})"
+        return f"SELECT {names} FROM {parquet(files, by_name=len(files) > 1)}"
 
     @staticmethod
     def _text(statement: Statement) -> str:

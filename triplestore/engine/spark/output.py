@@ -13,8 +13,8 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
-from triplestore.engine.dialect import string
 from triplestore.engine.duckdb.engine import DuckDBEngine
+from triplestore.engine.duckdb.files import parquet
 from triplestore.engine.protocol import TURNED, WrittenFile
 from triplestore.engine.spark.filesystem import FileSystem
 from triplestore.engine.spark.queries import DRIVER
@@ -91,8 +91,7 @@ def _both_orders(frame: DataFrame, order: Sequence[str], turned: Sequence[str]) 
 def _by_duckdb(
     sources: Sequence[str], columns: Sequence[str], folder: str, scratch: str | None, sorting: Sorting
 ) -> list[WrittenFile]:
-    listed = ", ".join(string(file) for file in sources)
-    rows = f"SELECT {', '.join(columns)} FROM read_parquet([{listed}], union_by_name = true)"
+    rows = f"SELECT {', '.join(columns)} FROM {parquet(sources, by_name=True)}"
     engine = DuckDBEngine(f"{DRIVER} B", scratch)
     try:
         return engine.write(rows, folder, sorting.stem, sorting.order, sorting.group, sorting.turned)
