@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rdflib import OWL, RDF, RDFS
@@ -33,6 +34,7 @@ class TestPlace:
             ("s3://lake/kg?token=secret", "give s3://lake/kg without a user"),
             ("s3:///kg", "names no bucket"),
             ("hdfs:///kg", "names no name node: give hdfs://HOST:PORT/PATH"),
+            ("az://me/", "names no account and container: give az://ACCOUNT/CONTAINER/PATH"),
         ):
             with pytest.raises(UsageError, match=what) as raised:
                 place_of(url)
@@ -52,6 +54,13 @@ class TestPlace:
         assert objects.is_remote(url)
         assert objects.of_hadoop(url) == of_hadoop
         assert objects.divided(url) == (root, name)
+
+    def test_the_account_and_the_container_of_azure(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "c2VjcmV0")
+        for path in ("", "/a", "/a b/c"):
+            found: Any = objects.opened(f"az://me/box{path}")
+            known = found._store.config, found._store.prefix or ""
+            assert (known[0]["account_name"], known[0]["container_name"], known[1]) == ("me", "box", path[1:])
 
     def test_one_of_many_creates(self, lake: dict[str, Objects]) -> None:
         place = Bucket(KG)

@@ -33,6 +33,12 @@ PATIENCE: Final = "TRIPLAKE_PATIENCE"
 _SCHEMES: Final = {"s3": "s3", "s3a": "s3", "gs": "gs", "az": "az", "hdfs": "hdfs"}
 """Those of the URLs, and what each is here."""
 
+_NAMED: Final = {
+    "hdfs": "name node: give hdfs://HOST:PORT/PATH",
+    "az": "account and container: give az://ACCOUNT/CONTAINER/PATH",
+}
+"""What the first part of a URL names, where that is no bucket."""
+
 _HADOOP: Final = {"s3": "s3a"}
 """Schemes that Hadoop's file systems name otherwise."""
 
@@ -51,8 +57,8 @@ def normal(url: str) -> str:
             f"give {scheme}://{parts.netloc.rpartition('@')[2]}{parts.path} without a user, a password or options: "
             "credentials are taken from the environment"
         )
-    if not parts.netloc:
-        named = "name node: give hdfs://HOST:PORT/PATH" if scheme == "hdfs" else f"bucket: give {scheme}://BUCKET/PATH"
+    if not parts.netloc or (scheme == "az" and not parts.path.strip("/")):
+        named = _NAMED.get(scheme, f"bucket: give {scheme}://BUCKET/PATH")
         raise UsageError(f"{url} names no {named}")
     return f"{_SCHEMES[scheme]}{url[len(scheme) :]}".rstrip("/")
 
@@ -113,4 +119,5 @@ def opened(url: str) -> Objects:
         return HadoopObjects(url, int(text))
     from triplestore.objects.cloud import CloudObjects, store_of
 
-    return CloudObjects(url, store_of(url, int(text)))
+    # obstore takes the account of an az: URL for the container.
+    return CloudObjects(url, store_of(of_hadoop(url) if url.startswith("az:") else url, int(text)))
