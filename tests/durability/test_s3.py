@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import os
 import random
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import boto3
 import pytest
 from rdflib import RDF, RDFS
 
@@ -18,6 +20,7 @@ from tests.support.buckets import E, content, made, whole
 from tests.support.cli import done, run
 from triplestore import objects
 from triplestore.storage.vacuum import vacuum
+from triplestore.storage.verify import verify
 from triplestore.storage.versions import Versions
 
 
@@ -40,6 +43,15 @@ class TestS3:
         outcome = run("query", f"{s3}/none", "ASK {}")
         assert outcome.code == 2
         assert f"{s3}/none is not a Triplake store" in outcome.err
+
+    def test_what_tools_put_in_place_of_folders(self, s3: str) -> None:
+        """An empty object whose name ends in a slash: it is not in the way of a store, and none of its files."""
+        bucket = boto3.resource("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"]).Bucket(s3.removeprefix("s3://"))
+        bucket.put_object(Key="kg/")
+        done("init", f"{s3}/kg", "--rules", "none")
+        for folder in ("data", "_versions"):
+            bucket.put_object(Key=f"kg/{folder}/")
+        assert verify(Versions(f"{s3}/kg")).strays == ()
 
     def test_a_bucket_that_is_not_there(self, s3: str, tmp_path: Path) -> None:
         outcome = run("init", f"{s3}-none/kg")

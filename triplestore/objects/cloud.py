@@ -86,7 +86,8 @@ class CloudObjects:
         with self._asking(folder):
             for some in self._store.list(folder or None):
                 for found in some:
-                    yield _entry(found, found["path"])
+                    if found["path"] != folder:  # else what tools put in place of a folder
+                        yield _entry(found, found["path"])
 
     def sweep(self) -> None:
         """See `Objects`. An object store has no folders."""
