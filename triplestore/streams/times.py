@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Final, TypeVar
 
 import numpy as np
@@ -18,8 +19,11 @@ FOREVER: Final = 2**63 - 1
 """The end of what never expires."""
 
 _UNITS: Final = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_SHORT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|h|d)?", re.IGNORECASE)
-_ISO: Final = re.compile(r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?", re.IGNORECASE)
+_NUMBER: Final = "[0-9]{1,19}"
+_SHORT: Final = re.compile(rf"({_NUMBER}(?:\.{_NUMBER})?)\s*(ms|s|m|h|d)?", re.IGNORECASE)
+_ISO: Final = re.compile(
+    rf"P(?:({_NUMBER})D)?(?:T(?:({_NUMBER})H)?(?:({_NUMBER})M)?(?:({_NUMBER}(?:\.{_NUMBER})?)S)?)?", re.IGNORECASE
+)
 
 
 def duration(text: str) -> int:
@@ -27,12 +31,12 @@ def duration(text: str) -> int:
     Raises UsageError."""
     stripped = text.strip()
     if found := _SHORT.fullmatch(stripped):
-        value = float(found[1]) * _UNITS[(found[2] or "").lower()]
+        value = Decimal(found[1]) * _UNITS[(found[2] or "").lower()]
     elif stripped.upper() not in ("P", "PT") and (found := _ISO.fullmatch(stripped)):
-        days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+        days, hours, minutes, seconds = (Decimal(part or 0) for part in found.groups())
         value = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000
     else:
-        value = 0
+        value = Decimal(0)
     if not 1 <= value < FOREVER // 4 or value != int(value):
         raise UsageError(
             f"'{text}' is no duration: give a number of ms, s, m, h or d (5m), or one of XML Schema (PT5M)"

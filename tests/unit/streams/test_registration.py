@@ -80,9 +80,10 @@ def test_faults(text: str, options: dict[str, str], message: str) -> None:
 
 
 def test_durations_and_times() -> None:
-    given = ["7", "500ms", "10s", "1.5s", "5m", "1h", "2d", "PT5M", "P1DT1S", "PT0.5S"]
-    wanted = [7, 500, 10_000, 1_500, 300_000, 3_600_000, 172_800_000, 300_000, 86_401_000, 500]
+    given = ["7", "500ms", "10s", "1.5s", "5m", "1h", "2d", "PT5M", "P1DT1S", "PT0.5S", "1.001s"]
+    wanted = [7, 500, 10_000, 1_500, 300_000, 3_600_000, 172_800_000, 300_000, 86_401_000, 500, 1_001]
     assert [duration(text) for text in given] == wanted
+    assert duration(str(2**53 + 1)) == 2**53 + 1
     for text in ("", "0", "-5", "5 weeks", "PT", "1.0001s", "9" * 30):
         with pytest.raises(UsageError, match="is no duration"):
             duration(text)
