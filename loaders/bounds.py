@@ -30,7 +30,8 @@ Again = Callable[[], AbstractContextManager[IO[bytes]]]
 """Opens the same document again."""
 
 _BLOCK: Final = 1 << 20
-_BOM: Final = b"\xef\xbb\xbf"
+BOM: Final = b"\xef\xbb\xbf"
+"""A byte order mark."""
 
 
 class Bounded:
@@ -60,9 +61,9 @@ class Bounded:
     def _next(self) -> bytes:
         block = self._file.read(_BLOCK)
         if self._first:
-            while len(block) < len(_BOM) and (more := self._file.read(_BLOCK)):
+            while len(block) < len(BOM) and (more := self._file.read(_BLOCK)):
                 block += more
-            block, self._first = block.removeprefix(_BOM), False
+            block, self._first = block.removeprefix(BOM), False
         return self.scanned(block)
 
     def scanned(self, block: bytes) -> bytes:

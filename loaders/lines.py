@@ -13,7 +13,7 @@ from typing import IO, Final
 
 from pyoxigraph import RdfFormat, parse
 
-from triplake.loaders.bounds import LONGEST, TOO_LONG, check_terms
+from triplake.loaders.bounds import BOM, LONGEST, TOO_LONG, check_terms
 from triplake.loaders.compression import Watch, opened
 from triplake.loaders.sources import Source, Syntax
 from triplake.loaders.tokens import Scope, place_and_reason
@@ -27,7 +27,6 @@ BATCH: Final = 50_000
 SIZE: Final = 64 << 20
 """Bytes of lines after which no more are parsed at a time."""
 
-_BOM: Final = b"\xef\xbb\xbf"
 _FORMATS: Final = {Syntax.NTRIPLES: RdfFormat.N_TRIPLES, Syntax.NQUADS: RdfFormat.N_QUADS}
 
 
@@ -62,7 +61,7 @@ def parse_lines(lines: Sequence[bytes], syntax: Syntax, scope: Scope) -> Parsed:
 def _parse(lines: Sequence[bytes], start: int, end: int, syntax: Syntax, scope: Scope, parsed: Parsed) -> None:
     if start == end:
         return
-    text = b"\n".join(line.removeprefix(_BOM) for line in lines[start:end])
+    text = b"\n".join(line.removeprefix(BOM) for line in lines[start:end])
     try:
         if text.count(b"<<(") > TERM_DEPTH:
             check_terms(BytesIO(text), None)

@@ -8,11 +8,11 @@ from typing import Final
 
 from pyoxigraph import DefaultGraph, RdfFormat, parse
 
+from triplake.loaders.bounds import BOM
 from triplake.loaders.compression import compression_of, opened
 from triplestore.model.errors import InputError
 
 _HEAD: Final = 1 << 12
-_BOM: Final = b"\xef\xbb\xbf"
 _RDF: Final = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _OWL: Final = b"http://www.w3.org/2002/07/owl#"
 _OTHERS: Final = {
@@ -55,7 +55,7 @@ def root(data: bytes) -> tuple[str, bytes] | None:
 def other_xml(path: str) -> str | None:
     """The first element of an XML file that is no RDF/XML (nothing in its head speaks of RDF); None for RDF/XML, and
     for any other."""
-    data = head(path, path).removeprefix(_BOM)
+    data = head(path, path).removeprefix(BOM)
     first = root(data)
     return first[0] if first is not None and _RDF not in data else None
 
@@ -77,7 +77,7 @@ def seeming(data: bytes, syntax: str) -> str | None:
         return f"this seems to be {other}, which is not read: convert it to an RDF syntax"
     if b"\0" in data:
         return "this seems to be no text, but binary data: look at what it is"
-    text = data.removeprefix(_BOM).lstrip()
+    text = data.removeprefix(BOM).lstrip()
     low = text[:512].lower()
     if low.startswith((b"<!doctype html", b"<html")):
         return "this seems to be an HTML page, not data: look at what was downloaded"

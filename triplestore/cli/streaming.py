@@ -115,8 +115,13 @@ def stream(
         file: IO[str] = sys.stdout
         before = run.checkpoint.state if run.checkpoint else None
         if output is not None:
-            file = taken = stack.enter_context(taken_up(output, before))
-            run.written = lambda: durable(taken)
+            file = stack.enter_context(taken_up(output, before))
+
+        def on_disk() -> int:
+            size = durable(file)
+            return 0 if output is None else size  # of what goes elsewhere nothing can be cut off
+
+        run.written = on_disk
         shown = _Progress(run.stats, not options.quiet and sys.stderr.isatty())
         headed = output is not None and before is not None and before.written > 0
         writer = Writer(file, format_ or "jsonl", len(asked), headed)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -134,7 +135,14 @@ def taken_up(path: str | Path, state: State | None) -> IO[str]:
 
 
 def durable(file: IO[str]) -> int:
-    """Have what was written to a file on disk; its bytes."""
+    """Have what was written to a file on disk; its bytes. What goes to a pipe or a device is on its way then, and no
+    bytes of a file."""
     file.flush()
-    os.fsync(file.fileno())
+    try:
+        handle = file.fileno()
+    except OSError:  # it is in memory
+        return 0
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        return 0
+    os.fsync(handle)
     return file.tell()

@@ -21,6 +21,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, Final
 
+from triplake.loaders.bounds import BOM
 from triplake.loaders.compression import compression, opened
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.stopping import check
@@ -112,17 +113,18 @@ def _of_file(file: IO[bytes] | BufferedReader, name: str, follow: bool, skip: in
     read_some: Callable[[int], bytes] = getattr(file, "read1", file.read)
     rest, number, done = b"", 1, skip
     if skip:
-        file.seek(skip)
+        _go_to(file, skip, name)
         name = f"{name}, from byte {skip:,} on"
     while True:
         block = read_some(BLOCK)
         if not block:
             if follow:
                 check()
+                _check_longer(file, name, done)
                 time.sleep(POLL)
                 continue
             break
-        lines = (rest + block).split(b"\n")
+        lines = (rest + (block if done else block.removeprefix(BOM))).split(b"\n")
         rest = lines.pop()
         done += len(block)
         if len(rest) > LONGEST:
@@ -132,6 +134,32 @@ def _of_file(file: IO[bytes] | BufferedReader, name: str, follow: bool, skip: in
             number += len(lines)
     if rest:
         yield cut([rest], name, number, done)
+
+
+def _go_to(file: IO[bytes] | BufferedReader, place: int, name: str) -> None:
+    """Pass over the bytes before a place. Raises InputError where there are fewer."""
+    if file.seekable():
+        file.seek(place - 1)
+    else:  # zstd
+        left = place - 1
+        while left and (passed := len(file.read(min(left, BLOCK)))):
+            left -= passed
+    if not file.read(1):
+        raise _shorter(name, place)
+
+
+def _check_longer(file: IO[bytes] | BufferedReader, name: str, read: int) -> None:
+    """Raise InputError where a file that grows has become shorter than what was read of it."""
+    if os.fstat(file.fileno()).st_size < read:
+        raise _shorter(name, read)
+
+
+def _shorter(name: str, read: int) -> InputError:
+    return InputError(
+        f"{read:,} bytes of it were read, and it has fewer now: it was cut off, or is another; begin anew with what it "
+        "is (and another checkpoint)",
+        name,
+    )
 
 
 def _of_folder(path: Path, follow: bool, skip: int, begin: str, order: Sequence[str]) -> Iterator[Chunk]:
