@@ -15,7 +15,9 @@ from tests.support.buckets import KG, Objects, at, changed, content, from_, made
 from tests.support.cli import done, run
 from triplestore import Store
 from triplestore.model.errors import DamagedStoreError, PublishedError, StorageError
-from triplestore.storage import cache
+from triplestore.storage import cache, leases
+from triplestore.storage.bucket import Bucket
+from triplestore.storage.making import MAKING
 from triplestore.storage.verify import verify
 from triplestore.storage.versions import Versions
 from triplestore.write import in_memory
@@ -75,6 +77,30 @@ class TestFaults:
                 lake[KG].reset()
                 assert store.refresh() == version
             whole(KG)
+
+    def test_a_lease_whose_answer_is_lost(self, lake: dict[str, Objects], monkeypatch: pytest.MonkeyPatch) -> None:
+        """It keeps nobody out; and whoever asks twice, as a client of the network's does by itself, has it."""
+
+        def lost(number: int, kind: str, name: str) -> None:
+            if kind == "put" and name == MAKING:
+                objects.reset()
+                raise GenericError("error sending request")
+
+        objects = lake.setdefault(KG, Objects())
+        objects.answers_lost = lost
+        with pytest.raises(StorageError):
+            made(KG, 0)
+        made(KG, 0)
+        claim = Bucket.claim
+
+        def twice(place: Bucket, name: str, text: str) -> None:
+            claim(place, name, text)
+            claim(place, name, text)
+
+        monkeypatch.setattr(Bucket, "claim", twice)
+        lease = leases.take(Bucket(KG), "x")
+        assert lease is not None
+        lease.end()
 
     def test_making_that_fails_leaves_nothing(self, lake: dict[str, Objects]) -> None:
         number, failing = 1, True

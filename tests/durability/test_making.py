@@ -17,7 +17,7 @@ from tests.support.crash import kill_at_step, start
 from triplestore import Store
 from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, UsageError
 from triplestore.read.session import Session
-from triplestore.storage import leases
+from triplestore.storage import folder, leases
 from triplestore.storage.folder import Folder
 from triplestore.storage.making import MAKING
 from triplestore.storage.manifest import Manifest
@@ -182,6 +182,10 @@ class TestLostVersions:
         assert asserted(kg) == 1
 
 
+class Killed(BaseException):
+    """Nothing that comes after it is done."""
+
+
 class TestLeases:
     def test_one_at_a_time(self, tmp_path: Path) -> None:
         lease = leases.take(Folder(tmp_path), "x")
@@ -209,6 +213,22 @@ class TestLeases:
         held = leases.holder_now()
         (tmp_path / "x").write_text(leases.written(leases.Holder(held.host, held.pid, "1")))
         assert not leases.living(Folder(tmp_path), "x", 0)
+
+    def test_whoever_dies_while_taking_one_leaves_none_that_is_empty(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It would seem to be held by another machine, for minutes."""
+
+        def killed(file: object, text: str) -> int:
+            raise Killed
+
+        with monkeypatch.context() as patch:
+            patch.setattr(folder, "_write_new", lambda path, text: killed(path.touch(), text))
+            with pytest.raises(Killed):
+                leases.take(Folder(tmp_path), "x")
+        taken = leases.take(Folder(tmp_path), "x")
+        assert taken is not None
+        taken.end()
 
     @pytest.mark.parametrize("text", ["", "{}", '{"host": "elsewhere", "pid": 1, "born": "", "version": 3}'])
     def test_of_another_machine_or_half_written(self, tmp_path: Path, text: str) -> None:

@@ -55,22 +55,29 @@ def sync_folder(path: Path) -> None:
         os.close(handle)
 
 
+def linked(draft: Path, target: Path) -> bool:
+    """Give a draft one more name, whole or not at all; whether the file system has hard links. Raises FileExistsError
+    where another has taken the name."""
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        if not os.path.samefile(draft, target):  # else made by us: a network's file system had asked twice
+            raise
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        return False
+    return True
+
+
 def put_if_absent(draft: Path, target: Path, claim: Callable[[Path], Callable[[], None] | None]) -> None:
     """Give a draft its name, if nobody has taken it. Raises FileExistsError if so.
 
     By a hard link, which is made whole or not at all. Without hard links: whoever has the claim (a file beside the
     target, made exclusively by `claim`, which returns what gives it up, None where another has it) renames the draft.
     """
-    try:
-        os.link(draft, target)
+    if linked(draft, target):
         return
-    except FileExistsError:
-        if os.path.samefile(draft, target):  # made by us: a network's file system had asked twice
-            return
-        raise
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
     release = claim(target.with_name(f".{target.name}.claim"))
     if release is None:
         raise ConflictError(f"another writer is publishing {target}; nothing was changed, run the command again")

@@ -14,7 +14,7 @@ from triplestore.engine.disk import naming
 from triplestore.engine.written import blocks_of
 from triplestore.objects import Entry
 from triplestore.storage import leases
-from triplestore.storage.durable import put_if_absent, sync_folder, write_durably
+from triplestore.storage.durable import linked, put_if_absent, sync_folder, write_durably
 from triplestore.storage.place import DATA, VERSIONS
 
 
@@ -60,16 +60,16 @@ class Folder:
         sync_folder(target.parent)
 
     def claim(self, name: str, text: str) -> None:
-        """See `Place`."""
+        """See `Place`. By a link, where there are any: who dies between making a file and writing it leaves an empty
+        one, which would seem to be held by another machine."""
         path = self.path / name
-        with open(path, "x", encoding="utf-8") as file:
-            try:
-                with naming(path):
-                    file.write(text)
-                    file.flush()
-            except OSError:  # an empty lease would seem to be held by another machine
-                path.unlink(missing_ok=True)
-                raise
+        draft = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+        _write_new(draft, text)
+        try:
+            if not linked(draft, path):
+                _write_new(path, text)
+        finally:
+            draft.unlink(missing_ok=True)
 
     def renew(self, name: str, text: str) -> None:
         """See `Place`."""
@@ -231,6 +231,18 @@ class Folder:
     def has_versions(self) -> bool:
         """See `Place`."""
         return (self.path / VERSIONS).is_dir()
+
+
+def _write_new(path: Path, text: str) -> None:
+    """Write a new file; nothing is left of it where that fails. Raises FileExistsError."""
+    with open(path, "x", encoding="utf-8") as file:
+        try:
+            with naming(path):
+                file.write(text)
+                file.flush()
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
 
 
 def _entry(found: os.DirEntry[str]) -> Entry | None:

@@ -36,9 +36,10 @@ READER: Final = ".reader-"
 
 @dataclass(frozen=True, slots=True)
 class Holder(Process):
-    """A process at work in a store. version: of the store, on which it works."""
+    """A process at work in a store. version: of the store, on which it works; mark: tells its leases apart."""
 
     version: int = 0
+    mark: str = ""
 
 
 class Lease:
@@ -79,9 +80,15 @@ def take(place: Place, name: str, version: int = 0) -> Lease | None:
         except FileExistsError:
             with suppress(FileNotFoundError):
                 found = place.read(name)
+                if found == text:  # the answer to a first try was lost
+                    return Lease(place, name, text)
                 if living(place, name, place.now()):
                     return None
                 place.bury(name, found)
+        except TriplakeError:  # it may have been made nevertheless
+            with suppress(OSError, TriplakeError):
+                place.bury(name, text)
+            raise
         else:
             return Lease(place, name, text)
     return None
@@ -134,7 +141,7 @@ class Reading:
 def holder_now(version: int = 0) -> Holder:
     """This process."""
     this = processes.this()
-    return Holder(this.host, this.pid, this.born, version)
+    return Holder(this.host, this.pid, this.born, version, uuid.uuid4().hex)
 
 
 def written(held: Holder) -> str:
