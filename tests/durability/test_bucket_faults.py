@@ -165,6 +165,20 @@ class TestFaults:
         assert there.isdisjoint(name for kind, name in lake[KG].asked if kind == "put")
         whole(KG)
 
+    def test_a_query_of_a_damaged_cache(self, lake: dict[str, Objects], cached: Path) -> None:
+        """It says so, once, and the store is as before then."""
+        made(KG)
+        expected = content(KG)
+        for path in list(cached.glob("files/*/*")):
+            size = path.stat().st_size
+            path.unlink()
+            path.write_bytes(bytes(size))
+        with Store.open(KG) as store:
+            with pytest.raises(StorageError, match="was damaged; it has been brought again"):
+                list(store.triples())
+            assert list(store.triples())
+        assert content(KG) == expected
+
     def test_a_forked_process_ends(self, lake: dict[str, Objects]) -> None:
         """And leaves the files of the store that is open in the one that it was forked from."""
         made(KG)

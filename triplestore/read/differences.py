@@ -25,7 +25,7 @@ from triplestore.model.terms import SAME_AS as EQUALS
 from triplestore.read.workspace import Workspace
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest
-from triplestore.storage.verify import examine
+from triplestore.storage.verify import look_for_damage
 from triplestore.storage.versions import Versions
 
 KINDS: Final = ("asserted", "inferred", "equal")
@@ -88,7 +88,7 @@ def difference(engine: Engine, versions: Versions, number: int, most: int | None
                     counts[kind][sign] = engine.create(tables[kind, sign], sql)
             yield Difference(number, before.version or None, counts, engine, tables)
         except EngineError:
-            examine(versions, after, before, sums=True)
+            look_for_damage(versions, after, before)
             raise
 
 

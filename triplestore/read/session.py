@@ -14,7 +14,7 @@ from triplestore.read.turns import Turns
 from triplestore.read.workspace import Workspace
 from triplestore.storage.leases import Reading
 from triplestore.storage.manifest import Manifest
-from triplestore.storage.verify import examine
+from triplestore.storage.verify import look_for_damage
 from triplestore.storage.versions import Versions
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ class Session:
         return self.versions.path
 
     def examine(self) -> None:
-        """See `triplestore.storage.verify.examine`, of the version at hand."""
-        examine(self.versions, self.manifest, sums=True)
+        """See `triplestore.storage.verify.look_for_damage`, of the version at hand."""
+        look_for_damage(self.versions, self.manifest)
 
     def newest(self) -> None:
         """Move on to the version that another writer may have published since."""

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.written import blocks_of, sum_of
-from triplestore.model.errors import DamagedStoreError
+from triplestore.model.errors import DamagedStoreError, StorageError
 from triplestore.storage import leases
 from triplestore.storage.manifest import Manifest, damaged
 from triplestore.storage.place import DATA
@@ -92,19 +92,31 @@ def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified
     return Verified(asked, len(named), sum(file.bytes for file in named), unsummed, tuple(damages), strays)
 
 
-def examine(versions: Versions, *manifests: Manifest, sums: bool, among: Container[WrittenFile] | None = None) -> None:
+def examine(versions: Versions, *manifests: Manifest, sums: bool, among: Container[WrittenFile] | None = None) -> bool:
     """Raise DamagedStoreError where a file that one of these versions names (of those `among` them, if given) is
     missing, of another size, or cannot be read; with `sums`, where it is another than was written. UsageError where
-    its version has been forgotten since it was read."""
+    its version has been forgotten since it was read. Whether a copy on this machine was not, and was brought again.
+    """
     named = dict[WrittenFile, tuple[str, Manifest]]()
     for manifest in manifests:
         for table, file in manifest.named:
             if among is None or file in among:
                 named.setdefault(file, (table, manifest))
-    for file, what in wrong(versions, list(named), sums):
+    mended = list[WrittenFile]()
+    for file, what in wrong(versions, list(named), sums, mended=mended):
         table, manifest = named[file]
         versions.check_kept(manifest)
         raise damaged(versions.place, file.path, table, manifest, what)
+    return bool(mended)
+
+
+def look_for_damage(versions: Versions, *manifests: Manifest) -> None:
+    """After a failure: as `examine`, and StorageError where it was a copy on this machine that was damaged."""
+    if examine(versions, *manifests, sums=True):
+        raise StorageError(
+            f"a copy of a file of {versions.path} in the cache on this machine was damaged; it has been brought again, "
+            "and nothing was committed: run it again"
+        )
 
 
 def sound(versions: Versions, files: Sequence[WrittenFile]) -> None:
@@ -136,10 +148,14 @@ CHANGED: Final = "is not what was written (its checksum differs)"
 
 
 def wrong(
-    versions: Versions, files: Sequence[WrittenFile], sums: bool, stored: bool = False
+    versions: Versions,
+    files: Sequence[WrittenFile],
+    sums: bool,
+    stored: bool = False,
+    mended: list[WrittenFile] | None = None,
 ) -> Iterator[tuple[WrittenFile, str]]:
     """Files that are not as they were written, and how; in the order given. stored: as the store has them; else as they
-    are read, for which they are brought to this machine."""
+    are read, for which they are brought to this machine; mended: gets those of which that was needed again."""
     place = versions.place
     sizes = place.sizes({file.path for file in files})
 
@@ -155,7 +171,13 @@ def wrong(
             return f"has {size} bytes instead of {file.bytes}"
         try:
             if sums and file.sha256:
-                return "" if same(file) or (not stored and place.again(file) and same(file)) else CHANGED
+                if same(file):
+                    return ""
+                if stored or not place.again(file) or not same(file):
+                    return CHANGED
+                if mended is not None:
+                    mended.append(file)
+                return ""
             if not place.remote or not file.sha256:
                 pq.read_metadata(place.opened(file))
         except FileNotFoundError:
