@@ -16,6 +16,7 @@ from tests.support.writers import hold_before_publishing
 from triplestore import Store
 from triplestore.model.errors import ConflictError
 from triplestore.model.report import UpdateReport
+from triplestore.storage.manifest import FORMAT
 
 EX = "http://ex/"
 Write = Callable[[Store, Path, str], object]
@@ -89,6 +90,24 @@ def test_both_are_there(kg: Path, tmp_path: Path, write: Write, other: Write, mo
         nodes = {s for s, p, _ in store.triples("asserted") if p == URIRef(EX + "blank")}
     assert len(nodes) == len(blanks), "a blank node of each"
     assert all(isinstance(node, BNode) for node in nodes)
+
+
+@pytest.mark.parametrize("write", [Store.compact, Store.upgrade, lambda store: store.change_default_graph("separate")])
+def test_what_changes_no_triple(
+    kg: Path, tmp_path: Path, write: Callable[[Store], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def first() -> None:
+        monkeypatch.undo()
+        with Store.open(kg) as quick:
+            by_triples(quick, tmp_path, "other")
+
+    if write is Store.upgrade:
+        mark = kg / "triplake.json"
+        mark.write_text(mark.read_text().replace(f'"format": {FORMAT}', f'"format": {FORMAT - 1}'))
+    with Store.open(kg) as slow:
+        hold_before_publishing(monkeypatch, first)
+        write(slow)
+    assert values(kg) == ["first", "other"]
 
 
 @pytest.mark.parametrize("write", [by_request, by_file])

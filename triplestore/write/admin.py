@@ -120,6 +120,7 @@ def change_prefixes(session: Session, add: Mapping[str, str], remove: Sequence[s
         commit(tx, ChangeSet(Change(0, 0, counters), counters))
 
 
+@retried
 def compact(session: Session) -> None:
     """See `Store.compact`."""
     with writing(session, "compact") as tx:

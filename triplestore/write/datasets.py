@@ -19,7 +19,7 @@ from triplestore.write.admin import default_graph_of
 from triplestore.write.change import Change, ChangeSet
 from triplestore.write.commit import commit, publish, stage
 from triplestore.write.table_changes import StoredPatch
-from triplestore.write.transaction import Transaction, writing
+from triplestore.write.transaction import Transaction, retried, writing
 from triplestore.write.update import netted
 from triplestore.write.update_files import sparql_update
 
@@ -52,6 +52,7 @@ def support(session: Session, graph: str) -> GraphSupport:
     return GraphSupport(triples, alone, report.deleted, report.classes or ClassDiff(0, (), 0, ()))
 
 
+@retried
 def change_default_graph(session: Session, name: str, algorithm: str) -> UpdateReport:
     """See `Store.change_default_graph`."""
     wanted = default_graph_of(name)
@@ -84,6 +85,7 @@ def _seen_otherwise(tx: Transaction, wanted: DefaultGraph) -> Change:
     return Change(added, removed, counters, quads=patch if plus or less else None)
 
 
+@retried
 def upgrade(session: Session) -> bool:
     """See `Store.upgrade`."""
     with writing(session, "upgrade") as tx:
