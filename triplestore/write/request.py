@@ -7,6 +7,7 @@ once, at the end; until then nothing of it can be seen.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -284,6 +285,6 @@ class Chain:
         path = (folder / name).resolve()
         if not path.is_relative_to(folder):
             raise UsageError(f"{load.where}: LOAD <{load.iri}> is refused: it is not in the load folder")
-        if not path.is_file():
+        if not os.path.isfile(path):  # nor is a name that is too long
             raise InputError(f"LOAD at {load.where}: there is no such file in the load folder", load.iri)
         return str(path)

@@ -159,6 +159,7 @@ def test_load_reads_files_of_the_folder_only(tmp_path: Path) -> None:
             store.sparql_update("LOAD <one.ttl>")
         version = store.version
         store.sparql_update("LOAD SILENT <../secret.ttl> ; LOAD SILENT <http://e/x>; LOAD SILENT <bad.nt>")
+        store.sparql_update(f"LOAD SILENT <{'x' * 300}.nt>", load_folder=folder)
         assert store.version == version
 
 
