@@ -179,6 +179,15 @@ class TestStore:
         assert {row[0] for row in found if row[0].startswith(f"{E}x")} == {f"{E}x{n}" for n in (0, 1, 2, 10, 11, 12)}
         whole(KG)
 
+    def test_an_update_lists_the_versions_twice(self, lake: dict[str, Objects]) -> None:
+        """Before it and as it is published."""
+        made(KG, 0)
+        with Store.open(KG) as store:
+            changed(store, 1)
+            lake[KG].reset()
+            changed(store, 2)
+        assert lake[KG].asked.count(("list", "_versions")) == 2
+
     def test_one_of_two_makers(self, lake: dict[str, Objects]) -> None:
         with Store.create(KG, ["none"], hold=True), pytest.raises(ConflictError, match="another process is making"):
             Store.create(KG, ["none"])

@@ -39,7 +39,7 @@ def writing(session: Session, operation: str) -> Iterator[Transaction]:
     if session.pinned:
         version = session.manifest.version
         raise UsageError(f"version {version} was opened to read (--at); open the newest version to change it")
-    with session.versions.working():
+    with session.versions.working(session.manifest.version):  # or of a newer one, which is protected too
         session.newest()
         manifest = session.manifest
         try:
