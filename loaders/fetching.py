@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import http.client
 import os
+import string
 import tempfile
 from dataclasses import dataclass
 from typing import Final
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from triplake.loaders.compression import compression, compression_of
@@ -47,7 +48,8 @@ class _OnTheWeb(HTTPRedirectHandler):
 
 def fetch(url: str, most: int) -> Fetched:
     """Fetch a document of up to `most` bytes. Raises InputError, which names the URL; StoppedError."""
-    asked = Request(url, headers={"Accept": _ACCEPT, "User-Agent": "triplake"})
+    uri = _as_uri(url)
+    asked = Request(uri, headers={"Accept": _ACCEPT, "User-Agent": "triplake"})
     path: str | None = None
     try:
         with build_opener(_OnTheWeb).open(asked, timeout=PATIENCE) as answer:
@@ -69,7 +71,7 @@ def fetch(url: str, most: int) -> Fetched:
             if announced.isdigit() and size < int(announced):
                 raise InputError(f"the server sent {size:,} of {int(announced):,} bytes: try again", url)
             media = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-            found, path = Fetched(path, answer.url, media), None
+            found, path = Fetched(path, url if answer.url == uri else answer.url, media), None
             return found
     except HTTPError as error:
         raise InputError(f"the server answered {error.code} {error.reason}", url) from error
@@ -83,3 +85,16 @@ def fetch(url: str, most: int) -> Fetched:
 
 def _too_large(url: str, most: int) -> InputError:
     return InputError(f"it is larger than {most / (1 << 20):,.0f} MiB: allow more, or download it first", url)
+
+
+def _as_uri(iri: str) -> str:
+    """An IRI as HTTP asks for it (RFC 3987, section 3.1). Raises InputError where its host is no name."""
+    if iri.isascii():
+        return iri
+    try:
+        parts = urlsplit(iri)
+        host = parts.netloc.encode("idna").decode()
+    except ValueError as error:
+        raise InputError(f"it cannot be fetched: {error}", iri) from error
+    path, query = (quote(part, safe=string.punctuation + " ") for part in (parts.path, parts.query))
+    return urlunsplit(parts._replace(netloc=host, path=path, query=query))
