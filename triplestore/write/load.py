@@ -50,8 +50,10 @@ class Into:
         return cls(graph_token(name) if name else "", per_file)
 
     def of(self, source: Source) -> str:
-        """The name (a token) of a file's graph, empty for the unnamed one."""
+        """The name (a token) of a file's graph, empty for the unnamed one. Raises UsageError where it has none."""
         if self.per_file:
+            if source.base == "":
+                raise UsageError(f"{source.name} is no file, by whose IRI a graph could be named: give the graph's IRI")
             return f"<{source.base or Path(source.path).absolute().as_uri()}>"
         return own_name(self.name) if self.name else ""
 
@@ -196,8 +198,8 @@ def _read(
         session.notify(f"not read: {file} ({why})")
     if len(passed_over) > _NAMED:
         session.notify(f"not read: {len(passed_over) - _NAMED:,} more files")
-    found = [replace(s, base=base or s.base, graph=into.of(s)) for s in named]
     try:
+        found = [replace(s, base=base or s.base, graph=into.of(s)) for s in named]
         counters = session.manifest.counters
         report = read_into(
             session.engine,
@@ -232,7 +234,7 @@ def _read(
         session.engine.drop("raw")
         return report, new_terms, counters
     finally:
-        discard(found)
+        discard(named)
 
 
 def _only(session: Session, graph: str) -> None:

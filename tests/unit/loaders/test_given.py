@@ -27,6 +27,7 @@ PAGES: dict[str, tuple[int, str | None, bytes]] = {
     "/a.ttl": (200, "application/octet-stream", TURTLE),
     "/a.ttl.gz": (200, "application/gzip", gzip.compress(TURTLE)),
     "/packed": (200, "text/turtle", gzip.compress(TURTLE)),
+    "/caf%C3%A9%20%5B.ttl?q=%C3%BC": (200, "text/turtle", TURTLE),
     "/a.nt": (200, None, b"<http://e/a> <http://e/p> <http://e/b> ."),
     "/page": (200, "text/html", b"<!doctype html><html></html>"),
     "/bad": (200, "text/turtle", b"@prefix"),
@@ -86,6 +87,25 @@ def test_documents_of_the_web(make_store: MakeStore, site: str, scratch: Path) -
     assert store.load(site + "/a.nt", f"{site}/a", base="http://e/").triples == 4
     store.load(site + "/a", graph_per_file=True)
     assert f"<{site}/a>" in [graph.name for graph in store.graphs()]
+    assert [*scratch.glob("triplake-*.*")] == []
+
+
+def test_iris_of_documents(make_store: MakeStore, site: str) -> None:
+    """They are asked for as HTTP has them, and are the base as they are."""
+    store = make_store(["none"])
+    store.load(f"{site}/café%20%5B.ttl?q=ü")
+    assert [str(row.b) for row in store.query("SELECT ?b { <http://e/a> <http://e/p> ?b }")] == [f"{site}/b"]
+    store.load(f"{site}/café%20%5B.ttl?q=ü", graph_per_file=True)
+    assert f"<{site}/café%20%5B.ttl?q=ü>" in [graph.name for graph in store.graphs()]
+    with pytest.raises(InputError, match="it cannot be fetched"):
+        store.load(f"http://{'é' * 80}/a.ttl")
+
+
+def test_what_has_no_iri_names_no_graph(make_store: MakeStore, scratch: Path) -> None:
+    store = make_store(["none"])
+    for given in ({"data": "<urn:a> <urn:b> 2 .", "format": "ttl"}, {}):
+        with pytest.raises(UsageError, match="is no file, by whose IRI a graph could be named"):
+            store.load(*([] if given else [Graph()]), graph_per_file=True, **given)  # type: ignore[arg-type]
     assert [*scratch.glob("triplake-*.*")] == []
 
 
