@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from triplake.loaders.patch import Change
+from triplestore.model.arguments import check_text
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import PublishedError, StoppedError, TriplakeError, UsageError
 from triplestore.model.report import UpdateReport
@@ -146,7 +147,10 @@ class UpdateQueue:
         return self._put(Waiting.of(add, delete))
 
     def sparql_update(self, text: str, base: str | None = None) -> Future[UpdateReport]:
-        """Let a SPARQL 1.1 Update request be carried out, as `Store.sparql_update` does; the future as of `submit`."""
+        """Let a SPARQL 1.1 Update request be carried out, as `Store.sparql_update` does; the future as of `submit`.
+        Raises UsageError for what is no text."""
+        check_text("an update", text)
+        check_text("a base", "" if base is None else base)
         return self._put(Waiting(text=text, base=base))
 
     def close(self) -> None:

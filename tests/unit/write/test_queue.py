@@ -159,6 +159,15 @@ def test_a_closed_queue_takes_no_more(tmp_path: Path) -> None:
             queue.submit(add=[(X, RDF.type, C)]).result(60)
 
 
+def test_what_is_no_text_is_refused_at_once(tmp_path: Path) -> None:
+    """The thread that carries out would end of it, and whoever waits wait for ever."""
+    with made(tmp_path / "kg") as store, store.updates() as queue:
+        for text, base in ((3, None), (None, None), (b"CLEAR ALL", None), ("CLEAR ALL", 3)):
+            with pytest.raises(UsageError, match="is a text: not"):
+                queue.sparql_update(text, base)  # type: ignore[arg-type]
+        assert queue.sparql_update("CLEAR ALL", None).result(60).transactions == 1
+
+
 def test_many_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each triple is there at the end; a small queue lets them wait."""
     monkeypatch.setattr(module, "WAITING", 3)
