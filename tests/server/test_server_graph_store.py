@@ -10,7 +10,7 @@ import rdflib
 from rdflib import OWL, RDF
 from rdflib.compare import isomorphic
 
-from tests.support.server import EX, TURTLE, sent, serving
+from tests.support.server import EX, TURTLE, request, sent, serving, spoken
 from triplestore import Store
 from triplestore.server.negotiation import GRAPHS
 
@@ -199,6 +199,18 @@ def test_conditions_of_a_change(client: httpx.Client) -> None:
         put = client.put(f"/data?{graph}", content=b"<urn:a> <urn:b> 2 .", headers=TURTLE | condition)
         assert put.status_code == status
     assert client.delete(f"/data?{absent}", headers={"If-Match": "*"}).status_code == 200
+
+
+def test_a_name_that_is_not_encoded(client: httpx.Client) -> None:
+    """Of `#` in the address it is a part: another graph, named by what is before it, stays."""
+    for name in ("g", "g%23part"):
+        client.put(f"/data?graph={EX}{name}", content=b"<urn:a> <urn:b> 1 .", headers=TURTLE).raise_for_status()
+    status, _ = spoken(client, request(f"DELETE /data?graph={EX}g#part"))
+    assert status == 200
+    assert client.get(f"/data?graph={EX}g").status_code == 200
+    assert client.get(f"/data?graph={EX}g%23part").status_code == 404
+    status, body = spoken(client, request("DELETE /data?graph=x#y&dry_run=true"))
+    assert (status, b"'x#y' is no absolute IRI" in body) == (400, True)
 
 
 @pytest.mark.parametrize("name", ["a", "日本", "ü", "a#b", "a?b", "default"])

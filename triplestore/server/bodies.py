@@ -68,6 +68,12 @@ def parameters(encoded: str) -> Parameters:
     return found
 
 
+def asked(request: Request) -> Parameters:
+    """The parameters of a request's address, to its end: `Request.url` has none behind a `#`. Raises what `parameters`
+    raises."""
+    return parameters(request.scope["query_string"].decode("latin-1"))
+
+
 def _decoded(text: str) -> str:
     """Percent-encoded UTF-8, decoded by the piece: each escape takes 40 bytes until the next are joined. Raises
     UnicodeDecodeError."""

@@ -14,7 +14,7 @@ from triplestore.model.dataset import DEFAULT
 from triplestore.model.errors import UsageError
 from triplestore.model.terms import OWL, from_rdflib, to_rdflib
 from triplestore.read.names import token_of
-from triplestore.server.bodies import Parameters, parameters
+from triplestore.server.bodies import Parameters, asked
 from triplestore.server.broadcast import Broadcast
 from triplestore.server.faults import HttpError, shown
 from triplestore.server.work import Service
@@ -80,7 +80,7 @@ async def vocabulary(request: Request) -> Response:
 async def resource(request: Request) -> Response:
     """The facts of one resource, asserted and inferred apart, and what it equals."""
     service: Service = request.app.state.served.service
-    sent = parameters(request.url.query)
+    sent = asked(request)
 
     def found(store: Store) -> dict[str, Any]:
         wanted = token(sent, "term", store)
@@ -96,7 +96,7 @@ async def resource(request: Request) -> Response:
 async def search(request: Request) -> Response:
     """The terms of which some literal has words."""
     service: Service = request.app.state.served.service
-    sent = parameters(request.url.query)
+    sent = asked(request)
     text = sent.get("text", [""])[-1]
 
     def found(store: Store) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from triplestore.expressions.iris import is_absolute
 from triplestore.model.dataset import DEFAULT
-from triplestore.server.bodies import Parameters, documents, parameters
+from triplestore.server.bodies import Parameters, asked, documents
 from triplestore.server.faults import HttpError, shown
 from triplestore.server.guard import require_writer
 from triplestore.server.jobs import Answer
@@ -43,7 +43,7 @@ async def graph_store(request: Request) -> Response:
     """A graph, by `?default`, by `?graph=IRI`, or directly by its own address under that of the store; without any of
     these the store: GET has all of it as N-Quads, POST makes a new graph."""
     service: Service = request.app.state.served.service
-    sent = parameters(request.url.query)
+    sent = asked(request)
     graph = _graph(request, sent)
     if request.method in ("GET", "HEAD"):
         check(sent)

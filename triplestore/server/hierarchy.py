@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from triplestore.model.terms import from_rdflib
-from triplestore.server.bodies import parameters
+from triplestore.server.bodies import asked
 from triplestore.server.facts import term_object, token
 from triplestore.server.faults import HttpError
 from triplestore.server.work import Service
@@ -51,7 +51,7 @@ _PARENTS: Final = f"""{_PREFIXES}SELECT DISTINCT ?c {{
 async def classes(request: Request) -> Response:
     """The classes right below one; without it those below no other."""
     service: Service = request.app.state.served.service
-    sent = parameters(request.url.query)
+    sent = asked(request)
     if "under" not in sent:
         return JSONResponse(await service.kept(request, "hierarchy", lambda store: _level(store, _TOP)))
 

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from triplestore.model.errors import UsageError
 from triplestore.read.differences import SIGNS
-from triplestore.server.bodies import parameters
+from triplestore.server.bodies import asked
 from triplestore.server.faults import HttpError
 from triplestore.server.gate import busy
 from triplestore.server.work import Service
@@ -32,7 +32,7 @@ _ONE = Lock()
 async def changes(request: Request) -> Response:
     """The triples that a version added and removed, asserted and inferred apart."""
     service: Service = request.app.state.served.service
-    sent = parameters(request.url.query)
+    sent = asked(request)
     text = sent.get("version", [""])[-1]
     if not text.isascii() or not text.isdigit() or len(text) > 18:
         raise HttpError(400, "version is the number of a version: /api/overview lists them")

@@ -11,7 +11,7 @@ from triplestore.model.equality import Equality
 from triplestore.model.terms import to_rdflib
 from triplestore.proof.text import writer
 from triplestore.read.suspects import reason_text
-from triplestore.server.bodies import parameters
+from triplestore.server.bodies import asked
 from triplestore.server.facts import of_token, token
 from triplestore.server.faults import HttpError
 from triplestore.server.work import Service
@@ -33,7 +33,7 @@ async def suspects(request: Request) -> Response:
 async def equals(request: Request) -> Response:
     """The class of a term: its members, and what joins them."""
     service: Service = request.app.state.served.service
-    sent = parameters(request.url.query)
+    sent = asked(request)
     return JSONResponse(await service.find(request, lambda store: _class(store, token(sent, "term", store))))
 
 

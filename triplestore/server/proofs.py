@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from triplestore.model.terms import to_rdflib
-from triplestore.server.bodies import Parameters, parameters
+from triplestore.server.bodies import Parameters, asked
 from triplestore.server.facts import token
 from triplestore.server.faults import HttpError
 from triplestore.server.work import Service
@@ -25,7 +25,7 @@ async def explain(request: Request) -> Response:
     Steps are listed premises first, what they prove last; terms as SPARQL's JSON results have them.
     """
     service: Service = request.app.state.served.service
-    sent = parameters(request.url.query)
+    sent = asked(request)
     if "violation" in sent:
         named = re.fullmatch(r"(.+):([0-9]{1,9})", sent["violation"][-1])
         if named is None:

@@ -15,7 +15,7 @@ from triplestore.expressions.iris import is_absolute
 from triplestore.model.endpoints import DEPTH
 from triplestore.model.errors import InputError, TriplakeError, UsageError
 from triplestore.model.report import UpdateReport
-from triplestore.server.bodies import FORM, Parameters, form, media_type, parameters, text
+from triplestore.server.bodies import FORM, Parameters, asked, form, media_type, text
 from triplestore.server.description import describe
 from triplestore.server.faults import HttpError, shown
 from triplestore.server.guard import may_write, require_writer
@@ -36,7 +36,7 @@ async def sparql(request: Request) -> Response:
     """The endpoint. Without a query, a GET is answered with the service's description."""
     service: Service = request.app.state.served.service
     most = service.settings.limits.body
-    sent = parameters(request.url.query)
+    sent = asked(request)
     check(sent)
     if request.method != "POST":
         if "update" in sent:
@@ -137,7 +137,7 @@ async def _query(request: Request, service: Service, query: str, sent: Parameter
 async def plan(request: Request) -> Response:
     """How a query, the body, is answered: it is run for the rows that each step has."""
     service: Service = request.app.state.served.service
-    sent = parameters(request.url.query)
+    sent = asked(request)
     check(sent)
     query = _whole(await text(request, min(service.settings.limits.body, MAX_QUERY)))
     request.scope["triplake.log"]["query"] = query

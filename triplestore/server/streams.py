@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from triplestore.server.bodies import parameters, whole
+from triplestore.server.bodies import asked, whole
 from triplestore.server.broadcast import Broadcast
 from triplestore.server.faults import HttpError, shown
 from triplestore.server.guard import require_writer
@@ -71,7 +71,7 @@ async def _until_gone(request: Request, broadcast: Broadcast, since: int | None)
 
 async def _post(request: Request) -> Response:
     require_writer(request)
-    broadcast, sent = _broadcast(request), parameters(request.url.query)
+    broadcast, sent = _broadcast(request), asked(request)
     names = sent.get("stream", list(broadcast.posted))
     if len(names) != 1 or names[0] not in broadcast.posted:
         known = ", ".join(name or "one without a name" for name in broadcast.posted)
@@ -99,7 +99,7 @@ def _broadcast(request: Request) -> Broadcast:
 
 
 def _time(request: Request) -> int | None:
-    given: Any = request.headers.get("last-event-id") or parameters(request.url.query).get("after", [None])[0]
+    given: Any = request.headers.get("last-event-id") or asked(request).get("after", [None])[0]
     try:
         return None if given is None else time_of(given)
     except ValueError:
