@@ -34,6 +34,7 @@ from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
+from triplestore.engine.queries import minus
 from triplestore.engine.sql import Spelled
 from triplestore.engine.written import BATCH_BYTES
 from triplestore.expressions.vectorised import register
@@ -135,8 +136,11 @@ def _run(graph: Graph, same_as: str, stream: bool = False, prefer: Sequence[str]
     return Run(graph, same_as == "expand", stream, tuple(prefer))
 
 
-def match(graph: Graph, subject: str | None, predicate: str | None, object: str | None) -> Result:
-    """The triples with these terms (tokens; None is any), all equalities expanded: a query without a text, streamed."""
+def match(
+    graph: Graph, subject: str | None, predicate: str | None, object: str | None, without: str | None = None
+) -> Result:
+    """The triples with these terms (tokens; None is any), all equalities expanded: a query without a text, streamed.
+    without: a SELECT (s, p, o: tokens) of those that are left out."""
     terms = tuple(
         Variable(name) if token is None else Constant(token)
         for name, token in zip("spo", (subject, predicate, object), strict=True)
@@ -147,6 +151,9 @@ def match(graph: Graph, subject: str | None, predicate: str | None, object: str 
             found = Extend(found, name, term)
     run = Run(graph, True)
     sql = run.compiler(Query("select", found)).select(found, ("s", "p", "o"))
+    if without is not None:
+        named = f"SELECT s AS c0, p AS c1, o AS c2 FROM ({without}) w"
+        sql = minus(f"({sql})", f"({named})", ("c0", "c1", "c2"))
     return Result("construct", TRIPLE, graph.engine.batches(sql))
 
 

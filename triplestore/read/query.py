@@ -193,23 +193,26 @@ def _tokens_matching(session: Session, pattern: Sequence[str | None], what: str)
         return
     from triplake.sparql import match
 
-    given = set(_among(session, pattern, "asserted")) if what == "inferred" else ()
-    for row in match(graph(session), *pattern).tokens():
-        if row not in given:
-            yield row  # type: ignore[misc]
+    given = _among_sql(session, pattern, "asserted") if what == "inferred" else None
+    yield from match(graph(session), *pattern, given).tokens()  # type: ignore[misc]
 
 
 def _among(session: Session, pattern: Sequence[str | None], what: str) -> Iterator[TokenTriple]:
     """As `matching`, by going through all that there is."""
+    sql = _among_sql(session, pattern, what)
+    for batch in session.engine.batches(sql) if sql is not None else ():
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _among_sql(session: Session, pattern: Sequence[str | None], what: str) -> str | None:
+    """The SELECT of these triples (s, p, o: tokens); None where a term of the pattern is nowhere."""
     session.workspace.views(TERM)
     ids = encoding.lookup(session.engine, (token for token in pattern if token is not None))
     if any(token is not None and token not in ids for token in pattern):
-        return
+        return None
     bound = [f"{c} = {ids[token]}" for c, token in zip("spo", pattern, strict=True) if token is not None]
     where = f" WHERE {' AND '.join(bound)}" if bound else ""
-    triples = f"SELECT s, p, o FROM ({_triples_sql(session, what, 'expand')}) t{where}"
-    for batch in session.engine.batches(expand.tokens_sql(triples)):
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    return expand.tokens_sql(f"SELECT s, p, o FROM ({_triples_sql(session, what, 'expand')}) t{where}")
 
 
 def _shown_sql(session: Session, what: str, same_as: str, virtual: bool, prefer: Sequence[str] = ()) -> str:

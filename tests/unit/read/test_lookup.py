@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -132,6 +133,27 @@ def test_when_it_is_worth_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(lookup, "TERM_BYTES", 1 << 40)
         store.update(add=[(EX.s0, EX.p, EX.last)])
         assert not any(indexed() for _ in range(3))
+
+
+def test_what_follows_of_many_that_are_asserted(make_store: MakeStore) -> None:
+    store = make_store(["rdfs"], add=[(EX.C2, RDFS.subClassOf, EX.C), (EX.a, RDF.type, EX.C2), (EX.b, RDF.type, EX.C)])
+    store.update(add=[(EX.c, RDF.type, EX.C), (EX.c, RDF.type, EX.C2), (EX.C, RDFS.label, Literal("x"))])
+    for pattern in ((None, None, EX.C), (EX.c, None, None), (None, RDF.type, None), (EX.nowhere, None, None)):
+        asserted, inferred, found = (asked(store, pattern, what) for what in ("asserted", "inferred", "all"))
+        assert inferred == found - asserted, pattern
+
+
+def test_what_is_asserted_is_not_held(tmp_path: Path) -> None:
+    """A class has as many members as a store has: what follows is found without a list of the others in memory."""
+    (tmp_path / "x.nt").write_text("".join(f"<{EX}n{i}> <{RDF.type}> <{EX}C> .\n" for i in range(20_000)))
+    with Store.create(tmp_path / "kg", "none", engine="duckdb") as store:
+        store.load(tmp_path / "x.nt")
+        tracemalloc.start()
+        try:
+            assert list(store.match(object=EX.C, what="inferred")) == []
+            assert tracemalloc.get_traced_memory()[1] < 2 << 20
+        finally:
+            tracemalloc.stop()
 
 
 def test_half_read_answers_stay_at_their_version(tmp_path: Path) -> None:
