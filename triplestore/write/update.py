@@ -9,10 +9,11 @@ from typing import Any
 from triplestore.dictionary.encoding import Numbered
 from triplestore.maintain.policy import check as check_algorithm
 from triplestore.model.dataset import Quad, QuadOperation
+from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Prefix
 from triplestore.model.report import UpdateReport
 from triplestore.model.tables import QUAD, TERM, Table
-from triplestore.model.terms import from_rdflib_quads
+from triplestore.model.terms import from_rdflib_quads, to_ntriples
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Manifest
 from triplestore.storage.patches import TableRows
@@ -34,8 +35,13 @@ def update(session: Session, add: Iterable[Any], delete: Iterable[Any], algorith
 
 def sides(add: Iterable[Any], delete: Iterable[Any]) -> tuple[list[Quad], list[Quad]]:
     """The quads of rdflib to add, and those to delete; one in both is added. What is deleted may be what an older
-    version stored, which is legal or not."""
+    version stored, which is legal or not. Raises UsageError for what is no triple of RDF: rdflib lets a literal be a
+    subject, and anything a predicate."""
     added = dict.fromkeys(from_rdflib_quads(add))
+    for s, p, *_ in added:
+        if s[0] in '"(' or p[0] != "<":
+            place, token = ("subject", s) if s[0] in '"(' else ("predicate", p)
+            raise UsageError(f"{to_ntriples(token)} cannot be the {place} of a triple: nothing was changed")
     return list(added), [quad for quad in dict.fromkeys(from_rdflib_quads(delete, legal=False)) if quad not in added]
 
 

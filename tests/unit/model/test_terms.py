@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -193,6 +194,22 @@ LEGAL = [
     _Tagged("ar--rtl"),
     TripleTerm('(<http://ex/a> <http://ex/b> "c \\" # . \\n"@fr)'),
 ]
+
+
+def test_what_is_no_triple_of_rdf_is_not_stored(tmp_path: Path) -> None:
+    """rdflib takes it; an export could not be loaded again, and no query see it."""
+    with Store.create(tmp_path / "kg", ["none"]) as store, store.updates() as queue:
+        for wrong, says in (
+            ((EX.a, Literal("x", lang="en"), EX.b), '"x"@en cannot be the predicate of a triple'),
+            ((EX.a, BNode("p"), EX.b), "_:p cannot be the predicate of a triple"),
+            ((Literal("x"), EX.p, EX.b), '"x" cannot be the subject of a triple'),
+            ((TripleTerm("(<x:> <x:> <x:>)"), EX.p, EX.b), "<<( <x:> <x:> <x:> )>> cannot be the subject of a triple"),
+        ):
+            for change in (lambda triple: store.update(add=[triple]), lambda triple: queue.submit(add=[triple])):
+                with pytest.raises(UsageError, match=re.escape(says)):
+                    change(wrong)
+            store.update(delete=[wrong])  # an older version may have stored it
+        assert store.count("asserted") == 0
 
 
 @pytest.mark.filterwarnings("ignore")
