@@ -183,6 +183,7 @@ def test_conditions_of_a_change(client: httpx.Client) -> None:
         (there, {"If-Match": '"a tag"'}),
         (there, {"If-Match": '"a tag"', "If-None-Match": '"a tag"'}),
         (absent, {"If-Match": "*"}),
+        (there, {"If-Match": "*", "If-None-Match": "*"}),
         ("default", {"If-None-Match": "*"}),
     ]
     for graph, condition in refused:
@@ -199,6 +200,14 @@ def test_conditions_of_a_change(client: httpx.Client) -> None:
         put = client.put(f"/data?{graph}", content=b"<urn:a> <urn:b> 2 .", headers=TURTLE | condition)
         assert put.status_code == status
     assert client.delete(f"/data?{absent}", headers={"If-Match": "*"}).status_code == 200
+
+
+def test_a_part_is_not_put_in_place_of_the_whole(client: httpx.Client) -> None:
+    whole = client.get("/data?default&what=asserted").text
+    part = TURTLE | {"Content-Range": "bytes 0-20/4000"}
+    refused = client.put("/data?default", content=b"<urn:a> <urn:b> 1 .", headers=part)
+    assert (refused.status_code, "Content-Range" in refused.text) == (400, True)
+    assert client.get("/data?default&what=asserted").text == whole
 
 
 def test_a_name_that_is_not_encoded(client: httpx.Client) -> None:

@@ -49,6 +49,8 @@ async def graph_store(request: Request) -> Response:
         check(sent)
         return await (_whole(request, service, sent) if graph is None else _get(request, service, graph, sent))
     require_writer(request)
+    if "content-range" in request.headers:
+        raise HttpError(400, "a part of a graph cannot be put (Content-Range): send all of it, or POST what is added")
     if graph is None:
         if request.method != "POST":
             raise HttpError(400, _WHICH)
@@ -125,7 +127,7 @@ def _heed(request: Request, there: bool) -> None:
     if wanted is not None and not (there and wanted.strip() == "*"):
         message = "the graph has no such tag" if there else "there is no such graph"
         raise HttpError(412, f"{message}, as If-Match asks: nothing was done")
-    if wanted is None and unwanted is not None and unwanted.strip() == "*" and there:
+    if unwanted is not None and unwanted.strip() == "*" and there:
         raise HttpError(412, "there is such a graph, as If-None-Match asks that there be not: nothing was done")
 
 
