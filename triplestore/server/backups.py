@@ -56,6 +56,7 @@ class Backups:
             try:
                 found = await self.now()
                 log.info("backup of %s at %s: %d new versions", self._store, self._dest, found["new"])
-            except (TriplakeError, OSError) as error:
-                log.error("the backup of %s at %s failed: %s", self._store, self._dest, error)
+            except Exception as error:
+                ours = None if isinstance(error, TriplakeError | OSError) else error
+                log.error("the backup of %s at %s failed: %s", self._store, self._dest, error, exc_info=ours)
             await asyncio.sleep(self._every)
