@@ -25,6 +25,7 @@ from triplestore.server.backups import Backups
 from triplestore.server.served import Served
 from triplestore.server.settings import LOOPBACK_NAMES, Access, Certificate, Settings, named_stores
 from triplestore.server.work import Service
+from triplestore.storage.backup import BackedUp, backup
 
 OPEN = Settings(access=Access(hosts=LOOPBACK_NAMES))
 ENDLESS = f"SELECT (COUNT(*) AS ?n) {{ {' '.join(f'?a{i} ?b{i} ?c{i} .' for i in range(12))} FILTER(?c0 != ?c11) }}"
@@ -170,7 +171,8 @@ def test_a_query_is_seen_and_stopped(store: Path) -> None:
             assert answers[0].status_code == 503
             assert "stopped by who runs the server" in answers[0].text
             eventually(lambda: not other.get("/admin/requests").json()["requests"])
-            assert other.delete(f"/admin/requests/{running['number']}").status_code == 404
+            for number in running["number"], "x", 5_000 * "9":
+                assert other.delete(f"/admin/requests/{number}").status_code == 404
 
 
 def test_a_store_that_is_replaced(store: Path, tmp_path: Path) -> None:
@@ -220,6 +222,21 @@ class TestBackups:
             eventually(lambda: "the backup of" in caplog.text)
             people(client)
         assert "failed" in caplog.text
+
+    def test_a_fault_ends_no_schedule(
+        self, store: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        faults = [ValueError("a fault of ours")]
+
+        def faulty(*given: Path) -> BackedUp:
+            if faults:
+                raise faults.pop()
+            return backup(*given)
+
+        monkeypatch.setattr("triplestore.server.backups.backup", faulty)
+        with answering({"": served(store, Backups(store, tmp_path / "copy", 0.1))}) as client:
+            eventually(lambda: counted(client)["triplake_last_backup_timestamp_seconds", ""] > 0)
+        assert "failed: a fault of ours" in caplog.text
 
 
 class TestSettings:

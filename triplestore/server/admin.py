@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from triplestore.server.faults import HttpError
+from triplestore.server.faults import HttpError, shown
 from triplestore.server.served import Served
 
 
@@ -18,10 +18,11 @@ async def requests(request: Request) -> Response:
 async def stop(request: Request) -> Response:
     """Stop one of them."""
     served: Served = request.app.state.served
-    number = int(request.path_params["number"])
-    if not served.service.stop(number, "stopped by who runs the server"):
-        raise HttpError(404, f"no query {number} runs: GET /admin/requests lists those that do")
-    return JSONResponse({"stopped": number})
+    given = request.path_params["number"]
+    found = [job.number for job in served.service.running() if str(job.number) == given]
+    if not found or not served.service.stop(found[0], "stopped by who runs the server"):
+        raise HttpError(404, f"no query {shown(given)} runs: GET /admin/requests lists those that do")
+    return JSONResponse({"stopped": found[0]})
 
 
 async def backup(request: Request) -> Response:

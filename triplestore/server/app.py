@@ -124,7 +124,7 @@ def _one(served: Served, more: list[BaseRoute]) -> Starlette:
         Route("/streams/{name:path}", streams.follow, methods=_READING),
         Route("/openapi.json", _openapi, methods=_READING),
         Route("/admin/requests", admin.requests, methods=_READING),
-        Route("/admin/requests/{number:int}", admin.stop, methods=["DELETE"]),
+        Route("/admin/requests/{number}", admin.stop, methods=["DELETE"]),
         Route("/admin/backup", admin.backup, methods=["POST"]),
         *more,
         Mount("/static", StaticFiles(directory=WEB / "static")),
