@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import stat
 from pathlib import Path
 
@@ -49,6 +50,15 @@ class TestCommand:
         account(file, "ann", "--remove")
         assert file.read_text().splitlines()[0] == "# mine"
         assert list(read_accounts(file)) == ["scraper"]
+
+    def test_the_file_stays_its_owners(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The server, which runs as another than root, could not read it any more."""
+        given = []
+        monkeypatch.setattr(os, "chown", lambda path, user, group: given.append((user, group)))
+        account(tmp_path / "accounts", "ann", password="one")
+        assert given == []
+        account(tmp_path / "accounts", "bob", password="two")
+        assert given == [(os.getuid(), (tmp_path / "accounts").stat().st_gid)]
 
     @pytest.mark.parametrize(
         ("arguments", "message"),

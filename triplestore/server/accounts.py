@@ -15,6 +15,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -128,7 +129,7 @@ def read_accounts(file: str | Path) -> dict[str, Account]:
 
 def write_accounts(file: str | Path, changed: Account | None, removed: str | None = None) -> None:
     """Put an account into a file in place of the one with its name, or take one out; other lines stay. Only who owns
-    the file may read it. Raises what `read_accounts` does, but for a file that is not there."""
+    the file may read it, and stays its owner. Raises what `read_accounts` does, but for a file that is not there."""
     path = Path(file)
     lines: list[str] = []
     if path.exists():
@@ -145,6 +146,9 @@ def write_accounts(file: str | Path, changed: Account | None, removed: str | Non
             out.write(text)
             out.flush()
             os.fsync(out.fileno())
+        if path.exists() and hasattr(os, "chown"):  # root may change it for a server that runs as another
+            with suppress(PermissionError):
+                os.chown(new, path.stat().st_uid, path.stat().st_gid)
         new.replace(path)
     except OSError:
         new.unlink(missing_ok=True)
