@@ -53,8 +53,11 @@ class Graphs:
         quads = self._quads(names)
         if chosen is None:
             return self._reading(quads, f"(SELECT DISTINCT g FROM ({quads}) n)")
-        listed = [f"SELECT CAST({ids[name]} AS BIGINT) AS g" for name in names or ()]
-        return self._reading(quads, f"({' UNION ALL '.join(listed) or 'SELECT g FROM quad WHERE FALSE'})")
+        listed = ", ".join(f"({ids[name]})" for name in names or ())
+        sql = (
+            f"SELECT CAST(g AS BIGINT) AS g FROM (VALUES {listed}) n(g)" if listed else "SELECT g FROM quad WHERE FALSE"
+        )
+        return self._reading(quads, f"({sql})")
 
     def _quads(self, graphs: Iterable[str] | None) -> str:
         """The quads (g, s, p, o) of some named graphs, or all, as SQL."""

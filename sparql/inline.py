@@ -16,13 +16,11 @@ def values(compiler: Context, variables: Sequence[str], rows: Sequence[Sequence[
     compiler.rows *= max(len(rows), 1)
     steps = compiler.steps
     columns = {name: Column(nullable=any(row[place] is None for row in rows)) for place, name in enumerate(variables)}
-    if not variables or not rows:
-        nulls = [f"CAST(NULL AS BIGINT) AS {steps.column(name)}" for name in variables]
-        if not rows:
-            sql = f"SELECT {', '.join(nulls) or '1 AS unit'} WHERE FALSE"
-        else:
-            sql = " UNION ALL ".join(["SELECT 1 AS unit"] * len(rows))
-        return Relation(steps.add("values", sql), columns)
+    if not rows:
+        nulls = ", ".join(f"CAST(NULL AS BIGINT) AS {steps.column(name)}" for name in variables)
+        return Relation(steps.add("values", f"SELECT {nulls or '1 AS unit'} WHERE FALSE"), columns)
+    if not variables:
+        return Relation(steps.add("values", f"SELECT CAST({len(rows)} AS BIGINT) AS n"), columns, weighted=True)
     names = [steps.column(name) for name in variables]
     if len(rows) > LISTED:
         step = steps.add("values", f"SELECT {', '.join(names)} FROM {_loaded(compiler, names, rows)}")

@@ -323,3 +323,19 @@ def test_aggregates_of_long_expressions_are_evaluated_once(tmp_path: Path) -> No
         ((total,),) = store.query(f"SELECT (SUM({' + ?o' * 8}) AS ?x) {{ ?s <u:p> ?o }}")
         assert int(total) == 8 * sum(range(3_000))
         assert process_time() - started < 10
+
+
+def test_many_rows_that_bind_nothing(tmp_path: Path) -> None:
+    """Each was a SELECT of its own, as each graph of FROM NAMED was: an engine planned a hundred thousand of them for
+    minutes, and heeds no limit meanwhile."""
+    graphs = " ".join(f"FROM NAMED <u:g{n}>" for n in range(300))
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        store.sparql_update("INSERT DATA { GRAPH <u:g7> { <u:s> <u:p> 1, 2 } GRAPH <u:h> { <u:s> <u:p> 3 } }")
+        count = f"SELECT (COUNT(*) AS ?n) {{ VALUES () {{ {'()' * 3_000} }} GRAPH <u:g7> {{ ?s ?p ?o }} }}"
+        assert [int(row.n) for row in store.query(count)] == [6_000]
+        assert (
+            len(store.query(f"SELECT * {{ VALUES () {{ {'()' * 30} }} {{}} UNION {{ VALUES () {{ () () }} }} }}")) == 90
+        )
+        named = f"SELECT ?g ?o {graphs} {{ GRAPH ?g {{ ?s ?p ?o }} GRAPH ?g {{ ?s ?p ?o }} }}"
+        assert {(str(row.g), int(row.o)) for row in store.query(named)} == {("u:g7", 1), ("u:g7", 2)}
+        assert [store.explain_query(text).sql.count("SELECT") < 30 for text in (count, named)] == [True, True]
