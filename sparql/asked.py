@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Self
 
 from triplake.sparql.constants import Constants
@@ -24,6 +25,8 @@ class Asked:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         for compiler in self.compilers:
-            compiler.paths.drop()
+            compiler.paths.scratch.__exit__(kind, error, trace)

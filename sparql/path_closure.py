@@ -39,16 +39,12 @@ class _Pairs:
 
 @dataclass(slots=True)
 class PathTables:
-    """Evaluates the repeated paths of one query. `drop` its tables when the answer has been read."""
+    """Evaluates the repeated paths of one query. Leave `scratch`, its tables, when the answer has been read."""
 
     engine: Engine
     matching: Matching
     constants: Constants
     scratch: Scratch
-
-    def drop(self) -> None:
-        """Drop the working tables."""
-        self.scratch.clear()
 
     def solutions(self, node: PathPattern, columns: Mapping[str, str], ids: Mapping[str, int]) -> str:
         """The SELECT of the pattern's solutions, a set: the (expanded) ids of its variables, by their columns, and the

@@ -117,15 +117,13 @@ def explain(graph: Graph, text: str, same_as: str = "expand", prefer: Sequence[s
     if pattern is None or shown is None:
         return QueryExplanation(parsed.kind, None, "", None)
     compiler = run.compiler(replace(parsed, pattern=pattern))
-    try:
+    with compiler.paths.scratch:
         if parsed.kind == "construct":
             sql = compiler.construct(pattern, parsed.template)
         else:
             sql = compiler.ask(pattern) if parsed.kind == "ask" else compiler.select(pattern, variables)
         orders = {name: order(steps) for name, steps in compiler.orders.items() if steps}
         return QueryExplanation(parsed.kind, tree(shown), sql, graph.engine.plan(sql), orders)
-    finally:
-        compiler.paths.drop()
 
 
 def _run(graph: Graph, same_as: str, stream: bool = False, prefer: Sequence[str] = ()) -> Run:
@@ -212,16 +210,14 @@ class Run:
         return Federation(self.graph.services, solve, self.expand, beside).resolved(parsed)
 
     def asked(self, parsed: Query, text: Callable[[Compiler], str]) -> Asked:
-        """A statement, compiled now for a resident engine, else when it is known which dialect it is run in."""
-        engine = self.graph.engine
+        """A statement, compiled when it is run, and it is known in which dialect."""
         compilers: list[Compiler] = []
 
         def spelled(dialect: Dialect) -> str:
             compilers.append(self.compiler(parsed, dialect))
             return text(compilers[-1])
 
-        sql = spelled(engine.dialect) if engine.resident else Spelled(engine.dialect, spelled)
-        return Asked(sql, compilers)
+        return Asked(Spelled(self.graph.engine.dialect, spelled), compilers)
 
     def compiler(self, parsed: Query, dialect: Dialect | None = None) -> Compiler:
         graph, view = self.graph, self.graph.view

@@ -35,11 +35,9 @@ class Stages:
         distinct = Distinct(Project(pattern, tuple(variables)))
         with not_too_deep("shape"):
             compiler = self._run.compiler(Query("select", distinct))
-            try:
+            with compiler.paths.scratch:
                 name = self._scratch.table("kept")
                 rows = self._engine.create(name, compiler.select(distinct, variables, decoded=False))
-            finally:
-                compiler.paths.drop()
         return Kept(name, tuple(variables)), rows
 
     def rows(self, pattern: Node, variables: Sequence[str]) -> Iterator[tuple[str | None, ...]]:

@@ -6,14 +6,19 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from time import process_time
 
 import pytest
 
+from tests.support.sparql import make_graph
+from triplake.sparql import query
 from triplake.sparql.parser import parse_query
 from triplake.sparql.update import parse_update
 from triplestore import Store
+from triplestore.engine.duckdb import DuckDBEngine
+from triplestore.expressions.vectorised import register
 from triplestore.model.errors import LimitError, StoppedError, TriplakeError, UnsupportedError
 from triplestore.model.expression import Call, Variable, walk
 from triplestore.model.stopping import Stop, heeding
@@ -131,6 +136,8 @@ def test_the_process_survives(tmp_path: Path) -> None:
     program = f"""
 from tests.unit.sparql.test_sparql_limits import SHAPES, UPDATES
 from triplestore import Store
+from triplestore.engine.duckdb import DuckDBEngine
+from triplestore.expressions.vectorised import register
 from triplestore.model.errors import EngineError, TriplakeError
 with Store.create({str(tmp_path / "kg")!r}, rules=[], engine="duckdb", memory_limit="1GB") as store:
     store.sparql_update("INSERT DATA {{ <u:a> <u:p> <u:b> }}")
@@ -339,3 +346,35 @@ def test_many_rows_that_bind_nothing(tmp_path: Path) -> None:
         named = f"SELECT ?g ?o {graphs} {{ GRAPH ?g {{ ?s ?p ?o }} GRAPH ?g {{ ?s ?p ?o }} }}"
         assert {(str(row.g), int(row.o)) for row in store.query(named)} == {("u:g7", 1), ("u:g7", 2)}
         assert [store.explain_query(text).sql.count("SELECT") < 30 for text in (count, named)] == [True, True]
+
+
+def tables(engine: DuckDBEngine) -> set[str]:
+    return {name for (name,) in engine.rows("SELECT table_name FROM duckdb_tables()")}
+
+
+@pytest.mark.parametrize(
+    "start", ["<u:a> <u:p>+ ?o", f"VALUES ?o {{ {' '.join(map(str, range(1_001)))} }}"], ids=["path", "data"]
+)
+def test_a_query_that_is_refused_leaves_no_tables(start: str) -> None:
+    """Pairs of a path, and inline data, stayed in memory as long as the store was open."""
+    engine = DuckDBEngine(threads=1)
+    graph = make_graph(engine, [("<u:a>", "<u:p>", "<u:b>")])
+    before = tables(engine)
+    with pytest.raises(UnsupportedError):
+        query(graph, f"SELECT * {{ {start} FILTER(REGEX(STR(?o), '(?=a)')) }}")
+    assert tables(engine) == before
+    engine.close()
+
+
+def test_a_reader_tells_why_a_query_fails() -> None:
+    """Its transaction is at an end then: dropping the pairs of the path was what failed."""
+    engine = DuckDBEngine(threads=1)
+    graph = make_graph(engine, [("<u:a>", "<u:p>", "<u:b>")])
+    register(engine)
+    reader = engine.reader()
+    reader.begin()
+    rows = f"VALUES () {{ {'()' * 20_000} }}"
+    with pytest.raises(LimitError, match="a solution occurs more than"):
+        query(replace(graph, engine=reader), f"SELECT * {{ <u:a> <u:p>+ ?o {rows} {rows} }}")
+    reader.close()
+    engine.close()
