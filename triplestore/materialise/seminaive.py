@@ -54,7 +54,7 @@ from triplestore.materialise.violations import Violations
 from triplestore.materialise.well_founded import WellFoundedCheck
 from triplestore.model.equality import Equality
 from triplestore.model.expression import Call, walk
-from triplestore.model.rule import Aggregate, Rule
+from triplestore.model.rule import Aggregate, Bind, Rule
 from triplestore.model.stopping import check
 from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE
 
@@ -85,7 +85,7 @@ class SemiNaive:
         self.rules = tuple(rules)
         self.figures = Figures()
         self.mint = mint or Mint(engine)
-        if any(isinstance(part, Call | Aggregate) for part in walk(self.rules)):
+        if any(isinstance(part, Call | Aggregate | Bind) for part in walk(self.rules)):
             from triplestore.expressions.vectorised import register  # slow to import, and few rules call
 
             register(engine)  # what expressions may call

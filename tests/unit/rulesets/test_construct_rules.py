@@ -20,7 +20,7 @@ from triplestore.compile import check
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.model.errors import InputError
-from triplestore.model.terms import to_ntriples
+from triplestore.model.terms import RDF, to_ntriples
 
 PREFIX = "PREFIX : <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
 QUERIES = {
@@ -178,3 +178,25 @@ def test_names_of_other_scopes_are_kept_apart() -> None:
     got = materialised(engine, triples, (rule,), "off")[1]
     engine.close()
     assert got - set(triples) == {("<http://e/a>", "<http://e/new>", "<http://e/c>")}
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "?x :p ?a {| :since ?y |} . ?x :p ?b {| :said ?z |} . FILTER(?a != ?b)",
+        "?r rdf:reifies <<( ?x :p ?a )>> . ?s rdf:reifies <<( ?x :p ?b )>> ; :said ?y FILTER(?a != ?b)",
+        "?x :n ?y { ?z :m ?w BIND(?w AS ?y) }",
+    ],
+    ids=["annotations", "reifiers", "one value"],
+)
+def test_what_two_parts_of_a_pattern_bind(tmp_path: Path, pattern: str) -> None:
+    prefixes = f"{PREFIX}PREFIX rdf: <{RDF}> "
+    (tmp_path / "q.rq").write_text(f"{prefixes}CONSTRUCT {{ ?x :new ?y }} WHERE {{ {pattern} }}")
+    with Store.create(tmp_path / "kg", [str(tmp_path / "q.rq")], engine="duckdb") as store:
+        store.sparql_update(
+            prefixes + "INSERT DATA { :a :p :b {| :since 5 |} , :c {| :said 6 |} . :d :p :b {| :since 7 |} ; :n 1, 2 . "
+            ":e :n 1 ; :m 1 }"
+        )
+        found = set(store.query(f"{prefixes}SELECT ?x ?y {{ {pattern} }}").tokens())
+        assert found == set(store.query(f"{prefixes}SELECT ?x ?y {{ ?x :new ?y }}").tokens())
+        assert found
