@@ -42,6 +42,7 @@ from triplake.sparql.conditions import conjuncts
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import place, words
 from triplake.sparql.parser import Parser, not_too_deep
+from triplake.sparql.triple_terms import PARTS
 from triplestore.compile.inline import bound_by, substituted
 from triplestore.model.errors import InputError, UnsupportedError, UsageError
 from triplestore.model.expression import Call, Constant, Exists, Expression, Variable, variables_of, walk
@@ -270,7 +271,17 @@ class _Translator:
 
 
 def _joined(some: Iterable[Body], others: Sequence[Body]) -> list[Body]:
-    return [left + right for left, right in product(some, others)]
+    return [left + tuple(_beside(element, left) for element in right) for left, right in product(some, others)]
+
+
+def _beside(element: BodyElement, body: Body) -> BodyElement:
+    """An element of a body that is joined with another one. What both take from triple terms, never an error, is one
+    term."""
+    match element:
+        case Bind(Call(name) as expression, variable) if name in PARTS:
+            if any(isinstance(e, Bind) and e.variable == variable for e in body):
+                return Holds(Call("SAMETERM", (Variable(variable.name), expression)))
+    return element
 
 
 def _bound(body: Iterable[BodyElement]) -> set[str]:

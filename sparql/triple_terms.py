@@ -6,19 +6,20 @@ parts. In a template the variable gets its value from those within it, for each 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from triplake.sparql.algebra import Extend, Filter, Node, Project, Term, Triple, in_scope
+from triplake.sparql.algebra import Bgp, Extend, Filter, Node, Project, Term, Triple, in_scope
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.paths import Path
+from triplake.sparql.translation import join
 from triplestore.model.expression import Call, Constant, Expression, Variable
 from triplestore.model.terms import RDF
 from triplestore.model.triple_terms import triple_token
 
 REIFIES: Final = Constant(f"<{RDF}reifies>")
-_PARTS: Final = ("SUBJECT", "PREDICATE", "OBJECT")
+PARTS: Final = ("SUBJECT", "PREDICATE", "OBJECT")
 
 Found = list[tuple[Term, Path, Term]]
 """The triples of a basic graph pattern so far."""
@@ -36,6 +37,36 @@ def constant_of(parts: tuple[Expression, ...]) -> Constant | None:
 def is_blank(term: Term) -> bool:
     """Whether a term of a pattern or template is a blank node."""
     return isinstance(term, Variable) and term.name.startswith("_:")
+
+
+def _connected(pattern: Bgp) -> list[Node]:
+    """The triples of a basic graph pattern, those apart that share no variable, as patterns."""
+    groups: list[tuple[set[Term], list[Triple]]] = []
+    for triple in pattern.triples:
+        names: set[Term] = {term for term in triple if isinstance(term, Variable)}
+        triples = [triple]
+        for group in [group for group in groups if not group[0].isdisjoint(names)]:
+            groups.remove(group)
+            names, triples = names | group[0], group[1] + triples
+        groups.append((names, triples))
+    return [Bgp(tuple(triples)) for _, triples in groups]
+
+
+def _taken_apart(pattern: Node, made: Sequence[tuple[Variable, Triple]]) -> Node:
+    """A pattern with what holds of those of the triple terms that it has, their parts bound."""
+    bound = set(in_scope(pattern))
+    for variable, parts in made:
+        if variable.name not in bound:
+            continue
+        pattern = Filter(pattern, Call("ISTRIPLE", (variable,)))
+        for function, part in zip(PARTS, parts, strict=True):
+            value = Call(function, (variable,))
+            if isinstance(part, Variable) and part.name not in bound:
+                pattern = Extend(pattern, part.name, value, bound=True)
+                bound.add(part.name)
+            else:
+                pattern = Filter(pattern, Call("SAMETERM", (value, part)))
+    return pattern
 
 
 @dataclass(slots=True)
@@ -105,21 +136,19 @@ class TripleTerms:
 
     def matched(self, pattern: Node) -> Node:
         """A pattern with what holds of the triple terms that its variables stand for, evaluated by itself and then
-        joined, as a sub-SELECT is: inside EXISTS, outer solutions may bind the variables within triple terms."""
+        joined, as a sub-SELECT is: inside EXISTS, outer solutions may bind the variables within triple terms.
+
+        Triples that nothing but a triple term connects with others are matched apart, and joined by its parts."""
         if not self.made:
             return pattern
-        bound = set(in_scope(pattern))
-        for variable, parts in self.made:
-            pattern = Filter(pattern, Call("ISTRIPLE", (variable,)))
-            for function, part in zip(_PARTS, parts, strict=True):
-                value = Call(function, (variable,))
-                if isinstance(part, Variable) and part.name not in bound:
-                    pattern = Extend(pattern, part.name, value, bound=True)
-                    bound.add(part.name)
-                else:
-                    pattern = Filter(pattern, Call("SAMETERM", (value, part)))
-        self.made = []
-        return Project(pattern, in_scope(pattern))
+        made, self.made = self.made, []
+        apart = [_taken_apart(part, made) for part in (_connected(pattern) if isinstance(pattern, Bgp) else [pattern])]
+        found = apart.pop(0)
+        while apart:
+            near = next((part for part in apart if not set(in_scope(part)).isdisjoint(in_scope(found))), apart[0])
+            apart.remove(near)
+            found = join(found, near)
+        return Project(found, in_scope(found))
 
     def keep(self) -> None:
         """What was made is of a template."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.support.sparql import make_graph
 from tests.unit.sparql.test_sparql_functions import ERROR, FALSE, TRUE, integer
-from triplake.sparql import query
+from triplake.sparql import explain, query
 from triplestore.engine import Engine
 from triplestore.model.errors import UsageError
 from triplestore.model.terms import RDF, XSD
@@ -88,6 +90,9 @@ QUERIES: dict[str, set[tuple[str | None, ...]]] = {
     "SELECT ?n { :a :p ?b {| :q ?n |} }": {('"1"',)},
     "SELECT ?r { :a :p ?b ~ ?r }": {("_:r",)},
     "SELECT ?r { :a :p :b ~ ?r {| :q '2' |} }": set(),
+    "SELECT ?n ?c { ?a :p ?b {| :q ?n |} . ?b :p ?c }": {('"1"', C)},
+    "SELECT ?r ?t { ?r rdf:reifies <<( ?a ?p ?b )>> . ?t :q <<( ?b :q ?c )>> . ?x ?p ?b }": {("_:r", f"<{E}s>")},
+    "SELECT ?y ?o { << ?x ?p ?y >> :q '1' . << ?x ?p ?o >> :q ?t . ?c :q ?c }": {(B, B), (B, '"x"@en')},
     "SELECT ?r { VALUES ?t { <<( :a :p :b )>> <<( :a :p 7 )>> } ?r rdf:reifies ?t }": {("_:r",)},
     "SELECT ?t { :a :p ?o BIND(<<( :a :p ?o )>> AS ?t) ?r rdf:reifies ?t }": {(f"({A} {P} {B})",)},
     "SELECT ?r { ?r rdf:reifies ?t OPTIONAL { ?r :q <<( ?s ?p ?o )>> } FILTER(!BOUND(?s)) }": {("_:r",)},
@@ -125,6 +130,18 @@ def test_patterns(engine: Engine, text: str) -> None:
     """Of a query with `*`, variables come in the order in which they are met."""
     found = query(make_graph(engine, FACTS), f"{PREFIX} PREFIX rdf: <{RDF}> {text}")
     assert set(found.tokens()) == QUERIES[text]
+
+
+def test_annotations_are_joined_with_their_triples(engine: Engine) -> None:
+    """Not held against each of them: two thousand took ten seconds."""
+    facts = [(f"<{E}s{n}>", P, f"<{E}s{n + 1}>") for n in range(200)]
+    said = [(f"_:r{n}", REIFIES, f"({' '.join(triple)})") for n, triple in enumerate(facts)]
+    graph = make_graph(engine, [*facts, *said, *((f"_:r{n}", Q, f'"{n}"') for n in range(200))])
+    text = f"{PREFIX} SELECT ?n {{ ?s :p ?o {{| :q ?n |}} }}"
+    assert {token for (token,) in query(graph, text).tokens()} == {f'"{n}"' for n in range(200)}
+    plan = explain(graph, text).plan
+    assert plan is not None
+    assert max(int(count.replace(",", "")) for count in re.findall(r"([0-9,]+) rows", "\n".join(plan.lines()))) < 2_000
 
 
 REFUSED = {
