@@ -18,17 +18,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyoxigraph import NamedNode
 
+from triplake.loaders.lines import SIZE
 from triplake.loaders.tables import Table, identifier, opened
 from triplake.loaders.template import Column, Kind, Shape, Template
 from triplestore.engine import Engine, temporary
 from triplestore.engine.dialect import string
 from triplestore.engine.waiting import waited
+from triplestore.engine.written import AT_ONCE, gathered
 from triplestore.model.errors import InputError
 from triplestore.model.stopping import check
 from triplestore.model.terms import XSD
 
 BATCH: Final = 500_000
-"""Rows of triples handed to the engine at a time."""
+"""Rows of triples handed to the engine at a time, at most, or those of `SIZE` bytes."""
 
 _SAFE: Final = (
     r"A-Za-z0-9._~\-\x{A0}-\x{D7FF}\x{F900}-\x{FDCF}\x{FDF0}-\x{FFEF}"
@@ -103,15 +105,16 @@ def _tokens(table: Table, template: Template, number: int) -> Iterator[pa.Table]
     sql = _Select(table, template, number).sql()
     whole = any(shape.kind is Kind.WHOLE for shape in shapes)
     with table.reading():
-        reader = waited(lambda: table.connection.sql(sql).to_arrow_reader(BATCH), table.connection.interrupt)
-        while True:
-            check()
-            batch = waited(lambda: next(reader, None), table.connection.interrupt)
-            if batch is None:
-                return
+        reader = waited(lambda: table.connection.sql(sql).to_arrow_reader(AT_ONCE), table.connection.interrupt)
+        for batch in gathered(iter(lambda: _next(reader, table), None), BATCH, SIZE):
             rows = pa.table(batch)
             if rows.num_rows:
                 yield _checked(rows, table) if whole else rows
+
+
+def _next(reader: Iterator[pa.RecordBatch], table: Table) -> pa.RecordBatch | None:
+    check()
+    return waited(lambda: next(reader, None), table.connection.interrupt)
 
 
 def _checked(rows: pa.Table, table: Table) -> pa.Table:

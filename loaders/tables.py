@@ -22,10 +22,12 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
+from triplake.loaders.bounds import LONGEST
 from triplake.loaders.compression import COMPRESSIONS, compression, unpack
 from triplake.loaders.compression import opened as opened_bytes
 from triplake.loaders.pipes import is_regular, spooled, spooled_pipe
 from triplestore.engine.dialect import string
+from triplestore.engine.duckdb.files import MAX_LINE
 from triplestore.model.errors import EngineError, InputError, UsageError
 
 FORMATS: Final = {"csv": "csv", "tsv": "tsv", "parquet": "parquet"}
@@ -182,7 +184,8 @@ def _of_file(connection: duckdb.DuckDBPyConnection, file: _File, folder: str) ->
         columns = ", ".join(f"{string(name)}: 'VARCHAR'" for name in names)
         read = (
             f"read_csv({literal}, auto_detect = false, header = true, delim = {string(delimiter)}, quote = '\"', "
-            f"escape = '\"', nullstr = '', columns = {{{columns}}}, hive_partitioning = false)"
+            f"escape = '\"', nullstr = '', columns = {{{columns}}}, hive_partitioning = false, "
+            f"max_line_size = {MAX_LINE}, buffer_size = {2 * MAX_LINE})"
         )
     with closed.reading():
         connection.execute(f"CREATE VIEW given AS SELECT * FROM {read}")
@@ -194,12 +197,13 @@ def _header(path: str, name: str, delimiter: str) -> tuple[str, list[str]]:
     columns of a CSV file. Raises InputError for a name that is there twice, in whatever case."""
     with opened_bytes(path, name) as packed:
         file = io.TextIOWrapper(packed, "utf-8-sig", errors="replace", newline="")  # DuckDB finds what is no UTF-8
-        first = file.readline()
+        lines = iter(lambda: file.readline(LONGEST), "")  # of any file: it may have no end of a line
+        first = next(lines, "")
         if not delimiter:
             plain = re.sub('"[^"]*"', "", first)
             delimiter = max(_DELIMITERS, key=plain.count)
         try:
-            record = next(csv.reader(itertools.chain([first], file), delimiter=delimiter), [])
+            record = next(csv.reader(itertools.chain([first], lines), delimiter=delimiter), [])
         except csv.Error as error:  # one name is longer than anything that is one
             raise InputError(f"this is no line of names of columns ({error}): is a quote closed?", name, 1) from error
     if not record:
@@ -254,6 +258,8 @@ def _reason(error: Exception) -> str:
     text = str(error)
     if "Invalid unicode" in text or "not utf-8 encoded" in text.lower():
         return "the file is not UTF-8: convert it, or give duckdb.read_csv(FILE, encoding='latin-1') in Python"
+    if "state machine reached an invalid state" in text:
+        return "its lines end in several ways (LF, CR LF, CR): make them end in one"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if "CSV Error on Line" in text:
         end = next((place for place, line in enumerate(lines) if line.startswith("Possible")), len(lines))

@@ -28,16 +28,16 @@ _BLOCK: Final = 1 << 20
 """Bytes of a file that are read at a time."""
 
 
-def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Small batches as larger ones, of `BATCH` rows or `BATCH_BYTES` bytes at most."""
+def gathered(batches: Iterable[pa.RecordBatch], most: int = BATCH, size: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
+    """Small batches as larger ones, of so many rows and bytes at most."""
     found: list[pa.RecordBatch] = []
-    rows = size = 0
+    rows = held = 0
     for batch in batches:
-        if found and (rows + batch.num_rows > BATCH or size + batch.nbytes > BATCH_BYTES):
+        if found and (rows + batch.num_rows > most or held + batch.nbytes > size):
             yield pa.concat_batches(found)
-            found, rows, size = [], 0, 0
+            found, rows, held = [], 0, 0
         found.append(batch)
-        rows, size = rows + batch.num_rows, size + batch.nbytes
+        rows, held = rows + batch.num_rows, held + batch.nbytes
     if found:
         yield pa.concat_batches(found)
 

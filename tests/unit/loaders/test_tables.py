@@ -21,7 +21,8 @@ from rdflib.compare import isomorphic
 from rdflib.namespace import RDF, XSD
 
 from tests.conftest import MakeStore
-from triplake.loaders import mapping
+from triplake.loaders import mapping, tables
+from triplake.loaders.template import read_template
 from triplestore import Store
 from triplestore.model.errors import InputError, TriplakeError, UsageError
 
@@ -260,6 +261,11 @@ class TestCsv:
         store.load_table(tmp_path / "t.csv", template=COLUMN)
         assert {(s, o[1:-1]) for s, o in tokens(store)} == {(str(n), f"x{text}") for n, text in enumerate(NASTY)}
 
+    def test_long_texts(self, store: Store, tmp_path: Path) -> None:
+        (tmp_path / "t.csv").write_text(f"id,v\n1,{'x' * 3_000_000}\n2,y\n")
+        store.load_table(tmp_path / "t.csv", template=COLUMN)
+        assert sorted(len(o) for _, o in tokens(store)) == [3, 3_000_002]
+
     def test_other_delimiters_and_packed(self, store: Store, tmp_path: Path) -> None:
         import gzip
 
@@ -301,12 +307,23 @@ def test_wrong_templates(store: Store, template: str, message: str) -> None:
     assert store.version == 1
 
 
+def test_long_texts_come_in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapping, "SIZE", 1 << 20)
+    rows = pa.table({"id": range(10_000), "v": ["x" * 1000] * 10_000})
+    with tables.opened(rows, 1, "") as table:
+        batches = list(mapping._tokens(table, read_template(COLUMN, {}), 1))
+    assert sum(map(len, batches)) == 10_000
+    assert max(batch.nbytes for batch in batches) < 3 << 20
+
+
 def test_wrong_tables(store: Store, tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "short.csv").write_text("id,v\n1,2\n3,4,5,6\n")
     (tmp_path / "twice.csv").write_text("id,v,v\n1,2,3\n")
     (tmp_path / "case.csv").write_text("id,v,ID\n1,2,3\n")
     (tmp_path / "open.csv").write_text('"id,v\n' + "1,2\n" * 50_000)
+    (tmp_path / "line.csv").write_text("id" * 2_000_000)
+    (tmp_path / "ends.csv").write_bytes(b"id,v\n1,2\r\n3,4\n")
     (tmp_path / "latin.csv").write_bytes(b"id,v\n1,\xe9t\xe9\n")
     (tmp_path / "no.parquet").write_bytes(b"PAR1 no")
     (tmp_path / "t.txt").write_text("id,v\n")
@@ -316,6 +333,8 @@ def test_wrong_tables(store: Store, tmp_path: Path) -> None:
         ("twice.csv", InputError, "twice.csv:1: more than one column is called 'v': give each a name of its own"),
         ("case.csv", InputError, "case.csv:1: more than one column is called 'id'"),
         ("open.csv", InputError, r"open.csv:1: this is no line of names of columns .*: is a quote closed\?"),
+        ("line.csv", InputError, "line.csv:1: this is no line of names of columns"),
+        ("ends.csv", InputError, "ends.csv: its lines end in several ways"),
         ("latin.csv", InputError, "latin.csv.*not UTF-8: convert it"),
         ("no.parquet", InputError, "no.parquet: "),
         ("none.csv", InputError, "none.csv: there is no such file: check the path"),
