@@ -238,8 +238,8 @@ def _as_request(change: Change | Request) -> Request:
 
 def _suffix(path: str) -> str:
     """The suffix that tells what an update file is in, whatever it is compressed by."""
-    suffixes = [s for s in Path(path).suffixes if s not in COMPRESSED]
-    return suffixes[-1].lower() if suffixes else ""
+    suffixes = [s for s in Path(path.lower()).suffixes if s not in COMPRESSED]
+    return suffixes[-1] if suffixes else ""
 
 
 def read_changes(

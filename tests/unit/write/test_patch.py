@@ -15,6 +15,7 @@ from triplestore.model.dataset import Quad
 from triplestore.model.errors import InputError
 from triplestore.model.prefixes import Prefix
 from triplestore.model.terms import RDF, XSD
+from triplestore.write.update_files import read_changes, update_files
 
 A, P, B, G = "<http://e/a>", "<http://e/p>", "<http://e/b>", "<http://e/g>"
 ROW = f"{A} {P} {B}"
@@ -31,6 +32,14 @@ def patch(folder: Path, text: str | bytes, name: str = "x.rdfp") -> list[Change]
 def changes_of(folder: Path, text: str | bytes, name: str = "x.rdfp") -> list[Change]:
     """The same, without prefixes."""
     return [replace(change, prefixes=()) for change in patch(folder, text, name)]
+
+
+@pytest.mark.parametrize("name", ["x.rdfp", "X.RDFP", "x.rdfp.gz", "X.RDFP.GZ", "x.y.Patch.Gz"])
+def test_suffixes_in_any_case(tmp_path: Path, name: str) -> None:
+    text = f"A {ROW} .".encode()
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.lower().endswith(".gz") else text)
+    assert read_changes(str(tmp_path / name), 1) == changes_of(tmp_path, text)
+    assert str(tmp_path / name) in update_files([str(tmp_path)])
 
 
 def test_the_example_of_the_specification(tmp_path: Path) -> None:
