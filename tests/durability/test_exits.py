@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import MakeStore
@@ -27,7 +28,9 @@ from triplestore.engine.duckdb.spill import removed
 from triplestore.model.errors import StoppedError, StorageError, UsageError
 from triplestore.model.tables import GROUP
 from triplestore.server.faults import http_error
-from triplestore.storage import folder
+from triplestore.storage import folder, verify
+from triplestore.storage.folder import Folder
+from triplestore.storage.pages import PagedFile
 from triplestore.storage.versions import Versions
 
 ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h . FILTER(?a != ?c && ?e != ?g) }"
@@ -160,6 +163,31 @@ def test_messages_of_engines_that_are_refused_a_file(number: int) -> None:
     found = failure(duckdb.IOException(said), "COPY ...")
     assert isinstance(found, UsageError)
     assert str(found) == f"/kg/data/x.parquet: {os.strerror(number)}; nothing was committed"
+
+
+def _look(versions: Versions) -> None:
+    """Read whatever there is to be read of a store in this process."""
+    manifest = versions.read()
+    for sums in (True, False):
+        verify.examine(versions, manifest, sums=sums)
+    verify.checked(versions, manifest.files_of("fact").files[0])
+    PagedFile(versions.place, manifest.files_of("fact").files[0], "spo")
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_what_the_system_has_no_more_of_is_no_damage(kg: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Whoever is told of damage brings an old copy back."""
+
+    def refused(*given: object, **options: object) -> str:
+        raise OSError(number, os.strerror(number), "x")
+
+    versions = Versions(kg)
+    for place, name in ((Folder, "read"), (verify, "sum_of"), (pq, "read_metadata"), (pq, "ParquetFile")):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, refused)
+            with pytest.raises(OSError, match="x") as raised:
+                _look(versions)
+            assert raised.value.errno == number
 
 
 def test_a_limit_of_the_size_of_files(kg: Path) -> None:

@@ -6,7 +6,21 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import EACCES, EDQUOT, EFBIG, EIO, EISDIR, EMFILE, ENAMETOOLONG, ENOSPC, ENOTDIR, EPERM, EROFS
+from errno import (
+    EACCES,
+    EDQUOT,
+    EFBIG,
+    EIO,
+    EISDIR,
+    EMFILE,
+    ENAMETOOLONG,
+    ENFILE,
+    ENOMEM,
+    ENOSPC,
+    ENOTDIR,
+    EPERM,
+    EROFS,
+)
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +31,9 @@ DISK: Final = frozenset((ENOSPC, EDQUOT, EIO, EFBIG))
 
 REFUSED: Final = frozenset((EACCES, EPERM, EROFS, EMFILE, ENOTDIR, EISDIR, ENAMETOOLONG))
 """What the operating system refuses and the user can put right: permissions, paths, limits."""
+
+NO_DAMAGE: Final = frozenset((EACCES, EPERM, EMFILE, ENFILE, ENOMEM, ENAMETOOLONG))
+"""For want of what a file may not be read that is whole: of rights, of what the system has no more of."""
 
 _NUMBERS: Final = {os.strerror(number).lower(): number for number in sorted(DISK | {EACCES, EPERM, EROFS, EMFILE})}
 _MESSAGE: Final = re.compile("|".join(map(re.escape, _NUMBERS)), re.IGNORECASE)
@@ -31,6 +48,12 @@ def naming(path: Path) -> Iterator[None]:
     except OSError as error:
         error.filename = error.filename or str(path)
         raise
+
+
+def check_damage(error: Exception) -> None:
+    """Raise an error of reading a file that tells of no damage."""
+    if isinstance(error, OSError) and error.errno in NO_DAMAGE:
+        raise error
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.arrow import as_numpy
+from triplestore.engine.disk import check_damage
 from triplestore.engine.sets import Ids
 from triplestore.model.errors import DamagedStoreError
 from triplestore.storage.manifest import remedy
@@ -74,12 +75,14 @@ class PagedFile:
             self._file = self._file or self._opened()
             return part(self._file)
         except (pa.ArrowException, OSError) as error:
+            check_damage(error)
             if not self._place.again(self._stored):
                 raise self.damaged(error) from error
         try:
             self._file = self._opened()
             return part(self._file)
         except (pa.ArrowException, OSError) as error:
+            check_damage(error)
             raise self.damaged(error) from error
 
     def _opened(self) -> pq.ParquetFile:

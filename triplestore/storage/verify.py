@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from triplestore.engine import WrittenFile
+from triplestore.engine.disk import check_damage
 from triplestore.engine.written import blocks_of, sum_of
 from triplestore.model.errors import DamagedStoreError, StorageError
 from triplestore.storage import leases
@@ -133,9 +134,8 @@ def checked(versions: Versions, file: WrittenFile) -> pa.Table:
             raise _unreadable(versions, file, CHANGED)
         # `read_table` would import pandas where it is installed, which takes longer than all else.
         return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True).read()
-    except PermissionError:  # no damage
-        raise
     except (pa.ArrowException, OSError) as error:
+        check_damage(error)
         raise _unreadable(versions, file, f"cannot be read ({error})") from error
 
 
@@ -184,9 +184,8 @@ def wrong(
             return "is missing"
         except DamagedStoreError as error:
             return str(error).removeprefix(f"{place.at(f'{DATA}/{file.path}')} ")
-        except PermissionError:  # no damage
-            raise
         except (pa.ArrowException, OSError) as error:
+            check_damage(error)
             return f"cannot be read ({error})"
         return ""
 

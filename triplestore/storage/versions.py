@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from triplestore.engine.disk import DISK, storage_errors
+from triplestore.engine.disk import DISK, check_damage, storage_errors
 from triplestore.engine.written import sum_of
 from triplestore.model.arguments import check_whole
 from triplestore.model.errors import (
@@ -188,9 +188,8 @@ class Versions:
             return part(json.loads(self.place.read(MARK)))
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except PermissionError:  # no damage
-            raise
         except (ValueError, KeyError, TypeError, AttributeError, OSError, UsageError) as error:
+            check_damage(error)
             raise DamagedStoreError(
                 f"{self.place.at(MARK)} cannot be read ({error}); restore it from a copy"
             ) from error
@@ -241,9 +240,10 @@ class Versions:
         none any more: one that was listed has been forgotten since."""
         try:
             return from_json(json.loads(self.text(version)))
-        except (PermissionError, FileNotFoundError, NotADirectoryError):  # no damage
+        except (FileNotFoundError, NotADirectoryError):  # no damage
             raise
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+            check_damage(error)
             raise DamagedStoreError(
                 f"{self.place.at(self.file(version))} cannot be read ({error}); restore it from a copy, read an older "
                 f"version with --at, or go back to one with `triplake restore {self.path} --to VERSION`"
