@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from triplake.loaders.pipes import spooled
+from triplake.loaders.pipes import remove, spooled
 from triplake.loaders.seeming import head, seeming
 from triplake.loaders.sources import (
     FORMATS,
@@ -96,7 +95,7 @@ def discard(read: Iterable[Source]) -> None:
     """Remove the scratch files of sources."""
     for source in read:
         if source.passing:
-            Path(source.path).unlink(missing_ok=True)
+            remove(source.path)
 
 
 def _is_graph(given: object) -> bool:
@@ -159,7 +158,7 @@ def _fetched(url: str, syntax: Syntax | None, most: int) -> Source:
     found = found or syntax_of_path(urlsplit(document.iri).path) or syntax_of_path(urlsplit(url).path)
     if found is None:
         seems = seeming(head(document.path, document.path), "")
-        Path(document.path).unlink()
+        remove(document.path)
         called = f"its media type is {document.media}" if document.media else "it has no media type"
         raise InputError(f"{called}, and its suffix tells no RDF syntax; {seems or 'say --format'}", url)
     return Source(document.path, found, url, base=document.iri, passing=True)

@@ -19,20 +19,31 @@ PATIENCE: Final = 5.0
 """Seconds for which a named pipe may be without a writer."""
 
 
+_spooled: Final = set[str]()  # the scratch files that are there still
+
+
 def spooled(stream: IO[bytes]) -> str:
     """Copy a stream to a scratch file that goes when the process ends; its path, whose suffix tells the compression."""
     first = stream.read(4)
     handle, path = tempfile.mkstemp(prefix=temporary.prefix("pipe"), suffix=compression_of(first) or ".txt")
-    atexit.register(lambda: _remove(path))
+    _spooled.add(path)
     with os.fdopen(handle, "wb") as file:
         file.write(first)
         shutil.copyfileobj(stream, file, 1 << 20)
     return path
 
 
-def _remove(path: str) -> None:
+def remove(path: str) -> None:
+    """Remove a scratch file, if it is there."""
+    _spooled.discard(path)
     with suppress(OSError):
         os.unlink(path)
+
+
+@atexit.register
+def _remove_all() -> None:
+    for path in list(_spooled):
+        remove(path)
 
 
 def is_regular(path: str) -> bool:

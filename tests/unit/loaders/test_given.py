@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gzip
 import io
@@ -18,6 +19,7 @@ from rdflib.compare import isomorphic
 
 from tests.conftest import MakeStore
 from tests.support.cli import run
+from triplake.loaders import pipes
 from triplestore import Store
 from triplestore.model.errors import InputError, UsageError
 
@@ -99,6 +101,14 @@ def test_iris_of_documents(make_store: MakeStore, site: str) -> None:
     assert f"<{site}/café%20%5B.ttl?q=ü>" in [graph.name for graph in store.graphs()]
     with pytest.raises(InputError, match="it cannot be fetched"):
         store.load(f"http://{'é' * 80}/a.ttl")
+
+
+def test_nothing_is_kept_of_what_was_read(make_store: MakeStore) -> None:
+    store, before = make_store(["none"]), atexit._ncallbacks()
+    for number in range(3):
+        store.load(data=f"<urn:a> <urn:b> {number} .", format="ttl")
+    assert not pipes._spooled
+    assert atexit._ncallbacks() == before
 
 
 def test_what_has_no_iri_names_no_graph(make_store: MakeStore, scratch: Path) -> None:
