@@ -112,11 +112,17 @@ class Source:
         """What relative IRIs of the document are resolved against; None where they are errors. Raises UsageError for a
         base that is no absolute IRI."""
         if self.base is None:
-            return Path(self.path).absolute().as_uri()
+            return self.place
         try:
             return NamedNode(self.base).value if self.base else None
         except ValueError as error:
             raise UsageError(f"the base {self.base} is no absolute IRI ({error}): give one") from error
+
+    @property
+    def place(self) -> str:
+        """The `file:` IRI of the file, one and the same from whatever folder it is named."""
+        path = Path(self.path).absolute()
+        return (Path(_place(self.path)) if ".." in path.parts else path).as_uri()
 
     @property
     def compression(self) -> str | None:

@@ -54,7 +54,7 @@ class Into:
         if self.per_file:
             if source.base == "":
                 raise UsageError(f"{source.name} is no file, by whose IRI a graph could be named: give the graph's IRI")
-            return f"<{source.base or Path(source.path).absolute().as_uri()}>"
+            return f"<{source.base or source.place}>"
         return own_name(self.name) if self.name else ""
 
 

@@ -184,6 +184,20 @@ def test_graphs(make_store: MakeStore, scratch: Path) -> None:
     assert [*scratch.glob("triplake-*.*")] == []
 
 
+def test_the_place_of_a_file(make_store: MakeStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the same from every folder."""
+    store, file = make_store(["none"]), tmp_path / "a" / "x.ttl"
+    for folder in ("a", "b/c"):
+        (tmp_path / folder).mkdir(parents=True)
+    file.write_text("<> <urn:p> <#y> .")
+    for folder, path in (("a", "x.ttl"), ("a", "../a/x.ttl"), ("b/c", "../../a/x.ttl"), ("b", "./../a/./x.ttl")):
+        monkeypatch.chdir(tmp_path / folder)
+        store.load(path)
+        store.load(path, graph_per_file=True)
+    assert {str(s) for s, _, _ in store.triples("asserted")} == {file.as_uri()}
+    assert {graph.name for graph in store.graphs()} == {"<urn:x-triplake:default>", f"<{file.as_uri()}>"}
+
+
 def test_open_files_and_texts(tmp_path: Path, scratch: Path) -> None:
     file = tmp_path / "a.ttl"
     file.write_bytes(TURTLE)
