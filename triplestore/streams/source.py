@@ -156,8 +156,8 @@ def _check_longer(file: IO[bytes] | BufferedReader, name: str, read: int) -> Non
 
 def _shorter(name: str, read: int) -> InputError:
     return InputError(
-        f"{read:,} bytes of it were read, and it has fewer now: it was cut off, or is another; begin anew with what it "
-        "is (and another checkpoint)",
+        f"{read:,} bytes of it were read, and it has fewer now: it was cut off, or is another; begin with it as it is, "
+        "and with another checkpoint",
         name,
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
 import json
@@ -17,19 +16,15 @@ import tracemalloc
 from collections.abc import Iterator
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
-import zstandard
 from rdflib import RDF, RDFS, BNode, Namespace
 
 from tests import ROOT
 from tests.support.cli import run
 from tests.support.crash import kill_after
 from triplestore import Store
-from triplestore.cli import main
 from triplestore.model.errors import InputError, UsageError
-from triplestore.streams.checkpoint import Checkpoint
 from triplestore.streams.posted import Posted
 from triplestore.streams.source import FIRST, Chunk, chunks
 
@@ -327,67 +322,6 @@ def test_files_of_answers(kg: Path, tmp_path: Path) -> None:
     assert "is no checkpoint" in run(*taken_up).err
     assert run(*command).code == 0
     assert output.read_text() == whole
-
-
-def test_answers_are_written_before_they_are_on_record(
-    kg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also on standard output: who is killed after that has lost none."""
-    (tmp_path / "s.txt").write_text(lines(3))
-    written, save, output = list[int](), Checkpoint.save, tmp_path / "out"
-
-    def saved(checkpoint: Checkpoint, *given: Any, **options: Any) -> None:
-        written.append(output.read_text().count("\n"))
-        save(checkpoint, *given, **options)
-
-    monkeypatch.setattr(Checkpoint, "save", saved)
-    command = ["stream", str(kg), "--ask", ASK, "--from", str(tmp_path / "s.txt"), "-q", "--checkpoint"]
-    for more in ([], ["-o", str(output)]):
-        with output.open("w") as file, monkeypatch.context() as patch:
-            patch.setattr(sys, "stdout", file)
-            with pytest.raises(SystemExit, match="0"):
-                main([*command, str(tmp_path / f"c{len(more)}"), *more])
-    assert written == [1, 2, 3] * 2
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
-def test_answers_into_a_pipe(kg: Path, tmp_path: Path) -> None:
-    (tmp_path / "s.txt").write_text(lines(3))
-    os.mkfifo(tmp_path / "pipe")
-    found: list[str] = []
-    reader = threading.Thread(target=lambda: found.append((tmp_path / "pipe").read_text()), daemon=True)
-    reader.start()
-    command = ["stream", str(kg), "--ask", ASK, "--from", str(tmp_path / "s.txt"), "-q"]
-    assert run(*command, "-o", str(tmp_path / "pipe"), "--checkpoint", str(tmp_path / "c")).code == 0
-    reader.join(10)
-    assert [json.loads(line)["time"] for line in found[0].splitlines()] == [1, 2, 3]
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".zst"])
-def test_reading_goes_on_at_a_byte(tmp_path: Path, suffix: str) -> None:
-    text, skip = lines(9).encode(), len(lines(4))
-    packed = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".zst": zstandard.compress}
-    path = tmp_path / f"s.txt{suffix}"
-    path.write_bytes(packed[suffix](text))
-    assert [chunk.times for chunk in chunks(path, skip=skip)] == [[5, 6, 7, 8, 9]]
-    assert [chunk.times for chunk in chunks(path, skip=len(text))] == []
-    with pytest.raises(InputError, match=f"{len(text) + 1} bytes of it were read, and it has fewer now"):
-        list(chunks(path, skip=len(text) + 1))
-
-
-def test_a_file_that_is_followed_and_cut_off(tmp_path: Path) -> None:
-    path = tmp_path / "s.txt"
-    path.write_text(lines(3))
-    reader = chunks(path, follow=True)
-    assert next(reader).times == [1, 2, 3]
-    path.write_text(lines(1, 4))
-    with pytest.raises(InputError, match="it was cut off, or is another"):
-        next(reader)
-
-
-def test_a_byte_order_mark(kg: Path, tmp_path: Path) -> None:
-    (tmp_path / "s.txt").write_text(lines(3), encoding="utf-8-sig")
-    assert read(kg, tmp_path / "s.txt")[0] == [(1, 1), (2, 2), (3, 3)]
 
 
 def test_a_folder_that_changes_between_runs(kg: Path, tmp_path: Path) -> None:
