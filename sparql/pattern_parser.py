@@ -54,7 +54,7 @@ class PatternParser:
     given: Values | None = None  # what the first group begins with
 
     def __post_init__(self) -> None:
-        self.expressions = ExpressionParser(self.at, self.group)
+        self.expressions = ExpressionParser(self.at, self._tested)
         self.terms = TripleTerms(self.at)
 
     # -- groups -----------------------------------------------------------------------------------------------------
@@ -64,6 +64,13 @@ class PatternParser:
         outer, self.expressions.aggregates = self.expressions.aggregates, None
         found = _filtered(*self._parts())
         self.expressions.aggregates = outer
+        return found
+
+    def _tested(self) -> Node:
+        """The group of an EXISTS: it may come before the first, and does not begin with what is given."""
+        given, self.given = self.given, None
+        found = self.group()
+        self.given = given
         return found
 
     def taken(self) -> Node:

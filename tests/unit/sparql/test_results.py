@@ -149,6 +149,8 @@ class TestBindings:
         assert list(built) == [(URIRef("http://ex/b"), URIRef("http://ex/n"), Literal(2))]
         assert len(store.query("DESCRIBE ?x { ?x ?p ?n }", bindings={"n": 2})) == 1
         assert len(store.query("SELECT * { { SELECT ?x ?n { ?x ?p ?n } } }", bindings={"n": 2})) == 1
+        tested = "SELECT (EXISTS { { SELECT * { ?y <http://ex/n> 1 } } } AS ?e) ?n { ?x <http://ex/n> ?n }"
+        assert [(bool(e), int(n)) for e, n in store.query(tested, bindings={"n": 2})] == [(True, 2)]
         assert not list(store.query(self.QUERY)), "without them, the filter is an error in every row"
 
     def test_text_is_no_syntax(self, make_store: MakeStore) -> None:
