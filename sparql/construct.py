@@ -6,6 +6,7 @@ new in each solution, is the same one in all triples of that.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -70,7 +71,10 @@ def _with_blanks(compiler: Context, relation: Relation, blanks: Sequence[str]) -
     numbered = (
         f"SELECT {steps.listed(relation, more=[f'row_number() OVER (ORDER BY {keys}) AS k'])} FROM {relation.name}"
     )
-    labels = [f"concat('_:c', CAST(k AS STRING), '_{n}') AS {steps.column(name)}" for n, name in enumerate(blanks)]
+    own = secrets.token_hex(8)  # answers are put together, and stored
+    labels = [
+        f"concat('_:c{own}_', CAST(k AS STRING), '_{n}') AS {steps.column(name)}" for n, name in enumerate(blanks)
+    ]
     step = steps.add("blanks", f"SELECT {steps.listed(relation, more=labels)} FROM ({numbered}) b")
     columns = {**relation.columns, **dict.fromkeys(blanks, Column(token=True))}
     return replace(relation, name=step, columns=columns)
