@@ -240,6 +240,8 @@ class Compiler:
                 relation = joins.join(self, relation, values, frozenset(relation.columns))
             elif not isinstance(part, Exists):
                 plain.append(part)
+        if any(map(is_volatile, plain)):
+            relation = self.flat(relation)
         if plain:
             relation = expanded(self.steps, relation, frozenset().union(*map(mentioned, plain)))
             kept = relation.columns
@@ -325,7 +327,10 @@ class Compiler:
 
     def _order(self, pattern: Node, keys: Sequence[tuple[Expression, bool]], needed: Needed) -> Relation:
         read = frozenset().union(*(mentioned(key) for key, _ in keys))
-        relation = replace(expanded(self.steps, self.node(pattern, needed | read), read), order=())
+        relation = self.node(pattern, needed | read)
+        if any(is_volatile(key) for key, _ in keys):
+            relation = self.flat(relation)
+        relation = replace(expanded(self.steps, relation, read), order=())
         kept = relation.columns
         relation, tested = exists.with_flags(self, relation, [key for key, _ in keys])
         staging = Staging()

@@ -126,6 +126,18 @@ def test_a_large_class_is_counted_and_cut_short_without_being_enumerated(tmp_pat
         assert len(store.query(f"SELECT ?s {{ ?s <{EX}p1> ?o }} GROUP BY ?s HAVING (COUNT(*) = 10000)")) == 10_000
 
 
+def test_what_is_new_in_each_solution_is_so_within_a_class(tmp_path: Path) -> None:
+    """RAND() was one number for all members of a class, wherever nothing else was read of them."""
+    same = " ".join(f"<u:a{n}> owl:sameAs <u:a{n + 1}> . <u:b{n}> owl:sameAs <u:b{n + 1}> ." for n in range(40))
+    with Store.create(tmp_path / "kg", engine="duckdb") as store:
+        store.sparql_update(f"INSERT DATA {{ {same} <u:a0> <u:p> 1 . <u:b0> <u:p> 2 }}")
+        some = len(store.query("SELECT ?x { ?x <u:p> 1 FILTER(RAND() < 0.5) }"))
+        assert 0 < some < 41
+        order = "".join(str(x)[2] for (x,) in store.query("SELECT ?x { ?x <u:p> ?n } ORDER BY RAND()"))
+        assert sorted(order) == ["a"] * 41 + ["b"] * 41
+        assert order.count("ab") + order.count("ba") > 1
+
+
 def test_a_preferred_member_stands_for_its_class(tmp_path: Path) -> None:
     names = ["http://one/long-name", "http://two/a", "http://two/b", "http://three/abc"]
     links = "".join(f"<{a}> <{OWL}sameAs> <{b}> .\n" for a, b in pairwise(names))
