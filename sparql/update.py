@@ -29,7 +29,7 @@ from triplestore.model.prefixes import Prefixes
 
 Template = tuple[GraphTemplate, ...]
 _IN_BLOCK: Final = re.compile(
-    rf"{STRING}|{IRI}|\\.|\#[^\n\r]*|\{{\||\|\}}|[{{}}]|(?<![\w:.@-])(?:GRAPH|BASE|PREFIX)\b(?![\w.-]*:)|(?<![\"'])@(?:base|prefix)\b",
+    rf"{STRING}|{IRI}|\\.\w*+|\#[^\n\r]*|\{{\||\|\}}|[{{}}]|(?<![\w:.@-])(?:GRAPH|BASE|PREFIX)\b(?![\w.-]*:)|(?<![\"'])@(?:base|prefix)\b",
     re.IGNORECASE | re.DOTALL,
 )
 

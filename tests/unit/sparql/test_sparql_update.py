@@ -56,6 +56,12 @@ def test_strings_iris_and_comments_do_not_cut_operations() -> None:
     ]
 
 
+def test_names_with_escapes_may_have_keywords_in_them() -> None:
+    text = rf"{PREFIX} INSERT DATA {{ :a :p :x\/graph . :a :p :y\,base, :\'prefix\' GRAPH :g {{ :a :p :z\/graph }} }}"
+    terms = ["<http://e/x/graph>", "<http://e/y,base>", "<http://e/'prefix'>"]
+    assert data(text) == [(True, [*((A, P, term) for term in terms), (A, P, "<http://e/z/graph>", G)])]
+
+
 def test_prefixes_may_begin_as_keywords_do() -> None:
     for name in ("graph-of", "base-x", "prefix.y", "Graph", "base", "prefix-graph"):
         block = f"{name}:a {name}:p {name}:b . GRAPH {name}:g {{ {name}:b {name}:p {name}:base }}"
