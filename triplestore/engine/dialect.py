@@ -17,8 +17,16 @@ OWN: Final = "/*own*/"
 """Marks SQL that only one engine reads as it is meant."""
 
 
+_OVERFLOW: Final = re.compile(
+    r"Overflow in multiplication of INT64|Type INT128 .* destination type INT64"
+    r'|ARITHMETIC_OVERFLOW\] long|CAST_OVERFLOW\].*"BIGINT"'
+)
+
+
 def beyond(message: str) -> str | None:
-    """The message of `Dialect.error` in what an engine says, if it is there."""
+    """The message of `Dialect.error` in what an engine says, if it is there; or that of a count without an end."""
+    if _OVERFLOW.search(message):
+        return f"{BEYOND}a solution occurs more often than can be counted, 2^63 times: join fewer patterns"
     found = re.search(f"{BEYOND}.*", message)
     return found and found[0]
 

@@ -76,6 +76,10 @@ def test_solutions_that_occur_too_often(engine: Engine) -> None:
     assert int(next(iter(query(graph, f"SELECT (COUNT(*) AS ?n) {{ {product} }}")))[0]) == 150**5
     with pytest.raises(LimitError, match="beyond a limit: a solution occurs more than 268,435,456 times"):
         query(graph, f"SELECT (SUM(STRLEN(?b0)) AS ?n) {{ {product} }}")
+    for read in ("", "?b0"):
+        more = " ".join(f"?a{n} <u:r> ?b{n} ." for n in range(10))
+        with pytest.raises(LimitError, match="a solution occurs more often than can be counted"):
+            query(graph, f"SELECT {read} (COUNT(*) AS ?n) {{ {more} }} {read and f'GROUP BY {read}'}")
 
 
 def test_rules_have_the_same_limit(tmp_path: Path) -> None:
