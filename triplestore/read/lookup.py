@@ -163,7 +163,7 @@ class Lookups:
             sql = expand.triples_sql(view, "all", "expand")
             ((rows,),) = engine.rows(expand.expanded_count_sql(view))
         terms = min(3 * rows, manifest.files_of(TERM.name).rows)
-        if rows > MOST or TRIPLE_BYTES * rows + TERM_BYTES * terms > engine.memory() // SHARE:
+        if rows > MOST or terms > _MASK or TRIPLE_BYTES * rows + TERM_BYTES * terms > engine.memory() // SHARE:
             return None
         found = engine.query(sql)
         s, p, o = (as_numpy(found.column(c)) for c in "spo")

@@ -197,3 +197,12 @@ def test_a_serialisation_asks_little(tmp_path: Path) -> None:
     assert graph.value(EX.s1, EX.p1) == plain.value(EX.s1, EX.p1)
     assert len(asked) < 20
     graph.close()
+
+
+def test_too_many_terms_for_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty-one bits tell two million terms apart: a million triples may have three."""
+    monkeypatch.setattr(lookup, "_MASK", 3)
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        store.update(add=[(EX.a, EX.p, EX.b), (EX.c, EX.q, EX.d)])
+        for _ in range(3):
+            assert asked(store, (EX.c, None, None), "all") == Counter([(EX.c, EX.q, EX.d)])
