@@ -209,13 +209,10 @@ class PathTables:
         seed = f"a = {start}" if start is not None else f"b = {end}" if backwards else "TRUE"
         rows = engine.create(name, f"SELECT {self._g}a, b FROM {edges} WHERE {seed}")
         engine.create(delta, Select(name, columns))
-        step = (
-            f"SELECT DISTINCT {g}e.a, d.b FROM {delta} d JOIN {edges} e ON e.b = d.a{self._same_graph('e', 'd')}"
-            if backwards
-            else f"SELECT DISTINCT {g}d.a, e.b FROM {delta} d JOIN {edges} e ON e.a = d.b{self._same_graph('e', 'd')}"
-        )
+        ends, met = ("e.a, d.b", "e.b = d.a") if backwards else ("d.a, e.b", "e.a = d.b")
         while rows:
+            step = f"SELECT DISTINCT {g}{ends} FROM {delta} d JOIN {edges} e ON {met}{self._same_graph('e', 'd')}"
             rows = engine.create(fresh, minus(f"({step})", name, columns))
             if rows:
                 engine.append(name, [Select(fresh, columns)])
-                engine.create(delta, Select(fresh, columns))
+                delta, fresh = fresh, delta
