@@ -93,11 +93,13 @@ class TriplakeStore(rdflib.store.Store):
             self._store = None
 
     def destroy(self, configuration: Any) -> None:
-        """Delete the store at a path, for good. Raises UsageError where there is none."""
+        """Delete the store at a path, for good. Raises UsageError where there is none. What is open is closed, and what
+        was changed in it committed, unless it is that store."""
         versions = Versions(configuration["path"] if isinstance(configuration, Mapping) else configuration)
-        self.rollback()
-        self.close()
         versions.check()
+        if self._store is not None and self._store.path == versions.path:
+            self.rollback()
+        self.close()
         versions.place.destroy()
 
     # -- changing ------------------------------------------------------------------------------------------------------
@@ -163,22 +165,26 @@ class TriplakeStore(rdflib.store.Store):
     def commit(self) -> None:
         """Make what has changed one transaction, and bring the closure up to date."""
         if self._pending:
+            pending, self._pending = self._pending, []  # what another thread changes meanwhile is of the next
             delete = list[Any]()
-            add: Iterable[Any] = (quad for quad, _ in self._pending)
-            if not all(there for _, there in self._pending):
-                add, delete = self._net()
+            add: Iterable[Any] = (quad for quad, _ in pending)
             try:
+                if not all(there for _, there in pending):
+                    add, delete = self._net(pending)
                 self.triplake.update(add=add, delete=delete)
-            except UsageError as error:
-                error.add_note("what was changed since the last commit is still to be committed: `rollback` forgets it")
+            except BaseException as error:
+                self._pending[:0] = pending
+                if isinstance(error, UsageError):
+                    error.add_note(
+                        "what was changed since the last commit is still to be committed: `rollback` forgets it"
+                    )
                 raise
-            self._pending.clear()
 
-    def _net(self) -> tuple[list[Any], list[Any]]:
+    def _net(self, pending: list[tuple[Any, bool]]) -> tuple[list[Any], list[Any]]:
         """What is to be added, and what is to be deleted before that, by the last word on each triple in each graph."""
         everywhere = None if self.triplake.default_graph == "union" else _UNNAMED
         last: dict[Any, dict[Any, bool]] = {}
-        for (s, p, o, *graph), there in self._pending:
+        for (s, p, o, *graph), there in pending:
             names = last.setdefault((s, p, o), {})
             name = graph[0] if graph else _UNNAMED if there else everywhere
             if name is None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 import rdflib
@@ -73,6 +74,39 @@ def test_opening(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError):
         graph.open(str(tmp_path / "file"), create=True)
+
+
+def test_another_store_is_destroyed(tmp_path: Path) -> None:
+    """What was changed in the one that is open is kept."""
+    graph = Graph(store=NAME)
+    graph.open(str(tmp_path / "other"), create=True)
+    graph.open(str(tmp_path / "kg"), create=True)
+    for wrong, change in (("none", EX.a), ("other", EX.b)):
+        graph.add((change, RDF.type, EX.A))
+        try:
+            graph.destroy(str(tmp_path / wrong))
+        except UsageError:
+            assert wrong == "none"
+    graph.open(str(tmp_path / "kg"))
+    assert set(graph.subjects()) == {EX.a, EX.b}
+    graph.add((EX.c, RDF.type, EX.A)).destroy(str(tmp_path / "kg"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_added_during_a_commit_is_of_the_next(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by another thread."""
+    update = Store.update
+
+    def adding(store: Store, add: Iterable[Any], delete: Iterable[Any]) -> object:
+        done = update(store, add, delete)
+        monkeypatch.undo()
+        graph.add((EX.late, RDF.type, EX.A))
+        return done
+
+    graph.add((EX.early, RDF.type, EX.A))
+    monkeypatch.setattr(Store, "update", adding)
+    graph.commit()
+    assert set(graph.subjects(RDF.type, EX.A)) == {EX.early, EX.late}
 
 
 def test_without_rules_a_graph_holds_what_was_added(tmp_path: Path) -> None:
