@@ -134,6 +134,16 @@ class TestServer:
                 assert statuses(bearer(token)) == [200, 200, 403, 200]
                 assert statuses(bearer(token[:-1])) == [401] * 4
 
+    def test_an_account_of_another_store(self, store: Path, file: Path) -> None:
+        """One store is called as its folder is."""
+        own, other = (account(file, name, "--token", "--store", name) for name in (store.name, "other"))
+        with serving(store, access=Access(accounts=str(file))) as client:
+            asked = {"url": "/sparql", "params": {"query": PEOPLE}}
+            assert client.get(**asked, headers=bearer(own)).status_code == 200
+            refused = client.get(**asked, headers=bearer(other))
+            assert (refused.status_code, refused.text) == (403, f"other has no account for {store.name}\n")
+            assert client.get(**asked).status_code == 200  # reads need none here
+
     def test_reload(self, store: Path, file: Path) -> None:
         boss, reader = basic("boss", "boss's pässword"), basic("reader", "reader's pässword")
         with serving(store, access=Access(accounts=str(file))) as client:

@@ -6,6 +6,7 @@ import html
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from os.path import abspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +20,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from triplestore.model.errors import TriplakeError
+from triplestore.objects import is_remote
 from triplestore.server import admin, facts, hierarchy, history, links, proofs, streams
 from triplestore.server.accounts import Account, Accounts
 from triplestore.server.faults import HttpError, answer, http_error, shown
@@ -29,7 +31,7 @@ from triplestore.server.negotiation import Packing
 from triplestore.server.openapi import document
 from triplestore.server.protocol import plan, sparql
 from triplestore.server.served import Served
-from triplestore.server.settings import Settings
+from triplestore.server.settings import Settings, name_of
 
 if TYPE_CHECKING:
     from triplestore.server.traces import Traces
@@ -86,7 +88,14 @@ def make_app(stores: Mapping[str, Served], reload: Reload | None = None) -> Guar
     else:
         app = _several(stores, common)
     app.state.reload = again
-    return Guard(app, settings, accounts, metrics, again, filter(None, stores), _traces(settings))
+    alone = _name_of(stores[""]) if set(stores) == {""} else ""
+    return Guard(app, settings, accounts, metrics, again, filter(None, stores), _traces(settings), alone)
+
+
+def _name_of(alone: Served) -> str:
+    """What accounts call a store that is alone."""
+    path = str(alone.service.path)
+    return name_of(path if is_remote(path) else abspath(path))
 
 
 def _traces(settings: Settings) -> Traces | None:

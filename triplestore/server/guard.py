@@ -35,7 +35,7 @@ _SHOWN: Final = 2_000
 
 class Guard:
     """The outermost layer of the application (ASGI). stores: the names of several stores, the first part of their
-    paths; empty: there is one, at the root. traces: where a span of each request goes."""
+    paths; empty: there is one, at the root, and accounts call it `alone`. traces: where a span of each request goes."""
 
     def __init__(
         self,
@@ -46,9 +46,11 @@ class Guard:
         reload: Callable[[], dict[str, Any]],
         stores: Iterable[str] = (),
         traces: Traces | None = None,
+        alone: str = "",
     ) -> None:
         self._app, self._settings, self._access = app, settings, settings.access
         self._accounts, self._metrics, self._stores, self.traces = accounts, metrics, frozenset(stores), traces
+        self._alone = alone
         self._room = Room(max(ROOM, settings.limits.body))
         self.reload = reload
         """Read accounts and what else may change again: what was read. Raises TriplakeError; then those before stay."""
@@ -129,8 +131,9 @@ class Guard:
         account = await self._accounts.identified(credentials)
         if account is not None:
             scope["triplake.log"]["user"] = account.name
-            if not account.of(store) and self._stores and store:
-                raise HttpError(403, f"{account.name} has no account for {store}")
+            of = store or self._alone
+            if of and not account.of(of):
+                raise HttpError(403, f"{account.name} has no account for {of}")
             if managing and account.role < Role.ADMIN:
                 raise HttpError(403, f"{account.name} has the role {account.role.name.lower()}: this needs admin")
         elif credentials is not None:

@@ -173,13 +173,18 @@ def named_stores(given: Sequence[tuple[str, str]]) -> dict[str, str]:
         return {"": given[0][1]}
     found: dict[str, str] = {}
     for name, path in given:
-        name = name or path.rstrip("/").rpartition("/")[2]
+        name = name or name_of(path)
         if not _STORE.fullmatch(name) or name in ("static", "health", "metrics", "admin"):
             raise UsageError(f"'{name}' cannot be a store's name in an address: give NAME={path}, with letters, digits")
         if name in found:
             raise UsageError(f"two stores would be at /{name}/: give one of them another name, NAME={path}")
         found[name] = path
     return found
+
+
+def name_of(path: str | Path) -> str:
+    """What the store at a path is called where nobody has given it a name: its folder's."""
+    return str(path).rstrip("/").rpartition("/")[2]
 
 
 _STORE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
