@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from tests.support.server import OPEN, PEOPLE, TURTLE, add, people, sent, serving
+from tests.support.server import EX, OPEN, PEOPLE, TURTLE, add, people, request, sent, serving, spoken
 from triplestore.server.settings import Access
 
 
@@ -70,3 +70,18 @@ class TestAccess:
         with serving(store) as client:
             assert client.get("/health", headers={"Host": "evil.example:80"}).status_code == 400
             assert client.get("/health", headers={"Host": "localhost"}).status_code == 200
+
+    def test_whole_addresses(self, store: Path) -> None:
+        """As clients send them to proxies; the host that counts is the one in them."""
+        with serving(store) as client:
+            for address, status in (
+                ("http://localhost/data/%61?dry_run=true", 404),
+                ("HTTP://127.0.0.1:1/data/a", 200),
+                ("http://localhost", 405),
+                ("http://evil.example/data/a", 400),
+                ("ftp://localhost/data/a", 404),
+            ):
+                client.put("/data/a", content=b"", headers=TURTLE | {"Host": "127.0.0.1:1"})
+                assert spoken(client, request(f"DELETE {address}"))[0] == status, address
+            got = spoken(client, request(f"GET http://localhost/sparql?query=ASK%20%7B%20%3C{EX}a%3E%20a%20?x%20%7D"))
+            assert b"true" in got[1]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import time
 from collections.abc import Callable, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -59,6 +60,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        _of_origin(scope)
         notes: dict[str, Any] = {}
         scope["triplake.log"] = notes
         scope["triplake.body"] = held = Held(self._room, client_of(scope))
@@ -168,6 +170,18 @@ class Guard:
         line = {name: value[:_SHOWN] if isinstance(value, str) else value for name, value in line.items()}
         access_log.info("%s", json.dumps(line, ensure_ascii=False))
         return line
+
+
+_ABSOLUTE: Final = re.compile(rb"https?://([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
+
+
+def _of_origin(scope: Scope) -> None:
+    """Let a request whose target is a whole address (RFC 9112, section 3.2.2) be one for its path, at its host."""
+    if scope["path"].startswith("/") or (whole := _ABSOLUTE.fullmatch(scope["raw_path"])) is None:
+        return
+    host, path = whole[1], whole[2] or b"/"
+    scope["raw_path"], scope["path"] = path, unquote(path.decode("ascii"))
+    scope["headers"] = [(b"host", host), *(header for header in scope["headers"] if header[0] != b"host")]
 
 
 def client_of(scope: Scope) -> str:
