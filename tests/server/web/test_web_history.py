@@ -107,6 +107,10 @@ def test_a_file_is_looked_at_then_loaded(page: Page, served: httpx.Client, tmp_p
     expect(page.get_by_text("2 triples read.")).to_be_visible()
     expect(page.get_by_text("1 class of equals would merge.")).to_be_visible()
     assert served.get(f"/data?graph={EX}mine").status_code == 404
+    page.get_by_label("Into the graph").fill(f"{EX}other")  # of which no preview was shown
+    expect(page.get_by_role("button", name="Load it")).to_have_count(0)
+    page.get_by_label("Into the graph").fill(f"{EX}mine")
+    page.get_by_role("button", name="Preview").click()
     page.get_by_role("button", name="Load it").click()
     expect(page.get_by_role("row", name=":mine")).to_be_visible()
     assert served.get(f"/data?graph={EX}mine").text.count("\n") >= 2

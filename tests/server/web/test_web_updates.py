@@ -55,6 +55,19 @@ class TestUpdates:
         ask(page, f'DELETE DATA {{ <{EX}odd> a <{EX}Painting> }} ; INSERT DATA {{ <{EX}odd> <{EX}clear> "CLEAR ALL" }}')
         expect(page.locator(".done")).to_contain_text("Version 3")
 
+    def test_what_stands_before_an_update(self, page: Page) -> None:
+        ask(page, f'VERSION "1.2"\nPREFIX \u00e9: <{EX}>\nINSERT DATA {{ \u00e9:odd a \u00e9:Clear }}')
+        expect(page.locator(".done")).to_contain_text("Version 3")
+
+    def test_a_browser_that_keeps_nothing(self, page: Page) -> None:
+        page.add_init_script(
+            "for (const name of ['localStorage', 'sessionStorage'])"
+            "Object.defineProperty(window, name, { get() { throw new DOMException('denied', 'SecurityError'); } });"
+        )
+        page.reload()
+        ask(page, f"ASK {{ <{EX}odd> a <{EX}Painting> }}")
+        expect(page.locator(".verdict")).to_have_text("Yes")
+
     def test_an_update_in_the_address_waits(self, page: Page) -> None:
         page.goto(f"/#/query?query=INSERT DATA {{ <{EX}x> a <{EX}y> }}")
         expect(page.get_by_role("textbox", name="SPARQL query")).to_contain_text("INSERT")

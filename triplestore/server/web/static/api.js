@@ -3,6 +3,24 @@ import { dialog, h } from "./dom.js";
 
 const CREDENTIALS = "triplake-credentials";
 
+let signedIn = null; // where the browser keeps nothing
+
+/** What proves who asks, as this tab keeps it. */
+function credentials() {
+  try {
+    return sessionStorage.getItem(CREDENTIALS) ?? signedIn;
+  } catch {
+    return signedIn;
+  }
+}
+
+function keepCredentials(text) {
+  signedIn = text;
+  try {
+    sessionStorage.setItem(CREDENTIALS, text);
+  } catch { /* it keeps nothing: until the page is left */ }
+}
+
 export class Fault extends Error {
   constructor(status, problem) {
     super(problem.detail);
@@ -12,8 +30,8 @@ export class Fault extends Error {
 
 export async function ask(path, options = {}) {
   for (let attempt = 0; ; attempt++) {
-    const credentials = sessionStorage.getItem(CREDENTIALS);
-    const headers = { ...options.headers, ...(credentials ? { Authorization: credentials } : {}) };
+    const proof = credentials();
+    const headers = { ...options.headers, ...(proof ? { Authorization: proof } : {}) };
     headers.Accept = headers.Accept ? `${headers.Accept}, application/problem+json;q=0.1` : "application/json";
     const response = await fetch(path, { ...options, headers });
     if (response.ok) return response;
@@ -43,7 +61,7 @@ function signIn(again) {
     form.addEventListener("submit", () => {
       given = true;
       const basic = () => btoa(String.fromCharCode(...new TextEncoder().encode(`${name.value}:${secret.value}`)));
-      sessionStorage.setItem(CREDENTIALS, name.value ? `Basic ${basic()}` : `Bearer ${secret.value.replace(/[^\x20-\x7e]/g, "?")}`); // no header holds others
+      keepCredentials(name.value ? `Basic ${basic()}` : `Bearer ${secret.value.replace(/[^\x20-\x7e]/g, "?")}`); // no header holds others
     });
     dialog("Sign in", form).addEventListener("close", () => resolve(given));
   });

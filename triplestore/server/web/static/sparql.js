@@ -1,7 +1,7 @@
 // What a text of SPARQL is, as far as the page has to know; the server is who parses it.
 import { words } from "./terms.js";
 
-const PROLOGUE = /\b(?:PREFIX\s+[\w.-]*:|BASE)(?=\s*<)/gi;
+const PROLOGUE = /\b(?:PREFIX\s+[^\s:]*:|BASE)(?=\s*<)|\bVERSION\b/gi;
 const HIDDEN = /"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|<[^<>"{}|^`\\\s]*>|#.*$/gm;
 
 /** The text without its strings, IRIs and comments. */
@@ -22,7 +22,7 @@ export function takesAway(text) {
 
 /** The prefixes that a text declares, with their namespaces. */
 export const declared = (text) => new Map(
-  [...text.matchAll(/PREFIX\s+([\w.-]*):\s*<([^>]*)>/gi)].map(([, prefix, space]) => [prefix, space]));
+  [...text.matchAll(/PREFIX\s+([^\s:]*):\s*<([^>]*)>/gi)].map(([, prefix, space]) => [prefix, space]));
 
 /** Declarations of prefixes that the page knows, and a text uses without one. */
 export function undeclared(text) {

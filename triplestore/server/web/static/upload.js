@@ -17,23 +17,24 @@ export function upload() {
   const form = h("form", { class: "upload" },
     h("label", {}, "File", file), h("label", {}, "Into the graph (an IRI)", graph),
     h("button", { class: "secondary" }, "Preview"));
-  file.addEventListener("change", () => body.replaceChildren());
+  for (const field of [file, graph]) field.addEventListener("input", () => body.replaceChildren());
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const [chosen] = file.files;
     body.replaceChildren(h("p", { class: "waiting" }, "Reading it, and looking what would change …"));
+    const into = graph.value; // what is loaded goes where the preview was of, whatever is typed meanwhile
     try {
       const media = mediaOf(chosen.name);
-      body.replaceChildren(...preview(await head(chosen), await send(chosen, media, graph.value, true), () => load(chosen, media)));
+      body.replaceChildren(...preview(await head(chosen), await send(chosen, media, into, true), () => load(chosen, media, into)));
     } catch (error) {
       body.replaceChildren(fault(error));
     }
   });
 
-  async function load(chosen, media) {
+  async function load(chosen, media, into) {
     body.replaceChildren(h("p", { class: "waiting" }, "Loading …"));
     try {
-      const { version } = await send(chosen, media, graph.value, false);
+      const { version } = await send(chosen, media, into, false);
       say(`Loaded, version ${version}`);
       dispatchEvent(new Event("hashchange")); // the page is made again
     } catch (error) {
