@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -19,7 +21,9 @@ from triplestore import Store
 from triplestore.engine import Engine
 from triplestore.model.errors import StoppedError
 from triplestore.model.stopping import Stop, check, heeding, interrupting
+from triplestore.server.jobs import Answer, Job
 from triplestore.server.settings import Limits
+from triplestore.server.spooled import BUFFER
 from triplestore.server.work import Service
 
 MANY = "".join(f"<urn:s{number}> <urn:p{number % 7}> <urn:o{number % 97}> .\n" for number in range(3_000))
@@ -144,3 +148,31 @@ def test_an_update_is_stopped_wherever_it_looks(make_store: MakeStore, tmp_path:
             assert (store.version, set(store.triples())) == (version, before)
     assert stopped > 5 * 17
     assert len(set(store.triples())) == 2 * (6 + 36)  # rings of 0 to 3 and of 4 to 12
+
+
+def test_the_engine_of_another_job_is_not_interrupted() -> None:
+    """A reader is given to the next only when who stops this job has done so."""
+    order, interrupting = list[str](), threading.Event()
+
+    class Engine:
+        def interrupt(self) -> None:
+            interrupting.set()
+            time.sleep(0.05)
+            order.append("interrupted")
+
+    class Given:
+        version = 1
+
+        @contextmanager
+        def reading(self, timeout: float) -> Iterator[tuple[Given, Engine]]:
+            yield self, Engine()
+            order.append("given back")
+
+    job = Job(Given(), lambda store: Answer("text/plain", iter(["x" * BUFFER, "y"])), {})  # type: ignore[arg-type]
+    job.start()
+    stopping = threading.Thread(target=job.stop, args=("enough",))
+    stopping.start()
+    assert interrupting.wait(60)
+    job.end()
+    stopping.join(60)
+    assert order == ["interrupted", "given back"]

@@ -56,6 +56,7 @@ class Job:
         self._readers, self._work, self._scope = readers, work, scope
         self.number, self._began = next(self._numbers), time.monotonic()
         self._lock = threading.Lock()
+        self._interrupting = threading.Lock()  # an engine that another job may have by then is not interrupted
         self._context: AbstractContextManager[tuple[Store, Reader]] | None = None
         self._engine: Reader | None = None
         self._pieces: Iterator[str] = iter(())
@@ -126,17 +127,18 @@ class Job:
         with self._lock:
             if close := getattr(self._pieces, "close", None):
                 close()
-            context, self._context, self._engine = self._context, None, None
+            with self._interrupting:
+                context, self._context, self._engine = self._context, None, None
             if context is not None:
                 context.__exit__(None, None, None)
 
     def stop(self, reason: str) -> None:
         """From any thread: make it raise StoppedError."""
         self._stop.stop(reason)
-        engine = self._engine
-        if engine is not None:
-            with suppress(TriplakeError):
-                engine.interrupt()
+        with self._interrupting:
+            if self._engine is not None:
+                with suppress(TriplakeError):
+                    self._engine.interrupt()
 
     def _check(self) -> None:
         self._stop.check()
