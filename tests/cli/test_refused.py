@@ -37,6 +37,9 @@ def test_options_that_go_with_others(kg: Path, monkeypatch: pytest.MonkeyPatch) 
     refused(2, "query", kg, "ASK {}", "--exit-code", "--explain", says="--exit-code is of an answer")
     assert run("query", kg, "ASK { <urn:b> ?p ?o }", "--exit-code").code == 1
     refused(2, "why-same", kg, "urn:a", "urn:b", "--limit", "3", says="--limit is of the class of one term")
+    for terms in ("urn:a",), ("urn:a", "urn:p"), ("urn:a", "urn:p", "urn:b"):
+        refused(2, "explain", kg, *terms, "--violation", "prp-fp:1", says="of one triple, or --violation RULE:N")
+    refused(2, "rules", kg, "list", "owl2rl", says="rules list takes no names")
     for engine in ("query", kg, "ASK {}"), ("init", kg.parent / "new"):
         refused(
             2, *engine, "--engine", "duckdb", "--master", "local[2]", says="a master, or a session of Spark, is for"

@@ -171,6 +171,8 @@ def rules(
     if data or others or as_json:
         raise UsageError("--data, --with and --json are for triplake rules check FILE...")
     if action == "list":
+        if names:
+            raise UsageError("rules list takes no names")
         with opening(options, store) as opened:
             for ruleset in opened.rulesets:
                 found = rules_of(ruleset)

@@ -53,7 +53,7 @@ def explain(
     from triplestore.model.terms import to_rdflib
     from triplestore.proof import text
 
-    if (len(triple) == 3) == (violation is not None) or (violation is None and len(triple) != 3):
+    if len(triple) != (3 if violation is None else 0):
         raise UsageError("give the subject, the predicate and the object of one triple, or --violation RULE:N")
     given = prefixes_of(prefixes)
     with opening(options, store, at) as opened:
