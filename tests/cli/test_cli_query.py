@@ -219,6 +219,18 @@ class TestCheck:
         assert stats()["violations"] == 1
         assert run("check", kg, "--at", "2").code == 0
 
+    def test_terms_are_as_n_triples_writes_them(self, kg: Path) -> None:
+        """A line each, whatever is in a literal; rdflib's n3 has another form for some."""
+        (kg.parent / "two.ttl").write_text(
+            '<urn:p> a <http://www.w3.org/2002/07/owl#FunctionalProperty> . <urn:a> <urn:p> "a\\nb", "c" .'
+        )
+        (kg.parent / "not.nt").write_text('<urn:a> <urn:q> "a\\nb" .\n')
+        outcome = run("entails", kg, kg.parent / "not.nt", "--json")
+        assert json.loads(outcome.out)["missing"] == ['<urn:a> <urn:q> "a\\nb"']
+        assert run("load", kg, kg.parent / "two.ttl").code == 0
+        (violation,) = json.loads(run("check", kg, "--json").out)
+        assert violation["triples"] == violation["terms"] == [['"a\\nb"', f"<{OWL}sameAs>", '"c"']]
+
     def test_many_are_counted_and_some_shown(self, kg: Path) -> None:
         lines = [f":x{i} a :Dog , :Cat ." for i in range(12)]
         Path("many.ttl").write_text(f"@prefix : <http://ex/> . {' '.join(lines)}", encoding="utf-8")
