@@ -267,12 +267,12 @@ class TestSettings:
             max-rows = 5
             tls-certificate = "cert.pem"
             tls_key = "key.pem"
-            cors = ["https://a.example", "https://b.example"]
+            cors = ["https://a.example", "https://B.example/"]
             json-log = true
         """
         (folder / "triplake.toml").write_text(text + f"[stores]\nkg = '{store}'\nsecond = '{store}'\n")
         process, address, lines = self.started(
-            *("--config", folder / "triplake.toml", "--port", "0"), TRIPLAKE_MAX_ROWS="1", TRIPLAKE_TOKEN="a token"
+            *("--config", folder / "triplake.toml", "--port", "0"), TRIPLAKE_MAX_ROWS="1", TRIPLAKE_TOKEN="a token\n"
         )
         try:
             assert address.startswith("https://")

@@ -163,15 +163,16 @@ def serve(
         StreamSettings,
         check_address,
         named_stores,
+        origin_of,
+        token_of,
         user_of,
     )
     from triplestore.streams.times import duration
 
     paths = named_stores(list(map(pair_of, stores)))
-    tokens = (*token, *filter(None, [os.environ.get("TRIPLAKE_TOKEN")]))
-    if not all(tokens):
-        raise UsageError("--token takes a token that is not empty")
-    access = Access(tokens, tuple(map(user_of, user)), protect_reads, read_only, tuple(cors), accounts=accounts)
+    tokens = tuple(map(token_of, (*token, *filter(None, [os.environ.get("TRIPLAKE_TOKEN")]))))
+    origins = tuple(map(origin_of, cors))
+    access = Access(tokens, tuple(map(user_of, user)), protect_reads, read_only, origins, accounts=accounts)
     if protect_reads and not access.authenticates:
         raise UsageError("--protect-reads needs --accounts, --token or --user")
     check_address(host, access, insecure)

@@ -99,6 +99,9 @@ def listen(
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host.strip("[]"), port))
+    except UnicodeError as error:  # what no name of a host can be
+        listening.close()
+        raise UsageError(f"cannot listen on {host}:{port}: it is no name of a host; try another --host") from error
     except OSError as error:
         listening.close()
         other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
@@ -136,7 +139,8 @@ def listen(
         while not server.started and not serving.done():
             await asyncio.sleep(0.01)
         if server.started:
-            ready(f"{'http' if certificate is None else 'https'}://{host}:{taken}/")
+            shown = f"[{host}]" if ":" in host and "[" not in host else host
+            ready(f"{'http' if certificate is None else 'https'}://{shown}:{taken}/")
         await serving
 
     sys.setswitchinterval(TURN)

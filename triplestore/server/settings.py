@@ -156,6 +156,24 @@ def check_address(host: str, access: Access, insecure: bool) -> None:
         )
 
 
+def origin_of(text: str) -> str:
+    """A site as browsers name it. Raises UsageError for what no browser sends."""
+    found = text.rstrip("/").lower()
+    if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#@\s*]+", found):
+        raise UsageError(f"--cors takes a site, as https://example.org, not '{text}'")
+    return found
+
+
+def token_of(text: str) -> str:
+    """A token, without white space around it. Raises UsageError for one that is empty, or that no header can hold."""
+    found = text.strip()
+    if not found:
+        raise UsageError("--token takes a token that is not empty")
+    if not (found.isascii() and found.isprintable()):
+        raise UsageError("--token takes a token of ASCII characters: no header of HTTP can hold others")
+    return found
+
+
 def user_of(text: str) -> tuple[str, str]:
     """NAME:PASSWORD, cut. Raises UsageError where there is no colon, or nothing on a side of it."""
     name, colon, password = text.partition(":")
