@@ -46,6 +46,10 @@ class TestAccess:
             assert people(client, headers=self.TOKEN) == ["a", "b", "c"]
             for path in ("/", "/health", "/openapi.json", "/static/app.css"):
                 assert client.get(path).status_code == 200
+            for path in ("/", "/static/app.css"):  # as it may be another after an upgrade
+                assert client.get(path).headers["cache-control"] == "no-cache"
+            known = {"If-None-Match": client.get("/static/app.css").headers["etag"]}
+            assert client.get("/static/app.css", headers=known).status_code == 304
 
     def test_pages_of_other_sites(self, store: Path) -> None:
         access = Access(origins=("https://friend.example",), hosts=OPEN.hosts)

@@ -46,9 +46,22 @@ _PAGE_POLICY: Final = (
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-_SAFE: Final = {"Content-Security-Policy": _PAGE_POLICY, "Referrer-Policy": "no-referrer"}
+_FRESH: Final = {"Cache-Control": "no-cache"}
+"""For what an upgrade changes: a browser asks whether it has, so that no page is made of old and new parts."""
+
+_SAFE: Final = {"Content-Security-Policy": _PAGE_POLICY, "Referrer-Policy": "no-referrer", **_FRESH}
 
 Reload = Callable[[], dict[str, Any]]
+
+
+class _Static(StaticFiles):
+    """The parts of the page."""
+
+    def file_response(self, *given: Any, **more: Any) -> Response:
+        """A part, or that it is what the browser has."""
+        found = super().file_response(*given, **more)
+        found.headers.update(_FRESH)
+        return found
 
 
 class _Whole(PathConvertor):
@@ -136,7 +149,7 @@ def _one(served: Served, more: list[BaseRoute]) -> Starlette:
         Route("/admin/requests/{number}", admin.stop, methods=["DELETE"]),
         Route("/admin/backup", admin.backup, methods=["POST"]),
         *more,
-        Mount("/static", StaticFiles(directory=WEB / "static")),
+        Mount("/static", _Static(directory=WEB / "static")),
     ]
 
     @asynccontextmanager
@@ -176,7 +189,7 @@ def _several(stores: Mapping[str, Served], more: list[BaseRoute]) -> Starlette:
         Route("/", listed, methods=_READING),
         Route("/health", health, methods=_READING),
         *more,
-        Mount("/static", StaticFiles(directory=WEB / "static")),
+        Mount("/static", _Static(directory=WEB / "static")),
         *(Route(f"/{name}", entered, methods=_READING) for name in apps),
         *(Mount(f"/{name}", app) for name, app in apps.items()),
     ]
