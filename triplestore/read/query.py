@@ -194,7 +194,8 @@ def _tokens_matching(session: Session, pattern: Sequence[str | None], what: str)
     from triplake.sparql import match
 
     given = _among_sql(session, pattern, "asserted") if what == "inferred" else None
-    yield from match(graph(session), *pattern, given).tokens()  # type: ignore[misc]
+    without = None if given is None else f"SELECT s AS c0, p AS c1, o AS c2 FROM ({given}) g"
+    yield from match(graph(session), pattern, without).tokens()  # type: ignore[misc]
 
 
 def _among(session: Session, pattern: Sequence[str | None], what: str) -> Iterator[TokenTriple]:
