@@ -134,24 +134,18 @@ def _run(graph: Graph, same_as: str, stream: bool = False, prefer: Sequence[str]
     return Run(graph, same_as == "expand", stream, tuple(prefer))
 
 
-def match(
-    graph: Graph, subject: str | None, predicate: str | None, object: str | None, without: str | None = None
-) -> Result:
+def match(graph: Graph, pattern: Sequence[str | None], without: str | None = None) -> Result:
     """The triples with these terms (tokens; None is any), all equalities expanded: a query without a text, streamed.
-    without: a SELECT (s, p, o: tokens) of those that are left out."""
-    terms = tuple(
-        Variable(name) if token is None else Constant(token)
-        for name, token in zip("spo", (subject, predicate, object), strict=True)
-    )
+    without: a SELECT (c0, c1, c2: tokens) of those that are left out."""
+    named = zip("spo", pattern, strict=True)
+    terms = tuple(Variable(name) if token is None else Constant(token) for name, token in named)
     found: Node = Bgp(((terms[0], terms[1], terms[2]),))
     for name, term in zip("spo", terms, strict=True):
         if isinstance(term, Constant):
             found = Extend(found, name, term)
-    run = Run(graph, True)
-    sql = run.compiler(Query("select", found)).select(found, ("s", "p", "o"))
+    sql = Run(graph, True).compiler(Query("select", found)).select(found, ("s", "p", "o"))
     if without is not None:
-        named = f"SELECT s AS c0, p AS c1, o AS c2 FROM ({without}) w"
-        sql = minus(f"({sql})", f"({named})", ("c0", "c1", "c2"))
+        sql = minus(f"({sql})", f"({without})", ("c0", "c1", "c2"))
     return Result("construct", TRIPLE, graph.engine.batches(sql))
 
 
