@@ -16,7 +16,7 @@ from triplestore.model.terms import to_ntriples, to_rdflib
 
 Row = tuple[str | None, ...]
 
-_MADE: Final = re.compile(r"(?<![\w:])_:c([0-9]+)_([0-9]+)(?![\w:.-])")
+_MADE: Final = re.compile(r"(?<![\w:])_:c([0-9a-f]{16}_[0-9]+)_([0-9]+)(?![\w:.-])")
 """A blank node of a template: the number of the solution, and which of the template it is."""
 
 FORMATS: Final = ("jsonl", "csv", "nt")
