@@ -18,7 +18,7 @@ from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
-from triplestore.model.rule import Rule
+from triplestore.model.rule import Rule, constants_of
 from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, RDF, SAME_AS
 from triplestore.storage.manifest import Counters
 
@@ -35,7 +35,7 @@ def materialised(
     encoding.builtin_terms(engine, "term")
     engine.load("raw", pa.table({c: [t[i] for t in triples] for i, c in enumerate("spo")}))
     rules = rules_for(rules, equality)
-    tokens = {t for r in rules for a in (*r.heads, *r.body) for t in getattr(a, "terms", ()) if isinstance(t, str)}
+    tokens = {token for rule in rules for token in constants_of(rule)}
     encoding.encode(engine, "raw", Counters(), tokens - BUILTIN_IDS.keys())
     engine.append("term", ["SELECT * FROM new_term"])
     engine.create("asserted", "SELECT s, p, o FROM encoded")

@@ -22,7 +22,7 @@ from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.deletion import NotDeletableError
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table
-from triplestore.model.rule import Rule
+from triplestore.model.rule import Rule, constants_of
 from triplestore.model.terms import BUILTIN_IDS
 from triplestore.storage.manifest import Counters
 
@@ -41,9 +41,7 @@ class Bench:
         encoding.builtin_terms(engine, "term")
         every = sorted(set(triples))
         engine.load("raw", pa.table({c: pa.array([t[i] for t in every], pa.string()) for i, c in enumerate("spo")}))
-        tokens = {
-            t for r in self.rules for a in (*r.heads, *r.body) for t in getattr(a, "terms", ()) if isinstance(t, str)
-        }
+        tokens = {token for rule in self.rules for token in constants_of(rule)}
         self.by_value = bool(by_value)
         _, self.counters = encoding.encode(engine, "raw", Counters(), tokens - BUILTIN_IDS.keys())
         engine.append("term", ["SELECT * FROM new_term"])

@@ -97,11 +97,17 @@ class Search:
         self.proved = Relation(run.layout)  # P
         self.delayed = NONE  # Y
         self.expanded, self.expanded_classes = NONE, NONE  # what has had all that derives it added to C
-        self.held = run.program.held
+        self.held = union(run.program.held, self._bodiless())
 
     @property
     def map(self) -> Map:
         return self.state.classes if self.intact else self.gamma
+
+    def _bodiless(self) -> Ids:
+        """What instances derive whose bodies are all schema: no proof of an atom leads to them."""
+        run, instances = self.run, self.run.program.program.instances
+        some = {shape: rows for shape, rows in instances.items() if not shape.body and not shape.negative}
+        return union(run.heads_of(run.rules(some), self.state.facts, RoundFigures(0)))
 
     # -- Algorithm 1 -------------------------------------------------------------------------------------------------
 

@@ -162,7 +162,7 @@ def without_occurring(program: Program) -> Program:
     facts = set(program.facts)
     for shape, rows in program.instances.items():
         simpler = _simpler(shape)
-        if simpler.body or any(isinstance(slot, V | Made) for slot in simpler.output):
+        if simpler.body or simpler.conditions or any(isinstance(slot, V | Made) for slot in simpler.output):
             instances.setdefault(simpler, {}).update(rows)
         else:
             s, p, o = (slot.number for slot in simpler.output if isinstance(slot, K))

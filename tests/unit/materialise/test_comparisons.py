@@ -1,0 +1,48 @@
+"""Rules that compare terms, of which a class of equal terms has several: the oracle, materialisation in both modes and
+every maintenance algorithm agree."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.random_programs import Triple, ex
+from tests.support.random_tangles import Tangle
+from tests.support.tangles import check
+from triplake.rulesets import datalog
+from triplestore.engine import Engine
+from triplestore.model.rule import Rule
+from triplestore.model.terms import RDFS
+
+C = [ex(f"c{i}") for i in range(4)]
+P0, P1, Q, SUB = ex("p0"), ex("p1"), ex("q"), f"<{RDFS}subClassOf>"
+
+
+def rules(text: str) -> tuple[Rule, ...]:
+    return datalog.parse(f"PREFIX : <http://e/>\n{text}", "compared")
+
+
+def history(text: str, start: list[Triple], *changes: Triple) -> Tangle:
+    """What is there of the changes goes, what is not comes, one after the other."""
+    now, updates = set(start), []
+    for triple in changes:
+        come, go = ({triple}, set[Triple]()) if triple not in now else (set[Triple](), {triple})
+        updates.append((frozenset(come), frozenset(go)))
+        now = (now | come) - go
+    return Tangle(rules(text), frozenset(start), tuple(updates))
+
+
+OF_AXIOMS = "[?c, :q, ?d] :- [?c, rdfs:subClassOf, ?d], FILTER(?c != ?d) .\n"
+EQUAL = "[?u, owl:sameAs, ?v] :- [?u, :p1, ?v] .\n"
+
+
+@pytest.mark.long_on_spark
+def test_what_axioms_alone_say_under_a_condition_stays(engine: Engine) -> None:
+    """It was asserted too, or derived by data."""
+    check(engine, history(OF_AXIOMS, [(C[0], SUB, C[1]), (C[0], Q, C[1])], (C[0], Q, C[1])))
+    by_data = f"{OF_AXIOMS}[?y, :q, ?x] :- [?x, :p0, ?y] ."
+    check(engine, history(by_data, [(C[0], SUB, C[1]), (C[1], P0, C[0])], (C[1], P0, C[0])))
+
+
+@pytest.mark.long_on_spark
+def test_what_axioms_alone_say_is_asked_its_condition(engine: Engine) -> None:
+    check(engine, history(OF_AXIOMS + EQUAL, [(C[0], SUB, C[0]), (C[0], P1, C[1])], (C[0], P1, C[1])))
