@@ -240,6 +240,14 @@ class Shape:
         """Whether it may have more matches when a class of equal terms grows."""
         return bool(self.members) or any(isinstance(c, Unequal) for c in self.conditions)
 
+    @property
+    def sees_parameters(self) -> bool:
+        """Whether it may have more matches when the class of a parameter grows, with no fact that is new."""
+        unequal = (c for c in self.conditions if isinstance(c, Unequal))
+        return any(isinstance(member.slot, K) for member in self.members) or any(
+            isinstance(c.left, K) and isinstance(c.right, K) for c in unequal
+        )
+
     def __str__(self) -> str:
         body = ", ".join(f"{_KINDS.get(type(e), '')}{_text(e.slots)}" for e in self.body)
         return f"{_text(self.output)} :- {body}{''.join(f', {_condition(c)}' for c in self.conditions)}"

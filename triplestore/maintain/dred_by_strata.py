@@ -101,13 +101,19 @@ def _stratum(run: MaintenanceContext, instances: list[tuple[Shape, Row]], vanish
 
 
 def _instances(run: MaintenanceContext, instances: list[tuple[Shape, Row]]) -> tuple[list[Instances], list[Instances]]:
-    """Instances of a stratum by shape: those that the program before the run had too, and those that are new."""
-    before = run.before.program.instances
+    """Instances of a stratum by shape: those that the program before the run had too, and those that are new, or may
+    have matches without a triple that is."""
+    before, seeing = run.before.program.instances, run.program.seeing(run.dirty)
     kept: dict[Shape, list[Row]] = {}
     fresh: dict[Shape, list[Row]] = {}
     for shape, row in instances:
-        if not shape.uses_occurs:  # it has no match: see `triplestore.maintain.checks`
-            (kept if row in before.get(shape, {}) else fresh).setdefault(shape, []).append(row)
+        if shape.uses_occurs:  # it has no match: see `triplestore.maintain.checks`
+            continue
+        known = row in before.get(shape, {})
+        if known:
+            kept.setdefault(shape, []).append(row)
+        if not known or row in seeing.get(shape, {}):
+            fresh.setdefault(shape, []).append(row)
     return tuple(
         [Instances(shape, encoded(run.layout, rows, shape)) for shape, rows in some.items()] for some in (kept, fresh)
     )  # type: ignore[return-value]

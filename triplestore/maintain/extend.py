@@ -15,6 +15,7 @@ from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.keys import NONE, Ids, union
 from triplestore.maintain.program import Specialised, as_keys, instances_lost, shared
 from triplestore.materialise.figures import RoundFigures
+from triplestore.materialise.stages import both
 from triplestore.model.equality import Equality
 
 INSERTION: Final = "semi-naive"
@@ -30,6 +31,7 @@ def extend(run: MaintenanceContext, new: Ids, closed_by: Specialised | None = No
     before = closed_by or shared(run.layout, run.before, run.program)
     inserted = 0
     while True:
+        merged = figures.merged
         delta = _absorbed(run, derived, figures)
         delta = delta[~state.facts.contains(delta)]
         if len(state.schema_of(delta)) or _stale(run):
@@ -39,6 +41,8 @@ def extend(run: MaintenanceContext, new: Ids, closed_by: Specialised | None = No
         later = run.program.unconditional - issued
         issued |= later
         fresh = instances_lost(run.program, before)
+        if figures.merged > merged:
+            fresh = both(fresh, run.program.seeing(run.dirty))
         if not (len(delta) or later or fresh):
             break
         with run.round(len(delta)) as figures:

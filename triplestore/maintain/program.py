@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -104,6 +104,15 @@ class Specialised:
                 for row in rows
             )
         return self._tied
+
+    def seeing(self, dirty: Collection[int]) -> dict[Shape, dict[Row, str]]:
+        """The instances that may have more matches when the classes of these terms (codes) have grown, with no fact
+        that is new."""
+        found, changed = {}, set(self.rules.layout.decode(np.array(sorted(dirty), dtype=np.int64)).tolist())
+        for shape, rows in self.program.instances.items() if changed else ():
+            if shape.sees_parameters:
+                found[shape] = {row: name for row, name in rows.items() if not set(row).isdisjoint(changed)}
+        return {shape: rows for shape, rows in found.items() if rows}
 
     def reach(self, facts: Iterable[Node]) -> set[Node] | None:
         """The nodes of facts that could change where facts of these nodes do, these included; None: any node."""

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from triplestore.compile.plan import Grouped, K
+from triplestore.compile.plan import Grouped
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.unify import SAME_AS_TOKEN
@@ -184,12 +184,11 @@ class Specialisation:
         return found
 
     def _reading_grown(self) -> Instances:
-        """After a merge: the instances with expressions that read their parameters, whose classes may have grown."""
+        """After a merge: the instances that read their parameters, whose classes may have grown."""
         if not self._grown:
             return {}
         self._grown = False
-        seeing = {s: r for s, r in self.program.instances.items() if any(isinstance(m.slot, K) for m in s.members)}
-        return self.stages.running(seeing)
+        return self.stages.running({s: rows for s, rows in self.program.instances.items() if s.sees_parameters})
 
     def _new_groups(self, instances: Instances) -> None:
         """Have the aggregates that these instances read made again."""

@@ -109,6 +109,7 @@ class Violations:
         for (rule, shape), rows in program.constraints.items():
             usable = [row for row in rows if possible(shape, row, self.facts.predicates)]
             partly = since and shape.monotone and not shape.uses_occurs and not (relisted and shape.uses_lists)
+            partly = partly and not shape.sees_parameters
             known = self.before.constraints.get((rule, shape), {}) if partly else {}
             fresh = [row for row in usable if row not in known]
             find(rule, shape, fresh, None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.random_programs import Triple, ex
+from tests.support.custom_updates import follow
+from tests.support.random_programs import SAME, Triple, ex
 from tests.support.random_tangles import Tangle
 from tests.support.tangles import check
 from triplake.rulesets import datalog
@@ -46,3 +47,33 @@ def test_what_axioms_alone_say_under_a_condition_stays(engine: Engine) -> None:
 @pytest.mark.long_on_spark
 def test_what_axioms_alone_say_is_asked_its_condition(engine: Engine) -> None:
     check(engine, history(OF_AXIOMS + EQUAL, [(C[0], SUB, C[0]), (C[0], P1, C[1])], (C[0], P1, C[1])))
+
+
+GROWING = [
+    "[?x, :q, ?c] :- [?c, rdfs:subClassOf, ?d], [?x, :p0, ?y], FILTER(?c != ?d) .",
+    "[?x, :q, ?c] :- [?c, rdfs:subClassOf, ?d], [?x, :p0, ?y], FILTER(?c != :c0) .",
+    "false :- [?c, rdfs:subClassOf, ?d], [?x, :p0, ?y], FILTER(?c != ?d) .",
+    OF_AXIOMS,
+]
+"""Rules of classes, which find more when one of them equals another term, though no fact of theirs is new."""
+
+
+@pytest.mark.long_on_spark
+@pytest.mark.parametrize("text", GROWING)
+def test_a_class_that_rules_compare_grows(engine: Engine, text: str) -> None:
+    start = [(C[0], SUB, C[0]), (C[2], P0, C[3])]
+    check(engine, history(text + EQUAL, start, (C[0], P1, C[1]), (C[0], P1, C[1])))
+    check(engine, history(text + EQUAL, [*start, (C[0], P1, C[1])], (C[0], P1, C[1])))
+
+
+EXPRESSIONS = """
+[?c, :b1, ?z] :- [?c, rdfs:subClassOf, ?d], [?x, :p0, ?y], BIND(STR(?c) AS ?z) .
+[?c, :b2, ?z] :- [?c, rdfs:subClassOf, ?d], BIND(STR(?c) AS ?z) .
+[?x, :b3, ?c] :- [?c, rdfs:subClassOf, ?d], [?x, :p0, ?y], FILTER(STR(?c) = "http://e/c1"), NOT [?x, :p3, ?y] .
+"""
+
+
+def test_a_class_that_expressions_read_grows(embedded: Engine) -> None:
+    start = [(C[0], SUB, C[2]), (C[2], P0, C[3])]
+    updates = [(start, []), ([(C[0], SAME, C[1])], []), ([], [(C[0], SAME, C[1])])]
+    follow(updates, rules(EXPRESSIONS), "rewrite", embedded, lambda algorithm: None, engine="duckdb")
