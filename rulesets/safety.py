@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import TypeVar
 
 from triplake.rulesets.render import terms_of, text_of
-from triplestore.model.expression import Call, Expression, Variable, variables_of
+from triplestore.model.expression import Call, Constant, Expression, Variable, variables_of
 from triplestore.model.rule import (
     Aggregate,
     Atom,
@@ -31,26 +31,48 @@ _E = TypeVar("_E", bound=BodyElement)
 
 def normal(rule: Rule) -> Rule:
     """The rule with ``?un`` read as the end of the span u, where the rule has such a span, and with comparisons by <
-    and > that are not of list positions read as SPARQL's."""
+    and > that are not of list positions read as SPARQL's. So are others where several speak of one variable, which is
+    one term for all of them, and a plain join looks for a term of its class for each."""
     everything = (*rule.heads, *_all(rule.body))
     stems = {term.stem for element in everything for term in terms_of(element) if isinstance(term, Span)}
     ends: dict[object, SpanEnd] = {Var(stem + "n"): SpanEnd(stem) for stem in stems}
     positions = {e.position for e in rule.body if isinstance(e, MemberOf) and e.position is not None}
 
     def replaced(element: _E) -> _E:
-        if isinstance(element, Not | Aggregate):
-            return replace(element, body=tuple(read(part) for part in element.body))  # type: ignore[misc]
+        if isinstance(element, Not):
+            return replace(element, body=tuple(read(part, False) for part in element.body))  # type: ignore[misc]
+        if isinstance(element, Aggregate):
+            return replace(element, body=all_read(element.body))  # type: ignore[arg-type]
         values = {part.name: getattr(element, part.name) for part in fields(element)}
         return replace(element, **{name: ends.get(value, value) for name, value in values.items()})
 
-    def read(element: BodyElement) -> BodyElement:
-        if isinstance(element, Filter) and element.operator in ("<", ">"):
-            sides = element.left, element.right
-            if not positions.intersection(sides):
-                return Holds(Call(element.operator, tuple(Variable(s.name) for s in sides if isinstance(s, Var))))
+    def read(element: BodyElement, tied: bool) -> BodyElement:
+        pair = (element.left, element.right) if isinstance(element, Filter) else ()
+        if not isinstance(element, Filter) or positions.intersection(pair):
+            return replaced(element)
+        sides = tuple(Variable(s.name) if isinstance(s, Var) else Constant(str(s)) for s in pair)
+        if element.operator in ("<", ">"):
+            return Holds(Call(element.operator, sides))
+        same = Call("SAMETERM", sides)
+        if tied and ends.keys().isdisjoint(pair):
+            return Holds(same if element.operator == "=" else Call("!", (same,)))
         return replaced(element)
 
-    return replace(rule, heads=tuple(map(replaced, rule.heads)), body=tuple(map(read, rule.body)))
+    def all_read(body: Sequence[BodyElement]) -> tuple[BodyElement, ...]:
+        tied = _tied([e for e in body if not isinstance(e, Filter) or positions.isdisjoint((e.left, e.right))])
+        return tuple(read(element, tied) for element in body)
+
+    return replace(rule, heads=tuple(map(replaced, rule.heads)), body=all_read(rule.body))
+
+
+def _tied(body: Sequence[BodyElement]) -> bool:
+    """Whether two conditions of a body, one of them `!=`, speak of one variable."""
+    compared = [element for element in body if isinstance(element, Filter) and element.operator in ("=", "!=")]
+    named = [term for element in compared for term in (element.left, element.right) if isinstance(term, Var)]
+    for element in body:
+        if isinstance(element, Not):
+            named += [Var(name) for part in element.body if not isinstance(part, Atom) for name in _names(part)]
+    return len(named) > len({*named}) and any(element.operator == "!=" for element in compared)
 
 
 def fault(rule: Rule) -> str:

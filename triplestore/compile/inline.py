@@ -115,7 +115,7 @@ def _placed(element: BodyElement, made: Made, expressive: bool) -> BodyElement:
         case Filter("=" | "!=" as operator, left, right) if expressive:
             return Holds(_same_term(operator, left, right, made))
         case Not(body):
-            return Not(tuple(_without(body, made)))
+            return Not(tuple(_without(body, made, expressive)))
         case Aggregate(body, keys, results):
             inner, own = _inlined(body)
             return Aggregate(
@@ -126,8 +126,10 @@ def _placed(element: BodyElement, made: Made, expressive: bool) -> BodyElement:
     return element
 
 
-def _without(body: Iterable[Atom | Filter | Holds], made: Made) -> Iterable[Atom | Filter | Holds]:
-    """A NOT's body; a made variable in an atom of it becomes one of its own that has the same value."""
+def _without(body: Iterable[Atom | Filter | Holds], made: Made, expressive: bool) -> Iterable[Atom | Filter | Holds]:
+    """A NOT's body; a made variable in an atom of it becomes one of its own that has the same value. expressive: there
+    are expressions around it."""
+    expressive |= any(isinstance(e, Holds) or (isinstance(e, Filter) and e.operator == "!=") for e in body)
     for element in body:
         match element:
             case Atom():
@@ -138,7 +140,7 @@ def _without(body: Iterable[Atom | Filter | Holds], made: Made) -> Iterable[Atom
                     yield _same_value(made[name], f"{name} made")
             case Holds(expression):
                 yield Holds(substituted(expression, made))
-            case Filter(operator, left, right) if operator == "!=" or any(isinstance(e, Holds) for e in body) or made:
+            case Filter(operator, left, right) if expressive:
                 yield Holds(_same_term(operator, left, right, made))
             case _:
                 yield element

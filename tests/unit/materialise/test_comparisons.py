@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support import custom_programs
+from tests.support.compared_programs import compared
 from tests.support.custom_updates import follow
 from tests.support.random_programs import SAME, Triple, ex
 from tests.support.random_tangles import Tangle
-from tests.support.tangles import check
+from tests.support.seeds import seeds
+from tests.support.tangles import check, check_store
 from triplake.rulesets import datalog
 from triplestore.engine import Engine
 from triplestore.model.rule import Rule
@@ -77,3 +80,43 @@ def test_a_class_that_expressions_read_grows(embedded: Engine) -> None:
     start = [(C[0], SUB, C[2]), (C[2], P0, C[3])]
     updates = [(start, []), ([(C[0], SAME, C[1])], []), ([], [(C[0], SAME, C[1])])]
     follow(updates, rules(EXPRESSIONS), "rewrite", embedded, lambda algorithm: None, engine="duckdb")
+
+
+TOGETHER = [
+    ("[?x, :q, :c3] :- [?x, :p0, ?y], FILTER(?x != :c1), FILTER(?x != :c2) .", [(C[1], P0, C[0])]),
+    ("false :- [?x, :p0, ?y], FILTER(?x != :c1), FILTER(?x != :c2) .", [(C[1], P0, C[0])]),
+    (
+        "[?x, :q, :c3] :- [?x, :p0, ?u], [?x, :p0, ?v], [?x, :p0, ?w], FILTER(?u != ?v), FILTER(?v != ?w), "
+        "FILTER(?w != ?u) .",
+        [(C[0], P0, C[1])],
+    ),
+    ("[?x, :q, :c3] :- [?x, :p0, ?y], FILTER(?y != :c1), NOT ([?x, :p0, ?z], FILTER(?y = :c2)) .", [(C[0], P0, C[1])]),
+    ("[?x, :q, :c3] :- [?x, :p0, ?x], FILTER(?x != ?x) .", [(C[1], P0, C[2])]),
+]
+
+
+@pytest.mark.long_on_spark
+@pytest.mark.parametrize(("text", "start"), TOGETHER)
+def test_comparisons_of_one_variable_speak_of_one_term(engine: Engine, text: str, start: list[Triple]) -> None:
+    """Of a class with two terms none is another than both; of one with three, one is."""
+    found = rules(text)
+    for equality in ("rewrite", "axioms"):
+        for more in ([], [(C[2], SAME, C[3])]):
+            assert custom_programs.agree(engine, [*start, (C[1], SAME, C[2]), *more], found, equality) is not None
+
+
+FEW = 48
+
+
+@pytest.mark.parametrize("part", seeds(range(1, 16), 1))
+def test_comparisons_in_tangles(embedded: Engine, part: int) -> None:
+    assert sum(check(embedded, compared(seed)) for seed in range(part, FEW, 16)) > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("start", range(FEW, FEW + 100, 10))
+def test_comparisons_in_many_tangles(embedded: Engine, start: int) -> None:
+    for seed in range(start, start + 10):
+        check(embedded, compared(seed))
+        if not seed % 5:
+            check_store(embedded, compared(seed), ("rewrite", "axioms")[seed % 2])
