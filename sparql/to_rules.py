@@ -78,6 +78,7 @@ class _Translator:
         self.text, self.source, self.check = text, source, check
         self._taken: set[str] = set()
         self._around: set[str] = set()  # what is bound around an EXISTS: filters in it read that too
+        self._counting = False  # whether matches are those of an aggregate, which counts what only EXISTS would name
 
     def rules(self, query: Query) -> tuple[Rule, ...]:
         if query.kind != "construct":
@@ -135,6 +136,8 @@ class _Translator:
                 inner = {name: self._name(name, scope) for name in variables}
                 inner |= {name: self._fresh(name) for name in in_scope(pattern) if name not in inner}
                 return self.bodies(pattern, inner)
+            case Distinct(Project(pattern, variables)) if self._counting and not {*in_scope(pattern)} <= {*variables}:
+                self.refuse("DISTINCT in an aggregate takes two rules: one query for each", "DISTINCT")
             case Distinct(pattern) | OrderBy(pattern):
                 return self.bodies(pattern, scope)
             case Group():
@@ -159,6 +162,8 @@ class _Translator:
             pattern = pattern_of(condition)
             groups = self._inside(pattern, body, scope, self._around | _bound(body))
             if not condition.negated:
+                if self._counting:
+                    self.refuse("EXISTS in an aggregate takes two rules: one query for each", "EXISTS")
                 return [body + group for group in groups]
             return [(*body, *(self._not(group, "EXISTS") for group in groups))]
         if any(isinstance(part, Exists) for part in walk(condition)):
@@ -204,7 +209,9 @@ class _Translator:
             self.refuse("without GROUP BY there is a result even for no match, which rules do not have", word)
         keys = {key: self._name(key, scope) for key in group.keys}
         inner = keys | {name: self._fresh(name) for name in in_scope(group.pattern) if name not in keys}
+        before, self._counting = self._counting, True
         found = self.bodies(group.pattern, inner)
+        self._counting = before
         if len(found) != 1:
             self.refuse("UNION has no counterpart inside of an aggregate", "UNION")
         if any(isinstance(element, Aggregate) for element in found[0]):

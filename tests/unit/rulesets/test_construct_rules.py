@@ -47,6 +47,9 @@ QUERIES = {
     "subselect": """CONSTRUCT { ?x :new ?z } WHERE {
         { SELECT DISTINCT ?x { ?x :p0 ?y } ORDER BY ?y } ?y :p1 ?z . ?z :p2 ?x }""",
     "count": "CONSTRUCT { ?x :new ?n } WHERE { SELECT ?x (COUNT(*) AS ?n) { ?x :p0 ?y . ?y :p1 ?z } GROUP BY ?x }",
+    "count of all": """CONSTRUCT { ?x :new ?n } WHERE {
+        SELECT ?x (COUNT(?z) AS ?n) { { SELECT DISTINCT ?x ?z { ?x :p0 ?z } } FILTER NOT EXISTS { ?z :p1 ?x } }
+        GROUP BY ?x }""",
     "having": """CONSTRUCT { ?x :new ?n } WHERE { ?x a ?c
         { SELECT ?x (COUNT(DISTINCT ?y) AS ?n) { ?x :p0 ?y } GROUP BY ?x HAVING(COUNT(DISTINCT ?y) > 1) } }""",
     "statistics": """CONSTRUCT { ?x :s ?s ; :l ?l ; :m ?m ; :a ?a ; :t ?t } WHERE {
@@ -138,6 +141,14 @@ def test_each_query_constructs_something() -> None:
         (
             "CONSTRUCT { ?x :p ?n } WHERE { SELECT ?x (SAMPLE(?y) AS ?n) { ?x :p ?y } GROUP BY ?x }",
             "q.rq:2:43: SAMPLE is none of the aggregates",
+        ),
+        (
+            "CONSTRUCT { ?x :p ?n } { SELECT ?x (COUNT(?y) AS ?n) { ?x :p ?y FILTER EXISTS { ?y :q 1 } } GROUP BY ?x }",
+            "q.rq:2:72: EXISTS in an aggregate takes two rules",
+        ),
+        (
+            "CONSTRUCT { ?x :p ?n } { SELECT ?x (COUNT(*) AS ?n) { SELECT DISTINCT ?x { ?x :p/:q ?y } } GROUP BY ?x }",
+            "q.rq:2:62: DISTINCT in an aggregate takes two rules",
         ),
         (
             "CONSTRUCT { ?x :p ?y } WHERE { { ?x :p ?z } UNION { ?x :q ?y } FILTER(?z = 1) }",
