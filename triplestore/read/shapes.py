@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from triplake.loaders import quads_of, sources
+from triplake.sparql.parser import not_too_deep
 from triplestore.model.errors import NonConformingError
 from triplestore.model.terms import from_rdflib
 from triplestore.read.query import graph
@@ -24,7 +25,8 @@ INHERITING: Final = frozenset(("owl2rl", "rdfs", "rdfs-plus"))
 def read(session: Session, given: str | Path | Iterable[Any], format: str | None = None) -> tuple[Shape, ...]:
     """The shapes of files, or of an rdflib Graph (any triples of rdflib's terms); reports if none has a target."""
     items = [given] if isinstance(given, str | Path) else list(given)
-    found = _read(items, format)
+    with not_too_deep("shape"):
+        found = _read(items, format)
     if items and not found:
         session.notify("no shape has a target (sh:targetClass, sh:targetNode ..): nothing is validated")
     return found
@@ -47,7 +49,7 @@ def validate(session: Session, shapes: Sequence[Shape]) -> ValidationReport:
     from triplestore.shapes.validate import Validation
 
     inherits = any(ruleset.name in INHERITING for ruleset in session.manifest.rulesets)
-    with Stages(graph(session)) as stages:
+    with not_too_deep("shape"), Stages(graph(session)) as stages:
         return report(Validation(stages, inherits).results(shapes))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -52,9 +53,11 @@ class ShapesGraph:
         """An object that is to be a whole number that is not negative."""
         if kind_of_token(token).name == "LITERAL":
             lexical, datatype, _ = split_literal(token)
-            if datatype == f"{XSD}integer" and lexical.lstrip("+").isdecimal():
-                return int(lexical)
-        raise self.fault(subject, f"{show(predicate)} is {show(token)}: it has to be an xsd:integer from 0 on")
+            if datatype == f"{XSD}integer" and (digits := re.fullmatch(r"\+?0*([0-9]{1,18})", lexical)):
+                return int(digits[1])
+        raise self.fault(
+            subject, f"{show(predicate)} is {show(token)}: it has to be an xsd:integer from 0 to 10^18 - 1"
+        )
 
     def flag(self, subject: str, predicate: str, token: str | None) -> bool:
         """An object that is to be true or false; without, false."""

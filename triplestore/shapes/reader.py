@@ -110,8 +110,12 @@ class _Reader:
             )
         if name[0] == '"':
             raise self.graph.fault(name, "a literal is no shape")
-        self.around.append(name)
         found = self.graph.predicates(name)
+        if not found and name[0] == "<":
+            raise self.graph.fault(
+                name, "the shapes graph says nothing of it, and names it as a shape: correct the name"
+            )
+        self.around.append(name)
         path_node = self.graph.value(name, sh("path"))
         path = None if path_node is None else read_path(self.graph, name, path_node)
         if path is None and sh("PropertyShape") in found.get(TYPE, ()):

@@ -9,7 +9,7 @@ import pytest
 import rdflib
 
 from triplestore import Store
-from triplestore.model.errors import InputError, UnsupportedError
+from triplestore.model.errors import InputError, LimitError, UnsupportedError
 
 if TYPE_CHECKING:
     from tests.conftest import MakeStore
@@ -165,8 +165,28 @@ def test_inference_and_equality_are_seen(tmp_path: Path) -> None:
         (":s sh:path :p ; sh:pattern '[' .", InputError, "sh:pattern cannot be matched"),
         (":s sh:path :p ; sh:pattern 'a' ; sh:flags 'z' .", InputError, "REGEX has no flag"),
         (":s sh:path :p ; sh:qualifiedValueShape [ sh:class :A ] .", InputError, "needs sh:qualifiedMinCount"),
+        (
+            ":s sh:targetNode :a ; sh:node :Adress .",
+            InputError,
+            "<http://e/Adress>: the shapes graph says nothing of it",
+        ),
     ],
 )
 def test_what_is_no_shapes_graph_is_refused(text: str, error: type[Exception], what: str, tmp_path: Path) -> None:
     with Store.create(tmp_path / "kg", "none", engine="duckdb") as store, pytest.raises(error, match=what):
         store.validate(shapes(text))
+
+
+CHAIN = "".join(f":s{n} sh:node :s{n + 1} . " for n in range(300))
+LARGE = [
+    (f"{CHAIN} :s0 sh:targetNode :a . :s300 sh:nodeKind sh:IRI .", LimitError, "the shape is nested too deeply"),
+    (f":s sh:path :p ; sh:minCount {'1' * 5_000} .", InputError, "has to be an xsd:integer"),
+]
+
+
+@pytest.mark.parametrize(("text", "error", "what"), LARGE, ids=["nested", "number"])
+def test_shapes_that_are_too_large_are_refused(text: str, error: type[Exception], what: str, tmp_path: Path) -> None:
+    file = tmp_path / "shapes.ttl"
+    file.write_text(f"{PREFIXES} {text}", encoding="utf-8")
+    with Store.create(tmp_path / "kg", "none", engine="duckdb") as store, pytest.raises(error, match=what):
+        store.validate(file)
