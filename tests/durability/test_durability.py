@@ -211,10 +211,7 @@ class TestTwoWriters:
         assert names(slow) == names(slow.path) == {"quick", "slow"}
         assert slow.version == 4
 
-    @pytest.mark.parametrize(
-        "arguments",
-        [("load", "x.nt"), ("update", "--add", "x.nt", "--retry", "0"), ("compact",)],
-    )
+    @pytest.mark.parametrize("arguments", [("load", "x.nt"), ("update", "--add", "x.nt", "--retry", "0")])
     def test_exit_code(
         self, jobs: dict[str, Job], tmp_path: Path, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
     ) -> None:

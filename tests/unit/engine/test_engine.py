@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -43,6 +44,9 @@ class TestWorkingTables:
         shares = [share for share in seen if share is not None]
         assert shares
         assert 0 <= min(shares) <= max(shares) <= 1
+        end = time.monotonic() + 10  # Spark's listeners hear later that a stage has ended
+        while engine.share() is not None and time.monotonic() < end:
+            time.sleep(0.05)
         assert engine.share() is None
 
     def test_plan_counts_rows(self, engine: Engine) -> None:

@@ -94,11 +94,12 @@ def test_no_two_names_are_alike(embedded: Engine) -> None:
 
 
 class Alternating:
-    """An engine for one of two threads, which take turns: each call of one is followed by one of the other."""
+    """An engine for one of two threads, which take turns: each call of one is followed by one of the other. What is
+    called within a call, as where a statement is compiled when it is run, is of the same turn."""
 
     def __init__(self, engine: Any, turns: list[threading.Semaphore], place: int, ended: set[int]) -> None:
         self._engine, self._turns, self._place, self._ended = engine, turns, place, ended
-        self.calls = 0
+        self.calls, self._within = 0, False
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._engine, name)
@@ -108,11 +109,15 @@ class Alternating:
             return found
 
         def call(*arguments: Any) -> Any:
+            if self._within:
+                return found(*arguments)
             self._turns[self._place].acquire()
+            self._within = True
             try:
                 self.calls += 1
                 return found(*arguments)
             finally:
+                self._within = False
                 self.pass_on()
 
         return call

@@ -212,7 +212,7 @@ def test_a_statement_grows_with_its_expression(embedded: Engine, monkeypatch: py
     graph = make_graph(embedded, [("<http://e/a>", "<http://e/q>", f'"{n}"^^<{XSD}integer>') for n in range(3)])
     asked: list[str] = []
     run = embedded.query
-    monkeypatch.setattr(embedded, "query", lambda sql: (asked.append(sql), run(sql))[1])
+    monkeypatch.setattr(embedded, "query", lambda sql: (asked.append(str(sql)), run(sql))[1])
     sizes = []
     for size in (10, 20):
         asked.clear()
@@ -232,7 +232,7 @@ def test_the_plan_of_a_filter_is_as_long_as_its_statement(
     graph = make_graph(engine, [("<http://e/a>", "<http://e/q>", f'"{n}"^^<{XSD}integer>') for n in range(3)])
     asked: list[str] = []
     run = engine.query
-    monkeypatch.setattr(engine, "query", lambda sql: (asked.append(sql), run(sql))[1])
+    monkeypatch.setattr(engine, "query", lambda sql: (asked.append(str(sql)), run(sql))[1])
     list(query(graph, f"{PREFIX} SELECT ?o {{ :a :q ?o BIND(?o * 2 AS ?t) FILTER({condition}) }}").tokens())
     sql = max(map(str, asked), key=len)
     explained = "EXPLAIN EXTENDED " if engine.name == "spark" else "EXPLAIN "
