@@ -46,12 +46,12 @@ def select(
     )
 
 
-def select_expiring(shape: Shape, scans: Sequence[str], instances: Instances) -> str:
+def select_expiring(shape: Shape, scans: Sequence[str], instances: Instances, never: int) -> str:
     """As `select`, of scans with a column `e` more, when a fact expires: (s, p, o, e), the match's own end. For shapes
-    that are plain joins of patterns."""
+    that are plain joins of patterns. never: the end of a match without facts."""
     joined = ExpiringJoin.of(shape, scans, instances)
     heads = [f"{joined.output(column)} AS {name}" for column, name in zip(shape.output, "spo", strict=True)]
-    return joined.select([*heads, f"{joined.end} AS e"])
+    return joined.select([*heads, f"{joined.end if joined.ends else never} AS e"])
 
 
 def select_links(

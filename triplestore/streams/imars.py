@@ -270,7 +270,7 @@ class Imars:
             usable = [row for row in fresh if possible(shape, row, known)]
             if usable:
                 scans = [self._scan(e, Read.ALL) for e in shape.body]
-                yield select_expiring(shape, scans, instances(self._scratch, usable))
+                yield select_expiring(shape, scans, instances(self._scratch, usable), FOREVER)
         for shape, rows in self.program.instances.items():
             fresh = self._fresh.get(shape, {})
             usable = [row for row in rows if row not in fresh and possible(shape, row, known)]
@@ -281,7 +281,7 @@ class Imars:
                     found = [] if isinstance(element, Listed) else usable
                 if found:
                     scans = [self._scan(e, reads(place, focus)) for place, e in enumerate(shape.body)]
-                    yield select_expiring(shape, scans, instances(self._scratch, found))
+                    yield select_expiring(shape, scans, instances(self._scratch, found), FOREVER)
 
     def _scan(self, element: Element, read: Read) -> str:
         """What a body element reads; see `Facts.scan`."""

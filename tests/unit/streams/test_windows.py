@@ -147,6 +147,21 @@ def test_literals_have_types_while_they_are_there(tmp_path: Path) -> None:
     assert len({facts for time, _, facts in found if time > 9}) == 1
 
 
+@pytest.mark.long_on_spark
+def test_a_rule_of_axioms_alone_with_a_condition(tmp_path: Path, engine: Engine) -> None:
+    """An axiom of the stream gives rise to matches that have no facts, which would end."""
+    file = tmp_path / "own.dlog"
+    file.write_text(f"[?c, <{E.q}>, ?d] :- [?c, rdfs:subClassOf, ?d], FILTER(?c != ?d) .", encoding="utf-8")
+    stream = [(1, (E.B, RDFS.subClassOf, E.C)), (4, (E.x, E.p, E.y))]
+    session = getattr(engine, "spark", None)
+    with Store.create(tmp_path / "kg", [str(file)], "off", engine=engine.name, spark=session) as store:
+        store.update(add=[(E.A, RDFS.subClassOf, E.B)])
+        with store.stream(stream, f"SELECT ?c {{ ?c <{E.q}> ?d }}", "2", "1", algorithm="imars") as run:
+            found = {answer.time: {row[0] for row in answer.rows} for answer in run}
+    a, b = f"<{E.A}>", f"<{E.B}>"
+    assert found == {1: {a, b}, 2: {a, b}, 3: {a}, 4: {a}}
+
+
 def test_the_background_is_that_of_the_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when DRed takes over after the store has changed; of its versions it keeps the last ones."""
     monkeypatch.setattr(transaction, "EVERY", 4)
