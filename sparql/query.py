@@ -24,7 +24,7 @@ from triplake.sparql.nodes import MOST, MOST_CHARACTERS, Nodes
 from triplake.sparql.parser import not_too_deep, parse_query
 from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import Matching
-from triplake.sparql.relation import LISTED, Steps
+from triplake.sparql.relation import WRITTEN, Steps
 from triplake.sparql.results import Result
 from triplake.sparql.templates import filled, is_blank, names_of_quads
 from triplake.sparql.to_sql import Compiler
@@ -249,7 +249,7 @@ class Run:
         graphs = Graphs(Reading(matching, constants, paths), view, graph.union, parsed.dataset)
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         own = None
-        if len(constants.own) > LISTED:
+        if sum(map(len, constants.own)) > WRITTEN:
             numbers, tokens = int64s(constants.own.values()), strings(constants.own)
             own = paths.scratch.load("own_term", pa.table({"id": numbers, "token": tokens}))
         return Compiler(

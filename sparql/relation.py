@@ -19,7 +19,11 @@ from triplestore.model.tables import token_sql
 from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, FIRST_TRIPLE
 
 LISTED: Final = 1_000
-"""Rows of inline data, and terms of a query's own, that are part of the statement; more are working tables."""
+"""Rows of inline data that are part of the statement; more are a working table."""
+
+WRITTEN: Final = 10_000
+"""Characters of the terms of a query's own that are part of the statement, once for each variable whose terms are read;
+more are a working table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -378,3 +378,15 @@ def test_a_reader_tells_why_a_query_fails() -> None:
         query(replace(graph, engine=reader), f"SELECT * {{ <u:a> <u:p>+ ?o {rows} {rows} }}")
     reader.close()
     engine.close()
+
+
+def test_the_terms_of_a_query_are_written_once(tmp_path: Path) -> None:
+    """Each was in the statement once for each variable that a filter reads, or an update: gigabytes for some kilobytes
+    of text and a hundred variables."""
+    names = [f"?v{n}" for n in range(20)]
+    row = " ".join(f"'{n}{'x' * 5_000}'" for n in range(20))
+    condition = " && ".join(f"STR({name}) < 'a'" for name in names)
+    text = f"SELECT * {{ VALUES ({' '.join(names)}) {{ ({row}) }} FILTER({condition}) }}"
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        assert len(store.query(text)) == 1
+        assert len(store.explain_query(text).sql) < 500_000
