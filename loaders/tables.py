@@ -27,7 +27,6 @@ from triplake.loaders.compression import COMPRESSIONS, compression, unpack
 from triplake.loaders.compression import opened as opened_bytes
 from triplake.loaders.pipes import is_regular, spooled, spooled_pipe
 from triplestore.engine.dialect import string
-from triplestore.engine.duckdb.files import MAX_LINE
 from triplestore.model.errors import EngineError, InputError, UsageError
 
 FORMATS: Final = {"csv": "csv", "tsv": "tsv", "parquet": "parquet"}
@@ -170,6 +169,8 @@ def opened(given: object, number: int, folder: str) -> Iterator[Table]:
 
 
 def _of_file(connection: duckdb.DuckDBPyConnection, file: _File, folder: str) -> Table:
+    from triplestore.engine.duckdb.files import MAX_LINE
+
     closed = Table(connection, "given", {}, file.name, texts=file.kind != "parquet")
     packed = compression(file.path)
     path = unpack(file.path, file.name, folder) if packed else file.path

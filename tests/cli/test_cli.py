@@ -173,9 +173,18 @@ class TestInit:
             assert stats(store)["asserted"] == 5
 
 
-def test_a_command_begins_without_what_it_may_not_need() -> None:
-    """Each begins by importing all commands: what is slow to import waits until it is asked for."""
-    slow = ("numpy", "duckdb", "pyarrow", "rdflib", "networkx", "asyncio", "urllib.request", "hashlib")
-    program = f"import sys, triplestore.cli.commands; print([m for m in {slow} if m in sys.modules])"
+@pytest.mark.parametrize(
+    ("module", "slow"),
+    [
+        (
+            "triplestore.cli.commands",
+            ("numpy", "duckdb", "pyarrow", "rdflib", "networkx", "asyncio", "urllib.request", "hashlib"),
+        ),
+        ("triplestore.store", ("triplake.sparql", "triplestore.engine.duckdb", "triplestore.engine.spark")),
+    ],
+)
+def test_a_command_begins_without_what_it_may_not_need(module: str, slow: tuple[str, ...]) -> None:
+    """Each begins by importing all commands, then the store: what is slow to import waits until it is asked for."""
+    program = f"import sys, {module}; print([m for m in {slow} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"

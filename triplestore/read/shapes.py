@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from triplake.loaders import quads_of, sources
-from triplake.sparql.parser import not_too_deep
 from triplestore.model.errors import NonConformingError
 from triplestore.model.terms import from_rdflib
 from triplestore.read.query import graph
@@ -24,6 +23,8 @@ INHERITING: Final = frozenset(("owl2rl", "rdfs", "rdfs-plus"))
 
 def read(session: Session, given: str | Path | Iterable[Any], format: str | None = None) -> tuple[Shape, ...]:
     """The shapes of files, or of an rdflib Graph (any triples of rdflib's terms); reports if none has a target."""
+    from triplake.sparql.parser import not_too_deep
+
     items = [given] if isinstance(given, str | Path) else list(given)
     with not_too_deep("shape"):
         found = _read(items, format)
@@ -44,6 +45,7 @@ def _read(items: list[Any], format: str | None) -> tuple[Shape, ...]:
 
 def validate(session: Session, shapes: Sequence[Shape]) -> ValidationReport:
     """See `Store.validate`."""
+    from triplake.sparql.parser import not_too_deep
     from triplake.sparql.stages import Stages
     from triplestore.shapes.report import report
     from triplestore.shapes.validate import Validation
