@@ -84,7 +84,7 @@ def name_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-PLACES = ["folder", pytest.param("s3", marks=NEEDS_HADOOP), pytest.param("hdfs", marks=NEEDS_HADOOP)]
+S3, HDFS = (pytest.param(place, marks=NEEDS_HADOOP) for place in ("s3", "hdfs"))
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def content(store: Path | str) -> list[str]:
         return exported(kg)
 
 
-@pytest.mark.parametrize("kg", PLACES[1:], indirect=True)
+@pytest.mark.parametrize("kg", [HDFS], indirect=True)
 def test_load_update_and_query(spark_cluster: Cluster, files: list[Path], expected: list[str], kg: Path | str) -> None:
     driver = spark_cluster.run(PROGRAM, kg, *files)
     out, err = driver.communicate(timeout=500)
@@ -170,7 +170,7 @@ def test_the_example(spark_cluster: Cluster, files: list[Path], tmp_path: Path) 
     assert f"wrote {facts:,} facts to {tmp_path / 'out'}" in done.stdout
 
 
-@pytest.mark.parametrize("kg", PLACES[:2], indirect=True)
+@pytest.mark.parametrize("kg", [S3], indirect=True)
 def test_an_executor_is_killed(spark_cluster: Cluster, files: list[Path], expected: list[str], kg: Path | str) -> None:
     """Again and again while the driver works: it finds what it would have found."""
     chance = random.Random(str(kg)[:2])

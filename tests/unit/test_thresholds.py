@@ -135,7 +135,7 @@ def tour(folder: Path, engine: str = "duckdb", spark: SparkSession | None = None
         found["triples"] = sorted(map(str, store.triples()))
         found["counts"] = store.count("all"), store.count("inferred"), store.violated()
         for text in QUERIES:
-            for _ in range(3):  # the answers of a version that is asked often are found otherwise
+            for _ in range(3 if engine == "duckdb" else 1):  # the answers of what is asked often are found otherwise
                 found[text] = sorted(map(str, store.query(text)))
             found[f"{text}, streamed"] = sorted(map(str, store.query(text, stream=True)))
         for term in ("a", "n2", "n5"):

@@ -47,7 +47,7 @@ def test_a_large_schema_is_joined_to_the_same_end(
 @pytest.mark.long
 @pytest.mark.parametrize("equality", MODES)
 @pytest.mark.parametrize("many", [0, 3])
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(triples=facts(), program=programs)
 def test_a_large_schema_is_joined_to_the_same_end_often(
     embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str, many: int
@@ -57,7 +57,7 @@ def test_a_large_schema_is_joined_to_the_same_end_often(
 
 @pytest.mark.long
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(triples=facts(), program=programs)
 def test_equals_the_oracle_often(
     embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str

@@ -191,7 +191,7 @@ def scoped(text: str) -> set[Triple]:
     return {(s, p, "_:f1_n" if o.startswith("_:") else o) for s, p, o in triples(f"{text} .")} if text else set()
 
 
-@pytest.mark.long_on_spark(each=14)
+@pytest.mark.long_on_spark(each=28)
 @pytest.mark.parametrize("equality", ["rewrite", pytest.param("axioms", marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.sampled(each=8)

@@ -80,7 +80,7 @@ CASES = [
 ]
 
 
-@pytest.mark.long_on_spark(each=6)
+@pytest.mark.long_on_spark(each=12)
 @pytest.mark.parametrize(("rules", "start", "gone"), CASES)
 @pytest.mark.sampled(each=3)
 def test_equalities_of_constants_go(engine: Engine, rules: str, start: list[Triple], gone: list[Triple]) -> None:
@@ -106,9 +106,11 @@ REFLEXIVE = [
 def test_owl_same_as_occurs_where_anything_does(engine: Engine) -> None:
     """Every triple has `x owl:sameAs x` follow, which has owl:sameAs for its predicate."""
     start, same = (C[0], P0, C[1]), (C[0], SAME, C[1])
-    for number, text in enumerate(REFLEXIVE if engine.name == "duckdb" else REFLEXIVE[:1]):
+    embedded = engine.name == "duckdb"
+    for number, text in enumerate(REFLEXIVE if embedded else REFLEXIVE[:1]):
         rules = tuple(datalog.parse(f"PREFIX : <http://e/>\n{text}", "reflexive"))
-        for data in ([start], [start, same], [(C[0], P0, C[0]), (C[0], SAME, C[0])])[: 1 if number else 3]:
+        many = 3 if embedded and not number else 1
+        for data in ([start], [start, same], [(C[0], P0, C[0]), (C[0], SAME, C[0])])[:many]:
             for equality in MODES:
                 agree(engine, data, rules, equality)
 
@@ -179,7 +181,7 @@ LITERAL_FORMS = [
 def test_a_number_that_something_equals_is_one_of_its_forms(engine: Engine) -> None:
     one, other, two = (f'"{form}"^^<{XSD}integer>' for form in ("1", "01", "2"))
     data = [(C[0], P0, one), (C[0], P1, other), (C[1], P0, other), (C[1], P1, other), (C[2], P0, two)]
-    for text in LITERAL_FORMS:
+    for text in LITERAL_FORMS if engine.name == "duckdb" else LITERAL_FORMS[:1]:
         rules = tuple(datalog.parse(f"PREFIX : <http://e/>\n{text}", "forms"))
         for equality in ("rewrite", "axioms"):
             agree(engine, data, rules, equality)
@@ -234,7 +236,7 @@ def test_many_tangles(embedded: Engine, part: int, literals: bool) -> None:
     ("together", "seed"),
     [
         *seeds(((0, seed) for seed in range(0, FEW, 6)), 1),
-        *seeds(((1, seed) for seed in (*range(7070, 7076), *range(60))), 1),
+        *seeds(((1, seed) for seed in (*range(7070, 7076), *range(24))), 1),
     ],
 )
 def test_bodies_are_joined_one_element_after_the_other(

@@ -102,7 +102,7 @@ def test_proofs_by_a_rule_that_is_no_plain_join(embedded: Engine, name: str) -> 
 @pytest.mark.parametrize("name", sorted(custom_programs.BY_NAME))
 @pytest.mark.parametrize("equality", MODES)
 def test_proofs_by_each_rule_that_is_no_plain_join(embedded: Engine, name: str, equality: str) -> None:
-    explained_in_full(embedded, custom_programs.EXAMPLE, tuple(custom_programs.BY_NAME[name]), equality, 30)
+    explained_in_full(embedded, custom_programs.EXAMPLE, tuple(custom_programs.BY_NAME[name]), equality, 12)
 
 
 @pytest.mark.long
