@@ -201,7 +201,7 @@ class Facts:
         )
 
     def forget_terms(self, terms: str) -> None:
-        """Take the terms of a SELECT, which are represented by others now, out of `occurs`."""
+        """Take the terms of a SELECT, whose classes are others now, out of `occurs`."""
         if self._occurs:
             self.engine.remove("occurs", terms)
 

@@ -118,7 +118,7 @@ class Rewriting:
         if self.specialisation.program.uses_inequality:  # `?x != ?y` may begin to hold for the class that grew
             terms += f" UNION SELECT representative FROM {self.merged}"
         rows = self.facts.take_out(mentions("fact", terms))
-        self.facts.forget_terms(f"SELECT term FROM {self.merged}")
+        self.facts.forget_terms(terms)
         return rows
 
     def _part_reflexive(self) -> None:
