@@ -47,7 +47,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of what is `sampled` some cases run always, the others are long. What takes long on Spark is long there, or run
     with some of its cases. Where several processes run the tests, one of them runs those on Spark, so that there is one
-    Java; the others go by file, long ones by function, a few cases at a time."""
+    Java; the others go by file, long ones by function, a few cases at a time. First come those on Spark, then long
+    ones, as they take longest."""
     met, long_ones, cases = Counter[str](), Counter[str](), Counter[tuple[str, bool]]()
     left_out: dict[pytest.Item, None] = {}
     for item in items:
@@ -72,9 +73,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         by = f"{function}:{long_ones[function] // TOGETHER}" if item.get_closest_marker("long") else item.path.name
         long_ones[function] += 1
         item.add_marker(pytest.mark.xdist_group("spark" if on_spark else by))
+    if hasattr(config, "workerinput"):
+        sizes = Counter(_group(item) for item in items)
+        items.sort(key=lambda item: (_group(item) != "spark", _short(item), -sizes[_group(item)]))
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+
+
+def _group(item: pytest.Item) -> str:
+    marker = item.get_closest_marker("xdist_group")
+    return str(marker.args[0] if marker.args else marker.kwargs["name"]) if marker else ""
+
+
+def _short(item: pytest.Item) -> bool:
+    return not item.get_closest_marker("long")
 
 
 @pytest.fixture(scope="session")
