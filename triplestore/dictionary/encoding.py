@@ -133,13 +133,7 @@ def _numbered(
     name: str,
 ) -> Numbered:
     """See `numbered`; working table `name` is made where some are new."""
-    few = scratch.table("known_term")
-    if known is None:
-        engine.create(few, candidates(engine.dialect, tokens))
-        found = engine.query(f"SELECT {token_sql('t')} AS token, t.id FROM {few} t").to_pydict()
-        ids = {token: number for token, number in zip(found["token"], found["id"], strict=True) if token in tokens}
-    else:
-        ids = known.ids(tokens)
+    ids = _found(engine, {*tokens}) if known is None else known.ids(tokens)
     before, new, values, ill = counters, dict[str, int](), dict[int, int](), list[int]()
     for token in sorted({*wanted} - ids.keys(), key=str.encode):
         if token[0] == '"':
@@ -152,9 +146,7 @@ def _numbered(
             new[token], counters = FIRST_BLANK + counters.blank, replace(counters, blank=counters.blank + 1)
     if new:
         named = scratch.load("numbered", pa.table({"id": int64s(new.values()), "token": strings(new)}))
-        if known is not None:
-            engine.create(few, equals(engine.dialect, new))
-        existing = few if len(tokens) <= SMALL else "term"
+        existing = scratch.create("equal_term", equals(engine.dialect, new)) if len(tokens) <= SMALL else "term"
         _, counters = _settled(engine, name, named, existing, before, counters)
         if (counters.equal_valued, counters.ill_typed) != (before.equal_valued, before.ill_typed):
             special = engine.query(f"SELECT id, value, ill_typed FROM {name}").to_pydict()
@@ -276,18 +268,18 @@ def _numbered_all(
 
 def lookup(engine: Queries, tokens: Iterable[str]) -> dict[str, int]:
     """The ids of those tokens that are in the dictionary."""
-    wanted = set(tokens)
     found: dict[str, int] = {}
-    ordered = sorted(wanted)
+    ordered = sorted(set(tokens))
     for start in range(0, len(ordered), SMALL):
-        part = ordered[start : start + SMALL]
-        lexicals = listed(engine.dialect, sorted({lexical_of(t) for t in part}))
-        found.update(
-            (token, number)
-            for number, token in _terms(engine, f"term t WHERE t.lexical IN {lexicals}")
-            if token in wanted
-        )
+        found |= _found(engine, {*ordered[start : start + SMALL]})
     return found
+
+
+def _found(engine: Queries, tokens: set[str]) -> dict[str, int]:
+    """The same by one statement, which reads no values: pages of literals hold many, so that one excludes few pages."""
+    lexicals = sorted({lexical_of(token) for token in tokens})
+    named = f"t.lexical IN {listed(engine.dialect, lexicals)}" if lexicals else "FALSE"
+    return {token: number for number, token in _terms(engine, f"term t WHERE {named}") if token in tokens}
 
 
 def decode(engine: Queries, ids: Iterable[int]) -> dict[int, str]:
