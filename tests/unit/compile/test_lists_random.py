@@ -15,7 +15,7 @@ from triplestore.model.errors import InputError, LimitError
 
 
 @pytest.mark.long_on_spark(each=3)
-@pytest.mark.parametrize("start", seeds(range(0, 80, 20), 1))
+@pytest.mark.parametrize("start", seeds(range(0, 60, 20), 1))
 def test_lists_in_tangles(engine: Engine, start: int, request: pytest.FixtureRequest) -> None:
     """Closures and violations by every way to compute and to maintain them agree with the oracle."""
     many = isinstance(engine, DuckDBEngine) and request.node.get_closest_marker("long")

@@ -55,7 +55,7 @@ def test_tangles_with_literals(embedded: Engine, seed: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("start", range(1000, 2000, 100))
 def test_tangles_with_literals_often(embedded: Engine, start: int) -> None:
-    for seed in range(start, start + 6):
+    for seed in range(start, start + 3):
         check(embedded, tangle(seed, literals=True))
 
 

@@ -117,7 +117,7 @@ def test_proofs_by_rules_that_are_no_plain_joins(
 
 @pytest.mark.long
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=13, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(triples=facts(), program=programs)
 def test_proofs_often(embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
     explained(embedded, triples, rules_of(program), equality)

@@ -31,7 +31,7 @@ def test_the_closure_is_stable(embedded: Engine, triples: list[Triple], rules: t
 
 @pytest.mark.long
 @pytest.mark.parametrize("equality", MODES)
-@settings(max_examples=90, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=45, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(**GIVEN)
 def test_the_closure_is_stable_often(
     embedded: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str

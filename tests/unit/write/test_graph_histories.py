@@ -159,7 +159,7 @@ def test_histories(tmp_path: Path, seed: int, default_graph: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("default_graph", ["union", "separate"])
-@pytest.mark.parametrize("seed", range(100, 107))
+@pytest.mark.parametrize("seed", range(100, 104))
 def test_many_histories(tmp_path: Path, seed: int, default_graph: str) -> None:
     with Store.create(tmp_path / "kg", ["rdfs-plus"], engine="duckdb", default_graph=default_graph) as store:
         check_history(store, Random(seed), 30, tmp_path, f"seed {seed}")

@@ -64,7 +64,7 @@ def content(store: Store, by_value: bool) -> object:
 
 
 @pytest.mark.parametrize("base", ["none", "owl2rl"])
-@pytest.mark.parametrize("seed", seeds(range(12), 1))
+@pytest.mark.parametrize("seed", seeds(range(6), 1))
 def test_a_warm_store_has_what_a_new_one_has(tmp_path: Path, seed: int, base: str) -> None:
     """By updates of facts and of graphs, which bring terms of rules as names of graphs and as other facts' terms."""
     rng = Random(f"constants {seed}")
