@@ -27,7 +27,7 @@ from triplake.loaders.tokens import Scope
 from triplestore.engine import Engine, temporary
 from triplestore.engine.arrow import strings
 from triplestore.engine.queries import count
-from triplestore.model.dataset import TRIPLE, Quad
+from triplestore.model.dataset import DEFAULT, TRIPLE, Quad
 from triplestore.model.errors import EngineError, InputError
 from triplestore.model.prefixes import Prefix, Prefixes
 from triplestore.objects import of_hadoop
@@ -85,7 +85,8 @@ def read_into(
         if reading.doomed:
             raise reading.rejects.error
         reading.flush()
-        named = count(engine, f"{name} WHERE g <> ''") if "g" in columns else 0
+        unnamed = f"('', {engine.dialect.string(DEFAULT)})"
+        named = count(engine, f"{name} WHERE g NOT IN {unnamed}") if "g" in columns else 0
     except BaseException:
         engine.drop(name)
         raise

@@ -11,7 +11,7 @@ from triplake.loaders import MOST, LoadReport, OnError, Progress, Source, discar
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
 from triplestore.engine.scratch import Scratch
-from triplestore.model.dataset import DEFAULT
+from triplestore.model.dataset import DEFAULT, PARTS
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.stopping import check
 from triplestore.model.tables import ASSERTED, QUAD, TERM, token_sql
@@ -217,6 +217,8 @@ def _read(
         )
         number, counters = counters.files + 1, replace(counters, files=counters.files + len(found))
         quads, has_names = several(session, report, into.name), any(s.syntax.of_datasets or s.graph for s in found)
+        if has_names:
+            _own_names(session)
         with session.engine.scratch() as scratch:
             if replacing and into.name and has_names:
                 _only(session, own_name(into.name))
@@ -235,6 +237,22 @@ def _read(
         return report, new_terms, counters
     finally:
         discard(named)
+
+
+def _own_names(session: Session) -> None:
+    """Let what is in the unnamed graph by its name be there without one in `raw`. Raises UsageError for other names
+    that are no graph's own."""
+    engine = session.engine
+    listed = ", ".join(map(engine.dialect.string, PARTS))
+    found = engine.rows(f"SELECT DISTINCT g FROM raw WHERE g IN ({listed})")
+    try:
+        for (name,) in found:
+            own_name(name)
+    except UsageError:
+        engine.drop("raw")
+        raise
+    if found:
+        engine.create("raw", f"SELECT s, p, o, CASE WHEN g IN ({listed}) THEN '' ELSE g END AS g FROM raw")
 
 
 def _only(session: Session, graph: str) -> None:

@@ -30,7 +30,7 @@ from triplestore.read.query import graph
 from triplestore.read.session import Session
 from triplestore.write.change import Change, ChangeSet, Reason, Refused, Request
 from triplestore.write.commit import dry_run, publish, stage
-from triplestore.write.graphs import net_in_tables
+from triplestore.write.graphs import net_in_tables, own_name
 from triplestore.write.netting import numbered
 from triplestore.write.pending import Pending
 from triplestore.write.transaction import Transaction, check_numbers, retried, writing
@@ -128,31 +128,28 @@ class Chain:
 
     def _create(self, create: Create) -> None:
         """Let there be a named graph, maybe an empty one."""
-        if self._there(create.graph) and not create.silent:
+        if (not own_name(create.graph) or self._there(create.graph)) and not create.silent:
             raise UsageError(
                 f"{create.where}: there is a graph {create.graph} already (CREATE SILENT takes it as it is)"
             )
-        self.tx.graphs = tuple(dict.fromkeys((*self.tx.graphs, create.graph)))
+        if own_name(create.graph):
+            self.tx.graphs = tuple(dict.fromkeys((*self.tx.graphs, create.graph)))
 
     def _clear(self, clear: Clear) -> None:
         """Remove what is in the unnamed graph, in all named ones, or in one of these."""
         self._look()
-        named = clear.graph not in ("DEFAULT", "NAMED")
-        if named and not clear.silent:
-            self._must_be_there(clear.graph, clear.where, "DROP" if clear.drop else "CLEAR")
+        graph = DEFAULT if clear.graph == "DEFAULT" else clear.graph
+        if graph not in (DEFAULT, "NAMED") and not clear.silent:
+            self._must_be_there(graph, clear.where, "DROP" if clear.drop else "CLEAR")
         if clear.drop:
-            self.tx.graphs = tuple(
-                g for g in self.tx.graphs if clear.graph == "DEFAULT" or (named and g != clear.graph)
-            )
-        if clear.graph == "NAMED":
-            unwanted = named_sql()
-        else:
-            unwanted = self._content(DEFAULT if clear.graph == "DEFAULT" else clear.graph)
+            self.tx.graphs = tuple(g for g in self.tx.graphs if graph not in ("NAMED", g))
+        unwanted = named_sql() if graph == "NAMED" else self._content(graph)
         self._quads(NO_QUADS, unwanted, [])
 
     def _transfer(self, transfer: Transfer) -> None:
         """ADD, COPY or MOVE a graph to another."""
         source, target = transfer.source, transfer.target
+        own_name(target)
         self._look()
         if source != DEFAULT and not transfer.silent:
             self._must_be_there(source, transfer.where, transfer.form)

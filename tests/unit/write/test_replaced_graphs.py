@@ -174,3 +174,31 @@ def test_refresh(graphs: Path, other: Path, tmp_path: Path) -> None:
             assert (reader.version, reader.has_graph("<x:g>")) == (1, False)
             assert (reader.refresh(), reader.has_graph("<x:g>")) == (2, True)
             assert old.refresh() == 1
+
+
+@pytest.mark.long_on_spark
+def test_names_that_are_no_graphs_own(make_store: MakeStore, tmp_path: Path) -> None:
+    """In what is loaded, and as what a request makes: the unnamed graph is meant by its name, parts of a store cannot
+    be changed."""
+    file = tmp_path / "named.nq"
+    file.write_text(f"<x:s> <x:p> <x:u> <{UNNAMED}> .\n<x:s> <x:p> <x:g1> <x:g> .\n")
+    store = make_store(["none"])
+    assert store.load(file, graph="x:h").named == 1
+    assert held(store) == {"": {"u"}, "<x:g>": {"g1"}}
+    store.sparql_update(f"CREATE SILENT GRAPH <{UNNAMED}> ; CLEAR GRAPH <{UNNAMED}>")
+    assert held(store) == {"<x:g>": {"g1"}}
+    with pytest.raises(UsageError, match="there is a graph"):
+        store.sparql_update(f"CREATE GRAPH <{UNNAMED}>")
+    version = store.version
+    for part in ("urn:x-triplake:asserted", "urn:x-triplake:inferred"):
+        file.write_text(f"<x:s> <x:p> <x:o> <{part}> .\n")
+        for load in (store.load, store.replace):
+            with pytest.raises(UsageError, match="no graph that can be changed"):
+                load(file)
+        for text in ("CREATE GRAPH", "COPY <x:g> TO", "ADD <x:g> TO", "MOVE <x:g> TO"):
+            with pytest.raises(UsageError, match="no graph that can be changed"):
+                store.sparql_update(f"{text} <{part}>")
+    assert (store.version, held(store)) == (version, {"<x:g>": {"g1"}})
+    store.sparql_update("DROP GRAPH <x:g>")
+    store.update_files(drop_graphs=UNNAMED)
+    assert held(store) == {}
