@@ -45,6 +45,13 @@ def test_what_each_alone_supports() -> None:
     assert listed() == {None: 1, "http://e/g1": 2, "http://e/g2": 3, "http://e/g3": 3}
 
 
+def test_what_a_graph_supports_that_a_blank_node_names() -> None:
+    Path("b.trig").write_text("_:g { <http://e/x> <http://e/p> <http://e/y> }")
+    done("load", "kg", "b.trig")
+    found = json.loads(done("graphs", "kg", "--json", "--alone"))["graphs"]
+    assert {graph["graph"]: graph["alone"] for graph in found if graph["graph"]}["_:f2_g"] == 1
+
+
 def test_drop() -> None:
     dry = done("update", "kg", "--drop-graph", "http://e/g2", "--dry-run")
     assert "would split <http://e/a> (3) into" in dry

@@ -21,7 +21,7 @@ from triplestore.write.commit import commit, publish, stage
 from triplestore.write.table_changes import StoredPatch
 from triplestore.write.transaction import Transaction, retried, writing
 from triplestore.write.update import netted
-from triplestore.write.update_files import sparql_update
+from triplestore.write.update_files import apply_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ def support(session: Session, graph: str) -> GraphSupport:
     others = f"(SELECT s, p, o FROM ({quads_sql(union(session))}) q WHERE g NOT IN ({own}))"
     triples = count(engine, f"({content}) c")
     alone = count(engine, f"({minus(f'({content})', others, 'spo')}) c")
-    report = sparql_update(session, f"DROP GRAPH {graph}", "auto", True, None, None, (), ())
+    dropped = (), (), (), None, (graph,)
+    (report,) = apply_files(session, *dropped, 1, "auto", True, None, lambda found: None)
     return GraphSupport(triples, alone, report.deleted, report.classes or ClassDiff(0, (), 0, ()))
 
 
