@@ -251,6 +251,7 @@ class Chain:
             algorithm=", ".join(dict.fromkeys(report.algorithm for report in found)) or "none",
             reason="; ".join(dict.fromkeys(report.reason for report in found)),
             classes=self.reports[-1].classes,
+            violations=self.reports[-1].violations,
             **{name: sum(getattr(report, name) for report in self.reports) for name in _SUMMED},
         )
 

@@ -184,6 +184,19 @@ def test_what_fails_late_leaves_the_store_as_it_was(make_store: MakeStore) -> No
 
 
 @pytest.mark.long_on_spark
+def test_a_dry_run_of_several_changes_compares_inconsistencies(make_store: MakeStore) -> None:
+    store = make_store()
+    store.sparql_update(PREFIXES + "INSERT DATA { :a owl:sameAs :b . :a owl:differentFrom :b }")
+    text = (
+        "DELETE { ?x owl:differentFrom ?y } WHERE { ?x owl:differentFrom ?y } ; "
+        "INSERT { :c owl:sameAs :d . :c owl:differentFrom :d } WHERE { :a owl:sameAs :b }"
+    )
+    found = store.sparql_update(PREFIXES + text, dry_run=True).violations
+    assert found is not None
+    assert (found.made, found.mended) == (1, 1)
+
+
+@pytest.mark.long_on_spark
 def test_a_store_that_is_asked_often_answers_as_before(make_store: MakeStore) -> None:
     """Constants are remembered and tables come into memory; changes of this and of other writers are seen."""
     store = make_store()
