@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar
 from triplake.loaders.patch import Change
 from triplestore.model.arguments import check_text
 from triplestore.model.dataset import Quad
-from triplestore.model.errors import PublishedError, StoppedError, TriplakeError, UsageError
+from triplestore.model.errors import StoppedError, StorageError, TriplakeError, UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.read.session import Session
 from triplestore.write.change import Request
@@ -109,13 +109,14 @@ def each(
     refused: Callable[[Exception], T],
 ) -> list[T]:
     """What becomes of updates that are carried out together or, where that fails, one half after the other, and so on:
-    so one that is refused spoils no other. What takes too long is tried alone next, since each may take its time.
+    so one that is refused spoils no other. What takes too long is tried alone next, since each may take its time. What
+    the disk or the object store refuses, it would refuse each, after a minute perhaps.
     carry_out: raises TriplakeError where nothing has been changed, PublishedError or another one where something may
     be. refused: makes what becomes of one of its error."""
     try:
         return [*carry_out(waiting)]
     except Exception as error:
-        if len(waiting) == 1 or isinstance(error, PublishedError) or not isinstance(error, TriplakeError):
+        if len(waiting) == 1 or isinstance(error, StorageError) or not isinstance(error, TriplakeError):
             return [refused(error) for _ in waiting]
         size = 1 if isinstance(error, StoppedError) else -(-len(waiting) // 2)
     parts = [waiting[start : start + size] for start in range(0, len(waiting), size)]
@@ -162,8 +163,9 @@ class UpdateQueue:
 
     def _put(self, update: Waiting) -> Future[UpdateReport]:
         future: Future[UpdateReport] = Future()
+        own = threading.current_thread() is self._thread  # a callback of a future, whose wait nobody would end
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or len(self._waiting) < WAITING)
+            self._changed.wait_for(lambda: own or self._closed or len(self._waiting) < WAITING)
             if self._closed or not self._thread.is_alive():  # a forked process has it without its thread
                 raise UsageError("the queue of updates is closed: make another with Store.updates")
             self._waiting.append((update, future))

@@ -21,7 +21,7 @@ from tests.support.seeds import seeds
 from tests.support.stores import as_terms, rule_names, tokens
 from triplestore import Store
 from triplestore.engine import Engine
-from triplestore.model.errors import ConflictError, InputError, PublishedError, UsageError
+from triplestore.model.errors import ConflictError, InputError, PublishedError, StorageError, UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.storage.folder import Folder
 from triplestore.write import queue as module
@@ -145,6 +145,22 @@ def test_a_future_may_be_cancelled(tmp_path: Path) -> None:
         assert {s for s, _, o in store.triples("asserted") if o == C} == {Y}
 
 
+def test_a_callback_brings_more_to_a_full_queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is called by the thread that would make room."""
+    monkeypatch.setattr(module, "WAITING", 2)
+    brought: list[Future[UpdateReport]] = []
+    with made(tmp_path / "kg", rules="none") as store, store.updates() as queue:
+        free = held(store, queue)
+        first = queue.submit(add=[(X, RDF.type, C)])
+        first.add_done_callback(lambda _: brought.extend(queue.submit(add=[(Y, RDF.type, C)]) for _ in range(5)))
+        queue.submit(add=[(X, RDF.type, D)])
+        free.set()
+        assert first.result(60).transactions
+        while len(brought) < 5:
+            pass
+        assert all(future.result(60).transactions for future in brought)
+
+
 def test_a_closed_queue_takes_no_more(tmp_path: Path) -> None:
     with made(tmp_path / "kg") as store:
         queue = store.updates()
@@ -239,6 +255,19 @@ def test_a_conflict_is_each_ones_error(tmp_path: Path, monkeypatch: pytest.Monke
         assert [type(error) for error in found] == [ConflictError] * 5
         assert calls == [5, 3, 2, 1, 1, 1, 2, 1, 1]
         assert rule_names(("owl2rl",), str(tmp_path)) == [r.name for r in store.rulesets]
+
+
+def test_a_disk_that_fails_is_asked_once() -> None:
+    """Or an object store that does not answer, each time for a minute."""
+    calls = []
+
+    def failing(waiting: Sequence[Waiting]) -> list[UpdateReport]:
+        calls.append(len(waiting))
+        raise StorageError("no answer")
+
+    found = module.each([Waiting()] * 5, failing, lambda error: error)
+    assert [type(error) for error in found] == [StorageError] * 5
+    assert calls == [5]
 
 
 def test_what_was_published_is_not_carried_out_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
