@@ -22,7 +22,7 @@ _PLAIN: Final = re.compile(
     rf"(?:(?:<(?:[A-Za-z][A-Za-z0-9+.-]*+://[A-Za-z0-9._~-]++(?:/{_TEXT})?|urn:[A-Za-z0-9]+:[A-Za-z0-9._:-]++)"
     rf"(?:#{_TEXT})?>|_:[A-Za-z0-9_][A-Za-z0-9_-]*+)\n)*+"
 )
-_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+_STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"')
 _PLACE: Final = re.compile(r"^Parser error at .*?\d: |\s*\(line \d+\)$")
 
 

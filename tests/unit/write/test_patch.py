@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -138,6 +139,19 @@ def test_terms(tmp_path: Path, term: str, token: str | None) -> None:
             graph = {G: (G,), "_:g": ("_:g",)}.get(end[1:-2], ())
             [change] = changes_of(tmp_path, text)
             assert change.operations == [(True, [(A, P, token, *graph)])]
+
+
+@pytest.mark.parametrize("around", ["{}", "<<( <x:s> <x:p> {} )>>"])
+@pytest.mark.parametrize("repeated", ["a", "\\n", ") "])
+def test_long_literals_are_read_in_little_memory(tmp_path: Path, around: str, repeated: str) -> None:
+    literal = around.format(f'"{repeated * 300_000}"')
+    text = f"A {A} {P} {literal} {G} .".encode()
+    tracemalloc.start()
+    [change] = changes_of(tmp_path, text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(change.operations[0][1][0][2]) > 300_000
+    assert peak < 16 << 20
 
 
 @pytest.mark.parametrize(
