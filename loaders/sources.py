@@ -122,7 +122,7 @@ class Source:
     def place(self) -> str:
         """The `file:` IRI of the file, one and the same from whatever folder it is named."""
         path = Path(self.path).absolute()
-        return (Path(_place(self.path)) if ".." in path.parts else path).as_uri()
+        return (Path(place_of(self.path)) if ".." in path.parts else path).as_uri()
 
     @property
     def compression(self) -> str | None:
@@ -259,11 +259,11 @@ def sources(
         raise _together(wrong)
     once: dict[str, Source] = {}
     for source in found:
-        once.setdefault(_place(source.path), source)
+        once.setdefault(place_of(source.path), source)
     return ordered(once.values())
 
 
-def _place(path: str) -> str:
+def place_of(path: str) -> str:
     """Where a file is, by whatever path it is named; a link to a file is a file of its own, whose base it is."""
     return path if is_object(path) else os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
 

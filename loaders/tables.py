@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import glob
 import io
-import itertools
 import os
 import re
 import sys
@@ -17,6 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final
 
 import duckdb
@@ -26,6 +26,7 @@ from triplake.loaders.bounds import LONGEST
 from triplake.loaders.compression import COMPRESSIONS, compression, unpack
 from triplake.loaders.compression import opened as opened_bytes
 from triplake.loaders.pipes import is_regular, spooled, spooled_pipe
+from triplake.loaders.sources import place_of
 from triplestore.engine.dialect import string
 from triplestore.model.errors import EngineError, InputError, UsageError
 
@@ -106,24 +107,26 @@ def identifier(name: str) -> str:
 
 def tables(given: Sequence[object], format: str | None) -> list[object]:
     """What was named, with files one by one: folders are refused, globs are resolved, `-` is standard input. Raises
-    UsageError for what is no table by its name or type, InputError for what does not exist."""
+    UsageError for what is no table by its name or type, InputError for what does not exist. A file that is named twice is
+    read once."""
     if format is not None and format.lower() not in FORMATS:
         raise UsageError(f"unknown format {format!r} of a table: use one of {', '.join(FORMATS)}")
     found: list[object] = []
+    once: set[str] = set()
     for one in given:
         if not isinstance(one, str | os.PathLike):
             found.append(one)
             continue
         path = str(one)
         if path == "-" or os.path.exists(path):
-            found.append(_file(path, format))
-        elif glob.has_magic(path):
-            matches = sorted(glob.glob(path, recursive=True))
-            if not matches:
-                raise InputError("no file matches the pattern", path)
-            found += [_file(match, format) for match in matches]
-        else:
+            matches = [path]
+        elif not glob.has_magic(path):
             raise InputError("there is no such file: check the path", path)
+        elif not (matches := sorted(glob.glob(path, recursive=True))):
+            raise InputError("no file matches the pattern", path)
+        new = {place_of(match): match for match in matches if place_of(match) not in once}
+        once |= new.keys()
+        found += [_file(match, format) for match in new.values()]
     return found
 
 
@@ -204,7 +207,7 @@ def _header(path: str, name: str, delimiter: str) -> tuple[str, list[str]]:
             plain = re.sub('"[^"]*"', "", first)
             delimiter = max(_DELIMITERS, key=plain.count)
         try:
-            record = next(csv.reader(itertools.chain([first], lines), delimiter=delimiter), [])
+            record = next(csv.reader(chain([first], lines), delimiter=delimiter), [])
         except csv.Error as error:  # one name is longer than anything that is one
             raise InputError(f"this is no line of names of columns ({error}): is a quote closed?", name, 1) from error
     if not record:
@@ -221,17 +224,29 @@ def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, str]
     return {str(column): str(kind) for column, kind, *_ in found}
 
 
+@contextmanager
+def _of_one_type(given: str) -> Iterator[None]:
+    """Raise UsageError for values that are not of one type of Arrow's in each column."""
+    try:
+        yield
+    except OverflowError as error:
+        raise UsageError(
+            f"a column of the {given} has whole numbers of more than 64 bits: make texts of them"
+        ) from error
+    except (pa.ArrowException, TypeError) as error:
+        reason = " ".join(str(part) for part in reversed(error.args))
+        raise UsageError(f"a column of the {given} has values of several types: make it one ({reason})") from error
+
+
 def _arrow(given: Any) -> object:
     """A table of Python's as Arrow: a table, or a stream of batches. Raises UsageError for what is none."""
     module = type(given).__module__.partition(".")[0]
     if module == "pandas" and hasattr(given, "columns"):
-        try:
+        if not given.columns.is_unique:
+            twice = given.columns[given.columns.duplicated()][0]
+            raise UsageError(f"more than one column of the DataFrame is called {twice!r}: give each a name of its own")
+        with _of_one_type("DataFrame"):
             return pa.Table.from_pandas(given, preserve_index=False)
-        except pa.ArrowException as error:
-            reason = " ".join(str(part) for part in reversed(error.args))
-            raise UsageError(
-                f"a column of the DataFrame has values of several types: make it one ({reason})"
-            ) from error
     if isinstance(given, pa.RecordBatch):
         return pa.Table.from_batches([given])
     if module == "polars" and hasattr(given, "collect"):
@@ -245,10 +260,8 @@ def _arrow(given: Any) -> object:
     if hasattr(given, "__arrow_c_stream__") and hasattr(given, "columns"):
         return pa.RecordBatchReader.from_stream(given)
     if isinstance(given, list) and given and all(isinstance(row, dict) for row in given):
-        try:
-            return pa.Table.from_pylist(given)
-        except pa.ArrowException as error:
-            raise UsageError(f"a column of the rows has values of several types: make it one ({error})") from error
+        with _of_one_type("rows"):
+            return pa.table({name: [row.get(name) for row in given] for name in dict.fromkeys(chain(*given))})
     raise UsageError(
         f"{type(given).__name__} is no table: give a DataFrame (pandas, polars, Spark), an Arrow table, a DuckDB "
         "relation, a list of dicts, or the path of a CSV or Parquet file"

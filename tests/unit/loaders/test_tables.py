@@ -343,6 +343,15 @@ def test_wrong_tables(store: Store, tmp_path: Path) -> None:
     ):
         with pytest.raises(kind, match=message):
             store.load_table(tmp_path / given, template=COLUMN)
+    for rows, message in (
+        ([{"id": 1, "v": 2**64}], "a column of the rows has whole numbers of more than 64 bits: make texts"),
+        ([{"id": 1, "v": 1}, {"id": 2, "v": "x"}], "a column of the rows has values of several types: make it one"),
+        ([{1: 1}], "a column of the rows has values of several types"),
+        (pd.DataFrame({"id": [1], "v": [2**64]}, dtype=object), "a column of the DataFrame has whole numbers of more"),
+        (pd.DataFrame([[1, 2, 3]], columns=["id", "v", "v"]), "more than one column of the DataFrame is called 'v'"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            store.load_table(rows, template=COLUMN)
     with pytest.raises(UsageError, match="int is no table: give a DataFrame"):
         store.load_table(5, template=COLUMN)
     with pytest.raises(InputError, match=r"T.ttl: cannot read the template: No such file"):
@@ -351,6 +360,19 @@ def test_wrong_tables(store: Store, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"T.ttl:3:2: this is no"):
         store.load_table([{"id": 1}], template=tmp_path / "T.ttl")
     assert store.version == 1
+
+
+def test_rows_need_not_have_all_columns(store: Store) -> None:
+    """Nor the first of them, which has no column for another then."""
+    store.load_table([{"id": 1}, {"id": 2, "v": "x"}, {}], template=COLUMN)
+    assert [str(o) for _, _, o in store.triples("asserted")] == ["x"]
+
+
+def test_a_file_that_is_named_twice_is_read_once(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,v\n1,x\n")
+    given = tmp_path / "t.csv", tmp_path / "*.csv", f"{tmp_path}/./t.csv"
+    assert store.load_table(*given, template="[] <x:p> {v}").files == 1
+    assert len([*store.triples("asserted")]) == 1
 
 
 def test_prefixes_of_the_store_and_of_the_template(store: Store) -> None:
