@@ -107,8 +107,8 @@ def identifier(name: str) -> str:
 
 def tables(given: Sequence[object], format: str | None) -> list[object]:
     """What was named, with files one by one: folders are refused, globs are resolved, `-` is standard input. Raises
-    UsageError for what is no table by its name or type, InputError for what does not exist. A file that is named twice is
-    read once."""
+    UsageError for what is no table by its name or type, InputError for what does not exist. Each file is read once,
+    however often it is named."""
     if format is not None and format.lower() not in FORMATS:
         raise UsageError(f"unknown format {format!r} of a table: use one of {', '.join(FORMATS)}")
     found: list[object] = []
@@ -172,22 +172,21 @@ def opened(given: object, number: int, folder: str) -> Iterator[Table]:
 
 
 def _of_file(connection: duckdb.DuckDBPyConnection, file: _File, folder: str) -> Table:
-    from triplestore.engine.duckdb.files import MAX_LINE
+    from triplestore.engine.duckdb.files import MAX_LINE, of_path, parquet
 
     closed = Table(connection, "given", {}, file.name, texts=file.kind != "parquet")
     packed = compression(file.path)
     path = unpack(file.path, file.name, folder) if packed else file.path
     if not os.path.getsize(path):
         raise InputError("the file is empty: a table begins with the names of its columns", file.name)
-    literal = string(re.sub(r"([*?\[])", r"[\1]", path))  # no pattern
     if file.kind == "parquet":
-        read = f"read_parquet({literal}, hive_partitioning = false)"
+        read = parquet([path])
     else:
         # Nothing is sampled: the first line has the names and the delimiter, and the rest is as RFC 4180 has it.
         delimiter, names = _header(path, file.name, "\t" if file.kind == "tsv" else "")
         columns = ", ".join(f"{string(name)}: 'VARCHAR'" for name in names)
         read = (
-            f"read_csv({literal}, auto_detect = false, header = true, delim = {string(delimiter)}, quote = '\"', "
+            f"read_csv({of_path(path)}, auto_detect = false, header = true, delim = {string(delimiter)}, quote = '\"', "
             f"escape = '\"', nullstr = '', columns = {{{columns}}}, hive_partitioning = false, "
             f"max_line_size = {MAX_LINE}, buffer_size = {2 * MAX_LINE})"
         )

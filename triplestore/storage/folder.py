@@ -25,7 +25,8 @@ class Folder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.data = self.path / DATA
+        # DuckDB and Arrow take a ~ that a path begins with for the user's home folder.
+        self.data = (self.path.absolute() if str(path).startswith("~") else self.path) / DATA
         self._made: list[Path] = []  # folders that `prepare` made
 
     def at(self, name: str) -> str:

@@ -198,6 +198,24 @@ def test_the_place_of_a_file(make_store: MakeStore, tmp_path: Path, monkeypatch:
     assert {graph.name for graph in store.graphs()} == {"<urn:x-triplake:default>", f"<{file.as_uri()}>"}
 
 
+def test_a_tilde_means_no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of stores, files of lines, and tables: a shell has replaced those that do."""
+    (tmp_path / "home" / "kg").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    Path("~").mkdir()
+    Path("~a.nt").write_text("<x:a> <x:p> <x:b> .\n")
+    Path("~/a.csv").write_text("id\n1\n")
+    with Store.create("~/kg", ["none"], engine="duckdb") as store:
+        store.load("~a.nt")
+        store.load_table("~/a.csv", template="<x:{id}> <x:p> {id}")
+        store.compact()
+    with Store.open("~/kg", engine="duckdb", verify=True) as store:
+        store.load(data="<x:c> <x:p> <x:b> .", format="nt")
+        assert len([*store.triples("asserted")]) == 3
+    assert Path("~/kg/data").is_dir()
+
+
 def test_open_files_and_texts(tmp_path: Path, scratch: Path) -> None:
     file = tmp_path / "a.ttl"
     file.write_bytes(TURTLE)

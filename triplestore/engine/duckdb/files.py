@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +39,7 @@ class DuckDBFiles(DuckDBWorkbench):
         if not files:
             self.view(name, "SELECT CAST(NULL AS INTEGER) AS file, '' AS line WHERE FALSE")
             return
-        listed = ", ".join(string(_literal_glob(file)) for file in files)
+        listed = ", ".join(map(of_path, files))
         self.view(
             name,
             f"SELECT CAST(file_index AS INTEGER) AS file, coalesce(line, '') AS line FROM read_csv([{listed}], "
@@ -75,7 +76,7 @@ class DuckDBFiles(DuckDBWorkbench):
         """Write the rows of what stands after FROM; rows."""
         sorting = f" ORDER BY {', '.join(order)}" if order else ""
         return self._connection.changed(
-            f"COPY (SELECT * FROM {source} t{sorting}) TO {string(str(path))} "
+            f"COPY (SELECT * FROM {source} t{sorting}) TO {string(_homeless(str(path)))} "
             f"(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {group})"
         )
 
@@ -83,10 +84,15 @@ class DuckDBFiles(DuckDBWorkbench):
 def parquet(files: Sequence[str], by_name: bool = False) -> str:
     """Parquet files as what stands after FROM: these alone, with their own columns, whatever their paths are like.
     by_name: the columns of one may be in another order."""
-    listed = ", ".join(string(_literal_glob(file)) for file in files)
+    listed = ", ".join(map(of_path, files))
     return f"read_parquet([{listed}], union_by_name = {by_name}, hive_partitioning = false)"
 
 
-def _literal_glob(path: str) -> str:
-    """A path as a pattern that matches only itself."""
-    return "".join(f"[{character}]" if character in "*?[" else character for character in path)
+def of_path(path: str) -> str:
+    """A path to be read as an SQL literal: as a pattern that matches only itself."""
+    return string("".join(f"[{character}]" if character in "*?[" else character for character in _homeless(path)))
+
+
+def _homeless(path: str) -> str:
+    """A path that begins with no ~, which DuckDB takes for the user's home folder."""
+    return os.path.abspath(path) if path.startswith("~") else path
