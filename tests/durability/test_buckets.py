@@ -179,6 +179,26 @@ class TestStore:
         assert {row[0] for row in found if row[0].startswith(f"{E}x")} == {f"{E}x{n}" for n in (0, 1, 2, 10, 11, 12)}
         whole(KG)
 
+    def test_what_is_not_needed_is_let_go(self, lake: dict[str, Objects], monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of who writes and of who reads, on this machine; the store has its old versions."""
+        made(KG, 0)
+        with Store.open(KG) as writer, Store.open(KG) as reader:
+            for idle in (bucket.IDLE, -1.0):
+                monkeypatch.setattr(bucket, "IDLE", idle)
+                for number in range(2):
+                    changed(writer, number + (10 if idle < 0 else 0))
+                    reader.refresh()
+                    assert reader.query("ASK { ?s ?p ?o }").boolean
+                writer.compact()
+                reader.refresh()
+                assert reader.query("ASK { ?s ?p ?o }").boolean
+                for store in (writer, reader):
+                    versions = store._session.versions
+                    here = {path.name for path in versions.place.data.iterdir()}
+                    assert (here <= versions.read().paths) is (idle < 0)
+            assert content(KG, at=3) < content(KG)
+        whole(KG)
+
     def test_an_update_lists_the_versions_twice(self, lake: dict[str, Objects]) -> None:
         """Before it and as it is published."""
         made(KG, 0)

@@ -96,6 +96,7 @@ class Session:
         """Move on to the version that another writer may have published since."""
         if not self.versions.is_newest(self.manifest):
             self.workspace.forget(self.versions.read())
+            self.versions.place.keep_here(self.manifest.paths)
             self.reading.at(self.manifest.version)
 
     def readable(self) -> None:

@@ -142,6 +142,7 @@ class Readers:
                 self._advance(self._shared, before.manifest, manifest)
             self._newest = newest  # what comes now may fail: the tables are those of this version already
             self._reading.at(manifest.version)
+            self._versions.place.keep_here(manifest.paths)
             for old in sorted(self._remembered)[:-_REMEMBERED]:
                 del self._remembered[old]
             self._let_go()

@@ -7,6 +7,7 @@ uploaded before that; they are brought here to be read (`triplestore.storage.cac
 from __future__ import annotations
 
 import io
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,9 @@ AT_ONCE: Final = 8
 HEADS: Final = 8
 """Up to so many files are asked for one by one; more are listed with all others."""
 
+IDLE: Final = 3600.0
+"""Seconds for which a file stays on this machine that its version does not name any more: an answer may be read yet."""
+
 WHOLE: Final = 8 << 20
 """Bytes up to which a file is brought whole, where only parts are read."""
 
@@ -43,6 +47,7 @@ class Bucket:
         self._cache = Cache()
         self._there: set[str] = set()  # files of data that this object has found there, or uploaded
         self._uploaded: set[str] = set()
+        self._idle: dict[str, float] = {}  # of these on this machine that are not needed any more: since when
         self._is_shared = False  # whether others may have written files of data for this object
 
     @cached_property
@@ -175,6 +180,15 @@ class Bucket:
         if file.bytes <= WHOLE or (self.data / file.path).exists() or self._cache.find(file) is not None:
             return self.here([file])[0]
         return Ranges(self._objects, f"{DATA}/{file.path}", file.bytes)
+
+    def keep_here(self, names: Collection[str]) -> None:
+        """See `Place`. What is in the cache stays there."""
+        now, here = time.monotonic(), tuple(self._there) if "data" in vars(self) else ()
+        self._idle = {name: self._idle.get(name, now) for name in here if name not in names}
+        for name in [name for name, since in self._idle.items() if now - since > IDLE]:
+            (self.data / name).unlink(missing_ok=True)
+            self._there.discard(name)
+            self._uploaded.discard(name)
 
     def again(self, file: WrittenFile) -> bool:
         """See `Place`."""

@@ -149,6 +149,9 @@ class Folder:
         """See `Place`."""
         return self.data / file.path
 
+    def keep_here(self, names: Collection[str]) -> None:
+        """See `Place`."""
+
     def again(self, file: WrittenFile) -> bool:
         """See `Place`."""
         return False

@@ -124,6 +124,11 @@ class Manifest:
         return sum(t.bytes for t in self.tables.values())
 
     @property
+    def paths(self) -> frozenset[str]:
+        """Those of all files of the version."""
+        return frozenset(path for table in self.tables.values() for path in table.paths)
+
+    @property
     def named(self) -> Iterator[tuple[str, WrittenFile]]:
         """Every file of the version, with the name of its table."""
         for name, table in self.tables.items():

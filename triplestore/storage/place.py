@@ -92,6 +92,10 @@ class Place(Protocol):
     def opened(self, file: WrittenFile) -> Path | RawIOBase:
         """A file of data of which parts are to be read, and only those are brought here."""
 
+    def keep_here(self, names: Collection[str]) -> None:
+        """Of the files of data that `here` has brought, or that were delivered, keep these on this machine, and those
+        that were needed not long ago."""
+
     def again(self, file: WrittenFile) -> bool:
         """Forget the copy that `here` has brought, which is not what was written; whether there was one."""
 

@@ -57,7 +57,7 @@ def vacuum(versions: Versions, rule: Retention = KEEP_ALL, sums: bool = False, d
     def paths_of(number: int) -> frozenset[str]:
         """What a version names that is to be forgotten; nothing, where it cannot be read."""
         try:
-            return _paths(manifest(number))
+            return manifest(number).paths
         except (DamagedStoreError, FileNotFoundError):
             return frozenset()
 
@@ -70,7 +70,7 @@ def vacuum(versions: Versions, rule: Retention = KEEP_ALL, sums: bool = False, d
         with suppress(FileNotFoundError):  # another vacuum has forgotten it since
             manifests.append(manifest(number))
     examine(versions, *manifests, sums=sums)
-    needed = {path for found in manifests for path in _paths(found)}
+    needed = {path for found in manifests for path in found.paths}
     dropped = {number: paths_of(number) for number in gone}
     for number in () if dry else gone:
         versions.forget(number)
@@ -79,7 +79,7 @@ def vacuum(versions: Versions, rule: Retention = KEEP_ALL, sums: bool = False, d
         # Who has read a version before it was forgotten had a lease for it then, or has published what it made of it.
         _, writers, readers = _alive(place, place.listed(VERSIONS), now)
         needed.update(*(dropped.get(number, ()) for number in _held(place, [*writers, *readers])))
-        needed.update(*(_paths(versions.read(number)) for number in versions.numbers() if number not in numbers))
+        needed.update(*(versions.read(number).paths for number in versions.numbers() if number not in numbers))
     unnamed = {path for paths in dropped.values() for path in paths}
     deleted = freed = 0
     orphaned = not writers
@@ -114,7 +114,3 @@ def _alive(place: Place, hidden: list[Entry], now: float) -> tuple[list[Entry], 
 def _held(place: Place, found: list[Entry]) -> set[int]:
     """The versions that leases are for."""
     return {held.version for lease in found if (held := leases.holder(place, f"{VERSIONS}/{lease.name}"))}
-
-
-def _paths(manifest: Manifest) -> frozenset[str]:
-    return frozenset(path for table in manifest.tables.values() for path in table.paths)

@@ -298,6 +298,7 @@ class Versions:
                     self._stems = stems
                 raise
         self._done(manifest.version)
+        self.place.keep_here(manifest.paths)
         return manifest
 
     def _is_there(self, number: int, text: str) -> bool:
@@ -338,11 +339,10 @@ class Versions:
         self._done(number)
 
     def _readable(self, number: int) -> bool:
-        try:
+        with suppress(DamagedStoreError, FileNotFoundError):
             self.manifest(number)
-        except (DamagedStoreError, FileNotFoundError):
-            return False
-        return True
+            return True
+        return False
 
     def took(self, stem: str) -> None:
         """Take away a file with this name, too, where a store that is being made is withdrawn."""
