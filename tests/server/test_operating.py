@@ -216,6 +216,22 @@ class TestBackups:
 
             eventually(there)
 
+    def test_of_several_stores(self, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Each has its folder there, in an object store too."""
+        found: list[str] = []
+
+        def listening(stores: dict[str, Served], *more: object) -> None:
+            for each in stores.values():
+                assert each.backups is not None
+                found.append(str(each.backups.dest))
+                each.discard()
+
+        monkeypatch.setattr("triplestore.server.run.listen", listening)
+        monkeypatch.chdir(store.parent)
+        for dest in "s3://lake/backups/", "backups":
+            run("serve", "one=kg", "two=kg", "--backup", dest, "--max-requests", "1")
+        assert found == ["s3://lake/backups/one", "s3://lake/backups/two", "backups/one", "backups/two"]
+
     def test_one_that_fails_is_told(self, store: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         (tmp_path / "copy").write_text("in the way")
         with answering({"": served(store, Backups(store, tmp_path / "copy", 0.2))}) as client:

@@ -204,7 +204,7 @@ def serve(
 
     try:
         for name, path in paths.items():
-            kept = (str(Path(backup) / name) if name else backup) if backup else None
+            kept = f"{backup.rstrip('/')}/{name}" if backup and name else backup
             served[name] = _served(options, path, settings, len(paths), (kept, every), tell)
         listen(served, host, port, lambda address: tell(f"serving on {address} (stop with Ctrl-C)"), certificate)
     except BaseException:

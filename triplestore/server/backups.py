@@ -21,7 +21,7 @@ class Backups:
     tried all the same."""
 
     def __init__(self, store: str | Path, dest: str | Path, every: float | None) -> None:
-        self._store, self._dest, self._every = store, dest, every
+        self._store, self.dest, self._every = store, dest, every
         self._one = asyncio.Lock()
         self.ended = 0.0
         """When the newest ended, in seconds since 1970; 0: there was none yet."""
@@ -42,11 +42,11 @@ class Backups:
         """Make one: what was copied. Raises what `triplestore.storage.backup.backup` does."""
         done = asyncio.ensure_future(self._made())
         found = await asyncio.shield(done)
-        return {"backup": str(self._dest), "versions": found.versions, "new": found.new, "bytes": found.bytes}
+        return {"backup": str(self.dest), "versions": found.versions, "new": found.new, "bytes": found.bytes}
 
     async def _made(self) -> BackedUp:
         async with self._one:
-            found = await asyncio.to_thread(backup, self._store, self._dest)
+            found = await asyncio.to_thread(backup, self._store, self.dest)
             self.ended = time.time()
             return found
 
@@ -55,8 +55,8 @@ class Backups:
         while True:
             try:
                 found = await self.now()
-                log.info("backup of %s at %s: %d new versions", self._store, self._dest, found["new"])
+                log.info("backup of %s at %s: %d new versions", self._store, self.dest, found["new"])
             except Exception as error:
                 ours = None if isinstance(error, TriplakeError | OSError) else error
-                log.error("the backup of %s at %s failed: %s", self._store, self._dest, error, exc_info=ours)
+                log.error("the backup of %s at %s failed: %s", self._store, self.dest, error, exc_info=ours)
             await asyncio.sleep(self._every)
