@@ -14,33 +14,31 @@ from pathlib import Path
 
 import httpx
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 from rdflib import RDF, URIRef
 
 from tests.support.cli import command, run
-from tests.support.server import EX, PATIENCE, add, answering, eventually, people, sent, serving, spoken, students
+from tests.support.server import (
+    EX,
+    OPEN,
+    PATIENCE,
+    add,
+    answering,
+    counted,
+    eventually,
+    people,
+    sent,
+    served,
+    serving,
+    spoken,
+    students,
+)
 from triplestore import Store
 from triplestore.model.errors import UsageError
-from triplestore.server.backups import Backups
 from triplestore.server.served import Served
-from triplestore.server.settings import LOOPBACK_NAMES, Access, Certificate, Settings, named_stores
+from triplestore.server.settings import Certificate, Settings, named_stores
 from triplestore.server.work import Service
-from triplestore.storage.backup import BackedUp, backup
 
-OPEN = Settings(access=Access(hosts=LOOPBACK_NAMES))
 ENDLESS = f"SELECT (COUNT(*) AS ?n) {{ {' '.join(f'?a{i} ?b{i} ?c{i} .' for i in range(12))} FILTER(?c0 != ?c11) }}"
-
-
-def served(path: Path, backups: Backups | None = None) -> Served:
-    return Served(Service(path, OPEN, engine="duckdb", memory_limit="1GB"), None, backups)
-
-
-def counted(client: httpx.Client) -> dict[tuple[str, ...], float]:
-    """The samples of /metrics, by their names and the values of their labels, these in order of names."""
-    answer = client.get("/metrics")
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-    families = text_string_to_metric_families(answer.text)
-    return {(s.name, *dict(sorted(s.labels.items())).values()): s.value for family in families for s in family.samples}
 
 
 def test_metrics(store: Path) -> None:
@@ -189,72 +187,6 @@ def test_a_store_that_is_replaced(store: Path, tmp_path: Path) -> None:
         assert (before["asserted"], after["asserted"]) == (2, 3)
 
 
-class TestBackups:
-    def test_when_asked(self, store: Path, tmp_path: Path) -> None:
-        with answering({"": served(store, Backups(store, tmp_path / "copy", None))}) as client:
-            assert counted(client)["triplake_last_backup_timestamp_seconds", ""] == 0
-            assert client.post("/admin/backup").json()["new"] >= 1
-            sent(client, add("b"))
-            assert client.post("/admin/backup").json()["new"] == 1
-            assert counted(client)["triplake_last_backup_timestamp_seconds", ""] > 0
-        with Store.open(tmp_path / "copy") as copy:
-            assert len(list(copy.query(f"SELECT * {{ <{EX}b> a ?t }}"))) > 0
-        with serving(store) as client:
-            refused = client.post("/admin/backup")
-            assert refused.status_code == 409
-            assert "--backup FOLDER" in refused.text
-
-    def test_every_so_often(self, store: Path, tmp_path: Path) -> None:
-        backups = Backups(store, tmp_path / "copy", 0.2)
-        with answering({"": served(store, backups)}) as client:
-            sent(client, add("b"))
-            changed = client.get("/health").json()["version"]
-
-            def there() -> bool:
-                log = run("log", tmp_path / "copy", "--json")
-                return log.code == 0 and json.loads(log.out)[-1]["version"] == changed
-
-            eventually(there)
-
-    def test_of_several_stores(self, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Each has its folder there, in an object store too."""
-        found: list[str] = []
-
-        def listening(stores: dict[str, Served], *more: object) -> None:
-            for each in stores.values():
-                assert each.backups is not None
-                found.append(str(each.backups.dest))
-                each.discard()
-
-        monkeypatch.setattr("triplestore.server.run.listen", listening)
-        monkeypatch.chdir(store.parent)
-        for dest in "s3://lake/backups/", "backups":
-            run("serve", "one=kg", "two=kg", "--backup", dest, "--max-requests", "1")
-        assert found == ["s3://lake/backups/one", "s3://lake/backups/two", "backups/one", "backups/two"]
-
-    def test_one_that_fails_is_told(self, store: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-        (tmp_path / "copy").write_text("in the way")
-        with answering({"": served(store, Backups(store, tmp_path / "copy", 0.2))}) as client:
-            eventually(lambda: "the backup of" in caplog.text)
-            people(client)
-        assert "failed" in caplog.text
-
-    def test_a_fault_ends_no_schedule(
-        self, store: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        faults = [ValueError("a fault of ours")]
-
-        def faulty(*given: Path) -> BackedUp:
-            if faults:
-                raise faults.pop()
-            return backup(*given)
-
-        monkeypatch.setattr("triplestore.server.backups.backup", faulty)
-        with answering({"": served(store, Backups(store, tmp_path / "copy", 0.1))}) as client:
-            eventually(lambda: counted(client)["triplake_last_backup_timestamp_seconds", ""] > 0)
-        assert "failed: a fault of ours" in caplog.text
-
-
 class TestSettings:
     def started(self, *arguments: str | Path, **environment: str) -> tuple[subprocess.Popen[str], str, list[str]]:
         """A server, its address, and its first lines."""
@@ -351,7 +283,7 @@ class TestShapes:
     def test_what_does_not_conform_is_refused_alone(self, store: Path, tmp_path: Path) -> None:
         file = tmp_path / "shapes.ttl"
         file.write_text(self.SHAPE)
-        named = Settings(access=OPEN.access, shapes=(str(file),))
+        named = Settings(access=OPEN, shapes=(str(file),))
         with Store.open(store) as opened:
             opened.sparql_update(f"INSERT DATA {{ <{EX}a> <{EX}name> 'a' }}")
         with answering({"": Served(Service(store, named, engine="duckdb", memory_limit="1GB"))}) as client:

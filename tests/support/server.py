@@ -14,10 +14,12 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from prometheus_client.parser import text_string_to_metric_families
 from rdflib import RDF, RDFS, URIRef
 
 from triplestore import Store
 from triplestore.server.app import make_app
+from triplestore.server.backups import Backups
 from triplestore.server.broadcast import Broadcast
 from triplestore.server.connections import configured
 from triplestore.server.served import Served
@@ -98,6 +100,19 @@ def answering(stores: dict[str, Served], port: int = 0) -> Iterator[httpx.Client
         thread.join(PATIENCE)
         listening.close()
         assert not thread.is_alive()
+
+
+def served(path: Path, backups: Backups | None = None) -> Served:
+    """A store as an open server has it."""
+    return Served(Service(path, Settings(access=OPEN), engine="duckdb", memory_limit="1GB"), None, backups)
+
+
+def counted(client: httpx.Client) -> dict[tuple[str, ...], float]:
+    """The samples of /metrics, by their names and the values of their labels, these in order of names."""
+    answer = client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    families = text_string_to_metric_families(answer.text)
+    return {(s.name, *dict(sorted(s.labels.items())).values()): s.value for family in families for s in family.samples}
 
 
 def eventually(holds: Callable[[], bool]) -> None:
