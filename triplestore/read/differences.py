@@ -7,7 +7,7 @@ terms that was added or removed is listed by its members, and the rest of the ch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
@@ -70,13 +70,13 @@ def difference(engine: Engine, versions: Versions, number: int, most: int | None
     """
     after = versions.read(number)
     before = _before(versions, after)
-    if most is not None and (rows := _rows(before, after)) > most:
+    named = before.has_graphs or after.has_graphs
+    kinds, compared = ((*KINDS, QUADS), (*_COMPARED, QUAD)) if named else (KINDS, _COMPARED)
+    if most is not None and (rows := _rows(before, after, compared)) > most:
         raise UsageError(
             f"version {number} wrote, or took away, files of {rows:,} rows, more than are compared here: "
             f"`triplake log {versions.path} {number} --facts` lists what it changed"
         )
-    named = before.has_graphs or after.has_graphs
-    kinds, compared = ((*KINDS, QUADS), (*_COMPARED, QUAD)) if named else (KINDS, _COMPARED)
     counts: dict[str, dict[str, int]] = {kind: {} for kind in kinds}
     with engine.scratch() as scratch:
         tables = {(kind, sign): scratch.table(f"{kind}_{sign}") for kind in kinds for sign in SIGNS}
@@ -92,9 +92,9 @@ def difference(engine: Engine, versions: Versions, number: int, most: int | None
             raise
 
 
-def _rows(before: Manifest, after: Manifest) -> int:
-    """The rows of the files that one of two versions has and the other has not."""
-    files = [{file for table in _COMPARED for file in m.files_of(table.name).read} for m in (before, after)]
+def _rows(before: Manifest, after: Manifest, compared: Sequence[Table]) -> int:
+    """The rows of the files of tables that one of two versions has and the other has not."""
+    files = [{file for table in compared for file in m.files_of(table.name).read} for m in (before, after)]
     return sum(file.rows for file in files[0] ^ files[1])
 
 
