@@ -11,12 +11,16 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import httpx
 import pytest
 
-from tests.support.cli import command, run
-from tests.support.server import EX, PEOPLE, QUERY, people, rows, sent, serving
+from tests.support.cli import command, done, run
+from tests.support.server import EX, PEOPLE, QUERY, answering, people, rows, sent, serving
+from triplestore.model.errors import EndlessError
+from triplestore.server.served import Served
+from triplestore.server.tools import Tools
 
 
 def test_the_log(store: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -96,3 +100,30 @@ class TestCommand:
         )
         assert found.returncode == 2
         assert "pip install 'triplake[server]'" in found.stderr
+
+
+def test_rules_that_make_ever_more_terms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "next.dlog").write_text("[?x, <urn:n>, ?z] :- [?x, <urn:n>, ?y], BIND(?y + 1 AS ?z) .\n")
+    monkeypatch.chdir(tmp_path)
+    done("init", "kg", "--rules", "next.dlog")
+    insert = "INSERT DATA { <urn:a> <urn:n> 1 }"
+    refused: list[str] = []
+
+    def listening(stores: dict[str, Served], *more: object) -> None:
+        with answering(stores) as client:
+            answer = sent(client, insert)
+            assert answer.status_code == 422
+            refused.append(answer.text)
+
+    def given(tools: Tools, write: bool) -> Mock:
+        with pytest.raises(EndlessError) as found:
+            tools.update(insert)
+        refused.append(str(found.value))
+        return Mock()
+
+    monkeypatch.setattr("triplestore.server.run.listen", listening)
+    monkeypatch.setattr("triplestore.server.mcp.server", given)
+    for each in "serve", "mcp":
+        done(each, "kg", "--max-rounds", "5")
+    assert all("makes ever more terms" in text and "--max-rounds 50" in text for text in refused)
+    assert len(refused) == 2

@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -18,6 +18,7 @@ from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
+    from triplestore.materialise.limits import Limits
     from triplestore.ontology.profile import Finding
     from triplestore.store import Store
 
@@ -168,10 +169,12 @@ services_option = click.option(
 )
 
 
-def limit(options: Common, opened: Store) -> None:
-    """Bound the rules of a store that was opened, as the options say."""
+def limits(options: Common) -> Limits:
+    """How far the rules of a store may go, as the options say."""
+    from triplestore.materialise.limits import Limits
+
     given = {"terms": options.max_terms, "rounds": options.max_rounds}
-    opened.limits = replace(opened.limits, **{name: number for name, number in given.items() if number is not None})
+    return Limits(**{name: number for name, number in given.items() if number is not None})
 
 
 @contextmanager
@@ -189,7 +192,7 @@ def opening(options: Common, store: str, at: int | None = None) -> Iterator[Stor
 @contextmanager
 def reporting(options: Common, store: Store) -> Iterator[None]:
     """Progress on stderr, and the limits that the options set."""
-    limit(options, store)
+    store.limits = limits(options)
     with progress(options, store):
         yield
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from triplestore.cli.options import NO, Common, counted, limit, say
+from triplestore.cli.options import NO, Common, counted, limits, say
 from triplestore.engine import temporary
 from triplestore.model.errors import EndlessError, InputError, UsageError
 from triplestore.model.terms import from_rdflib, to_ntriples, to_rdflib
@@ -134,7 +134,7 @@ def _on_data(
         running = [rule for text in (*store.rulesets, *more) if text.name not in own for rule in rules_of(text)]
         found = doubts(rules, running, words)
         store.rounds = ran
-        limit(options, store)
+        store.limits = limits(options)
         try:
             store.change_rules([name for name in added if name not in known], maintain="rematerialise")
         except EndlessError as error:

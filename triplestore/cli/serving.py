@@ -17,6 +17,7 @@ from triplestore.cli.options import (
     Common,
     Seconds,
     common,
+    limits,
     load_folder_option,
     pair_of,
     read_text,
@@ -183,7 +184,7 @@ def serve(
     every = duration(backup_every) / 1000 if backup_every else None
     if backup_every and backup is None:
         raise UsageError("--backup-every needs --backup FOLDER, where the backups are kept")
-    limits = Limits(timeout, max_rows, max_body << 20, max_requests, queue)
+    most = Limits(timeout, max_rows, max_body << 20, max_requests, queue)
     log_to_stderr(not (no_access_log or options.quiet), options.verbose, json_log)
     clients = Clients(min(slow, Clients().head_seconds), slow, per_address=max_connections, grace=grace)
     asked: StreamSettings | None = None
@@ -196,7 +197,8 @@ def serve(
     elif sources or lateness or pace is not None:
         raise UsageError("--stream-from, --lateness and --pace are for continuous queries: give one by --stream FILE")
     services, guards = normalised_all(allow_service), tuple(shapes)
-    settings = Settings(limits, access, same_as, log_queries, load_folder, clients, services, asked, guards, traces)
+    given = (most, access, same_as, log_queries, load_folder, clients, services, asked, guards, traces)
+    settings = Settings(*given, limits(options))
     served: dict[str, Served] = {}
 
     def tell(line: str) -> None:
@@ -233,7 +235,7 @@ def _served(
     tell(f"{store}: version {service.readers.version}, on {service.readers.engine_name}")
     broadcast = None
     if settings.streams is not None:
-        broadcast = Broadcast(store, settings.streams, **chosen)
+        broadcast = Broadcast(store, settings.streams, settings.rules, **chosen)
         for name in broadcast.channels:
             tell(f"continuous query {name}: /streams/{quote(name, safe=':/')}")
     kept, every = backup
@@ -252,7 +254,7 @@ def mcp(options: Common, store: str, write: bool, timeout: float) -> None:
     from triplestore.server.mcp import server
     from triplestore.server.tools import Tools
 
-    tools = Tools(store, timeout, **{**options.engine_options, "verify": options.verify})
+    tools = Tools(store, timeout, limits(options), **{**options.engine_options, "verify": options.verify})
     try:
         say(options, f"{store}: tools on standard input and output, {'to read and write' if write else 'to read'}")
         server(tools, write).run("stdio")

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from triplestore.materialise.limits import Limits
 from triplestore.model.errors import StoppedError, TriplakeError, UsageError
 from triplestore.model.stopping import Stop, heeding
 from triplestore.server.settings import StreamSettings
@@ -93,10 +94,10 @@ class Channel:
 class Broadcast:
     """The queries of a server. `start` it in the server's loop, `shut` it when the server ends, `close` it then.
 
-    path, options: of `Store.open`. Raises what that and `Store.stream` raise.
+    path, options: of `Store.open`; rules: see `Store.limits`. Raises what that and `Store.stream` raise.
     """
 
-    def __init__(self, path: str | Path, settings: StreamSettings, **options: Any) -> None:
+    def __init__(self, path: str | Path, settings: StreamSettings, rules: Limits | None = None, **options: Any) -> None:
         queries = list(_named(settings.queries))
         streams = streams_of(queries)
         sources = dict(settings.sources)
@@ -119,6 +120,7 @@ class Broadcast:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="triplake-streams", daemon=True)
         self._store = Store.open(path, **options)
+        self._store.limits = rules or self._store.limits
         try:
             self._run = self._store.stream(
                 {**sources, **self.posted}, queries,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from triplestore.materialise.limits import Limits as RuleLimits
 from triplestore.model.errors import UsageError
 
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
@@ -123,7 +124,7 @@ class StreamSettings:
 class Settings:
     """A server's settings. load_folder: the folder whose files LOAD may read; None: no files. services: the endpoints
     that SERVICE may ask. streams: None: there are none. shapes: files of SHACL that what is published has to conform
-    to. traces: send a span of OpenTelemetry for each request."""
+    to. traces: send a span of OpenTelemetry for each request. rules: how far those that make terms may go."""
 
     limits: Limits = field(default_factory=Limits)
     access: Access = field(default_factory=Access)
@@ -135,6 +136,7 @@ class Settings:
     streams: StreamSettings | None = None
     shapes: tuple[str, ...] = ()
     traces: bool = False
+    rules: RuleLimits = field(default_factory=RuleLimits)
 
 
 def is_loopback(host: str) -> bool:

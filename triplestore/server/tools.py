@@ -11,6 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
+from triplestore.materialise.limits import Limits
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Names
 from triplestore.model.report import Json, JsonObject
@@ -34,11 +35,12 @@ SECONDS: Final = 60.0
 class Tools:
     """The tools over the store at `path`. options: as for `Store.open`. Close it.
 
-    seconds: for each answer; beyond them StoppedError is raised. Raises what `Store.open` raises.
+    seconds: for each answer; beyond them StoppedError is raised. rules: see `Store.limits`. Raises what `Store.open`
+    raises.
     """
 
-    def __init__(self, path: str | Path, seconds: float = SECONDS, **options: Any) -> None:
-        self.path, self._seconds, self._options = path, seconds, options
+    def __init__(self, path: str | Path, seconds: float = SECONDS, rules: Limits | None = None, **options: Any) -> None:
+        self.path, self._seconds, self._rules, self._options = path, seconds, rules or Limits(), options
         self._readers = Readers(path, 2, **options)
 
     def close(self) -> None:
@@ -170,6 +172,7 @@ class Tools:
         """Change the store by a SPARQL 1.1 Update request. With dry_run nothing is changed: it tells what would be,
         which terms would become one or two, and which inconsistencies it would make or mend. Do that first."""
         with Store.open(self.path, **self._options) as store, heeding(self._stop()):
+            store.limits = self._rules
             return store.sparql_update(sparql, dry_run=dry_run).as_dict()
 
     def _stop(self) -> Stop:

@@ -250,7 +250,7 @@ class Service:
 
     def _opened(self) -> Store:
         opened = Store.open(self.path, **self._options)
-        opened.services = self.settings.services
+        opened.services, opened.limits = self.settings.services, self.settings.rules
         try:
             opened.shapes = self.settings.shapes
         except BaseException:

@@ -150,6 +150,7 @@ class ByUpdates:
         versions.change_retention(Retention(1))  # each slide makes a version
         self._session = Session(versions, engine, versions.read(), pinned=False)
         self._session.services = background.services
+        self._session.workspace.limits = background.workspace.limits
         self._ends: dict[Triple, int] = {}
         self._session.workspace.views(ASSERTED)
         engine.create("background", "SELECT s, p, o FROM asserted")

@@ -66,3 +66,13 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.code == 8
     assert "rule next" in done.err
     assert not kg.exists()
+
+
+def test_rules_over_streams(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "kg", ["none", rules(tmp_path)], "off", engine="duckdb") as store:
+        store.limits = Limits(rounds=5)
+        with (
+            store.stream([(1, (E.a, E.n, Literal(1)))], "SELECT * { ?s ?p ?o }", "5") as run,
+            pytest.raises(EndlessError, match="--max-rounds 50"),
+        ):
+            list(run)
