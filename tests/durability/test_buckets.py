@@ -12,6 +12,7 @@ import pytest
 from rdflib import OWL, RDF, RDFS
 
 from tests.support.buckets import KG, E, Objects, changed, content, made, whole, winners
+from tests.support.cli import done
 from triplestore import Store, objects
 from triplestore.model.errors import ConflictError, DamagedStoreError, TriplakeError, UsageError
 from triplestore.storage import bucket, cache, leases
@@ -289,3 +290,9 @@ class TestCache:
         lake[KG].reset()
         content(KG)
         assert not [name for kind, name in lake[KG].asked if kind == "get" and name.startswith("data/")]
+
+
+def test_rules_that_are_checked(lake: dict[str, Objects], tmp_path: Path) -> None:
+    made(KG, 0)
+    (tmp_path / "x.dlog").write_text("[?x, <http://ex/new>, ?x] :- [?x, a, <http://ex/B>] .\n")
+    assert "1  " in done("rules", "check", tmp_path / "x.dlog", "--data", KG)

@@ -15,6 +15,7 @@ from triplestore.cli.options import NO, Common, counted, limits, say
 from triplestore.engine import temporary
 from triplestore.model.errors import EndlessError, InputError, UsageError
 from triplestore.model.terms import from_rdflib, to_ntriples, to_rdflib
+from triplestore.objects import is_remote
 
 if TYPE_CHECKING:
     from triplestore.materialise.figures import RoundFigures
@@ -120,7 +121,7 @@ def _on_data(
 
     own = {text.name: text for text in texts}
     added = [*own, *(text.name for text in more), str(probes)]
-    if len(data) == 1 and (Path(data[0]) / "_versions").is_dir():
+    if len(data) == 1 and _is_store(data[0]):
         with Store.open(data[0], **options.engine_options) as there:
             there.copy(path)
     else:
@@ -154,6 +155,14 @@ def _on_data(
             if rule.body and not matches and not doubted:
                 found.append(Doubt(rule.name, rule.source, rule.line, "never", _never(store, rule)))
     return found, works
+
+
+def _is_store(path: str) -> bool:
+    """Whether a path, or a URL, is that of a store: else it is one of RDF, which may be on the web."""
+    from triplestore.storage.places import is_url
+    from triplestore.storage.versions import Versions
+
+    return (is_remote(path) or not is_url(path)) and Versions(path).exists()
 
 
 def _words(store: Store) -> set[Word]:
