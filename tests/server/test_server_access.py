@@ -68,6 +68,8 @@ class TestAccess:
             asked = client.options("/sparql", headers=friend | {"Access-Control-Request-Method": "POST"})
             assert asked.status_code == 204
             assert "POST" in asked.headers["access-control-allow-methods"]
+            assert {"if-none-match", "if-match"} <= {*asked.headers["access-control-allow-headers"].split(", ")}
+            assert "Location" in answer.headers["access-control-expose-headers"]
             assert client.options("/sparql", headers=evil).status_code == 405
 
     def test_names(self, store: Path) -> None:

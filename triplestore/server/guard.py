@@ -148,7 +148,7 @@ class Guard:
         """Let pages of the origins that may (CORS) read the answer."""
         if origin is not None and origin in self._access.origins:
             headers["Access-Control-Allow-Origin"] = origin
-            headers["Access-Control-Expose-Headers"] = "Triplake-Version, Triplake-Warning"
+            headers["Access-Control-Expose-Headers"] = "Triplake-Version, Triplake-Warning, Location, Retry-After"
             headers.add_vary_header("Origin")
 
     def _note(
@@ -240,11 +240,15 @@ def _without_port(host: str) -> str:
     return (name if colon and port.isdigit() else host).lower()
 
 
+_HEEDED: Final = b"authorization, content-type, content-encoding, accept, if-match, if-none-match, last-event-id"
+"""Headers of requests that pages may send which have to ask before."""
+
+
 async def _preflight(scope: Scope, receive: Receive, send: Send) -> None:
     """The answer to a browser that asks whether it may ask."""
     headers = [
         (b"access-control-allow-methods", b"GET, HEAD, POST, PUT, DELETE"),
-        (b"access-control-allow-headers", b"authorization, content-type, content-encoding, accept"),
+        (b"access-control-allow-headers", _HEEDED),
         (b"access-control-max-age", b"600"),
     ]
     await send({"type": "http.response.start", "status": 204, "headers": headers})
