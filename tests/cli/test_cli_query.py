@@ -230,6 +230,17 @@ class TestCheck:
         assert run("load", kg, kg.parent / "two.ttl").code == 0
         (violation,) = json.loads(run("check", kg, "--json").out)
         assert violation["triples"] == violation["terms"] == [['"a\\nb"', f"<{OWL}sameAs>", '"c"']]
+        assert [hit["text"] for hit in json.loads(done("search", kg, "b", "--json"))] == ['"a\\nb"']
+        (kg.parent / "shapes.ttl").write_text(
+            "@prefix sh: <http://www.w3.org/ns/shacl#> . <urn:s> sh:targetNode <urn:a> ; a sh:NodeShape ;"
+            r' sh:property [ sh:path <urn:p> ; sh:maxLength 1 ; sh:message "a\nb" ] .'
+        )
+        (result,) = json.loads(run("validate", kg, kg.parent / "shapes.ttl", "--format", "json").out)["results"]
+        assert (result["value"], result["messages"]) == ('"a\\nb"', ['"a\\nb"'])
+        (kg.parent / "equal.ttl").write_text(f'<urn:i> <{OWL}sameAs> "a\\nb" .')
+        assert run("load", kg, kg.parent / "equal.ttl").code == 0
+        largest = json.loads(done("stats", kg, "--same-as", "--json"))["largest"]
+        assert any('"a\\nb"' in one["members"] for one in largest)
 
     def test_many_are_counted_and_some_shown(self, kg: Path) -> None:
         lines = [f":x{i} a :Dog , :Cat ." for i in range(12)]

@@ -21,7 +21,9 @@ class Hit(Report):
     score: float
 
     def as_dict(self) -> JsonObject:
-        return {"term": self.term, "property": self.property, "text": self.text, "score": round(self.score, 4)}
+        """See `Report`; terms as N-Triples writes them."""
+        terms = {name: to_ntriples(getattr(self, name)) for name in ("term", "property", "text")}
+        return {**terms, "score": round(self.score, 4)}
 
 
 def search(session: Session, text: str, most: int | None, properties: Sequence[str], language: str | None) -> list[Hit]:
