@@ -20,6 +20,7 @@ from triplestore.model.arguments import check_text, check_whole
 from triplestore.model.errors import UsageError
 from triplestore.model.report import UpdateReport
 from triplestore.read import shapes
+from triplestore.read.names import graph_token
 from triplestore.read.proofs import Violation
 from triplestore.read.session import Session, several
 from triplestore.read.turns import in_turn
@@ -281,9 +282,9 @@ class Store(StreamedStore, LoadedStore):
 
     @in_turn
     def graph_support(self, graph: str) -> GraphSupport:
-        """What a named graph (a token, as `graphs` has it) alone supports: triples, facts and classes of equal terms
-        that would go without it, by a dry run. Raises UsageError where there is no such graph."""
-        return datasets.support(self._session, graph)
+        """What a named graph (an IRI, or a token as `graphs` has it) alone supports: triples, facts and classes of
+        equal terms that would go without it, by a dry run. Raises UsageError where there is no such graph."""
+        return datasets.support(self._session, graph_token(graph))
 
     @in_turn
     def upgrade(self) -> bool:

@@ -25,6 +25,7 @@ from triplestore.read import graphs, log, query, shapes, stats
 from triplestore.read.explained import Explained
 from triplestore.read.graphs import GraphSize
 from triplestore.read.log import LogEntry
+from triplestore.read.names import graph_token
 from triplestore.read.session import Notify, several
 from triplestore.read.stats import StoreStats
 from triplestore.read.turns import in_turn
@@ -280,9 +281,9 @@ class StoreVersion(Explained):
         return self._turns.pieces(graphs.quad_batches(self._session, ordered))
 
     def graph_batches(self, graph: str, grouped: bool = False) -> Iterator[list[TokenTriple]]:
-        """The asserted triples of a graph (a token) as tokens, in batches. grouped: those of a subject come together.
-        Of a graph that there is not, none."""
-        return self._turns.pieces(graphs.token_batches(self._session, graph, grouped))
+        """The asserted triples of a graph (an IRI, or a token) as tokens, in batches. grouped: those of a subject come
+        together. Of a graph that there is not, none."""
+        return self._turns.pieces(graphs.token_batches(self._session, graph_token(graph), grouped))
 
     @in_turn
     def asserted_in(self, triples: Sequence[TokenTriple]) -> list[list[str]]:
@@ -292,8 +293,8 @@ class StoreVersion(Explained):
 
     @in_turn
     def has_graph(self, graph: str) -> bool:
-        """Whether there is a named graph (a token), be it empty."""
-        return graphs.exists(self._session, graph)
+        """Whether there is a named graph (an IRI, or a token), be it empty."""
+        return graphs.exists(self._session, graph_token(graph))
 
     @in_turn
     def validate(self, given: str | Path | Iterable[Any], format: str | None = None) -> ValidationReport:

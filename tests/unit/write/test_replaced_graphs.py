@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from rdflib import URIRef
 
 from tests.conftest import MakeStore
 from tests.support.seeds import seeds
@@ -202,3 +203,16 @@ def test_names_that_are_no_graphs_own(make_store: MakeStore, tmp_path: Path) -> 
     store.sparql_update("DROP GRAPH <x:g>")
     store.update_files(drop_graphs=UNNAMED)
     assert held(store) == {}
+
+
+def test_graphs_are_named_by_iris_and_tokens(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "kg", ["none"], engine="duckdb") as store:
+        store.load(data=f"{QUADS} _:g {{ <x:s> <x:p> <x:n> }}", format="trig")
+        (blank,) = (size.name for size in store.graphs() if size.name.startswith("_:"))
+        for name in "x:g", "<x:g>", URIRef("x:g"), blank:
+            assert store.has_graph(name)
+            assert [len(batch) for batch in store.graph_batches(name)] == [1 if name == blank else 2]
+        assert store.graph_support("x:g") == store.graph_support("<x:g>")
+        assert not store.has_graph("x:none")
+        with pytest.raises(UsageError, match="'no graph' is no term"):
+            store.has_graph("no graph")
