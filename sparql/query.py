@@ -105,9 +105,11 @@ def query(
     return found
 
 
-def explain(graph: Graph, text: str, same_as: str = "expand", prefer: Sequence[str] = ()) -> QueryExplanation:
-    """Run a query for its algebra, SQL and plan; same_as, prefer and errors as for `query`."""
-    parsed, run = parse_query(text, None, graph.prefixes), _run(graph, same_as, prefer=prefer)
+def explain(
+    graph: Graph, text: str, same_as: str = "expand", prefer: Sequence[str] = (), base: str | None = None
+) -> QueryExplanation:
+    """Run a query for its algebra, SQL and plan; same_as, prefer, base and errors as for `query`."""
+    parsed, run = parse_query(text, base, graph.prefixes), _run(graph, same_as, prefer=prefer)
     shown = described(parsed) if parsed.kind == "describe" else parsed.pattern
     with not_too_deep("query"):
         parsed = run.resolved(parsed)

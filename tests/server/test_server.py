@@ -84,6 +84,13 @@ class TestQueries:
         assert (answer.status_code, answer.content) == (200, b"")
         assert int(answer.headers["content-length"]) > 0
 
+    def test_relative_iris(self, steady: httpx.Client) -> None:
+        """Of a query that is explained as of one that is asked."""
+        query = "SELECT (<x> AS ?x) {}"
+        (row,) = rows(steady.get("/sparql", params={"query": query}))
+        assert row["x"] == str(steady.base_url).rstrip("/") + "/x"
+        assert f"<{row['x']}>" in steady.post("/api/plan", content=query.encode()).text
+
     def test_description(self, steady: httpx.Client) -> None:
         for media, syntax in (("text/turtle", "turtle"), ("application/rdf+xml", "xml"), ("*/*", "turtle")):
             answer = steady.get("/sparql", headers={"Accept": media})

@@ -85,11 +85,13 @@ def _inline(bindings: Mapping[str, object]) -> Values:
     return Values(tuple(names), (tuple(from_rdflib(term) for term in terms),))
 
 
-def explain_query(session: Session, text: str, same_as: str, prefer: Sequence[str]) -> QueryExplanation:
+def explain_query(
+    session: Session, text: str, same_as: str, prefer: Sequence[str], base: str | None
+) -> QueryExplanation:
     """See `Store.explain_query`."""
     from triplake.sparql import explain as explain_query
 
-    return explain_query(graph(session), text, same_as, prefer)
+    return explain_query(graph(session), text, same_as, prefer, base)
 
 
 def graph(session: Session, generalised: bool = False) -> Graph:

@@ -204,10 +204,13 @@ class StoreVersion(Explained):
         return found.through(self._turns.pieces, self._turns.call) if stream else found
 
     @in_turn
-    def explain_query(self, text: str, same_as: str = "expand", prefer: str | Sequence[str] = ()) -> QueryExplanation:
-        """Run a SPARQL query for how it is answered: algebra, SQL, and the engine's plan with the rows it counted."""
+    def explain_query(
+        self, text: str, same_as: str = "expand", prefer: str | Sequence[str] = (), base: str | None = None
+    ) -> QueryExplanation:
+        """Run a SPARQL query for how it is answered: algebra, SQL, and the engine's plan with the rows it counted.
+        base: see `query`."""
         check_text("a query", text)
-        return query.explain_query(self._session, text, same_as, several(prefer))
+        return query.explain_query(self._session, text, same_as, several(prefer), base)
 
     def triples(
         self, what: str = "all", same_as: str = "expand", virtual: bool = False

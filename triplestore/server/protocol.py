@@ -142,9 +142,10 @@ async def plan(request: Request) -> Response:
     query = _whole(await text(request, min(service.settings.limits.body, MAX_QUERY)))
     request.scope["triplake.log"]["query"] = query
     same_as = sent.get("same_as", [service.settings.same_as])[-1]
+    base = f"{endpoint_of(request).removesuffix('/api/plan')}/sparql"  # as where it is asked
 
     def work(store: Store) -> Answer:
-        return Answer("text/plain; charset=utf-8", iter([store.explain_query(query, same_as).text()]))
+        return Answer("text/plain; charset=utf-8", iter([store.explain_query(query, same_as, base=base).text()]))
 
     return await service.read(request, work, _seconds(sent))
 
