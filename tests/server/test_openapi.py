@@ -24,7 +24,14 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance  # noqa: 
 
 EX = "http://ex/"
 TEXTS = {
-    QUERY: ["ASK {}", "SELECT * { ?s ?p ?o } LIMIT 3", f"DESCRIBE <{EX}a>", "SELECT * {", "\x00"],
+    QUERY: [
+        "ASK {}",
+        "SELECT (<<( <x:a> <x:b> 1 )>> AS ?t) {}",
+        "SELECT * { ?s ?p ?o } LIMIT 3",
+        f"DESCRIBE <{EX}a>",
+        "SELECT * {",
+        "\x00",
+    ],
     UPDATE: [
         f"INSERT DATA {{ <{EX}a> <{EX}p> 1 }}",
         f"DELETE WHERE {{ <{EX}a> <{EX}p> ?x }}",
@@ -91,3 +98,8 @@ def test_each_operation(api: Any, path: str, method: str) -> None:
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
 def test_each_operation_often(api: Any, path: str, method: str) -> None:
     check(api, path, method, 20)
+
+
+def test_triple_terms(api: Any) -> None:
+    asked = 'SELECT (<<( <x:a> <x:b> "x"@ar--rtl )>> AS ?t) (<<( <x:a> <x:b> ?t )>> AS ?u) {}'
+    api["/sparql"]["GET"].Case(query={"query": asked}).call_and_validate(excluded_checks=EXCLUDED)

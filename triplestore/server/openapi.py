@@ -69,6 +69,7 @@ def document(settings: Settings, root: str = "") -> dict[str, Any]:
             },
             "/streams/{name}": {"get": {**_stream_get(), **read}},
             **_managing(secured),
+            **({} if root else _of_the_process(read, secured)),
             "/api/resource": {
                 "get": {
                     **json_of(
@@ -277,6 +278,16 @@ def _managing(secured: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _of_the_process(read: dict[str, Any], secured: dict[str, Any]) -> dict[str, Any]:
+    """What is at the root of the address alone, of however many stores."""
+    figures = {"description": "Its figures, as Prometheus reads them.", "content": {"text/plain": TEXT}}
+    again = json_of("Read accounts and the certificate again.", {"type": "object"}, (400, 401, 403))
+    return {
+        "/metrics": {"get": {"summary": "Figures.", "responses": {"200": figures, **failures((401,))}, **read}},
+        "/admin/reload": {"post": {**again, **secured}},
+    }
+
+
 def _sparql_get() -> dict[str, Any]:
     return {
         "operationId": "query",
@@ -285,7 +296,7 @@ def _sparql_get() -> dict[str, Any]:
         "responses": {
             "200": {"description": "The answer.", "content": _answers()},
             "303": {"description": "A browser without a query is sent to the page."},
-            **failures((400, 401, 406, 500, 502, 503)),
+            **failures((400, 401, 406, 500, 502, 503, 507, 508)),
         },
     }
 
@@ -302,7 +313,7 @@ def _sparql_post() -> dict[str, Any]:
         "requestBody": {"required": True, "content": {FORM: form, QUERY: TEXT, UPDATE: TEXT}},
         "responses": {
             "200": {"description": "The answer to the query, or what the update did.", "content": content},
-            **failures((400, 401, 403, 406, 408, 411, 413, 415, 500, 502, 503)),
+            **failures((400, 401, 403, 406, 408, 411, 413, 415, 422, 500, 502, 503, 507, 508)),
         },
     }
 
@@ -314,7 +325,7 @@ def _graph_store(read: dict[str, Any], secured: dict[str, Any], where: list[dict
     content: dict[str, Any] = dict.fromkeys(SUFFIXES, TEXT)
     files = {"type": "object", "additionalProperties": {"type": "string", "contentMediaType": "text/turtle"}}
     body = {"required": True, "content": {**content, MULTIPART: {"schema": files}}}
-    failing = failures((400, 401, 403, 408, 411, 412, 413, 415, 500, 503))
+    failing = failures((400, 401, 403, 408, 411, 412, 413, 415, 422, 500, 503, 507))
     getting = {"parameters": [*where, part, _SAME_AS], **read}
     return {
         "get": {
@@ -339,7 +350,7 @@ def _graph_store(read: dict[str, Any], secured: dict[str, Any], where: list[dict
         "delete": {
             "summary": "Take a graph away; of the unnamed one, its triples.",
             "parameters": [*where, _DRY_RUN],
-            "responses": {**_changed(), **failures((400, 401, 403, 404, 412, 500, 503))},
+            "responses": {**_changed(), **failures((400, 401, 403, 404, 412, 422, 500, 503, 507))},
             **secured,
         },
     }

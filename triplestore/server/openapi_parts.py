@@ -21,24 +21,40 @@ REASONS: Final = {
     413: "The body is larger than the limit.",
     414: "The address is too long.",
     415: "The body's media type, charset or coding is not understood.",
+    422: "Rules would make terms without end, or the result does not conform to the shapes.",
     431: "The headers are too long.",
     500: "A fault of the server's.",
     502: "An endpoint that the query asks by SERVICE fails.",
     503: "The server is busy, or the time limit is over.",
     507: "The disk is full, or fails.",
+    508: "The query is nested in too many queries of other endpoints.",
 }
 
 
 TEXT: Final[dict[str, Any]] = {"schema": {"type": "string"}}
 OF_GRAPHS: Final[dict[str, Any]] = dict.fromkeys(GRAPHS, TEXT) | {"application/ld+json": {"schema": {"type": "array"}}}
+_TERM: Final = {"$ref": "#/components/schemas/Term"}
 TERM: Final[dict[str, Any]] = {
     "type": "object",
     "required": ["type", "value"],
-    "properties": {
-        "type": {"enum": ["uri", "bnode", "literal"]},
-        "value": {"type": "string"},
-        "xml:lang": {"type": "string"},
-        "datatype": {"type": "string"},
+    "properties": {"type": {"enum": ["uri", "bnode", "literal", "triple"]}},
+    "if": {"properties": {"type": {"const": "triple"}}},
+    "then": {
+        "properties": {
+            "value": {
+                "type": "object",
+                "required": ["subject", "predicate", "object"],
+                "properties": dict.fromkeys(("subject", "predicate", "object"), _TERM),
+            }
+        }
+    },
+    "else": {
+        "properties": {
+            "value": {"type": "string"},
+            "xml:lang": {"type": "string"},
+            "its:dir": {"enum": ["ltr", "rtl"]},
+            "datatype": {"type": "string"},
+        }
     },
 }
 
