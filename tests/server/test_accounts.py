@@ -60,11 +60,21 @@ class TestCommand:
         account(tmp_path / "accounts", "bob", password="two")
         assert given == [(os.getuid(), (tmp_path / "accounts").stat().st_gid)]
 
+    def test_a_file_of_another_place(self, tmp_path: Path) -> None:
+        """A link stays one; what an editor puts before the first name is no part of it."""
+        (tmp_path / "link").symlink_to(tmp_path / "accounts")
+        account(tmp_path / "link", "ann", password="one")
+        (tmp_path / "accounts").write_text((tmp_path / "accounts").read_text(), encoding="utf-8-sig")
+        account(tmp_path / "link", "bob", password="two")
+        assert (tmp_path / "link").is_symlink()
+        assert list(read_accounts(tmp_path / "accounts")) == ["ann", "bob"]
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
             (["a:b"], "cannot be a name"),
             (["ann", "--store", "a,b"], "--store takes the name"),
+            (["ann", "--store", "a\nb"], "--store takes the name"),
             (["ann", "--remove"], "has no account ann"),
             (["ann"], "there is no password"),
             ([], "there is no such file yet"),

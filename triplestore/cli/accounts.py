@@ -55,7 +55,7 @@ def account(file: str, name: str | None, role: str | None, token: bool, stores: 
         return
     if not NAME.fullmatch(name):
         raise UsageError(f"'{name}' cannot be a name: it has no space, colon or comma, and no # at its start")
-    if any(not part or ":" in part or "," in part for part in stores):
+    if any(not part.strip() or len(part.splitlines()) > 1 or ":" in part or "," in part for part in stores):
         raise UsageError("--store takes the name that a store has in the server's addresses")
     before = known.get(name)
     secret, made = "", ""

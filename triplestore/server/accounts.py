@@ -99,7 +99,7 @@ _SECRET: Final = re.compile(r"sha256\$[0-9a-f]{64}|scrypt\$[0-9]{1,7}\$[0-9a-f]{
 def read_accounts(file: str | Path) -> dict[str, Account]:
     """The accounts in a file, by name. Raises InputError with the line of what is none, UsageError without the file."""
     try:
-        lines = Path(file).read_text("utf-8").splitlines()
+        lines = Path(file).read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "is not UTF-8"
         raise UsageError(f"the accounts in {file} cannot be read: {reason}; `triplake account` makes them") from error
@@ -130,11 +130,11 @@ def read_accounts(file: str | Path) -> dict[str, Account]:
 def write_accounts(file: str | Path, changed: Account | None, removed: str | None = None) -> None:
     """Put an account into a file in place of the one with its name, or take one out; other lines stay. Only who owns
     the file may read it, and stays its owner. Raises what `read_accounts` does, but for a file that is not there."""
-    path = Path(file)
+    path = Path(os.path.realpath(file))  # of a link, what it leads to
     lines: list[str] = []
     if path.exists():
         read_accounts(path)
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8-sig").splitlines()
     name = changed.name if changed is not None else removed
     kept = [line for line in lines if line.strip().split(":")[0] != name or line.lstrip().startswith("#")]
     text = "".join(f"{line}\n" for line in [*kept, *([changed.line()] if changed is not None else [])])
