@@ -33,6 +33,7 @@ from tests.support.server import (
     students,
 )
 from triplestore import Store
+from triplestore.cli.options import pair_of
 from triplestore.model.errors import UsageError
 from triplestore.server.served import Served
 from triplestore.server.settings import Certificate, Settings, named_stores
@@ -103,6 +104,16 @@ _TURTLE = {"Content-Type": "text/turtle"}
 
 
 class TestNames:
+    def test_with_paths(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Both may have an equals sign, as folders that Hive has named."""
+        (tmp_path / "p=1" / "kg=2").mkdir(parents=True)
+        monkeypatch.chdir(tmp_path)
+        for name, path in ("", "p=1/kg=2"), ("kg", "p=1/kg=2"), ("http://e/s?x=1", "p=1"), ("kg", "s3://lake/p=1/kg"):
+            assert pair_of(f"{name}={path}" if name else path) == (name, path)
+        assert pair_of("s3://lake/p=1/kg") == ("", "s3://lake/p=1/kg")
+        assert pair_of("<http://e/s>=none") == ("http://e/s", "none")
+        assert pair_of("a=b=") == ("a=b", "")
+
     def test_of_stores(self) -> None:
         assert named_stores([("", "/a/kg/")]) == {"": "/a/kg/"}
         assert named_stores([("x", "/a/kg")]) == {"x": "/a/kg"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ import click
 from triplestore.model.dataset import DefaultGraph
 from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
+from triplestore.objects import is_remote
 
 if TYPE_CHECKING:
     from triplestore.materialise.limits import Limits
@@ -300,9 +302,18 @@ def read_text(path: str) -> str:
 
 
 def pair_of(text: str) -> tuple[str, str]:
-    """The name and the path of NAME=PATH; "" where there is no name, as of a file whose own name has a =."""
-    name, mark, path = text.rpartition("=")
-    return (name.strip("<>"), path) if mark and not Path(text).exists() else ("", text)
+    """The name and the path of NAME=PATH; "" where there is no name, as of a file whose own name has a =. Names, which
+    may be IRIs, and paths have it too: it is where what follows is there, at the last if that is nowhere."""
+    if "=" not in text or _is_there(text):
+        return "", text
+    cuts = [at for at, character in enumerate(text) if character == "="]
+    at = next((at for at in cuts if _is_there(text[at + 1 :])), cuts[-1])
+    return text[:at].strip("<>"), text[at + 1 :]
+
+
+def _is_there(path: str) -> bool:
+    """Whether a path is there, as far as this machine knows."""
+    return is_remote(path) or os.path.exists(path)
 
 
 def sources_of(given: Sequence[str]) -> dict[str, str]:
