@@ -212,6 +212,14 @@ class Cursor:
         """A variable, which must come."""
         return self.variable() or self.fail("expected a variable")
 
+    def signed(self) -> Word | None:
+        """The number behind a sign that is part of it, if one comes."""
+        sign = self.peek()
+        if sign.kind != "mark" or sign.text not in ("+", "-"):
+            return None
+        number = next(words(self.text, sign.end), sign)
+        return number if number.kind == "number" and number.start == sign.end else None
+
     def literal(self) -> Constant | None:
         """A literal, if one comes."""
         word = self.peek()
@@ -232,10 +240,7 @@ class Cursor:
         if self.is_("TRUE", "FALSE"):
             return Constant(literal_token(self.next().text.lower(), XSD + "boolean"))
         sign = ""
-        if word.kind == "mark" and word.text in "+-":
-            number = next(words(self.text, word.end), word)
-            if number.kind != "number" or number.start != word.end:
-                return None
+        if (number := self.signed()) is not None:
             sign, word = word.text, number
         if word.kind != "number":
             return None

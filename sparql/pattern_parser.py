@@ -361,7 +361,7 @@ class PatternParser:
         self.at.pattern()
         inverse = self.at.accept("^")
         found = self._element()
-        if self.at.is_("*", "+", "?"):
+        if self.at.is_("*", "+", "?") and self.at.signed() is None:  # `:p +5` is of the number
             mark = self.at.next().text
             found = paths.Repeat(found, zero=mark != "+", many=mark != "?")
         return paths.Inverse(found) if inverse else found

@@ -94,6 +94,17 @@ def test_a_codepoint_is_read_as_its_character() -> None:
     )
 
 
+@pytest.mark.parametrize("triple", ["?s :p +5", "?s :p+5", "?s :q/^:p +5 ; :p+ +.5", "?s (:p)+1e0, -5"])
+def test_a_sign_before_digits_is_of_the_number(triple: str) -> None:
+    """Longest match (section 19.8): it is not the `+` of a path."""
+    plain = triple
+    for number, datatype in (("+5", "integer"), ("+.5", "decimal"), ("+1e0", "double"), ("-5", "integer")):
+        plain = plain.replace(number, f" '{number}'^^<http://www.w3.org/2001/XMLSchema#{datatype}>")
+    assert parse_query(f"{PREFIX} SELECT * {{ {triple} }}") == parse_query(f"{PREFIX} SELECT * {{ {plain} }}")
+    assert "Repeat" not in repr(parse_query(f"{PREFIX} SELECT * {{ ?s :p+5 }}"))
+    assert "Repeat" in repr(parse_query(f"{PREFIX} SELECT * {{ ?s :p+ 5 }}"))
+
+
 def test_scopes_of_updates() -> None:
     with pytest.raises(InputError, match="_:a is in another"):
         parse_update(
