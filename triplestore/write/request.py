@@ -128,7 +128,7 @@ class Chain:
 
     def _create(self, create: Create) -> None:
         """Let there be a named graph, maybe an empty one."""
-        if (not own_name(create.graph) or self._there(create.graph)) and not create.silent:
+        if self._there(create.graph) and not create.silent:
             raise UsageError(
                 f"{create.where}: there is a graph {create.graph} already (CREATE SILENT takes it as it is)"
             )
@@ -149,7 +149,8 @@ class Chain:
     def _transfer(self, transfer: Transfer) -> None:
         """ADD, COPY or MOVE a graph to another."""
         source, target = transfer.source, transfer.target
-        own_name(target)
+        for name in (source, target):
+            own_name(name)  # or it is refused
         self._look()
         if source != DEFAULT and not transfer.silent:
             self._must_be_there(source, transfer.where, transfer.form)
@@ -163,7 +164,9 @@ class Chain:
         self._quads(triples, " UNION ".join(unwanted) or NO_QUADS, [target])
 
     def _there(self, graph: str) -> bool:
-        """Whether there is a named graph."""
+        """Whether there is a named graph; the unnamed one always is. Raises UsageError for no graph's own name."""
+        if not own_name(graph):
+            return True
         self._look()
         workspace = self.tx.workspace
         if graph in self.tx.graphs or not workspace.manifest.has_graphs:

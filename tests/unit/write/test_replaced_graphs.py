@@ -78,6 +78,31 @@ def test_refusals(graphs: Path, tmp_path: Path) -> None:
         assert store.version == version
 
 
+@pytest.mark.parametrize(
+    "update",
+    ["CREATE GRAPH <{}>", "COPY <x:g> TO <{}>", "MOVE SILENT <x:g> TO <{}>", "ADD <{}> TO <x:g>", "DROP GRAPH <{}>"],
+)
+@pytest.mark.parametrize("part", ["asserted", "inferred"])
+def test_parts_of_a_store_are_no_graphs_to_change(tmp_path: Path, update: str, part: str) -> None:
+    """Graphs of these names were made, which no query could read by them."""
+    with Store.create(tmp_path / "kg", ["none"], engine="duckdb") as store:
+        store.sparql_update("INSERT DATA { GRAPH <x:g> { <x:s> <x:p> <x:o> } }")
+        with pytest.raises(UsageError, match="no graph that can be changed"):
+            store.sparql_update(update.format(f"urn:x-triplake:{part}"))
+        assert [graph.name for graph in store.graphs() if graph.triples] == ["<x:g>"]
+
+
+@pytest.mark.parametrize("named", ["", "GRAPH <x:g> { <x:a> <x:p> <x:o> }"])
+def test_the_unnamed_graph_is_there_by_its_name(tmp_path: Path, named: str) -> None:
+    with Store.create(tmp_path / "kg", ["none"], engine="duckdb") as store:
+        store.sparql_update(f"INSERT DATA {{ <x:s> <x:p> <x:o> {named} }}")
+        with pytest.raises(UsageError, match="already"):
+            store.sparql_update(f"CREATE GRAPH <{UNNAMED}>")
+        store.sparql_update(f"CLEAR GRAPH <{UNNAMED}>")
+        store.sparql_update(f"DROP GRAPH <{UNNAMED}>")
+        assert store.count("asserted") == bool(named)
+
+
 @pytest.mark.parametrize("default", ["union", "separate"])
 @pytest.mark.parametrize("seed", seeds(range(2), 1))
 @pytest.mark.sampled(each=2)
