@@ -12,7 +12,7 @@ from dataclasses import replace
 from triplake.sparql import joins
 from triplake.sparql.aggregates import group
 from triplake.sparql.algebra import GraphPattern, Group, Values
-from triplake.sparql.classes import only
+from triplake.sparql.classes import CHOSEN, only
 from triplake.sparql.context import Context, Needed
 from triplake.sparql.relation import Column, Relation
 from triplestore.model.expression import Constant, Variable
@@ -67,11 +67,18 @@ def _named(compiler: Context, relation: Relation, variable: str, needed: Needed)
     """The solutions with a variable for the graph that they are in; if they have it already, those that agree."""
     assert compiler.graph is not None
     steps = compiler.steps
-    graph, column = steps.column(compiler.graph), steps.column(variable)
+    graph, column, own = steps.column(compiler.graph), steps.column(variable), Column()
+    name, classes = f"x.{graph}", ""
+    if compiler.reading.matching.choosing:
+        name, classes, own = (
+            f"coalesce(m.representative, {name})",
+            f" LEFT JOIN same_as m ON m.term = {name}",
+            Column(members=CHOSEN),
+        )
     if variable not in relation.columns:
-        listed = steps.listed(relation, more=[f"{graph} AS {column}"])
-        step = steps.add("named", f"SELECT {listed} FROM {relation.name}")
-        return replace(relation, name=step, columns={**relation.columns, variable: Column()})
-    step = steps.add("name", f"SELECT {graph}, {graph} AS {column} FROM {names(compiler).name}")
-    both = Relation(step, {compiler.graph: Column(), variable: Column()})
+        listed = steps.listed(relation, "x.", [f"{name} AS {column}"])
+        step = steps.add("named", f"SELECT {listed} FROM {relation.name} x{classes}")
+        return replace(relation, name=step, columns={**relation.columns, variable: own})
+    step = steps.add("name", f"SELECT x.{graph}, {name} AS {column} FROM {names(compiler).name} x{classes}")
+    both = Relation(step, {compiler.graph: Column(), variable: own})
     return joins.join(compiler, relation, both, needed | relation.columns.keys())

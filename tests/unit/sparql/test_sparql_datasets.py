@@ -117,3 +117,19 @@ def test_canonical_answers_join_graphs_by_class(fresh: Engine) -> None:
     text = f"SELECT ?x ?y ?z {{ ?x {p} ?y GRAPH {g} {{ ?x {q} ?z }} }}"
     assert list(query(graph, text).tokens()) == [(b, '"1"', '"2"')]
     assert list(query(graph, text, "canonical").tokens()) == [(a, '"1"', '"2"')]
+
+
+@pytest.mark.parametrize("name", "ab")
+def test_canonical_answers_have_names_of_graphs_by_class(engine: Engine, name: str) -> None:
+    """A graph was found by none of its equal names, where another is shown for them."""
+    a, b, p, q = (f"<http://e/{name}>" for name in "abpq")
+    graph = make_graph(engine, [(a, p, '"1"')], [[a, b]], [], quads=[(p, q, '"2"', b), (p, q, '"3"', q)])
+    equal = f"<http://e/{name}>"
+    for part in (
+        f"FILTER(?g = {equal})",
+        f"VALUES ?g {{ {equal} }}",
+        f"?g {p} ?x",
+        f"GRAPH ?g {{ VALUES ?g {{ {a} }} }}",
+    ):
+        text = f"SELECT ?g ?z {{ GRAPH ?g {{ ?s {q} ?z }} {part} }}"
+        assert list(query(graph, text, "canonical").tokens()) == [(a, '"2"')], part
