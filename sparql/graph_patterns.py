@@ -56,7 +56,8 @@ def slice_of_each(compiler: Context, relation: Relation, start: int, length: int
     """Of the solutions in each graph those from `start` on, up to `length`."""
     assert compiler.graph is not None
     steps = compiler.steps
-    place = f"row_number() OVER (PARTITION BY {steps.column(compiler.graph)}{relation.sorting}) AS rank_in_graph"
+    graph = steps.column(compiler.graph)
+    place = f"row_number() OVER (PARTITION BY {graph}{relation.sorting or f' ORDER BY {graph}'}) AS rank_in_graph"
     ranked = steps.add("ranked", f"SELECT {steps.listed(relation, more=[place])} FROM {relation.name}")
     most = "" if length is None else f" AND rank_in_graph <= {start + length}"
     sql = f"SELECT {steps.listed(relation)} FROM {ranked} WHERE rank_in_graph > {start}{most}"

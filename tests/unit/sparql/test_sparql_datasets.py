@@ -110,6 +110,16 @@ def test_each_graph_by_itself(fresh: Engine, inside: str, canonical: bool, seed:
     assert bag(found.tokens()) == one_by_one, f"seed {seed}"
 
 
+@pytest.mark.spark_alone
+def test_some_solutions_of_each_graph(engine: Engine) -> None:
+    """In no order: Spark has no numbers of rows without one."""
+    p, graphs = "<http://e/p>", ["<http://e/g>", "<http://e/h>"]
+    quads = [(f"<http://e/s{n}>", p, f'"{n}"', graph) for graph in graphs for n in range(3)]
+    graph = make_graph(engine, [], quads=quads)
+    found = query(graph, f"SELECT ?g {{ GRAPH ?g {{ SELECT ?x {{ ?x {p} ?y }} LIMIT 1 OFFSET 1 }} }}")
+    assert Counter(found.tokens()) == {(name,): 1 for name in graphs}
+
+
 def test_canonical_answers_join_graphs_by_class(fresh: Engine) -> None:
     """What a graph asserts of one member of a class is, in canonical answers, asserted of the class."""
     a, b, p, q, g = (f"<http://e/{name}>" for name in "abpqg")
