@@ -317,7 +317,6 @@ class _Request:
     def _triples(self, start: int, end: int, stopped: bool, graph: Quad, labels: dict[str, str]) -> Iterator[Quad]:
         """The quads of the triples of a part of a block, in a graph."""
         document = f"{self._prologue(self.at.text[start:end])}\n{self.at.text[start:end]}\n{'' if stopped else '.'}"
-        line, column = place(self.at.text, start)
 
         def blank(label: str) -> str:
             if label not in labels:
@@ -331,6 +330,7 @@ class _Request:
             )
         except SyntaxError as error:
             # The prologue is the first line of what Oxigraph read, the block starts on the second.
+            line, column = place(self.at.text, start)
             down = max((error.lineno or 2) - 2, 0)
             across = (error.offset or 1) + (column - 1 if down == 0 else 0)
             reason = re.sub(r"^Parser error at line \d+(,? column \d+| between .*?)?: ", "", error.msg or str(error))
