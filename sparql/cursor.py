@@ -202,6 +202,14 @@ class Cursor:
         except ValueError as error:
             self.fail(f"<{iri[:_SHOWN]}> is no IRI ({error})", word)
 
+    def type_(self) -> Constant | None:
+        """rdf:type, if `a` comes, which stands for it."""
+        word = self.peek()
+        if word.kind != "word" or word.text != "a":
+            return None
+        self.next()
+        return TYPE
+
     def variable(self) -> Variable | None:
         """A variable, if one comes."""
         if self.peek().kind != "variable":
@@ -271,6 +279,7 @@ class Cursor:
 
 
 NIL: Final = Constant(f"<{RDF}nil>")
+TYPE: Final = Constant(f"<{RDF}type>")
 
 
 def solutions(digits: str) -> int:

@@ -126,8 +126,9 @@ class ExpressionParser:
         while not self.at.accept(")>>"):
             if self.at.accept("<<("):
                 parts.append(self._triple_term())
-            else:
-                parts.append(self.at.term(blanks=False) or self.at.fail("expected an IRI, a literal or a variable"))
+                continue
+            term = (self.at.type_() if len(parts) == 1 else None) or self.at.term(blanks=False)
+            parts.append(term or self.at.fail("expected an IRI, a literal or a variable"))
         if len(parts) != 3:
             self.at.fail("a triple term has a subject, a predicate and an object", word)
         if isinstance(parts[0], Call) or (isinstance(parts[0], Constant) and parts[0].token[0] not in "<_"):

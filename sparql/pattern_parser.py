@@ -36,7 +36,6 @@ from triplestore.model.terms import RDF
 
 T = TypeVar("T")
 
-TYPE: Final = Constant(f"<{RDF}type>")
 _FIRST, _REST = Constant(f"<{RDF}first>"), Constant(f"<{RDF}rest>")
 _PARTS: Final = ("FILTER", "OPTIONAL", "MINUS", "BIND", "VALUES", "GRAPH", "SERVICE", "{")
 
@@ -308,8 +307,7 @@ class PatternParser:
             return variable
         if self._is_a():
             if not paths_too:
-                self.at.next()
-                return TYPE
+                return self.at.type_()
         elif not self.at.at_iri() and not (paths_too and self.at.is_("^", "!", "(")):
             return None
         return self._alternative() if paths_too else Constant(f"<{self.at.iri()}>")
@@ -373,10 +371,7 @@ class PatternParser:
             return found
         if self.at.accept("!"):
             return self._negated()
-        if self._is_a():
-            self.at.next()
-            return TYPE
-        return Constant(f"<{self.at.iri()}>")
+        return self.at.type_() or Constant(f"<{self.at.iri()}>")
 
     def _negated(self) -> Path:
         """``!`` and the predicates it excludes, those after ``^`` backwards."""
@@ -386,9 +381,7 @@ class PatternParser:
             if sides[False] or sides[True]:
                 self.at.expect("|")
             backward = self.at.accept("^")
-            iri = self._element() if self._is_a() else Constant(f"<{self.at.iri()}>")
-            assert isinstance(iri, Constant)
-            sides[backward].append(iri)
+            sides[backward].append(self.at.type_() or Constant(f"<{self.at.iri()}>"))
             if not several:
                 break
         forward = tuple(sides[False]) if sides[False] or not sides[True] else None

@@ -192,11 +192,7 @@ class TripleTerms:
         return found
 
     def _predicate(self) -> Term:
-        word = self.at.peek()
-        if word.kind == "word" and word.text == "a":
-            self.at.next()
-            return Constant(f"<{RDF}type>")
-        return self.at.variable() or Constant(f"<{self.at.iri()}>")
+        return self.at.type_() or self.at.variable() or Constant(f"<{self.at.iri()}>")
 
     def _term(self) -> Term:
         if self.at.accept("["):

@@ -94,6 +94,7 @@ QUERIES: dict[str, set[tuple[str | None, ...]]] = {
     "SELECT ?r ?t { ?r rdf:reifies <<( ?a ?p ?b )>> . ?t :q <<( ?b :q ?c )>> . ?x ?p ?b }": {("_:r", f"<{E}s>")},
     "SELECT ?y ?o { << ?x ?p ?y >> :q '1' . << ?x ?p ?o >> :q ?t . ?c :q ?c }": {(B, B), (B, '"x"@en')},
     "SELECT ?r { VALUES ?t { <<( :a :p :b )>> <<( :a :p 7 )>> } ?r rdf:reifies ?t }": {("_:r",)},
+    "SELECT (OBJECT(<<( :a a <<( ?s a :c )>> )>>) AS ?t) { BIND(:b AS ?s) }": {(f"({B} <{RDF}type> {C})",)},
     "SELECT ?t { :a :p ?o BIND(<<( :a :p ?o )>> AS ?t) ?r rdf:reifies ?t }": {(f"({A} {P} {B})",)},
     "SELECT ?r { ?r rdf:reifies ?t OPTIONAL { ?r :q <<( ?s ?p ?o )>> } FILTER(!BOUND(?s)) }": {("_:r",)},
     "SELECT ?r { ?r rdf:reifies ?t FILTER NOT EXISTS { ?r rdf:reifies <<( ?s ?p :b )>> } }": {(f"<{E}s>",)},
