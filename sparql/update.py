@@ -21,10 +21,11 @@ from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import IRI, STRING, Word, place
 from triplake.sparql.parser import QUERIES, UPDATES, Parser, not_too_deep
 from triplake.sparql.translation import join
+from triplake.sparql.triple_terms import is_blank
 from triplestore.expressions.iris import is_absolute
 from triplestore.model.dataset import DEFAULT, Quad
 from triplestore.model.errors import InputError, UsageError
-from triplestore.model.expression import Constant, Variable
+from triplestore.model.expression import Constant
 from triplestore.model.prefixes import Prefixes
 
 Template = tuple[GraphTemplate, ...]
@@ -218,8 +219,9 @@ class _Request:
         """A template of quads. graph: what the triples are in that are in no GRAPH."""
         start = self.at.peek()
         found = self.parser.patterns.quads(matched)
-        terms = (term for _, triples in found for triple in triples for term in triple)
-        if deleting and any(isinstance(t, Variable) and t.name.startswith("_:") for t in terms):
+        terms = [term for _, triples in found for triple in triples for term in triple]
+        terms += [term for _, parts in self.parser.patterns.terms.kept for term in parts]
+        if deleting and any(map(is_blank, terms)):
             self._error(start.start, "what is deleted cannot name blank nodes: use a variable")
         return tuple((graph if name is None else name, triples) for name, triples in found)
 

@@ -151,6 +151,7 @@ def test_whole_graphs() -> None:
         ("PREFIX", 1, 7, "prefix"),
         ("DELETE { ?s <http://e/p> [] } WHERE { ?s <http://e/p> 1 }", 1, 8, "blank nodes"),
         ("DELETE WHERE { _:b <http://e/p> 1 }", 1, 14, "blank nodes"),
+        ("DELETE { ?s ?p <<( ?s ?p <<( _:b ?p 1 )>> )>> } WHERE { ?s ?p 1 }", 1, 8, "blank nodes"),
         ("INSERT { ?s <http://e/p> 1 }", 1, 29, "WHERE"),
         ("INSERT { ?s <http://e/p> 1 } WHERE { ?s ?p ?o BIND (1 AS ?o) }", 1, 58, "o has a value already"),
         ("INSERT { ?s <http://e/p>/<http://e/p> 1 } WHERE {}", 1, 25, "object"),
