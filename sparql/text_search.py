@@ -77,7 +77,7 @@ class Clauses:
 Search = Words | Clauses
 
 _TOKEN: Final = re.compile(
-    r'\s*(?:(?P<phrase>"(?:[^"\\]++|\\.)*+")|(?P<sign>[-+!()]|&&|\|\|)|(?P<word>(?:[^\s"()\\&|]++|\\.)++))'
+    r'\s*(?:(?P<phrase>"(?:[^"\\]++|\\.)*+")|(?P<sign>[-+!()]|&&|\|\|)|(?P<word>(?:[^\s"()\\&|]++|\\.|&(?!&)|\|(?!\|))++))'
 )
 _FOREIGN: Final = re.compile(r"(?<!\\)[~^:\[\]{}]|^/")
 
