@@ -145,10 +145,13 @@ def match(graph: Graph, pattern: Sequence[str | None], without: str | None = Non
     for name, term in zip("spo", terms, strict=True):
         if isinstance(term, Constant):
             found = Extend(found, name, term)
-    sql = Run(graph, True).compiler(Query("select", found)).select(found, ("s", "p", "o"))
-    if without is not None:
-        sql = minus(f"({sql})", f"({without})", ("c0", "c1", "c2"))
-    return Result("construct", TRIPLE, graph.engine.batches(sql))
+
+    def written(compiler: Compiler) -> str:
+        sql = compiler.select(found, ("s", "p", "o"))
+        return sql if without is None else minus(f"({sql})", f"({without})", ("c0", "c1", "c2"))
+
+    run = Run(graph, True)
+    return Result("construct", TRIPLE, run.streamed(run.asked(Query("select", found), written)))
 
 
 def changes(graph: Graph, modify: Modify) -> tuple[list[Quad], list[Quad]]:
@@ -272,11 +275,11 @@ class Run:
         asked = self.asked(parsed, lambda compiler: _statement(compiler, parsed, decoded))
         if self.stream:
             if decoded:
-                found = Result(parsed.kind, variables, self._streamed(asked))
+                found = Result(parsed.kind, variables, self.streamed(asked))
                 if framed := getattr(engine, "frame", None):
                     found.frame = lambda: framed(str(asked.sql))  # what was made for it lasts as long as the engine
                 return found
-            ids = self._streamed(asked)
+            ids = self.streamed(asked)
             first, ended = _first(ids)
             if not ended:
                 return Result(parsed.kind, variables, self._in_tokens(first, ids, asked.constants))
@@ -309,7 +312,8 @@ class Run:
             nodes.add(own)
         return nodes
 
-    def _streamed(self, asked: Asked) -> Iterator[pa.RecordBatch]:
+    def streamed(self, asked: Asked) -> Iterator[pa.RecordBatch]:
+        """The rows of a statement as they are found."""
         with asked:
             yield from self.graph.engine.batches(asked.sql)
 

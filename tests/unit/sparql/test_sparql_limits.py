@@ -13,7 +13,7 @@ from time import process_time
 import pytest
 
 from tests.support.sparql import make_graph
-from triplake.sparql import query
+from triplake.sparql import match, query
 from triplake.sparql.parser import parse_query
 from triplake.sparql.update import parse_update
 from triplestore import Store
@@ -364,6 +364,13 @@ def test_a_query_that_is_refused_leaves_no_tables(start: str) -> None:
         query(graph, f"SELECT * {{ {start} FILTER(REGEX(STR(?o), '(?=a)')) }}")
     assert tables(engine) == before
     engine.close()
+
+
+def test_a_pattern_of_a_long_term_leaves_no_tables(embedded: DuckDBEngine) -> None:
+    graph = make_graph(embedded, [("<u:a>", "<u:p>", "<u:b>")])
+    before = tables(embedded)
+    assert list(match(graph, [None, None, f'"{"x" * 20_000}"']).tokens()) == []
+    assert tables(embedded) == before
 
 
 def test_a_reader_tells_why_a_query_fails() -> None:
