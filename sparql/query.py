@@ -139,8 +139,7 @@ def _run(graph: Graph, same_as: str, stream: bool = False, prefer: Sequence[str]
 def match(graph: Graph, pattern: Sequence[str | None], without: str | None = None) -> Result:
     """The triples with these terms (tokens; None is any), all equalities expanded: a query without a text, streamed.
     without: a SELECT (c0, c1, c2: tokens) of those that are left out."""
-    named = zip("spo", pattern, strict=True)
-    terms = tuple(Variable(name) if token is None else Constant(token) for name, token in named)
+    terms = tuple(Variable(c) if token is None else Constant(token) for c, token in zip("spo", pattern, strict=True))
     found: Node = Bgp(((terms[0], terms[1], terms[2]),))
     for name, term in zip("spo", terms, strict=True):
         if isinstance(term, Constant):
@@ -288,9 +287,8 @@ class Run:
             return Result(parsed.kind, variables, whole, nodes=self._nodes(engine, whole, asked.constants))
         with asked:
             rows = engine.query(asked.sql)
-        if decoded:
-            return Result(parsed.kind, variables, rows)
-        return Result(parsed.kind, variables, rows, nodes=self._nodes(engine, rows, asked.constants))
+        nodes = None if decoded else self._nodes(engine, rows, asked.constants)
+        return Result(parsed.kind, variables, rows, nodes=nodes)
 
     def _nodes(self, engine: Engine, rows: pa.Table | pa.RecordBatch, constants: Constants) -> Nodes:
         """What the ids in an answer stand for: read once for all answers, unless they are too many to keep."""
