@@ -173,6 +173,8 @@ def sort_keys(d: Dialect, value: Value) -> tuple[str, ...]:
     order by this rule of ours.
     """
     number, keyed = numerals.near(d, value.decimal, value.rest), numerals.tail(value.rest)
+    if number != NULL and value.rank not in ("1", "2"):  # engines differ in where NULL comes in a record
+        number = f"coalesce({number}, {numerals.LEAST})"
     if value.static == "number":
         kind = f"CASE WHEN ({value.kind}) IS NOT NULL THEN 3 ELSE 0 END"
         more = () if value.rest == NULL else (f"CASE WHEN ({number}) IS NOT NULL THEN {keyed} END",)

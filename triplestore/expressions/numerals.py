@@ -27,6 +27,8 @@ _FRACTION: Final = 18
 _DIGITS: Final = "'0123456789'"
 _COMPLEMENTS: Final = "'9876543210'"
 _GREATEST: Final = "9" * 20 + "." + "9" * 18
+LEAST: Final = f"CAST('-{_GREATEST}' AS DECIMAL(38,18))"
+"""The least number that `near` gives."""
 _LEAST_INFINITE: Final = "CAST('3.4028235677973366e38' AS DOUBLE)"
 """From here on xsd:float has its infinity only (half a unit above its greatest number)."""
 
@@ -90,7 +92,7 @@ def near(dialect: Dialect, decimal: str, rest: str) -> str:
     cut = f"regexp_extract({plain(dialect, rest)}, '^-?[0-9]*[.]?[0-9]{{0,18}}', 0)"
     clamped = (
         f"CASE WHEN {rest} IS NULL THEN NULL WHEN {sizes} >= 'p000000021' THEN CAST('{_GREATEST}' AS DECIMAL(38,18)) "
-        f"WHEN {sizes} <= 'n999999978' THEN CAST('-{_GREATEST}' AS DECIMAL(38,18)) "
+        f"WHEN {sizes} <= 'n999999978' THEN {LEAST} "
         f"ELSE TRY_CAST({cut} AS DECIMAL(38,18)) END"
     )
     return f"coalesce({decimal}, {clamped})" if decimal != NULL else clamped
