@@ -1,13 +1,13 @@
 """Readers: files of every RDF syntax, and RDF Patch, to tables and lists of tokens (see `triplestore.model.terms`)."""
 
 from triplake.loaders.documents import check_bounds
-from triplake.loaders.given import MOST, Mapping, discard, given_sources
+from triplake.loaders.given import MOST, Mapping, given_sources
 from triplake.loaders.patch import Change, quads_of, read_patch
 from triplake.loaders.progress import Progress
 from triplake.loaders.read import OnError, read_into
 from triplake.loaders.rejects import LeftOut
 from triplake.loaders.report import LoadReport
-from triplake.loaders.sources import FORMATS, Source, Syntax, sources
+from triplake.loaders.sources import FORMATS, Source, Syntax, discard, sources
 from triplake.loaders.tokens import Triple
 
 __all__ = [

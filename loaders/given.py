@@ -19,6 +19,7 @@ from triplake.loaders.sources import (
     PassedOver,
     Source,
     Syntax,
+    discard,
     ordered,
     sources,
     syntax_of_format,
@@ -89,13 +90,6 @@ def given_sources(
         discard(found)
         raise
     return ordered(found)
-
-
-def discard(read: Iterable[Source]) -> None:
-    """Remove the scratch files of sources."""
-    for source in read:
-        if source.passing:
-            remove(source.path)
 
 
 def _is_graph(given: object) -> bool:

@@ -23,13 +23,18 @@ _spooled: Final = set[str]()  # the scratch files that are there still
 
 
 def spooled(stream: IO[bytes]) -> str:
-    """Copy a stream to a scratch file that goes when the process ends; its path, whose suffix tells the compression."""
+    """Copy a stream to a scratch file that goes when the process ends, or this fails; its path, whose suffix tells the
+    compression."""
     first = stream.read(4)
     handle, path = tempfile.mkstemp(prefix=temporary.prefix("pipe"), suffix=compression_of(first) or ".txt")
     _spooled.add(path)
-    with os.fdopen(handle, "wb") as file:
-        file.write(first)
-        shutil.copyfileobj(stream, file, 1 << 20)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(first)
+            shutil.copyfileobj(stream, file, 1 << 20)
+    except BaseException:  # a full disk, say
+        remove(path)
+        raise
     return path
 
 

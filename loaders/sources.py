@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 from pyoxigraph import NamedNode
 
 from triplake.loaders.compression import COMPRESSIONS, compression, is_object
-from triplake.loaders.pipes import is_regular, spooled, spooled_pipe
+from triplake.loaders.pipes import is_regular, remove, spooled, spooled_pipe
 from triplake.loaders.seeming import head, other_xml, seeming
 from triplestore.model.errors import FaultyFilesError, InputError, UsageError
 from triplestore.objects import is_remote, matching, normal
@@ -256,11 +256,19 @@ def sources(
         except (UsageError, InputError) as error:
             wrong.append(error)
     if wrong:
+        discard(found)
         raise _together(wrong)
     once: dict[str, Source] = {}
     for source in found:
         once.setdefault(place_of(source.path), source)
     return ordered(once.values())
+
+
+def discard(read: Iterable[Source]) -> None:
+    """Remove the scratch files of sources."""
+    for source in read:
+        if source.passing:
+            remove(source.path)
 
 
 def place_of(path: str) -> str:

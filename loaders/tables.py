@@ -25,7 +25,7 @@ import pyarrow as pa
 from triplake.loaders.bounds import LONGEST
 from triplake.loaders.compression import COMPRESSIONS, compression, unpack
 from triplake.loaders.compression import opened as opened_bytes
-from triplake.loaders.pipes import is_regular, spooled, spooled_pipe
+from triplake.loaders.pipes import is_regular, remove, spooled, spooled_pipe
 from triplake.loaders.sources import place_of
 from triplestore.engine.dialect import string
 from triplestore.model.errors import EngineError, InputError, UsageError
@@ -132,6 +132,8 @@ def tables(given: Sequence[object], format: str | None) -> list[object]:
 
 @dataclass(frozen=True, slots=True)
 class _File:
+    """A file, by what it is called; what comes from a pipe has another path, of a scratch file."""
+
     path: str
     kind: str
     name: str
@@ -169,6 +171,8 @@ def opened(given: object, number: int, folder: str) -> Iterator[Table]:
                 yield replace(closed, columns=_columns(connection, name))
     finally:
         connection.close()
+        if isinstance(given, _File) and given.path != given.name:
+            remove(given.path)
 
 
 def _of_file(connection: duckdb.DuckDBPyConnection, file: _File, folder: str) -> Table:

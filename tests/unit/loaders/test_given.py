@@ -111,6 +111,30 @@ def test_nothing_is_kept_of_what_was_read(make_store: MakeStore) -> None:
     assert atexit._ncallbacks() == before
 
 
+def test_nothing_is_kept_of_what_cannot_be_read(
+    make_store: MakeStore, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a stream that fails, of standard input beside a path that is wrong, nor of a table from there."""
+
+    class Failing(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if size == 1 << 20:
+                raise OSError("no more")
+            return super().read(size)
+
+    store, wrong = make_store(["none"]), Failing(b"<urn:a> <urn:b> <urn:c> .")
+    with pytest.raises(OSError, match="no more"):
+        store.load(wrong, format="nt")
+    for stdin in (b"<urn:a> <urn:b> <urn:c> .", b"id\n1\n"):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        if stdin[:1] == b"<":
+            with pytest.raises(InputError, match="no such file"):
+                store.load("-", "none.nt", format="nt")
+        else:
+            store.load_table("-", template="<urn:{id}> <urn:b> {id}", format="csv")
+    assert ([*scratch.glob("triplake-pipe-*")], pipes._spooled) == ([], set())
+
+
 def test_what_has_no_iri_names_no_graph(make_store: MakeStore, scratch: Path) -> None:
     store = make_store(["none"])
     for given in ({"data": "<urn:a> <urn:b> 2 .", "format": "ttl"}, {}):
