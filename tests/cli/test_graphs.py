@@ -96,7 +96,8 @@ def test_export_and_back() -> None:
     assert done("export", "kg", "--graph", "http://e/g1").count("\n") == 2
     assert done("export", "kg", "--graph", "default").count("\n") == 1
     refused(2, "export", "kg", "--graph", "http://e/none", says="there is no graph <http://e/none>")
-    for more in (["--what", "inferred"], ["--virtual"], ["--sorted"]):
+    canonical = ["--same-as", "canonical"]
+    for more in (["--what", "inferred"], ["--virtual"], ["--sorted"], canonical, [*canonical, "--prefer", "http://e/"]):
         refused(2, "export", "kg", "--graph", "default", *more, says="a graph has what was asserted in it")
     refused(2, "export", "kg", "-o", "out.nq", "--same-as", "canonical", says="leave --same-as")
 

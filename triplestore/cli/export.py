@@ -46,10 +46,10 @@ def write_export(
     an unknown suffix, an order that a format cannot keep, or where the file cannot be written; StorageError for a disk
     that is full or fails.
     """
-    if graph is not None and (what == "inferred" or virtual or ordered):
+    if graph is not None and (what == "inferred" or same_as == "canonical" or prefer or virtual or ordered):
         raise UsageError(
-            "a graph has what was asserted in it, in no order: "
-            "leave out --what inferred, --virtual and --sorted, or --graph"
+            "a graph has what was asserted in it, as it was, in no order: "
+            "leave out --what inferred, --same-as, --prefer, --virtual and --sorted, or --graph"
         )
     if output is None and graph is not None:
         return _write_format(sys.stdout.buffer, "nt", store.graph_batches(graph), store.prefixes.names)
