@@ -66,6 +66,9 @@ def test_reasons(tools: Tools) -> None:
     assert told[":vermeer a :Painter"]["asserted"]
     assert "cax-sco" in told[":vermeer a :Person"]["proof"]
     assert sorted(tools.describe(":p1")["equal_terms"]) == [":p1", ":rembrandt"]
+    once = [one["triple"] for one in tools.describe(":p1")["triples"]]
+    assert ":p1 owl:sameAs :p1" in once, "of which it is subject and object"
+    assert len(once) == len({*once})
     assert tools.explain(":rembrandt", ":born", '"1606"')["holds"] is False, "a text is not a number"
     number = '"1606"^^<http://www.w3.org/2001/XMLSchema#integer>'
     assert "eq-rep-s" in tools.explain(":rembrandt", ":born", number)["proof"]

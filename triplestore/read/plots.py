@@ -9,6 +9,7 @@ import networkx as nx
 
 from triplestore.model.errors import UsageError, how_to_install
 from triplestore.proof.text import writer
+from triplestore.read.log import DAMAGED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,8 +56,8 @@ def plot_class(found: EqualityClass, prefixes: Prefixes, given: Axes | None) -> 
 
 
 def plot_versions(log: list[LogEntry], given: Axes | None) -> Axes:
-    """The asserted triples and the stored facts of each version, over its time."""
-    made = axes(given)
+    """The asserted triples and the stored facts of each version that can be read, over its time."""
+    made, log = axes(given), [entry for entry in log if entry.last.operation != DAMAGED]
     times: list[Any] = [datetime.fromisoformat(entry.created) for entry in log]
     for name, counts in (("facts stored", [e.facts for e in log]), ("asserted", [e.asserted for e in log])):
         made.plot(times, counts, marker="o", markersize=3, label=name, drawstyle="steps-post")

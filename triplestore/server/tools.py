@@ -98,7 +98,8 @@ class Tools:
             told: list[Json] = []
             proved = 0
             for what in ("asserted", "inferred"):
-                found = chain(store.match(subject=node, what=what), store.match(object=node, what=what))
+                of = (triple for triple in store.match(object=node, what=what) if triple[0] != node)
+                found = chain(store.match(subject=node, what=what), of)
                 for triple in list(islice(found, limit + 1 - len(told))):
                     tokens = tuple(map(from_rdflib, triple))
                     one: JsonObject = {"triple": " ".join(map(write, tokens)), "asserted": what == "asserted"}

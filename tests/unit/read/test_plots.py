@@ -44,6 +44,8 @@ def test_a_class(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         stored, asserted = (line.get_ydata() for line in grown.get_lines())
         assert [*stored] == [entry.facts for entry in opened.log()]
         assert [*asserted] == [0, 4, 5, 7]
+        (Path(opened.path) / "_versions" / "0000000001.json").write_text("{}")
+        assert [*opened.plot_versions().get_lines()[1].get_ydata()] == [4, 5, 7]
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         with pytest.raises(UsageError, match=r"drawings need matplotlib: pip install .*plots"):
             opened.plot_versions()
