@@ -71,10 +71,10 @@ class Scratch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """After an error, dropping is only tried; after Ctrl-C, when the statement may still run, left out:
-        the tables are dropped with the engine."""
+        """After an error, or where an answer is not read to its end, dropping is only tried; after Ctrl-C, when the
+        statement may still run, left out: the tables are dropped with the engine."""
         if error is None:
             self.clear()
-        elif isinstance(error, Exception):
+        elif isinstance(error, Exception | GeneratorExit):
             with suppress(Exception):
                 self.clear()

@@ -181,3 +181,15 @@ def test_rows_are_pickled(make_store: MakeStore) -> None:
         assert [row.o.n3() for row in again] == [row["o"].n3() for row in rows]
         assert [row.as_dict() for row in again] == [row.as_dict() for row in rows]
         assert {row.none for row in again} == {None}
+
+
+def test_an_answer_that_is_not_read_to_its_end_leaves_no_tables(tmp_path: Path) -> None:
+    links = " ".join(f"<u:{n}> <u:p> <u:{n + 1}> ." for n in range(160))
+    with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:
+        store.sparql_update(f"INSERT DATA {{ {links} }}")
+        engine = store._session.engine
+        for stream in (False, True):
+            found = store.query("SELECT * { ?x <u:p>+ ?y }", stream=stream)
+            assert next(iter(found)) is not None
+            del found
+        assert not [name for (name,) in engine.rows("SELECT table_name FROM duckdb_tables()") if "path" in name]
