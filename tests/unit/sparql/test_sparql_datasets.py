@@ -110,6 +110,7 @@ def test_each_graph_by_itself(fresh: Engine, inside: str, canonical: bool, seed:
     assert bag(found.tokens()) == one_by_one, f"seed {seed}"
 
 
+@pytest.mark.long_on_spark
 @pytest.mark.spark_alone
 def test_some_solutions_of_each_graph(engine: Engine) -> None:
     """In no order: Spark has no numbers of rows without one."""
