@@ -74,7 +74,7 @@ def read_tables(engine: Engine, name: str, given: Sequence[object], template: Te
     folder = tempfile.mkdtemp(prefix=temporary.prefix("table"))
     try:
         for index, one in enumerate(given):
-            with opened(one, index + 1, folder) as table:
+            with opened(one, index + 1, folder, engine.memory()) as table:
                 for batch in _tokens(table, template, first + index):
                     if graph:
                         batch = batch.append_column(

@@ -155,11 +155,15 @@ def _file(path: str, format: str | None) -> _File:
 
 
 @contextmanager
-def opened(given: object, number: int, folder: str) -> Iterator[Table]:
-    """Open one of what `tables` gives. number: its place, for messages. folder: for what has to be unpacked. Raises
-    InputError for what cannot be read, UsageError for what is no table."""
+def opened(given: object, number: int, folder: str, memory: int | None = None) -> Iterator[Table]:
+    """Open one of what `tables` gives. number: its place, for messages. folder: for what has to be unpacked, or is
+    spilled. memory: bytes that reading it may take. Raises InputError for what cannot be read, UsageError for what is
+    no table."""
     connection = duckdb.connect(":memory:")
     try:
+        connection.execute(f"SET temp_directory = {string(folder)}")
+        if memory is not None:
+            connection.execute(f"SET memory_limit = '{memory} B'")
         connection.execute("SET TimeZone = 'UTC'")
         if isinstance(given, _File):
             yield _of_file(connection, given, folder)

@@ -362,6 +362,20 @@ def test_wrong_tables(store: Store, tmp_path: Path) -> None:
     assert store.version == 1
 
 
+def test_reading_heeds_the_limit_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[object] = []
+    tokens = mapping._tokens
+
+    def looked(table: tables.Table, *more: Any) -> Any:
+        found.append(table.connection.execute("SELECT current_setting('memory_limit')").fetchall())
+        return tokens(table, *more)
+
+    monkeypatch.setattr(mapping, "_tokens", looked)
+    with Store.create(tmp_path / "kg", ["none"], engine="duckdb", memory_limit="512MiB") as store:
+        store.load_table([{"id": 1, "v": 2}], template=COLUMN)
+    assert found == [[("512.0 MiB",)]]
+
+
 def test_rows_need_not_have_all_columns(store: Store) -> None:
     """Nor the first of them, which has no column for another then."""
     store.load_table([{"id": 1}, {"id": 2, "v": "x"}, {}], template=COLUMN)
