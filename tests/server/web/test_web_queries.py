@@ -109,6 +109,14 @@ class TestQueries:
             page.get_by_role("button", name="CSV").click()
         assert Path(started.value.path()).read_bytes() == b"b\r\n1606\r\n"
 
+    def test_a_download_that_is_refused(self, page: Page) -> None:
+        ask(page, r'SELECT ("\u0001" AS ?x) {}')
+        page.get_by_role("button", name="XML").click()
+        expect(page.get_by_role("alert")).to_contain_text("XML cannot hold the control characters")
+        with page.expect_download():
+            page.get_by_role("button", name="JSON").click()
+        expect(page.get_by_role("alert")).to_have_count(0)
+
     def test_a_query_in_the_address(self, page: Page) -> None:
         page.goto("/#/query?query=SELECT (1 %2B 1 AS ?two) {}")
         expect(page.get_by_role("region", name="Rows").locator("tbody")).to_contain_text("2")

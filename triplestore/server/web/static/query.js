@@ -180,6 +180,8 @@ function answered(text, sameAs, found, milliseconds, further) {
     }
     body.replaceChildren(views[name]());
   }
+  const refused = h("div"); // what cannot be downloaded, and why
+  const save = (media, name) => download(text, sameAs, media, name).then(() => refused.replaceChildren(), (error) => refused.replaceChildren(fault(error)));
   const bar = h("div", { class: "bar" },
     h("div", { role: "tablist", "aria-label": "Views", onkeydown: (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -192,10 +194,10 @@ function answered(text, sameAs, found, milliseconds, further) {
     found.complete ? null : h("button", { type: "button", class: "secondary", onclick: further }, `Read up to ${number(10 * found.rows.length)}`),
     h("span", { class: "gap" }),
     h("span", { class: "downloads" }, Object.entries(DOWNLOADS[found.kind]).map(([name, media]) =>
-      h("button", { type: "button", class: "link", onclick: () => download(text, sameAs, media, `result.${SUFFIXES[name]}`) }, name))),
+      h("button", { type: "button", class: "link", onclick: () => save(media, `result.${SUFFIXES[name]}`) }, name))),
   );
   choose(found.kind === "graph" && views.Graph && edges.length <= 150 ? "Graph" : "Table");
-  return [bar, body];
+  return [bar, refused, body];
 }
 
 function changed(figures) {
