@@ -80,6 +80,12 @@ class TestCommand:
         assert outcome.code == 2
         assert message in outcome.err
 
+    def test_a_query_that_is_none_of_streams(self, store: Path, tmp_path: Path) -> None:
+        """Nothing of the server is left."""
+        (tmp_path / "asked.rq").write_text("SELECT * { ?s ?p ?o }")
+        assert "the query has no window" in run("serve", store, "--stream", tmp_path / "asked.rq", "--port", "0").err
+        assert [file.name for file in (store / "_versions").iterdir() if file.name.startswith(".")] == []
+
     def test_port_in_use(self, store: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             assert "try another --port" in run("serve", store, "--port", str(taken.getsockname()[1])).err

@@ -232,14 +232,18 @@ def _served(
     memory = options.memory_limit or f"{MEMORY // share}%"
     chosen = {**options.engine_options, "memory_limit": memory}
     service = Service(store, settings, options.verify, **chosen)
-    tell(f"{store}: version {service.readers.version}, on {service.readers.engine_name}")
-    broadcast = None
-    if settings.streams is not None:
-        broadcast = Broadcast(store, settings.streams, settings.rules, **chosen)
-        for name in broadcast.channels:
-            tell(f"continuous query {name}: /streams/{quote(name, safe=':/')}")
     kept, every = backup
-    return Served(service, broadcast, Backups(store, kept, every) if kept is not None else None)
+    served = Served(service, None, Backups(store, kept, every) if kept is not None else None)
+    tell(f"{store}: version {service.readers.version}, on {service.readers.engine_name}")
+    if settings.streams is not None:
+        try:
+            served.broadcast = Broadcast(store, settings.streams, settings.rules, **chosen)
+        except BaseException:
+            served.discard()
+            raise
+        for name in served.broadcast.channels:
+            tell(f"continuous query {name}: /streams/{quote(name, safe=':/')}")
+    return served
 
 
 @click.command()
