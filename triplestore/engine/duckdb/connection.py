@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -40,6 +40,16 @@ class Connection:
     def arrow(self, sql: str) -> pa.Table:
         """The rows of a SELECT, as Arrow."""
         return self._run(lambda: self.raw.sql(sql).to_arrow_table(), sql)
+
+    @contextmanager
+    def registered(self, name: str, table: pa.Table) -> Iterator[None]:
+        """In this context statements read a table of Arrow's by a name."""
+        self._run(lambda: self.raw.register(name, table), f"register {name}")
+        try:
+            yield
+        finally:
+            with suppress(duckdb.Error):  # stopped: another table takes the name
+                self.raw.unregister(name)
 
     def stream(self, sql: str) -> Generator[pa.RecordBatch]:
         """The rows of a SELECT as they are found, from a connection of their own."""

@@ -32,11 +32,8 @@ class DuckDBWorkbench(DuckDBQueries):
         return Scratch(self)
 
     def load(self, name: str, table: pa.Table) -> int:
-        self._connection.raw.register("_arriving", table)
-        try:
+        with self._connection.registered("_arriving", table):
             return self.create(name, "SELECT * FROM _arriving")
-        finally:
-            self._connection.raw.unregister("_arriving")
 
     def create(self, name: str, sql: Statement) -> int:
         if name not in self.views:
