@@ -12,6 +12,7 @@ from triplestore.engine.queries import count
 from triplestore.materialise.statements import triples_table
 from triplestore.model.dataset import DEFAULT, UNNAMED, DefaultGraph, Quad
 from triplestore.model.tables import ASSERTED, QUAD, SAME_AS, TERM, token_sql
+from triplestore.read.names import graph_token
 from triplestore.read.session import Session
 
 Triple = tuple[str, str, str]
@@ -143,8 +144,8 @@ def content_sql(session: Session, graph: str) -> str:
 
 
 def token_batches(session: Session, graph: str, grouped: bool) -> Iterator[list[tuple[str, str, str]]]:
-    """The triples of a graph as tokens, in batches. grouped: those of a subject come together."""
-    for batch in session.engine.batches(tokens_sql(content_sql(session, graph), grouped)):
+    """The triples of a graph (an IRI, or a token) as tokens, in batches. grouped: those of a subject come together."""
+    for batch in session.engine.batches(tokens_sql(content_sql(session, graph_token(graph)), grouped)):
         yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 

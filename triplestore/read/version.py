@@ -286,7 +286,7 @@ class StoreVersion(Explained):
     def graph_batches(self, graph: str, grouped: bool = False) -> Iterator[list[TokenTriple]]:
         """The asserted triples of a graph (an IRI, or a token) as tokens, in batches. grouped: those of a subject come
         together. Of a graph that there is not, none."""
-        return self._turns.pieces(graphs.token_batches(self._session, graph_token(graph), grouped))
+        return self._turns.pieces(graphs.token_batches(self._session, graph, grouped))
 
     @in_turn
     def asserted_in(self, triples: Sequence[TokenTriple]) -> list[list[str]]:
