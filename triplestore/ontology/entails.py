@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from rdflib import OWL, RDF, RDFS, BNode, Graph, URIRef
-from rdflib.collection import Collection
 from rdflib.term import Node
 
 from triplestore.engine import temporary
@@ -45,6 +44,7 @@ from triplestore.ontology.axioms import (
     pairwise,
     values_within,
 )
+from triplestore.ontology.lists import read_list
 
 _EXPRESSIONS: Final = (OWL.unionOf, OWL.intersectionOf, OWL.complementOf, OWL.oneOf, OWL.onProperty)
 _CARDINALITIES: Final = (OWL.minCardinality, OWL.maxCardinality, OWL.cardinality)
@@ -224,10 +224,10 @@ class _Reduction:
         for triple in about:
             _, p, o = triple
             if p in (OWL.unionOf, OWL.intersectionOf, OWL.oneOf):
-                members = list(Collection(self.graph, o))
-                if p != OWL.oneOf and not all(self._is_class(m, within) for m in members):
+                listed = read_list(self.graph, o)
+                if listed is None or (p != OWL.oneOf and not all(self._is_class(m, within) for m in listed.members)):
                     return []
-                found += [triple, *_list_triples(self.graph, o)]
+                found += [triple, *listed.triples]
             elif p == OWL.complementOf or p in _FILLERS:
                 if not self._is_class(o, within):
                     return []
@@ -286,12 +286,10 @@ class _Reduction:
         for node in list(self.graph.subjects(OWL.sourceIndividual)):
             goals += self._negative_goals(node)
         for prop, head in list(self.graph.subject_objects(OWL.propertyChainAxiom)):
-            if isinstance(head, BNode):
-                chain = list(Collection(self.graph, head))
-                if not all(self._is_property(each) for each in (prop, *chain)):
-                    continue
-                self._take([(prop, OWL.propertyChainAxiom, head), *_list_triples(self.graph, head)])
-                goals.append(((prop, OWL.propertyChainAxiom, head), self._proof([chain_meaning(prop, chain)])))
+            chain = read_list(self.graph, head) if isinstance(head, BNode) else None
+            if chain is not None and all(self._is_property(each) for each in (prop, *chain.members)):
+                self._take([(prop, OWL.propertyChainAxiom, head), *chain.triples])
+                goals.append(((prop, OWL.propertyChainAxiom, head), self._proof([chain_meaning(prop, chain.members)])))
         for triple in list(self.graph):
             if any(isinstance(term, BNode) for term in triple) or _in_closure(self._current, [triple]):
                 continue
@@ -343,20 +341,24 @@ class _Reduction:
         return prove
 
     def _pairwise_goals(self, node: Node) -> list[tuple[Triple, Callable[[], bool]]]:
-        (kind,) = (o for o in self.graph.objects(node, RDF.type) if is_pairwise(o))
-        heads = [(p, o) for p in (OWL.members, OWL.distinctMembers) for o in self.graph.objects(node, p)]
-        if not isinstance(node, BNode) or len(heads) != 1 or not isinstance(heads[0][1], BNode):
+        kinds = [o for o in self.graph.objects(node, RDF.type) if is_pairwise(o)]
+        heads = [o for p in (OWL.members, OWL.distinctMembers) for o in self.graph.objects(node, p)]
+        about = list(self.graph.triples((node, None, None)))
+        if not isinstance(node, BNode) or (len(kinds), len(heads), len(about)) != (1, 1, 2):
             return []
-        p, head = heads[0]
-        members = list(Collection(self.graph, head))
-        self._take([(node, RDF.type, kind), (node, p, head), *_list_triples(self.graph, head)])
-        pairs = pairwise(kind, members)
+        listed = read_list(self.graph, heads[0]) if isinstance(heads[0], BNode) else None
+        if listed is None:
+            return []
+        self._take([*about, *listed.triples])
+        pairs = pairwise(kinds[0], listed.members)
         return [(t, self._axiom_proof(t) or (lambda: False)) for t in pairs]
 
     def _negative_goals(self, node: Node) -> list[tuple[Triple, Callable[[], bool]]]:
-        about = dict(self.graph.predicate_objects(node))
+        asserted = set(self.graph.predicate_objects(node)) - {(RDF.type, OWL.NegativePropertyAssertion)}
+        about = dict(asserted)
         target = about.get(OWL.targetIndividual, about.get(OWL.targetValue))
-        if not isinstance(node, BNode) or target is None or OWL.assertionProperty not in about:
+        whole = len(asserted) == len(about) == 3 and isinstance(about.get(OWL.assertionProperty), URIRef)
+        if not isinstance(node, BNode) or target is None or not whole:
             return []
         self._take(self.graph.triples((node, None, None)))
         triple = (about[OWL.sourceIndividual], about[OWL.assertionProperty], target)
@@ -382,18 +384,6 @@ def _in_closure(store: Asked, triples: Iterable[Triple]) -> bool:
 
     pattern = " .\n".join(" ".join(written(term) for term in triple) for triple in triples)
     return bool(store.query(f"ASK {{ {pattern} }}", generalised=True).boolean)
-
-
-def _list_triples(graph: Graph, head: Node) -> list[Triple]:
-    """The triples that make up an rdf list."""
-    found: list[Triple] = []
-    seen: set[Node] = set()
-    node: Node | None = head
-    while node is not None and node != RDF.nil and node not in seen:
-        seen.add(node)
-        found += graph.triples((node, None, None))
-        node = graph.value(node, RDF.rest)
-    return found
 
 
 def _text(triple: Triple) -> str:

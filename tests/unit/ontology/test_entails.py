@@ -72,6 +72,21 @@ NOT = {
     "a domain of what is no property": ":new rdfs:domain owl:Thing",
     "a range that is no class": ":p rdfs:range :new",
     "a kind of what is no property": ":new a owl:IrreflexiveProperty",
+    "a union of no list": "[] a owl:Class ; owl:unionOf 3",
+    "a union whose list leads back": "[] a owl:Class ; owl:unionOf _:l . _:l rdf:first :Dog ; rdf:rest _:l",
+    "a chain whose list leads back": ":p owl:propertyChainAxiom _:l . _:l rdf:first :p ; rdf:rest _:l",
+    "a list that leads back": "[] a owl:AllDifferent ; owl:members _:l . _:l rdf:first :rex ; rdf:rest _:l",
+    "a list that does not end": "[] a owl:AllDifferent ; owl:members _:l . _:l rdf:first :rex",
+    "a list of two": "[] a owl:AllDifferent ; owl:members [ rdf:first :rex , :tom ; rdf:rest () ]",
+    "more of a list": "[] a owl:AllDifferent ; owl:members [ rdf:first :rex ; rdf:rest (:tom) ; :p :x1 ]",
+    "more of what lists": "[] a owl:AllDifferent ; owl:members (:rex :tom) ; :p :tom",
+    "two kinds at once": "[] a owl:AllDisjointClasses , owl:AllDifferent ; owl:members (:Dog :Cat)",
+    "more of a negative assertion": "[] owl:sourceIndividual :rex ; owl:assertionProperty :s ; "
+    "owl:targetIndividual :tom ; :p :x1",
+    "a negative assertion of two": "[] owl:sourceIndividual :rex , :tom ; owl:assertionProperty :s ; "
+    "owl:targetIndividual :tom",
+    "a negative assertion of a node": "[] owl:sourceIndividual :rex ; owl:assertionProperty [] ; "
+    "owl:targetIndividual :tom",
 }
 
 
