@@ -163,7 +163,7 @@ def _in_own_terms(violation: Violation) -> JsonObject:
 def check(options: Common, store: str, as_json: bool, limit: int | None, at: int | None) -> None:
     """List inconsistencies by rule, with the triples at fault. Exit code 1 if there are any."""
     from triplestore.cli.prefixes import Printed
-    from triplestore.model.terms import from_rdflib, to_ntriples
+    from triplestore.model.terms import node_to_ntriples
     from triplestore.proof.text import graphs_json, named, writer
 
     bound = (None if as_json else SHOWN) if limit is None else limit or None
@@ -173,7 +173,7 @@ def check(options: Common, store: str, as_json: bool, limit: int | None, at: int
         rows = [
             {
                 "rule": v.rule,
-                "triples": [[to_ntriples(from_rdflib(term)) for term in t] for t in v.triples],
+                "triples": [list(map(node_to_ntriples, t)) for t in v.triples],
                 **({"by": v.by} if v.by else {}),
                 **(_in_own_terms(v) if v.proof else {}),
                 **({"graphs": [graphs_json(graphs) for graphs in v.graphs]} if v.graphs else {}),
@@ -219,13 +219,13 @@ def entails(
 ) -> None:
     """Say whether a graph follows from the store. Exit code 1 if it does not."""
     from triplake.loaders import quads_of, sources
-    from triplestore.model.terms import from_rdflib, to_ntriples, to_rdflib
+    from triplestore.model.terms import node_to_ntriples, to_rdflib
 
     found = [t for number, source in enumerate(sources(files, format_)) for t in quads_of(source, number)]
     graph = [(to_rdflib(s), to_rdflib(p), to_rdflib(o)) for s, p, o, *_ in found]
     with opening(options, store, at) as opened:
         answer = opened.entails(graph)
-    missing = [" ".join(to_ntriples(from_rdflib(term)) for term in triple) for triple in answer.missing]
+    missing = [" ".join(map(node_to_ntriples, triple)) for triple in answer.missing]
     if as_json:
         click.echo(json.dumps({"entailed": answer.holds, "by": answer.by, "missing": missing}, indent=2))
     else:

@@ -314,3 +314,8 @@ def to_ntriples(token: str) -> str:
         return token
     close = token.rindex('"')
     return f'"{escape(token[1:close])}"{token[close + 1 :]}'
+
+
+def node_to_ntriples(node: Node) -> str:
+    """A term of rdflib as canonical N-Triples writes it."""
+    return to_ntriples(from_rdflib(node))

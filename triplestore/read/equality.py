@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triplestore.dictionary import encoding
 from triplestore.model.report import JsonObject, Report
 from triplestore.model.tables import SAME_AS, TERM
-from triplestore.model.terms import from_rdflib, to_ntriples, to_rdflib
+from triplestore.model.terms import node_to_ntriples, to_ntriples, to_rdflib
 from triplestore.read.proofs import equality_source
 from triplestore.read.session import Session
 
@@ -92,8 +92,7 @@ def equality_stats(session: Session, most: int) -> EqualityStats:
         members=sum(int(row["size"]) * int(row["classes"]) for row in rows),
         sizes=tuple(SizeRange(least, 2 * least - 1, n) for least, n in sizes.items()),
         largest=tuple(
-            LargeClass(size, tuple(to_ntriples(from_rdflib(term)) for term in terms))
-            for size, terms in _largest(session, str(pi), most, 5)
+            LargeClass(size, tuple(map(node_to_ntriples, terms))) for size, terms in _largest(session, str(pi), most, 5)
         ),
         causes=tuple(ClassCause(c.rule, tuple(to_ntriples(t) for t in c.on), c.links) for c in found.causes),
         by_derived_facts=found.derived,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from triplake.sparql.paths import Path
 from triplestore.model.expression import Constant
-from triplestore.model.terms import from_rdflib, to_ntriples, to_rdflib_all
+from triplestore.model.terms import node_to_ntriples, to_ntriples, to_rdflib_all
 from triplestore.shapes import model
 from triplestore.shapes.conditions import what_is_wanted
 from triplestore.shapes.model import SH, Constraint, component
@@ -41,7 +41,7 @@ class ValidationResult:
 
     def line(self) -> str:
         """The result on a line."""
-        terms = (_written(self.focus), self.path, "" if self.value is None else _written(self.value))
+        terms = (node_to_ntriples(self.focus), self.path, "" if self.value is None else node_to_ntriples(self.value))
         return f"{' '.join(filter(None, terms))}: {'; '.join(map(str, self.messages))}"
 
     def path_text(self, write: Callable[[str], str]) -> str:
@@ -51,19 +51,14 @@ class ValidationResult:
     def as_dict(self) -> dict[str, Any]:
         """For programs: the same without `steps`, terms as N-Triples writes them."""
         return {
-            "focus": _written(self.focus),
+            "focus": node_to_ntriples(self.focus),
             "path": self.path or None,
-            "value": None if self.value is None else _written(self.value),
-            "component": _written(self.component),
-            "severity": _written(self.severity),
-            "shape": _written(self.shape),
-            "messages": [_written(message) for message in self.messages],
+            "value": None if self.value is None else node_to_ntriples(self.value),
+            "component": node_to_ntriples(self.component),
+            "severity": node_to_ntriples(self.severity),
+            "shape": node_to_ntriples(self.shape),
+            "messages": [node_to_ntriples(message) for message in self.messages],
         }
-
-
-def _written(term: Node) -> str:
-    """A term as N-Triples writes it."""
-    return to_ntriples(from_rdflib(term))
 
 
 @dataclass(frozen=True, slots=True)
