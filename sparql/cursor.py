@@ -204,11 +204,15 @@ class Cursor:
 
     def type_(self) -> Constant | None:
         """rdf:type, if `a` comes, which stands for it."""
-        word = self.peek()
-        if word.kind != "word" or word.text != "a":
+        if not self.at_type():
             return None
         self.next()
         return TYPE
+
+    def at_type(self) -> bool:
+        """Whether `a` comes."""
+        word = self.peek()
+        return word.kind == "word" and word.text == "a"
 
     def variable(self) -> Variable | None:
         """A variable, if one comes."""

@@ -298,23 +298,19 @@ class PatternParser:
 
     def _at_verb(self, paths_too: bool) -> bool:
         word = self.at.peek()
-        starts = word.kind == "variable" or self._is_a() or self.at.at_iri()
+        starts = word.kind == "variable" or self.at.at_type() or self.at.at_iri()
         return starts or (paths_too and self.at.is_("^", "!", "("))
 
     def _verb(self, paths_too: bool) -> Path | None:
         variable = self.at.variable()
         if variable is not None:
             return variable
-        if self._is_a():
+        if self.at.at_type():
             if not paths_too:
                 return self.at.type_()
         elif not self.at.at_iri() and not (paths_too and self.at.is_("^", "!", "(")):
             return None
         return self._alternative() if paths_too else Constant(f"<{self.at.iri()}>")
-
-    def _is_a(self) -> bool:
-        word = self.at.peek()
-        return word.kind == "word" and word.text == "a"
 
     def _node(self, found: list[tuple[Term, Path, Term]], paths_too: bool) -> Term | None:
         """A subject or object, the triples of blank nodes and collections in it added."""
