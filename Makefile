@@ -9,6 +9,7 @@ GRAPHFRAMES := 0.12.3
 TESTS ?=
 # Of four processes one runs the tests on Spark. (Under pytest 9.2, pytest-xdist 3.8 mixes them.) Their data are small,
 # so that a second thread of DuckDB costs more than it brings; `make test-all` runs with a thread a core, as users do.
+# tests/conftest.py says what comes first; xdist itself would begin with the largest groups by number.
 PROCESSES ?= -n 4 --dist loadgroup --no-loadscope-reorder
 
 # The inner loop: no Spark, and what checks most in little time.

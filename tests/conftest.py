@@ -83,7 +83,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _group(item: pytest.Item) -> str:
     marker = item.get_closest_marker("xdist_group")
-    return str(marker.args[0] if marker.args else marker.kwargs["name"]) if marker else ""
+    assert marker is not None
+    return str(marker.args[0])
 
 
 def _short(item: pytest.Item) -> bool:
